@@ -28,7 +28,7 @@ def load_torch_first() -> None:
 
 
 def load_qt() -> None:
-    """What must be done before modules that use Qt are imported."""
+    """Prepare the process for modules that use Qt, before they are imported."""
     load_torch_first()
     from app.qt_workarounds import restore_import
 
@@ -60,7 +60,7 @@ def screen_problem() -> str:
 
 
 def shown(link: str) -> int:
-    """The window of `marginscope.show`; the first line that it writes says whether it begins."""
+    """Open the window of `marginscope.show`; its first line of output says whether it starts."""
     try:
         load_qt()
         from app.qt_application import QtApplication

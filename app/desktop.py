@@ -31,7 +31,7 @@ def is_link(text: str) -> bool:
 
 
 def desktop_entry(start: Sequence[str], folder: Path, name: str = LINKS) -> str:
-    """The file by which desktops know the program that opens links, or the one for files.
+    """Return the file by which desktops know the program that opens links, or that for files.
 
     >>> [line for line in desktop_entry(["/opt/a b/run", "-m"], Path("/opt")).splitlines()
     ...  if "Exec" in line]
@@ -44,8 +44,10 @@ def desktop_entry(start: Sequence[str], folder: Path, name: str = LINKS) -> str:
 
 
 def files(start: Sequence[str], folder: Path) -> dict[str, bytes]:
-    """All that desktops are told, by paths below the folder of a user's data; `start` begins the
-    program, from `folder`."""
+    """Return all files for desktops, by paths below the folder of a user's data.
+
+    `start` starts the program, from `folder`.
+    """
     found = {f"applications/{name}": desktop_entry(start, folder, name).encode() for name in KINDS}
     kinds = Template((FOLDER / "marginscope.xml").read_text("utf-8"))
     found["mime/packages/marginscope.xml"] = kinds.substitute(id=f"0x{APPLICATION_ID:08x}").encode()
@@ -65,10 +67,10 @@ def _icons(size: str) -> tuple[str, ...]:
 
 
 def without_defaults(text: str) -> str:
-    """A user's mimeapps.list without these entries, everything else as it was.
+    r"""Return a user's mimeapps.list without these entries, and otherwise unchanged.
 
-    >>> without_defaults("x-scheme-handler/marginscope=other.desktop;marginscope-links.desktop;\\n")
-    'x-scheme-handler/marginscope=other.desktop;\\n'
+    >>> without_defaults("x-scheme-handler/marginscope=other.desktop;marginscope-links.desktop;\n")
+    'x-scheme-handler/marginscope=other.desktop;\n'
     """
     lines = []
     for line in text.splitlines(keepends=True):
@@ -83,7 +85,7 @@ def without_defaults(text: str) -> str:
 
 
 def _quoted(word: str) -> str:
-    """An argument as the Desktop Entry Specification has it: quoted, then escaped as a string."""
+    """Quote an argument by the Desktop Entry Specification, then escape it as a string."""
     for letter in '\\"`$':
         word = word.replace(letter, f"\\{letter}")
     return '"' + _escaped(word).replace("%", "%%") + '"'

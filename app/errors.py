@@ -52,7 +52,7 @@ def open_log(folder: Path) -> logging.Handler | None:
 
 
 def sentence_of(error: BaseException, log: Path) -> str:
-    """What to tell the person at the keyboard."""
+    """Return the sentence for the user."""
     if isinstance(error, MarginscopeError):
         return error.sentence
     if isinstance(error, MemoryError):

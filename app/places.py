@@ -41,7 +41,7 @@ class Places:
         return self.runs.parent / "library.sqlite"
 
     def new_run(self, name: str) -> Path:
-        """A run file that does not exist yet: <name>__<time, UTC>.msrun."""
+        """Return a run file that does not exist yet: <name>__<time, UTC>.msrun."""
         # No colons: file systems of Windows refuse them.
         moment = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
         name = name[:MOST_LETTERS]
@@ -53,8 +53,10 @@ class Places:
         return path
 
     def study_folder(self, study_id: str, size: str | None, text: str = "") -> Path:
-        """Where the cells of a study go, the same one each time: by its size, and by its text where
-        it is not a shipped one, so that studies of one name do not meet.
+        """Return the folder of a study's cells, always the same one.
+
+        It depends on the study's size, and on the text of a study that is not a shipped one, so
+        that studies of one name do not meet.
         """
         parts = [study_id[:MOST_LETTERS]]
         parts += [size] if size else []
@@ -112,7 +114,7 @@ def _claimed(path: Path) -> bool:
 
 
 def user_places() -> Places:
-    """The usual folders of this system's user."""
+    """Return the usual folders of this system's user."""
     from platformdirs import user_config_path, user_data_path, user_log_path
 
     return Places(

@@ -32,8 +32,11 @@ def use_typeface(application: QApplication) -> None:
 
 @final
 class QtApplication(QApplication):
-    """asked(names): files and links that came together. On macOS a double click on a run, or a
-    click on a link, is an event, where other systems name it on the command line."""
+    """Application that takes files and links from the system.
+
+    asked(names): files and links that came together. On macOS a double click on a run, or a click
+    on a link, is an event, where other systems name it on the command line.
+    """
 
     asked = Signal(list)
 

@@ -48,15 +48,17 @@ def command() -> list[str]:
 
 
 def place() -> Path:
-    """The folder from which it is started: Python finds the packages of a clone from there."""
+    """Return the folder of the program's start, where Python finds the packages of a clone."""
     if is_bundled():
         return Path(sys.executable).resolve().parent
     return ROOT
 
 
 def change() -> str:
-    """Have links and runs opened by this program, or not any more where they already are; a
-    sentence about it. Raises MarginscopeError where the user's settings cannot be written."""
+    """Register this program for links and runs, or unregister it; return a sentence about it.
+
+    Raises MarginscopeError where the user's settings cannot be written.
+    """
     if sys.platform == "win32":
         return _change_windows(command())
     if sys.platform == "darwin":
@@ -68,7 +70,7 @@ def change() -> str:
 
 
 def data_folder() -> Path:
-    """The user's folder of data, by the XDG Base Directory Specification."""
+    """Return the user's folder of data, by the XDG Base Directory Specification."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
 
 

@@ -72,11 +72,11 @@ class Heard:
         self.answers: list[tuple[bool, str]] = []
 
     def good(self, words: str = "") -> None:
-        """It went well."""
+        """Note a success."""
         self.answers.append((True, words))
 
     def bad(self, words: str) -> None:
-        """It did not."""
+        """Note a failure."""
         self.answers.append((False, words))
 
     def any(self) -> bool:
@@ -156,7 +156,7 @@ class SelfTest:
     # ---------------------------------------------------------------------------------- steps
 
     def window(self) -> str:
-        """The window opens, and is painted."""
+        """Check that the window opens and is painted."""
         study = self._folder / "four-points.toml"
         study.write_text(STUDY, "utf-8")
         program = self._program = Marginscope(self._places, [str(study)])
@@ -172,7 +172,7 @@ class SelfTest:
         return f"{picture.width()} x {picture.height()} on {QApplication.platformName()}"
 
     def training(self) -> str:
-        """The window's thread trains, and the views follow to the end."""
+        """Check that the window's thread trains, and that the views follow to the end."""
         session = self.program.session
 
         def trained() -> bool:
@@ -188,7 +188,7 @@ class SelfTest:
         return f"{run.data.frames} frames to log10 t = {run.data.until:g}"
 
     def recording(self) -> str:
-        """The run's file is whole, and says the same."""
+        """Check that the run's file is whole, and has the same content."""
         from core.runs import open_run
 
         path = self._run_file()
@@ -214,7 +214,7 @@ class SelfTest:
         return f"{MOMENTS} moments, {1e3 * (time.perf_counter() - begun) / MOMENTS:.0f} ms each"
 
     def _exported(self, job: Any) -> bytes:
-        """What a job of the window's exports writes."""
+        """Return the file that a job of the window's exports writes."""
         heard, export = Heard(), self.program.export
         export.finished.connect(heard.good)
         export.error.connect(heard.bad)
@@ -226,7 +226,7 @@ class SelfTest:
         return content
 
     def figure(self) -> str:
-        """A figure as PDF with its fonts in it, drawn by this program in another process."""
+        """Check a figure as PDF with its fonts in it, drawn by this program in another process."""
         from app.export.pictures import FigureJob
 
         content = self._exported(FigureJob((self._run_file(),), self._folder / "figure.pdf"))
@@ -236,7 +236,7 @@ class SelfTest:
         return f"{len(content)} bytes"
 
     def film(self) -> str:
-        """A film, drawn by this program in another process."""
+        """Check a film, drawn by this program in another process."""
         from PIL import Image
 
         from app.export.pictures import FilmJob
@@ -250,7 +250,7 @@ class SelfTest:
         return f"{frames} pictures"
 
     def margin(self) -> str:
-        """A margin, against its closed form."""
+        """Check a margin against its closed form."""
         from core.reference.registry import REFERENCES, compute
         from core.reference.watch import Watch
         from core.runs import open_run
@@ -263,7 +263,7 @@ class SelfTest:
         return f"{MARGIN} = {bracket.value:.12g}, off by {wrong:.1e}"
 
     def processes(self) -> str:
-        """A process as the cells of a study get it."""
+        """Check a process as the cells of a study get it."""
         from core.processes import run_in_process
 
         number = run_in_process("The other process did not answer", lambda: False, os.getpid)
@@ -271,7 +271,7 @@ class SelfTest:
         return "a process of this program answered"
 
     def documents(self) -> str:
-        """What Help shows is there, and so are the studies."""
+        """Check that the documents of Help and the studies exist."""
         from app.shell.documents import documents
         from core.studies.study import load_study, shipped_ids
 
@@ -281,7 +281,7 @@ class SelfTest:
         return f"{pages} documents, {len(studies)} studies"
 
     def closing(self) -> str:
-        """The window goes, with its threads and processes, and nothing went into the log."""
+        """Check that the window closes with its threads and processes, and logs nothing."""
         program = self.program
         program.window.close()
         require(program.worker.close(), "the training did not end in time")

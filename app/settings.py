@@ -117,7 +117,7 @@ class Settings(BaseModel):
         return recent[:MOST_RECENT]
 
     def with_recent(self, path: Path) -> Settings:
-        """A file put first among the recent ones."""
+        """Return settings with a file first among the recent ones."""
         text = str(path.absolute())
         others = [one for one in self.recent if one != text]
         return self.model_copy(update={"recent": (text, *others)[:MOST_RECENT]})
@@ -134,7 +134,7 @@ class Settings(BaseModel):
 
 
 def load_settings(path: Path) -> tuple[Settings, str]:
-    """The settings of a file, and a sentence if the file had to be set aside (else empty)."""
+    """Return the settings of a file, and a sentence if the file had to be set aside (else "")."""
     try:
         if not os.path.lexists(path):
             return Settings.model_validate({}), ""

@@ -23,7 +23,7 @@ from core.program.window_address import OK, REFUSED, address
 
 
 def icon() -> QIcon:
-    """The program's own, in all sizes that windows and their lists show."""
+    """Return the program's icon, in all sizes that windows and their lists show."""
     found = QIcon()
     for size in SIZES:
         found.addFile(str(FOLDER / f"marginscope-{size}.png"), QSize(size, size))

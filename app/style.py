@@ -44,18 +44,18 @@ Role = QPalette.ColorRole
 
 
 def line_of(font: QFont) -> int:
-    """The height of one line: 24 pixels, or the next multiple of 4 that large type needs."""
+    """Return the height of one line: 24 pixels, or the next multiple of 4 for large type."""
     needed = QFontMetrics(font).height() + MARGIN
     return max(ROOM + EDGES, -(-needed // 4) * 4)
 
 
 def panel_width(font: QFont) -> int:
-    """The width of a panel beside the views: it grows with its lines."""
+    """Return the width of a panel beside the views, which grows with its lines."""
     return PANEL * line_of(font) // (ROOM + EDGES)
 
 
 def mix(colour: str, other: str, share: float) -> str:
-    """A colour with a share of another one in it, as "#rrggbb".
+    """Return a colour with a share of another one in it, as "#rrggbb".
 
     >>> mix("#000000", "#ffffff", 0.5)
     '#808080'
@@ -65,7 +65,7 @@ def mix(colour: str, other: str, share: float) -> str:
 
 
 def shades(palette: Palette) -> dict[str, str]:
-    """The colours of controls by what they are for, all of them mixed from the palette's own."""
+    """Return the colours of controls by their use, all mixed from the palette's own."""
     back, fore = palette.background, palette.foreground
     light = palette.name == LIGHT.name
     # Text in the class colours needs more contrast than lines in them: 4.5 to 1 at least.
@@ -90,7 +90,7 @@ def shades(palette: Palette) -> dict[str, str]:
 
 
 def qt_palette(palette: Palette) -> QPalette:
-    """The same colours for what Qt draws by itself."""
+    """Return the same colours for Qt's own drawing."""
     shade = shades(palette)
     result = QPalette()
     roles = {
@@ -124,8 +124,10 @@ def qt_palette(palette: Palette) -> QPalette:
 
 
 def style_sheet(palette: Palette, room: int = ROOM) -> str:
-    """The style sheet of the window in the colours of a palette, with so many pixels for a line of
-    text within a control."""
+    """Return the style sheet of the window in the colours of a palette.
+
+    A line of text within a control has so many pixels.
+    """
     text = SHEET.replace("@check", f"@check-{palette.name}").replace("@room", f"{room}px")
     for name in PICTURES:
         text = text.replace(f"@{name}", f'"{_icon_path(f"sheet/{name}").as_posix()}"')
@@ -137,7 +139,7 @@ def style_sheet(palette: Palette, room: int = ROOM) -> str:
 
 
 def small(font: QFont) -> QFont:
-    """A little smaller, for what stands in and above plots."""
+    """Return a slightly smaller font, for texts in and above plots."""
     result = QFont(font)
     if result.pointSizeF() > 0:  # -1 for a font whose size is given in pixels
         result.setPointSizeF(0.9 * result.pointSizeF())
@@ -170,7 +172,7 @@ def _icon_path(name: str) -> Path:
 
 
 def icon_names() -> tuple[str, ...]:
-    """The names that `icon` knows, sorted."""
+    """Return the names that `icon` knows, sorted."""
     return tuple(sorted(path.stem for path in _icon_path("run").parent.glob("*.svg")))
 
 
@@ -193,7 +195,7 @@ def _image(name: str, colour: str, size: int) -> QImage:
 
 
 def icon(name: str, palette: Palette) -> QIcon:
-    """A line icon in the colours of a palette, paler where its button is disabled.
+    """Return a line icon in the colours of a palette, paler where its button is disabled.
 
     Raises KeyError for a name without a drawing.
     """
@@ -202,7 +204,7 @@ def icon(name: str, palette: Palette) -> QIcon:
 
 
 def icon_of_colours(name: str, normal: str, disabled: str) -> QIcon:
-    """A line icon in two colours, such as "#ff0000"."""
+    """Return a line icon in two colours, such as "#ff0000"."""
     result = QIcon()
     for size in ICON_SIZES:
         for mode, colour in ((QIcon.Mode.Normal, normal), (QIcon.Mode.Disabled, disabled)):

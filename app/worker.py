@@ -37,7 +37,7 @@ class Request:
         self.watch = Watch()
 
     def begin(self, share: Callable[[], float] | None) -> None:
-        """The thread turns to it: from here on its watch counts the seconds."""
+        """Start the request in its thread: its watch counts the seconds from here on."""
         self.watch = Watch(share=share)
         if self.is_cancelled():  # a moment ago, by the watch before
             self.watch.cancel()
@@ -168,7 +168,7 @@ class Worker(QObject):
             del request, value
 
     def _next(self) -> Request | None:
-        """The request that has waited longest; sleeps until there is one. None at the end."""
+        """Return the oldest request; sleeps until there is one. None at the end."""
         with self._changed:
             while not (self._waiting or self._closed):
                 self._changed.wait()

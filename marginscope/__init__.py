@@ -1,4 +1,4 @@
-"""Marginscope from Python: record a training loop, show runs, and ask what theory promises.
+"""Marginscope from Python: record a training loop, show runs, and compute margins and verdicts.
 
     import marginscope as ms
 
@@ -8,7 +8,7 @@
             if r.due(t):
                 r.frame(t, V=net.fc1.weight, a=net.fc2.weight)
 
-Everything is loaded when it is first asked for, and `record` needs nothing but NumPy. The manual is
+Importing this module loads nothing else; `record` needs nothing but NumPy. The manual is
 docs/python.md.
 """
 

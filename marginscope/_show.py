@@ -28,14 +28,27 @@ Time = str | float
 def show(*runs: Any, at: Time | None = None, views: str | Sequence[str] | None = None) -> None:
     """Open a window on runs; the window that an earlier `show` has opened is used again.
 
-    A run is a path, what `open` gives, or a recording, also one that is still growing: the window
-    follows it. Up to four stand side by side, five to ten are compared in one plot. `at` is a time
-    such as "10^2.5", 300 or 0, else the latest frame is shown, also of those to come. `views` are
-    names such as "neurons" or "margins"; without them the window has those that suit the runs.
+    The window is a process of its own. The caller neither waits for it nor ends it.
 
-    The window is a process of its own, which this one neither waits for nor ends; it warns where
-    an open window does not answer within two seconds. Raises InputError where there is no such
-    file, time or view, no screen, or no PySide6.
+    Parameters
+    ----------
+    *runs : path, Run or Recording
+        One to ten runs: paths of run files, runs of `open`, or recordings, which the window follows
+        while they grow. Up to four are shown side by side, five to ten are compared in one plot.
+    at : float or str, optional
+        Time to show, such as 300 or "10^2.5". By default the latest frame, also of frames to come.
+    views : str or sequence of str, optional
+        Views such as "neurons" or "margins". By default those that suit the runs.
+
+    Warns
+    -----
+    UserWarning
+        An open window does not answer within two seconds.
+
+    Raises
+    ------
+    InputError
+        No such file, time or view; more than ten runs; no screen, or no PySide6.
     """
     paths = [_path(run) for run in runs]
     if not 1 <= len(paths) <= MOST_COMPARED:
@@ -121,16 +134,16 @@ class Window:
         threading.Thread(target=self._listen, name="window", daemon=True).start()
 
     def said(self) -> str:
-        """Its first line, or what it died of; OK where it is slower than one waits."""
+        """Return the first line of the process, or why it died; OK after 2 s."""
         self._told.wait(PATIENCE_S)
         return self._line
 
     def begin(self) -> None:
-        """Wait until it listens, or has died."""
+        """Wait until the window listens or has died."""
         self._told.wait(BEGIN_S)
 
     def _listen(self) -> None:
-        """Take the first line; and be there when the process ends."""
+        """Read the first line, and wait for the end of the process."""
         out, errors = self.process.stdout, self.process.stderr
         assert out is not None and errors is not None
         with out, errors:
@@ -145,7 +158,7 @@ _WINDOWS: list[Window] = []
 
 
 def show_link(link: str) -> None:
-    """Have a window show a link. Raises InputError, where it cannot be opened or is refused."""
+    """Have a window show a link. Raises InputError where none opens or it refuses the link."""
     if len(link.encode()) >= MOST_BYTES:
         raise InputError("the names of these runs are too long for one picture; show fewer.")
     place = address()
@@ -183,7 +196,7 @@ def _told(place: Path, link: str) -> str | None:
 
 
 def _started(link: str) -> str:
-    """What a new window says, or what is the matter."""
+    """Start a window and return its first line, or the reason why it cannot be started."""
     if not sys.executable:
         return "This Python does not know its own program, with which the window is started."
     if find_spec("PySide6") is None:
@@ -197,8 +210,10 @@ def _started(link: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """The caller's, with this program's packages first, and without what is meant for the caller's
-    own pictures."""
+    """Return the caller's environment with this program's packages first.
+
+    Variables that are meant for the caller's own pictures are left out.
+    """
     kept = {name: text for name, text in os.environ.items() if name != "MPLBACKEND"}
     if "cv2" in kept.get("QT_QPA_PLATFORM_PLUGIN_PATH", ""):  # OpenCV's, when it is imported
         del kept["QT_QPA_PLATFORM_PLUGIN_PATH"]
@@ -209,7 +224,7 @@ def environment() -> dict[str, str]:
 
 
 def _why(errors: str) -> str:
-    """A sentence about a window that died before it began, from what it wrote."""
+    """Explain in a sentence why a window died at its start, from its error output."""
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     if any("could not connect to display" in line or "no Qt platform" in line for line in lines):
         return f"{NO_DISPLAY} ({lines[0][:200]})."

@@ -48,7 +48,7 @@ def nice_step(width: float, parts: int) -> float:
 
 
 def to_step(value: float, step: float) -> float:
-    """The nearest multiple of a step, with no more digits than that needs.
+    """Return the nearest multiple of a step, with no more digits than the step.
 
     >>> to_step(0.30000000000000004, 0.1), to_step(-0.01, 0.05)
     (0.3, 0.0)
@@ -112,12 +112,11 @@ class DrawingPlot(QWidget):
 
     @staticmethod
     def places(sketch: Sketch) -> Floats:
-        """Where the points lie on the axes, (n, 2): those of a line at the height of their
-        labels."""
+        """Return the places (n, 2) of points on the axes; on a line the label is the height."""
         return np.array([row[:2] for row in sketch.points], dtype=np.float64).reshape(-1, 2)
 
     def fit(self) -> None:
-        """A range with all points in it, and the origin where it is near."""
+        """Set a range with all points in it, and the origin where it is near."""
         on_line = self._sketch.d == 1
         self.plot.set_equal(not on_line)
         names = ("x", "label") if on_line else ("coordinate 1", "coordinate 2")
@@ -163,29 +162,29 @@ class DrawingPlot(QWidget):
     # -------------------------------------------------------------------------------- numbers
 
     def steps(self) -> tuple[float, float]:
-        """The grid's step, and that of a pixel, a power of ten."""
+        """Return the grid's step, and that of a pixel, a power of ten."""
         shown, box = self.plot.shown(), self.plot.inside()
         pixel = shown.width() / max(box.width(), 1.0)
         return nice_step(shown.width(), 24), 10.0 ** math.floor(math.log10(max(pixel, 1e-300)))
 
     def rounded(self, value: float) -> float:
-        """A coordinate on the grid, or with the digits that a pixel tells apart."""
+        """Round a coordinate to the grid, or to the digits that pixels can separate."""
         return to_step(value, self.steps()[0 if self.snaps else 1])
 
     def row_at(self, x: float, y: float) -> Row:
-        """The point that a place of the axes stands for."""
+        """Return the point at a place of the axes."""
         if self._sketch.d == 1:
             return (self.rounded(x), 1.0 if y >= 0.0 else -1.0)
         return (self.rounded(x), self.rounded(y), self.label)
 
     def middle(self) -> Row:
-        """A point in the middle of the range, for those who have no mouse."""
+        """Return a point in the middle of the range, for use without a mouse."""
         centre = self.plot.shown().center()
         height = centre.y() if self._sketch.d == 2 else self.label
         return self.row_at(centre.x(), height)
 
     def shifted(self, sketch: Sketch, x: float, y: float) -> Sketch:
-        """A sketch with its selected points moved; on a line they go up and down by their label."""
+        """Return a sketch with its selected points moved; on a line heights set labels."""
         step, places = self.steps()[0 if self.snaps else 1], dict[int, Row]()
         for number in sketch.chosen:
             row = sketch.points[number]
@@ -296,7 +295,7 @@ class DrawingPlot(QWidget):
 
 
 def _around(values: Floats) -> tuple[float, float]:
-    """A range around values, with the origin where it is near, and room beside it."""
+    """Return a range around values, with the origin where it is near, and some room."""
     low, high = float(values.min()), float(values.max())
     width = high - low
     if low - width <= 0.0 <= high + width:

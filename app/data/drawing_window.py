@@ -246,7 +246,7 @@ class DrawingWindow(QWidget):
         self.canvas.fit()
 
     def set_note(self, note: str, biases: bool) -> None:
-        """What is to be known of the network, and whether it can be given biases."""
+        """Show a note on the network, and the offer of `biases` if it can have them."""
         self.note.setText(note)
         self.note.setVisible(bool(note))
         self.biases.setVisible(biases)

@@ -37,7 +37,7 @@ SYMBOLS = (Symbol.DISC, Symbol.CROSS, Symbol.RING, Symbol.PLUS)
 
 
 def class_styles(count: int, palette: Palette) -> list[Style]:
-    """A marker for each class: vermilion and blue for two, else six colours and then shapes."""
+    """Return a marker for each class: vermilion and blue for two, else colours, then shapes."""
     colours = [palette.negative, palette.positive]
     if count == 1:
         colours = [palette.positive]
@@ -110,7 +110,7 @@ class PreviewDialog(QDialog):
         return self._preview
 
     def show_waiting(self, note: str) -> None:
-        """New data are on their way; those shown stay so long."""
+        """Say that new data are being read; the present ones remain visible."""
         self._note = note
         self.note.setText(WAITING)
         if self._preview is None and self.problem.isHidden():
@@ -252,7 +252,7 @@ def _places(points: NDArray[np.float64]) -> str:
 
 
 def _room(points: NDArray[np.float64]) -> Home:
-    """A range with all points inside, and some room around them."""
+    """Return a range with all points inside, and some room around them."""
     low, high = points.min(axis=0), points.max(axis=0)
     # Points on a line, or all on one place, still need a range of some width.
     room = np.where(high > low, 0.08 * (high - low), np.maximum(0.1 * np.abs(high), 1e-3))

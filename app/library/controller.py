@@ -56,7 +56,7 @@ class LibraryController(QObject):
         columns: Sequence[str],
         limit: float,
     ) -> None:
-        """Runs of first starts that together take more than `limit` bytes go to the trash."""
+        """Move runs of first starts beyond `limit` bytes in all to the trash."""
         super().__init__(window)
         self._window, self._session, self._places = window, session, places
         self._drawers = drawers

@@ -29,7 +29,7 @@ class Calculator(QObject):
         self._worker.result.connect(self.wake)
 
     def watch(self, watched: Sequence[BackgroundValues]) -> None:
-        """The runs to compute for; work on others ends with the value at hand."""
+        """Set the runs to compute for; work on others ends with the value at hand."""
         self._watched = tuple(watched)
         self.wake()
 
@@ -49,6 +49,6 @@ class Calculator(QObject):
         self._worker.close()
 
     def _compute(self, request: Request) -> None:
-        """A slice for each run in turn, until nothing is to do, in the thread."""
+        """Compute a slice for each run in turn until nothing is to do; in the thread."""
         while sum(later.work(SLICE_SECONDS) for later in self._watched):  # not any: all, in turn
             request.progress()

@@ -90,7 +90,7 @@ def _defined(name: str) -> tuple[str, str]:
 
 
 def node_facts(facts: NodeFacts) -> tuple[Fact, ...]:
-    """The lines about a node."""
+    """Return the lines about a node."""
     first, second = facts.position
     angle = "\u2013" if math.isnan(facts.angle) else f"{facts.angle:.1f}\u00b0"
     rotation, relative = _defined("rotation"), _defined("relative_norm")
@@ -107,7 +107,7 @@ def node_facts(facts: NodeFacts) -> tuple[Fact, ...]:
 
 
 def group_lines(facts: GroupFacts) -> tuple[Fact, ...]:
-    """The lines about a selection."""
+    """Return the lines about a selection."""
     share = 100.0 * facts.count / max(facts.m, 1)
     lines = {
         "nodes": f"{facts.count} of {facts.m} ({share:.3g} %)",
@@ -129,7 +129,7 @@ def _degrees(angle: float) -> str:
 
 
 def scalar_facts(values: Mapping[str, float]) -> tuple[Fact, ...]:
-    """The lines about scalars; a risk too small for a float is told by its logarithm."""
+    """Return the lines about scalars; a risk too small for a float is shown by its logarithm."""
     lines = []
     for name, value in values.items():
         title, explanation = _defined(name)
@@ -157,8 +157,11 @@ class Fact:
 
 @final
 class FactList(QWidget):
-    """Facts under a heading. Rows are reused, so that changing values cost no layout; they are let
-    go when there are no facts."""
+    """Facts under a heading.
+
+    Rows are reused, so that changing values cost no layout; they are deleted when there are no
+    facts.
+    """
 
     def __init__(self, heading: str, hint: str, parent: QWidget) -> None:
         super().__init__(parent)

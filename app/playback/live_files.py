@@ -48,10 +48,11 @@ class PollRequest:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class PollResult:
-    """Result of a poll: `written` since the poll before, `idle` seconds since the last write, and
-    `held` if another program has the file open (None: not known).
+    """Result of a poll of a file.
 
-    `problem` is a sentence about a file that cannot be read any more.
+    `written`: the file changed since the poll before. `idle`: seconds since the last write. `held`:
+    another program has the file open (None: not known). `problem` is a sentence about a file that
+    cannot be read any more.
     """
 
     request: PollRequest
@@ -93,8 +94,11 @@ def _idle(signs: tuple[Any, ...]) -> float:
 @final
 @dataclass(slots=True)
 class PollHistory:
-    """Results of the polls of one file: `held` once another program had it open, `gone` counts the
-    polls since then that found it closed."""
+    """Results of the polls of one file.
+
+    `held`: another program had it open at some poll. `gone` counts the polls since then that found
+    it closed.
+    """
 
     signs: tuple[Any, ...] = ()
     idle: float = 0.0

@@ -163,7 +163,7 @@ class Readout(QObject):
         self._inspector.show_node(f"Node {mark[1]} of {run.heading}", facts)
 
     def _show_group(self) -> None:
-        """What the selected nodes are like, as far as it is known: another thread computes it."""
+        """Show the selected nodes, as far as another thread has computed their values."""
         shown = self._display.view.runs
         chosen = next((one for one in shown if one.selected and one.frame >= 0), None)
         run = self._display.session.get(chosen.key) if chosen is not None else None
@@ -261,7 +261,7 @@ class Readout(QObject):
         )
 
     def _show_other(self, run: OpenRun) -> None:
-        """A run that was not trained here: of one that is not finished, how far it is."""
+        """Show a run that was not trained here, and how far an unfinished one is."""
         engine = run.data.run.engine if run.data is not None else ""
         if run.data is None or not run.unfinished or not run.data.frames:
             self._status.show_texts(engine=engine, saved=run.path, message=self._message)

@@ -132,7 +132,7 @@ class TimeSlider(QWidget):
         self.update()
 
     def set_span(self, span: TimeSpan) -> None:
-        """The ends of the slider, and how far one may go."""
+        """Set the ends of the slider, and the last moment that it can seek."""
         if (span.low, span.high) != (self._span.low, self._span.high):
             self._ticks = ticks(span.low, span.high)
         if span != self._span:
@@ -151,8 +151,10 @@ class TimeSlider(QWidget):
             self.update()
 
     def set_alarms(self, alarms: Sequence[Alarm]) -> None:
-        """Marks where runs are not to be trusted, and grey ones where something is only worth
-        knowing; a click on one asks for its moment."""
+        """Show marks where runs are not to be trusted, grey ones for mere information.
+
+        A click on a mark requests its moment.
+        """
         self._alarms = tuple(
             (float(coordinate(a.log10_time)), alarm_text(a, self._steps)) for a in alarms
         )
@@ -161,13 +163,13 @@ class TimeSlider(QWidget):
         self.update()
 
     def set_interval(self, interval: tuple[float, float] | None) -> None:
-        """The moments between which playing goes round; None where there are none."""
+        """Set the moments between which playback loops; None for none."""
         if interval != self._interval:
             self._interval = interval
             self.update()
 
     def set_bookmarks(self, marks: Sequence[tuple[str, float]]) -> None:
-        """Flags at moments, by name and log10 t; a click on one asks for it."""
+        """Show flags at moments, by name and log10 t; a click on a flag requests its moment."""
         self._bookmarks = tuple(
             (float(coordinate(when)) if math.isfinite(when) else -math.inf, name)
             for name, when in marks
@@ -181,13 +183,13 @@ class TimeSlider(QWidget):
             self.update()
 
     def bookmark_at(self, pixels: float) -> str:
-        """The name of the bookmark that is nearest to a place; "" where none is near."""
+        """Return the name of the bookmark nearest to a place; "" where none is near."""
         near = [(abs(self.position_of(moment) - pixels), name) for moment, name in self._bookmarks]
         distance, name = min(near, default=(math.inf, ""))
         return name if distance <= NEAR else ""
 
     def alarm_at(self, pixels: float) -> tuple[float, str] | None:
-        """The moment and the text of the alarm that is nearest to a place, if one is near."""
+        """Return moment and text of the alarm nearest to a place, if one is near."""
         near = [one for one in self._alarms if abs(self.position_of(one[0]) - pixels) <= NEAR]
         if not near:
             return None
@@ -207,7 +209,7 @@ class TimeSlider(QWidget):
         return MARGIN + self._span.share(moment) * max(self.width() - 2 * MARGIN, 1)
 
     def moment_at(self, pixels: float) -> float:
-        """The moment at a place."""
+        """Return the moment at a place."""
         return self._span.moment((pixels - MARGIN) / max(self.width() - 2 * MARGIN, 1))
 
     # ------------------------------------------------------------------------------- events
@@ -331,7 +333,7 @@ class TimeSlider(QWidget):
             painter.drawRect(QRectF(left, middle - GROOVE / 2, right - left, GROOVE))
 
     def _paint_interval(self, painter: QPainter, middle: float) -> None:
-        """A band on the groove, with a bracket at each end."""
+        """Paint a band on the groove, with a bracket at each end."""
         if self._interval is None or self._empty:
             return
         left, right = (self.position_of(moment) for moment in self._interval)

@@ -50,8 +50,11 @@ def _item(one: SearchEntry) -> QListWidgetItem:
 
 @final
 class FoundDelegate(QStyledItemDelegate):
-    """Two lines an entry: its title, the letters that were meant bold, and its keys; its kind and
-    what it does, or why not now."""
+    """Painter of two lines an entry.
+
+    The first is its title with the matched letters bold, and its shortcut. The second is its kind
+    and its effect, or the reason why it is not available.
+    """
 
     text = ""  # that was typed
 
@@ -103,7 +106,7 @@ def _draw_title(
     font: QFont,
     colour: QColor,
 ) -> None:
-    """A title whose letters between some places are bold, as much of it as there is room for."""
+    """Draw a title with the letters between some places bold, as much as there is room for."""
     strong = QFont(font)
     strong.setBold(True)
     painter.setPen(colour)
@@ -186,7 +189,7 @@ class CommandPalette(QFrame):
             self._choose(keys.index(present.key))
 
     def present(self) -> SearchEntry | None:
-        """What Return would do."""
+        """Return the entry that Return would run."""
         row = self.list.currentRow()
         return self.found[row] if 0 <= row < len(self.found) else None
 

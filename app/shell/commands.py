@@ -69,11 +69,11 @@ class CommandController(QObject):
         librarian.listed.connect(self._on_listed)
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
-        """The actions of the table."""
+        """Set the actions of the table."""
         self._actions = actions
 
     def ready(self) -> None:
-        """The numerical libraries are loaded: observables are known, and runs can be read."""
+        """Allow observables and runs: the numerical libraries are loaded."""
         self._ready = True
 
     def show(self) -> None:
@@ -102,8 +102,10 @@ class CommandController(QObject):
             self._take_runs()
 
     def _take_runs(self) -> None:
-        """Make the entries of the runs, some in each turn of the loop; those of the listing before
-        are found until all are there."""
+        """Make the entries of the runs, some in each turn of the loop.
+
+        Those of the listing before are found until all are made.
+        """
         self._stale, self._coming = False, []
         self._waiting = self._listing.entries if self._listing is not None else ()
         self._take_some()
@@ -248,9 +250,9 @@ def _off(action: QAction) -> str:
 
 
 def plain(text: str) -> str:
-    """The text of a menu's entry as people read it.
+    r"""Return the text of a menu's entry as people read it.
 
-    >>> plain("&Open ..."), plain("Runs && &figures"), plain("end\\tt = 10")
+    >>> plain("&Open ..."), plain("Runs && &figures"), plain("end\tt = 10")
     ('Open ...', 'Runs & figures', 'end, t = 10')
     """
     whole = text.replace("&&", "\0").replace("&", "").replace("\0", "&")
@@ -258,7 +260,7 @@ def plain(text: str) -> str:
 
 
 def run_entries(runs: Sequence[RunEntry]) -> list[SearchEntry]:
-    """What is found of recorded runs: name or heading, study, tags, file and date."""
+    """Return the entries of recorded runs: name or heading, study, tags, file and date."""
     from app.library.columns import name_of
 
     entries = []

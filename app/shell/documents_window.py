@@ -168,7 +168,7 @@ class DocumentsWindow(QDialog):
         self._mark(self._page_of(source))
 
     def _mark(self, present: Any) -> None:
-        """The page that is shown is marked among the titles, if it is there."""
+        """Mark the page that is shown among the titles, if it is there."""
         with QSignalBlocker(self.titles):
             self.titles.setCurrentRow(self._row_of(present))
 
@@ -207,7 +207,7 @@ class DocumentsWindow(QDialog):
             self.page.find(words[0])
 
     def _find_next(self, backward: bool) -> None:
-        """The next place, or with Shift the one before; from the end it goes on at the start."""
+        """Find the next place, or with Shift the previous one; the search wraps around."""
         words = self.line.text().split()
         flag = QTextDocument.FindFlag.FindBackward if backward else QTextDocument.FindFlag(0)
         if words and not self.page.find(words[0], flag):

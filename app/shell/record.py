@@ -96,7 +96,7 @@ NAMED = "# Study files and runs are named from the folder of this file."
 
 
 def _line(text: str) -> str:
-    """A text that stays in its comment."""
+    """Return a text that remains within its comment."""
     return escape_controls(" ".join(text.split()))
 
 

@@ -31,8 +31,11 @@ GREETING_MS = 200
 
 @final
 class ShowServer(QObject):
-    """`asked(link)`: a picture is to be shown that can be read. `busy` says whether the window has
-    something to do that must not be disturbed."""
+    """Server of `marginscope.show`.
+
+    `asked(link)`: a link that can be read is to be shown. `busy` is true while the window must not
+    be disturbed.
+    """
 
     asked = Signal(str)
 

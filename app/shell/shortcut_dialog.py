@@ -145,8 +145,10 @@ class KeysDelegate(QStyledItemDelegate):
 
 @final
 class ShortcutDialog(QDialog):
-    """changed(key, sequence), moved(key, sequence) from another action, and all_reset() ask for
-    other keys; `show_keys` and `refuse` answer.
+    """Dialog for the keys of all actions.
+
+    changed(key, sequence), moved(key, sequence) from another action, and all_reset() request other
+    keys; `show_keys` and `refuse` answer.
     """
 
     changed = Signal(str, str)
@@ -243,7 +245,7 @@ class ShortcutDialog(QDialog):
     # --------------------------------------------------------------------------------- shown
 
     def show_keys(self, keys: Keys) -> None:
-        """The keys of all actions as they are now."""
+        """Show the present keys of all actions."""
         self._keys = dict(keys)
         for key, text in keys.items():
             row, words = self.rows[key], native_text(text)

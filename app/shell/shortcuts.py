@@ -45,8 +45,11 @@ DONE = "{name} ({keys}). {undo} takes it back."
 
 @final
 class ShortcutController(QObject):
-    """`own`: the keys that are not the table's, for settings. `warning`: a sentence about keys that
-    the settings give to two actions."""
+    """Keys of the actions.
+
+    `own`: keys that differ from the table's, for settings. `warning`: a sentence about keys that
+    the settings give to two actions.
+    """
 
     def __init__(self, window: MainWindow, own: Keys) -> None:
         super().__init__(window)
@@ -68,7 +71,7 @@ class ShortcutController(QObject):
         return event.isAccepted()
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
-        """The actions of the table, which get their keys."""
+        """Give the actions of the table their keys."""
         self._actions = actions
         for key in custom_keys(self._keys):
             set_keys(actions[key], self._keys[key])
@@ -147,7 +150,7 @@ class ShortcutController(QObject):
         self.dialog.show_message(words)
 
     def _reset(self) -> None:
-        """The keys of the table for all actions."""
+        """Restore the keys of the table for all actions."""
         assert self.dialog is not None
         self._take(DEFAULTS)
         self.dialog.show_message("All actions have their usual keys.")

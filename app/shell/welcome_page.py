@@ -1,5 +1,4 @@
-"""What stands where the views will be, while there is no run: the papers, what was open last, own
-files, and how to begin."""
+"""Page in place of the views while no run is open: papers, recent files, own data, first steps."""
 
 from __future__ import annotations
 
@@ -61,8 +60,11 @@ SIDES = 24
 
 @final
 class WelcomePage(QScrollArea):
-    """run_requested, open_requested: a button. paper_chosen(name), own_data_requested: a card.
-    file_chosen([path]): one of the recent files. close_requested: back to the runs."""
+    """Page that is shown without runs.
+
+    run_requested, open_requested: a button. paper_chosen(name), own_data_requested: a card.
+    file_chosen([path]): one of the recent files. close_requested: back to the runs.
+    """
 
     run_requested = Signal()
     open_requested = Signal()
@@ -210,7 +212,7 @@ class WelcomePage(QScrollArea):
         self._chain()
 
     def set_recent(self, paths: Sequence[str]) -> None:
-        """The files that were opened last."""
+        """Show the files that were opened last."""
         self._recent.offer([(path, Path(path).stem, path) for path in paths[:MOST_RECENT]])
         self._arrange()
         self._chain()

@@ -100,7 +100,7 @@ class DisplayData:
 
     @property
     def complete(self) -> bool:
-        """Whether the run has ended and every frame of it is read."""
+        """True if the run has ended and every frame of it is read."""
         return self.run.status == "finished" and self.frames == self.run.frames
 
     def update(
@@ -191,7 +191,7 @@ class DisplayData:
 
     @property
     def projection(self) -> Projection:
-        """Where nodes and data lie on the plane, or on coordinates where the run has none."""
+        """Projection of nodes and data on the plane, or on coordinates where the run has none."""
         from core.errors import InputError
         from core.observables.projection import Projection
 
@@ -220,19 +220,19 @@ class DisplayData:
 
     @cached_property
     def has_inner(self) -> bool:
-        """Whether the nodes have inner weight vectors, which can be drawn."""
+        """True if the nodes have inner weight vectors, which can be drawn."""
         from core.observables.spectrum import has_inner
 
         return has_inner(self.run)
 
     @property
     def has_nodes(self) -> bool:
-        """Whether there are nodes at all: the kernel predictor is none of them."""
+        """True if the predictor has nodes; the kernel predictor has none."""
         return self.run.network.kind != "kernel_predictor"
 
     @property
     def description(self) -> str:
-        """What was run, by what: network, loss, dynamics, sizes and engine."""
+        """Network, loss, dynamics, sizes and engine of the run, in words."""
         return description_of(self.run, self.has_nodes)
 
     @cached_property
@@ -267,7 +267,7 @@ class DisplayData:
         return self._coordinate
 
     def frame_at(self, coordinate: float) -> int:
-        """The last frame not after this coordinate; the first one for all before it."""
+        """Return the last frame not after this coordinate; the first one for all before it."""
         # A coordinate that came from a frame's own time by a logarithm and back still is that
         # frame.
         after = int(np.searchsorted(self.coordinate, coordinate + 1e-9, side="right"))
@@ -276,8 +276,7 @@ class DisplayData:
     # ---------------------------------------------------------------------------------- nodes
 
     def log10_scale(self, frames: Any) -> Any:
-        """log10 of what stored positions are multiplied by to be physical; directions are as they
-        are."""
+        """Return log10 of the factor that makes stored positions physical; 0 for directions."""
         if self.directions:
             return np.zeros_like(self.run.rho[frames])
         return self.run.network.degree * self.run.rho[frames] / math.log(10.0)
@@ -309,17 +308,20 @@ class DisplayData:
         return float(self.log10_extents(frames).max(initial=-math.inf))
 
     def known_frames(self, frames: Indices) -> Indices:
-        """Some frames, and all others whose positions need not be read for it."""
+        """Return some frames, and all others whose positions were read already."""
         # A frame that is not there costs a read of its parameters.
         return np.union1d(frames, np.flatnonzero(self._placed[: self.frames]))
 
     def signs(self, frame: int) -> NDArray[np.int8]:
-        """The sign of each a_j, (m,)."""
+        """Return the sign of each a_j, (m,)."""
         return np.asarray(self._signs[frame])
 
     def kinds(self, frame: int) -> Indices:
-        """The class that each node speaks for, (m,): 0 for -1 and 1 for +1, or that of its largest
-        outer weight; the number of classes where its outer weights are 0."""
+        """Return the class that each node speaks for, (m,).
+
+        Of two classes 0 is -1 and 1 is +1; of more it is that of the largest outer weight. The
+        number of classes stands for outer weights that are 0.
+        """
         signs = self._signs[frame]
         classes = signs > 0 if self._class is None else self._class[frame]
         return np.asarray(np.where(signs == 0, self.classes, classes), dtype=np.int64)
@@ -329,14 +331,14 @@ class DisplayData:
         return np.asarray(self._node[kind][frame])
 
     def least(self, kind: str) -> float:
-        """The least value of all nodes and frames read so far; 0 where there is none."""
+        """Return the least value of all nodes and frames read so far; 0 without any."""
         values = self._node[kind][: self.frames]
         # fmin passes over NaN, which nodes of length 0 have.
         least = float(np.fmin.reduce(values, axis=None, initial=np.inf))
         return least if math.isfinite(least) else 0.0
 
     def sorted_nodes(self, kind: str, frame: int) -> SortedNodes:
-        """The rotations or relative norms of a frame in increasing order."""
+        """Return the rotations or relative norms of a frame in increasing order."""
         key = (kind, frame)
         if key not in self._sorted:
             values = self._node[kind][frame]

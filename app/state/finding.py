@@ -47,12 +47,12 @@ def make_entry(
 
 
 def find(text: str, entries: Iterable[SearchEntry], used: Sequence[str] = ()) -> list[SearchEntry]:
-    """The entries that all words of a text are in, the best first: the title itself; words that
-    begin words of the title; letters that do, one after another; words inside; words that begin
-    words of the rest; what is inside of those.
+    """Return the entries that contain all words of a text, the best first.
 
-    Among equals what can be had stands first, then what was used before, the latest foremost; then
-    their order. Where this finds few, titles that have the letters one after another come last.
+    Best is the title itself, then words at the start of its words, then letters that start them one
+    after another, then words inside. The rest of the entry follows in the same order. Among equals
+    available entries come first, then those used before, the latest foremost, then their order. If
+    few are found, titles that have the letters in this order come last.
 
     >>> some = [make_entry("a", "", "Export figure"), make_entry("b", "", "Copy figure")]
     >>> [one.key for one in find("fig", some)], [one.key for one in find("cf", some)]

@@ -37,22 +37,23 @@ COLOURS = {name: name for name in PALETTES}
 @final
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Wishes that the screen follows. Each option is one field (app.state.view_options); the other
-    fields pass: they belong to the moment, to what plays, or to the study.
+    """Wishes of the user that the screen follows.
+
+    Each option is one field (app.state.view_options). The other fields are transient: they belong
+    to the moment, to playback, or to the study.
 
     `cursor` is a moment in the coordinate of core.problem.schedule, START for t = 0. At pace 1 a
     whole run plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
     `current`: key of the run that theory, numbers and branches are about, None for the newest one.
-    Of theory, for all runs: the names of reference margins whose lines are hidden, and the keys of
+    For all runs, theory has the names of reference margins whose lines are hidden, and the keys of
     statements whose bounds are shown. `linked`: runs side by side share the ranges of their axes.
     `equal`: in plots of space a unit is as long on both axes, however little room that leaves.
-    `margin_unit`: margins as they are, or as shares of what theory promises.
-    `log_curves`: the view of curves shows logarithms of what is positive.
-    `interval`: the moments between which playing goes round and round.
-    `compared` are runs that are shown in one picture in place of those that are open.
-    `views` are those that the user chose; while there are none, the `proposed` ones are shown, and
-    so it is with the `plane` of the nodes, `neuron_points`, and `curves`, of which one may also
-    choose none. `filled`: name of the view that alone is shown; "" for all of them.
+    `margin_unit`: plain margins, or shares of what theory promises. `log_curves`: the view of
+    curves shows logarithms of positive quantities. `interval`: the moments between which playback
+    loops. `compared` are runs that are shown in one picture in place of the open runs. `views` are
+    those that the user chose; while there are none, the `proposed` ones are shown. The same holds
+    for the `plane` of the nodes, `neuron_points`, and `curves`, of which the user may also choose
+    none. `filled`: name of the only view that is shown; "" for all of them.
 
     Undo names a change of several options by the first of them here.
     """

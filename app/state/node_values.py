@@ -17,8 +17,10 @@ Indices = NDArray[np.int64]
 @final
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """One node at one frame. `angle` is that from its start in degrees, `position` the point
-    |a_j| v_j on the chosen plane; weights are at the physical scale."""
+    """One node at one frame; weights are at the physical scale.
+
+    `angle` is that from its start in degrees, `position` the point |a_j| v_j on the chosen plane.
+    """
 
     index: int
     outer_weight: float

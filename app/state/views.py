@@ -103,9 +103,9 @@ def known(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def suited(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[str, ...]:
-    """The views for some runs: those that a study wishes, or else the usual ones for its data.
+    """Return the views for some runs: those that a study wishes, or the usual ones for its data.
 
-    What has nothing to show of any of the runs gives its place to what has.
+    Views without content for any of the runs are replaced by others.
     """
     if not runs:
         return known(wished) or FIGURE_1

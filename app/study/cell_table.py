@@ -28,7 +28,7 @@ LAST = "why"
 
 
 def short_key(key: str) -> str:
-    """An axis as a heading: the last part of its key, with the section of a seed.
+    """Return an axis as a heading: the last part of its key, with the section of a seed.
 
     >>> short_key("data.n"), short_key("run.seed"), short_key("variant")
     ('n', 'run seed', 'variant')
@@ -61,7 +61,7 @@ class CellModel(QAbstractTableModel):
         self.endResetModel()
 
     def set_rows(self, rows: Mapping[str, Row]) -> None:
-        """What came of the cells."""
+        """Set the results of the cells."""
         self._rows = rows
         if self._sorted_by is not None:
             self.sort(*self._sorted_by)
@@ -91,11 +91,11 @@ class CellModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, state), self.index(len(self._cells) - 1, state))
 
     def set_danger(self, colour: str) -> None:
-        """The colour of cells that failed."""
+        """Set the colour of cells that failed."""
         self._danger = QColor(colour)
 
     def name(self, row: int) -> str:
-        """The cell of a row."""
+        """Return the cell of a row."""
         return self._cells[self._order[row]].name
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
@@ -209,7 +209,7 @@ class CellTable(RunTable):
                 self.setColumnWidth(column, wanted)
 
     def set_danger(self, colour: str) -> None:
-        """The colour of cells that failed."""
+        """Set the colour of cells that failed."""
         self.model_.set_danger(colour)
         self.viewport().update()
 

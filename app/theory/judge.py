@@ -42,8 +42,10 @@ class Case:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
-    """Verdicts on the first `frames` frames of a run, core.observables.alarms.Alarm, and lines that
-    say when the statements hold."""
+    """Verdicts on the first `frames` frames of a run.
+
+    It has core.observables.alarms.Alarm too, and lines that say when the statements hold.
+    """
 
     key: int
     frames: int

@@ -62,8 +62,10 @@ class TheoryResults:
             yield FINAL, name, "margins", trace, self.final_words()[2]
 
     def final_words(self, run: OpenRun | None = None) -> tuple[str, str, str]:
-        """Return the final margin's bracket, its condition with the time since which that has held,
-        and a tool tip; all empty if it is unknown."""
+        """Return the final margin's bracket, its condition, and a tool tip.
+
+        The condition says since when it has held. All are "" if the margin is unknown.
+        """
         found = self.final
         if found is None:
             return "", "", ""
@@ -87,8 +89,10 @@ class TheoryResults:
         return promise(self.references, self.margins)
 
     def reach_of(self, run: OpenRun) -> tuple[str, str]:
-        """Return the label and time at which 90 % of the promised margin were reached, or why that
-        is unknown; both empty if no margin is promised."""
+        """Return label and time at which 90 % of the promised margin were reached.
+
+        The reason stands for an unknown time. Both are "" if no margin is promised.
+        """
         data = run.data
         if data is None or run.stands_in:
             return "", ""

@@ -187,11 +187,11 @@ class ExperimentForm(QWidget):
         self._show_all()
 
     def study(self) -> Study | None:
-        """The study as edited; None while a value is wrong, and before there is one."""
+        """Return the study as edited; None while a value is wrong, and before the first one."""
         return self._outcome.study
 
     def problems(self) -> dict[str, str]:
-        """The sentences shown now, by the key that each is about ("" for the whole study)."""
+        """Return the shown sentences by the key that each is about ("" for the whole study)."""
         return dict(self._outcome.problems)
 
     # ------------------------------------------------------------------------------- showing
@@ -256,8 +256,7 @@ class ExperimentForm(QWidget):
             self._show_problems()
 
     def refuse(self, sentence: str) -> None:
-        """Say at the field that it names why what stands there cannot be trained, till it is
-        edited."""
+        """Say at the field why its value cannot be trained, until it is edited."""
         key = key_in(sentence)
         if self._edits is None or not key or self._edits.field(key) is None:
             return

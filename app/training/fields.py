@@ -84,8 +84,10 @@ OWN = re.compile(rf"^({_SECTION}): ")
 @final
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One key of a section. `choices` are those of a Literal, or false and true; `many` marks a
-    tuple of numbers."""
+    """One key of a section.
+
+    `choices` are those of a Literal, or false and true; `many` marks a tuple of numbers.
+    """
 
     section: str
     name: str
@@ -148,7 +150,7 @@ class Field:
 
 
 def section_of_key(key: str) -> str:
-    """The section of the form where a key has its field.
+    """Return the section of the form with the field of a key.
 
     >>> section_of_key("network.m"), section_of_key("factor.c"), section_of_key("variant")
     ('network', 'study', 'study')
@@ -158,7 +160,7 @@ def section_of_key(key: str) -> str:
 
 
 def varied_fields(study: Study) -> tuple[Field, ...]:
-    """A field for each factor of a study, and one for its variants."""
+    """Return a field for each factor of a study, and one for its variants."""
     factors = [key.partition(".")[2] for key in study.axes if key.startswith(f"{FACTOR}.")]
     fields = [Field(FACTOR, name, None, FACTOR_MEANS) for name in factors]
     if study.variants:
@@ -167,12 +169,12 @@ def varied_fields(study: Study) -> tuple[Field, ...]:
 
 
 def section_of(section: str, kind: str) -> type[Section]:
-    """The class that describes a section of a kind; the kind does not matter for plain ones."""
+    """Return the class of a section of a kind; plain sections have no kind."""
     return PLAIN_SECTIONS[section] if section in PLAIN_SECTIONS else KINDS[section][kind]
 
 
 def fields_of(section: str, kind: str) -> tuple[Field, ...]:
-    """The fields of a section of a kind, in the order in which its class names them."""
+    """Return the fields of a section of a kind, in the order in which its class names them."""
     return _build_fields(section, section_of(section, kind))
 
 
@@ -228,7 +230,7 @@ def _choices(annotation: Any) -> tuple[str, ...]:
 
 
 def text_of(value: Any) -> str:
-    """A value as it stands in a field.
+    """Return a value as the text of a field.
 
     >>> text_of(4.0), text_of((1, 2.5)), text_of(None), text_of("paper"), text_of(True)
     ('4', '1, 2.5', '', 'paper', 'true')
@@ -247,7 +249,7 @@ def text_of(value: Any) -> str:
 
 
 def axis_text(values: Sequence[Any]) -> str:
-    """The values of an axis; a comma tells an axis of one value from a plain value.
+    """Return the values of an axis as text; a comma marks an axis of one value.
 
     >>> axis_text((16, 256)), axis_text((16,))
     ('16, 256', '16,')
@@ -256,7 +258,7 @@ def axis_text(values: Sequence[Any]) -> str:
 
 
 def value_of(field: Field, text: str, is_axis: bool = False) -> Any:
-    """What a text stands for: None, a number, words, or a list. Never fails.
+    """Return the value of a text: None, a number, words, or a list. Never fails.
 
     >>> m = Field("network", "m", None, "width")
     >>> value_of(m, "16, 256"), value_of(m, " 64 "), value_of(m, ""), value_of(m, "wide")

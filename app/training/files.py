@@ -280,7 +280,7 @@ class FileController(QObject):
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Some files and a verb: the first ones by name, the others by their number."""
+    """Return some files and a verb: the first ones by name, the others by their number."""
     shown = [Path(name).name for name in names[:MOST_NAMED]]
     rest = len(names) - len(shown)
     words = ", ".join(shown) + (f" and {rest} more" if rest else "")

@@ -61,8 +61,10 @@ class CompilerProcess(QObject):
     # ------------------------------------------------------------------------------ asked
 
     def lacks(self, groups: Iterable[str]) -> bool:
-        """Whether some of these are still to be compiled here; not where that has failed, for
-        then whoever needs them compiles for itself."""
+        """Return True if some of these are still to be compiled here.
+
+        False after a failure: runs then compile for themselves.
+        """
         with self._lock:
             return not self._failed and not set(groups).isdisjoint(self._missing)
 
@@ -108,7 +110,7 @@ class CompilerProcess(QObject):
     # ------------------------------------------------------------------------- in the thread
 
     def _order(self) -> tuple[str, ...]:
-        """What is missing, in the order in which it is to be compiled."""
+        """Return the missing groups in the order of their compilation."""
         first = tuple(group for group in self._first if group in self._missing)
         return (*first, *(group for group in self._missing if group not in first))
 

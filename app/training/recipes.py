@@ -29,11 +29,11 @@ class Recipe(ABC):
 
     @abstractmethod
     def problem(self) -> Problem:
-        """The problem; raises InputError with a sentence when it cannot be made."""
+        """Return the problem. Raises InputError when it cannot be made."""
 
     @abstractmethod
     def groups(self) -> tuple[str, ...]:
-        """The kernels that training it may need (core.compiled.warming); raises InputError."""
+        """Return the kernels that training may need (core.compiled.warming). Raises InputError."""
 
 
 @final
@@ -58,8 +58,10 @@ class FromExperiment(Recipe):
 @final
 @dataclass(frozen=True, slots=True)
 class FromRun(Recipe):
-    """The data of a recorded run with other settings; its initial parameters where network and
-    seed are the same."""
+    """Data of a recorded run with other settings.
+
+    The initial parameters are those of the run where network and seed are the same.
+    """
 
     path: Path
     experiment: Experiment

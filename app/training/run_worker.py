@@ -123,7 +123,7 @@ class RunWorker(QObject):
         return ended
 
     def _compiled(self, stage: Stage | None) -> None:
-        """Some kernels are there: runs that wait for them begin."""
+        """Start runs that wait for kernels, after some were compiled."""
         self.status.emit("" if stage is None else stage.words)
         self.wake()
 
@@ -168,7 +168,7 @@ class RunWorker(QObject):
         import core.training.trajectory  # noqa: F401 - these load numba: after the first picture
 
     def _taken(self, recordings: list[TrainingRun]) -> list[TrainingRun]:
-        """The jobs that can begin; sleeps while there is nothing to do."""
+        """Return the jobs that can start; sleeps while there is nothing to do."""
         with self._changed:
             while not (self._new or self._woken or self._closing.is_set()):
                 if not all(map(_sleeps, recordings)):

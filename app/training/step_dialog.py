@@ -24,7 +24,7 @@ HINT = "Type a step such as 0.01, or a factor such as / 2 or * 3."
 
 
 def step_of(text: str, step: float) -> float | None:
-    """The step that a text means, None where it is none above 0, or the same.
+    """Return the step that a text means; None if it is not above 0, or the same.
 
     >>> step_of("/ 2", 0.5), step_of("* 3", 0.5), step_of("0.1", 0.5), step_of("x 1.5", 2.0)
     (0.25, 1.5, 0.1, 3.0)

@@ -111,14 +111,14 @@ class StudyEdits:
     # ------------------------------------------------------------------------------- reading
 
     def kind(self, section: str) -> str:
-        """The present kind of a section; a plain section has none."""
+        """Return the present kind of a section; "" for a plain section."""
         if section not in KINDS:
             return ""
         table = self._switched.tables.get(section, {})
         return str(table.get("kind", DEFAULT_KINDS[section]))
 
     def kind_axis(self, section: str) -> tuple[str, ...]:
-        """The kinds that the study varies over, as long as no other one was chosen."""
+        """Return the kinds that the study varies over, until another one is chosen."""
         return self._switched.axes.get(f"{section}.kind", ())
 
     def fields(self, section: str) -> tuple[Field, ...]:
@@ -131,7 +131,7 @@ class StudyEdits:
         return tuple(replace(one, unknown=one.key in unknown) for one in fields)
 
     def field(self, key: str) -> Field | None:
-        """The field of a dotted key, None where the present kind has no such key."""
+        """Return the field of a dotted key; None if the present kind has no such key."""
         section = section_of_key(key)
         return next((field for field in self.fields(section) if field.key == key), None)
 
@@ -272,7 +272,7 @@ class StudyEdits:
         self._apply_kinds()
 
     def outcome(self) -> EditOutcome:
-        """The study that follows from all edits, or what is wrong with them."""
+        """Return the study that follows from all edits, or the problems with them."""
         study, typed = self._typed()
         problems: dict[str, str] = {}
         for refused in study.errors():
@@ -299,14 +299,16 @@ class StudyEdits:
         return study, typed
 
     def _formula_edited(self) -> str:
-        """The key edited last, if it has a formula or goes into one: what is wrong with formulas
-        names no key. "" for another one."""
+        """Return the key edited last, if it has a formula or enters one; else "".
+
+        Errors in formulas name no key.
+        """
         key = self._latest[-1] if self._latest else ""
         is_formula = self._texts.get(key, "").strip().startswith(DERIVED)
         return key if is_formula or section_of_key(key) == VARIED else ""
 
     def _with(self, study: Study, field: Field) -> Study:
-        """A study with what stands in a field; a text that begins with = is a formula."""
+        """Return a study with the text of a field; a text that begins with = is a formula."""
         text = self.text(field).strip()
         if text.startswith(DERIVED) and field.section in SECTIONS:
             formula = text.removeprefix(DERIVED).strip()
@@ -321,8 +323,10 @@ class StudyEdits:
 
     @staticmethod
     def notes(study: Study) -> Mapping[str, str]:
-        """By key, what a field's text does not say of a study that is right: the values of a
-        formula in the runs, and what the variants set."""
+        """Return notes by key on what a field's text does not show of a valid study.
+
+        They are the values of a formula in the runs, and the settings of variants.
+        """
         said: dict[str, list[str]] = {}
         for name, settings in study.variants.items():
             for key, value in settings.items():
@@ -342,7 +346,7 @@ class StudyEdits:
         return notes
 
     def _located(self, error: InputError) -> dict[str, str]:
-        """What is wrong by the key that it is about: of several the one edited last."""
+        """Return the problems by the key that each is about, of several the one edited last."""
         sentences: dict[str, str] = {}
         for clause in error.clauses or (Clause(error.text),):
             keys = [key for key in clause.keys if key.endswith(".kind") or self.field(key)]

@@ -145,7 +145,7 @@ class CompareView(QWidget):
         self.labels.set_labels(labels, self.plot.lettering()[1], self._palette)
 
     def _show_faint(self) -> None:
-        """The whole lines, through as few points as they need at this scale."""
+        """Show the whole lines, through as few points as they need at this scale."""
         self._thinned_for = self.plot.pixel_height()
         lines = self._comparison.lines if self._comparison is not None else ()
         self.faint.set_curves(
@@ -211,7 +211,7 @@ class CompareView(QWidget):
         return [level.value for level in self._levels if 0.0 < level.value <= REACH * top]
 
     def _across(self, places: Floats) -> Floats:
-        """Where places are on the axis."""
+        """Return where places are on the axis."""
         if self._comparison is not None and self._comparison.question.against == "time":
             with np.errstate(over="ignore"):
                 times = 10.0**places
@@ -242,7 +242,7 @@ class CompareView(QWidget):
             self._show_strong()
 
     def value(self, number: int) -> float:
-        """The value of a line at the cursor."""
+        """Return the value of a line at the cursor; NaN if it has none."""
         if self._comparison is None or number >= len(self._places):
             return math.nan
         line = self._comparison.lines[number]
@@ -377,7 +377,7 @@ def _shade(colour: str) -> QColor:
 
 
 def _ends(values: Floats, share: float) -> tuple[float, float]:
-    """The least and the largest value, with some room."""
+    """Return the least and the largest value, with some room."""
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     pad = share * (high - low)

@@ -262,7 +262,7 @@ SUBSCRIPTS = {ord(str(digit)): 0x2080 + digit for digit in range(10)}
 
 
 def hex_of(colour: Colours) -> str:
-    """An RGBA row as "#rrggbb"."""
+    """Return an RGBA row as "#rrggbb"."""
     return "#{:02x}{:02x}{:02x}".format(*colour[:3].tolist())
 
 

@@ -15,8 +15,10 @@ from core.figures.ticks import Extent
 
 @final
 class LinkedRanges(QObject):
-    """Gives the plots of views that `links` says one range, which holds all of theirs, and one
-    zoom, for each axis that shows the same in all of them."""
+    """Common range and zoom for the plots of views that `links` names.
+
+    The range holds those of all views. It links each axis that shows the same in all of them.
+    """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -82,7 +84,7 @@ def _up(one: Plot, other: Plot) -> bool:
 
 
 def _united(home: Home, across: Sequence[Home], up: Sequence[Home]) -> Home:
-    """A range with what others show across and up."""
+    """Return a range widened to those of others, across and up."""
     left, right = [one.left for one in (home, *across)], [one.right for one in (home, *across)]
     bottom, top = [one.bottom for one in (home, *up)], [one.top for one in (home, *up)]
     return Home(min(left), max(right), min(bottom), max(top))

@@ -58,7 +58,7 @@ class MarginsView(TraceView):
         self.set_bounds([bound for bound in theory.bounds if bound.view == "margins"])
 
     def set_references(self, references: Sequence[ReferenceMargin]) -> None:
-        """The reference margins to show as lines: those with a value and a factor."""
+        """Show reference margins as lines, if they have a value and a factor."""
         chosen = tuple(one for one in references if one.bracket.exists and one.factor is not None)
         if chosen != self._references:
             self._references = chosen
@@ -76,16 +76,16 @@ class MarginsView(TraceView):
 
     @property
     def scale(self) -> float:
-        """What the margins are multiplied by: 1 where they are shown as they are."""
+        """Factor of the shown margins, 1 for plain ones."""
         return 1.0 if self._promise is None else self._promise.scale
 
     @property
     def reach(self) -> Reach | None:
-        """When the hard margin first comes to 90 % of what is promised, as far as is known."""
+        """Moment when the hard margin first reaches 90 % of the promise, as far as known."""
         return self._reach
 
     def levels(self) -> tuple[LevelLine, ...]:
-        """The reference lines, and the labels of the bounds where their curves end."""
+        """Return the reference lines, and the labels of bounds at the ends of their curves."""
         drawn = self._references
         # What margins are shares of is always there, with its bracket, as the line at 1.
         margin = None if self._promise is None else self._promise.margin
@@ -98,7 +98,7 @@ class MarginsView(TraceView):
         return (*lines, *super().levels())
 
     def help_topics(self) -> tuple[str, ...]:
-        """The three margins and the reference lines."""
+        """Return the names of the three margins and of the reference lines."""
         return (*MARGINS, *(one.reference.name for one in self._references))
 
     def _colour(self, position: int) -> str:
@@ -106,7 +106,7 @@ class MarginsView(TraceView):
         return (palette.foreground, palette.references[0], palette.references[1])[position]
 
     def _show_key(self) -> None:
-        """The margins that the run has: without a monotone loss there is no smoothed one."""
+        """Show the margins that the run has: without a monotone loss no smoothed one."""
         data = self.data
         known: list[bool] = [True] * len(CURVES)
         if data is not None and np.isfinite(data.margins).any():
@@ -123,7 +123,7 @@ class MarginsView(TraceView):
         self._show_key()
 
     def refit(self, data: DisplayData) -> None:
-        """The range, the key and the faint curves, from all frames read so far."""
+        """Update the range, the key and the faint curves from all frames read so far."""
         self._show_key()
         self._reach = None
         if self._promise is not None:
@@ -131,7 +131,7 @@ class MarginsView(TraceView):
         super().refit(data)
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
-        """The three margins, then the bounds."""
+        """Return the three margins, then the bounds."""
         margins = [
             TraceCurve(self.scale * factor * data.margins[:, column], self._colour(k), sign, text)
             for k, (text, column, factor, sign) in enumerate(CURVES)
@@ -144,7 +144,7 @@ class MarginsView(TraceView):
         return (*margins, *bounds)
 
     def past_lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
-        """The three margins of the run before."""
+        """Return the three margins of the parent run."""
         if not data.past.known:
             return ()
         return tuple(
@@ -153,12 +153,12 @@ class MarginsView(TraceView):
         )
 
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
-        """The vertical range: all values of the hard and the l1 margin, which the data bound, and
-        the largest of the smoothed one.
+        """Return the vertical range of all values of the hard and the l1 margin.
 
-        The smoothed margin starts at values as low as -44 / |W|^2; a range that held them would
-        show nothing else, and one that followed it would jump while the run is recorded. Where it
-        is beyond the range at the cursor, it is named at the edge.
+        The data bound these. Of the smoothed margin the range holds the largest value: it starts at
+        values as low as -44 / |W|^2; a range that held them would show nothing else, and one that
+        followed it would jump while the run is recorded. Where it is beyond the range at the
+        cursor, it is named at the edge.
         """
         shown = np.array([line.values for line in lines[: len(CURVES)]])
         before = [line.values for line in self.past_lines(data)]
@@ -174,8 +174,10 @@ class MarginsView(TraceView):
         return bottom - pad, top + pad
 
     def _reached(self, top: float) -> list[float]:
-        """The reference lines and bounds that are near enough to be shown at their places; an
-        arrow at the edge stands for the others."""
+        """Return the values of reference lines and bounds that are near enough to be in the range.
+
+        An arrow at the edge stands for the others.
+        """
         scale = self.scale
         values = [scale * one.bracket.upper * (one.factor or 0.0) for one in self._references]
         values += [
@@ -187,7 +189,7 @@ class MarginsView(TraceView):
         return [0.0, *whole, *(value for value in values if 0.0 < value <= REACH * top)]
 
     def words(self, data: DisplayData, frame: int) -> Overlay:
-        """A node has no margin of its own: its weights stand in a corner."""
+        """Return the texts at a frame. A node has no margin: its weights are in a corner."""
         alone = next(iter(self._pinned), -1) if len(self._pinned) == 1 else -1
         node = self._hovered if self._hovered >= 0 else alone
         corner = self._weights(data, node) if 0 <= node < data.m else ()
@@ -202,7 +204,7 @@ class MarginsView(TraceView):
         return Overlay(self._mark(), corner=corner, note=note, readings=readings)
 
     def _of_share(self, data: DisplayData) -> tuple[str, ...]:
-        """What is waited for, and whether 90 % is never reached."""
+        """Return what margins wait for, or that 90 % is not reached."""
         promise = self._promise
         if promise is None or self._reach is not None:
             return ()
@@ -216,7 +218,7 @@ class MarginsView(TraceView):
         return (f"90 % of {label} not reached{when}", f"90 % not reached{when}")
 
     def _mark(self) -> tuple[NodeMark, ...]:
-        """A ring where 90 % is reached, with the time."""
+        """Return a ring where 90 % is reached, with the time."""
         reach = self._reach
         if reach is None or not self.places.size:
             return ()
@@ -251,8 +253,7 @@ class MarginsView(TraceView):
 
 
 def level_of(margin: ReferenceMargin, colour: str, scale: float = 1.0) -> LevelLine:
-    """The line of a reference margin: its label, its value and its bracket, times its factor and
-    a scale."""
+    """Return the line of a reference margin with its bracket, times its factor and a scale."""
     factor, bracket = scale * (margin.factor or 1.0), margin.bracket
     low, high = sorted((factor * bracket.lower, factor * bracket.upper))
     words = margin.reference.label + ("" if bracket.certified else f" ({raised(margin.certainty)})")

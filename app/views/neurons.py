@@ -38,9 +38,11 @@ LARGEST_DOT = 14.0  # pixels; of a direction, whose area is as |a_j v_j|
 
 @final
 class NeuronsView(NodeView):
-    """Trails of at most 128 points up to a frame, coloured by the present sign and norm; for more
-    than two classes by the class of the node's largest outer weight. `power`: positions are drawn
-    in units of 10^power, as the axes say."""
+    """Trails of at most 128 points up to a frame, coloured by the present sign and norm.
+
+    With more than two classes the colour is that of the node's largest outer weight. `power`:
+    positions are drawn in units of 10^power, as the axes say.
+    """
 
     shows = ("positions",)
     on_plane = True
@@ -101,7 +103,7 @@ class NeuronsView(NodeView):
         return self._range == "root" and not self._directed
 
     def region(self) -> tuple[float, float, float, float]:
-        """The range that is shown, without the power of ten of the axes."""
+        """Return the range that is shown, without the power of ten of the axes."""
         unit = math.sqrt(10.0**self.power) if self._rooted else 10.0**self.power
         left, right, bottom, top = super().region()
         return unit * left, unit * right, unit * bottom, unit * top
@@ -122,7 +124,7 @@ class NeuronsView(NodeView):
         return absence_of_nodes(data) or ("" if data.has_inner else NO_INNER)
 
     def refit(self, data: DisplayData) -> None:
-        """The range, the scale of the data and the axes' names."""
+        """Update the range, the scale of the data and the axes' names."""
         data.set_directions(self._directed)
         self._find_examples(data)
         self._draw_circle()
@@ -130,7 +132,7 @@ class NeuronsView(NodeView):
         self._reach(data, max(self.frame, 0))
 
     def _find_examples(self, data: DisplayData) -> None:
-        """The data on the plane, to be multiplied by what the range asks for."""
+        """Place the data on the plane; the range sets their factor."""
         from core.observables.nodes import unit_rows
 
         of = (data.projection, self._directed, self._palette)
@@ -186,7 +188,7 @@ class NeuronsView(NodeView):
         self.header.set_key(*entries, *self.rays.entries(self._palette))
 
     def _spread(self, points: NDArray[Any]) -> NDArray[Any]:
-        """Where points lie on the axes."""
+        """Return where points lie on the axes."""
         return signed_root(points) if self._rooted else points
 
     def _show_names(self, data: DisplayData) -> None:
@@ -225,7 +227,7 @@ class NeuronsView(NodeView):
     # ----------------------------------------------------------------------------------- frame
 
     def _kept(self, frame: int) -> Indices:
-        """The frames of a trail."""
+        """Return the frames of a trail."""
         from core.figures.neurons import longest_trail
 
         data = self.data
@@ -352,7 +354,7 @@ class NeuronsView(NodeView):
 
 
 def shortened(label: str) -> str:
-    """What an axis is called where there is little room.
+    """Return the name of an axis for little room.
 
     >>> shortened("coordinate 2"), shortened("motion 1")
     ('coord. 2', 'motion 1')

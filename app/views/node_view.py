@@ -20,15 +20,16 @@ NO_INNER = "this network has no inner weight vectors"
 
 
 def absence_of_nodes(data: DisplayData) -> str:
-    """A sentence about runs without nodes."""
+    """Return a sentence about runs without nodes."""
     return "" if data.has_nodes else "a kernel predictor has no nodes"
 
 
 def stepped_node(places: Floats, nodes: NDArray[np.int64], here: int, way: tuple[int, int]) -> int:
-    """The node nearest to the node `here` among those in a direction, which are less far off to the
-    side than ahead; `here` itself where there is none. For -1 the node that lies first.
+    """Return the node that an arrow leads to from the node `here`; `here` if there is none.
 
-    `places` (k, 2) are pixels of `nodes` (k,). Nodes at the same place count as one.
+    It is the nearest one in the direction `way` that is less far to the side than ahead. For -1 it
+    is the node that comes first. `places` (k, 2) are pixels of `nodes` (k,). Nodes at the same
+    place count as one.
 
     >>> places = np.array([[0.0, 0.0], [9.0, 8.0], [4.0, -6.0], [20.0, 0.0]])
     >>> [stepped_node(places, np.arange(4), 0, way) for way in ((1, 0), (0, -1), (-1, 0))]
@@ -70,14 +71,14 @@ class NodeView(RunView):
 
     @abstractmethod
     def _numbers(self, x: float, y: float) -> str:
-        """What the label of a node at a point says beside its name."""
+        """Return the numbers after a node's name in the label at a point."""
 
     @abstractmethod
     def _emptiness(self, data: DisplayData) -> str:
-        """What is said where no node of the frame can be shown; "" where some can."""
+        """Return the reason why the frame shows no node; "" where it shows some."""
 
     def _corner(self, data: DisplayData) -> tuple[str, ...]:
-        """What is said in a corner, the longest wording first."""
+        """Return the text of a corner, the longest wording first."""
         return ()
 
     def _pinned_nodes(self) -> list[int]:
@@ -85,7 +86,7 @@ class NodeView(RunView):
 
     @property
     def _selects(self) -> bool:
-        """Whether so many nodes are pinned that they are a selection."""
+        """True if so many nodes are pinned that they are a selection."""
         return len(self._pinned) > MOST_RINGS
 
     def _chosen(self, m: int) -> NDArray[np.bool_]:
@@ -128,7 +129,7 @@ class NodeView(RunView):
         self.node_hovered.emit(-1)
 
     def _step(self, x: int, y: int) -> None:
-        """An arrow was pressed: mark another node, or the first one on the way."""
+        """Mark another node after an arrow key, or the first one on the way."""
         known = np.flatnonzero(self._seen())
         if not known.size:
             return
@@ -137,7 +138,7 @@ class NodeView(RunView):
         self.node_hovered.emit(self._beside(here, known, x, y))
 
     def _seen(self) -> NDArray[np.bool_]:
-        """Which nodes lie within the range that is shown, (m,)."""
+        """Return which nodes lie within the range that is shown, (m,)."""
         if not len(self.plot.points):
             return np.zeros(0, dtype=np.bool_)
         box, places = self.plot.inside(), self.plot.pixels(self.plot.points)
@@ -145,8 +146,10 @@ class NodeView(RunView):
         return np.asarray(((places >= low) & (places <= high)).all(axis=1))
 
     def _beside(self, here: int, known: NDArray[np.int64], x: int, y: int) -> int:
-        """The node of `known` that an arrow leads to from a node, itself where there is none; from
-        no node (-1) the one that lies first."""
+        """Return the node of `known` that an arrow leads to from a node; itself without one.
+
+        From no node (-1) it is the one that comes first.
+        """
         return stepped_node(self.plot.pixels(self.plot.points[known]), known, here, (x, y))
 
     def _press(self) -> None:

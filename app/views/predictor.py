@@ -44,7 +44,7 @@ REACH = 6.0  # pixels between the pointer and an example that it reads
 
 @final
 class PredictorView(RunView):
-    """The sign of f in the colours of the classes, deeper for larger |f|, and the line f = 0."""
+    """Sign of f in the colours of the classes, deeper for larger |f|, and the line f = 0."""
 
     shows = ("predictor",)
     on_plane = True
@@ -79,7 +79,7 @@ class PredictorView(RunView):
         return f"the inputs have no coordinate {missing[0]}" if missing else ""
 
     def refit(self, data: DisplayData) -> None:
-        """The range around the data, which no frame changes, the axes and the data."""
+        """Set the range around the data, which no frame changes, the axes and the data."""
         x = data.run.dataset.x
         if x.shape[1] == 1:
             left, right = around(x[:, 0])
@@ -186,7 +186,7 @@ class PredictorView(RunView):
             self.stems.set_curves([(stems, pen_of(self._palette.muted))])
 
     def _heights(self) -> tuple[float, float]:
-        """The range of f on the line: a round number that holds it, and 1.2 at least."""
+        """Return the range of f on the line: a round number that holds it, and at least 1.2."""
         answer, data = self._drawn, self.data
         assert data is not None
         if data.run.network.k > 1:
@@ -258,7 +258,7 @@ class PredictorView(RunView):
     # --------------------------------------------------------------------------------- pointer
 
     def _pointed(self, x: float, y: float) -> Pointed | None:
-        """The input under the pointer, and the predictor at the nearest point of its grid."""
+        """Return the predictor at the point of its grid that is nearest to the pointer."""
         answer, data = self._drawn, self.data
         if answer is None or data is None or not self.plot.inside().contains(x, y):
             return None
@@ -307,7 +307,7 @@ class PredictorView(RunView):
 
 
 def _on_grid(place: float, axis: tuple[float, float, int]) -> tuple[int, float]:
-    """The nearest point of a grid to a place, and where it lies."""
+    """Return the number and the place of the nearest point of a grid."""
     low, high, count = axis
     step = (high - low) / (count - 1)
     number = int(np.clip(round((place - low) / step), 0, count - 1))
@@ -315,7 +315,7 @@ def _on_grid(place: float, axis: tuple[float, float, int]) -> tuple[int, float]:
 
 
 def _path(share: Floats, level: float, answer: PredictorAnswer) -> QPainterPath:
-    """The level line in the axes' units."""
+    """Return the level line in the axes' units."""
     (left, right, columns), (low, high, rows) = answer.question.first, answer.question.second
     points = contour(share, level).reshape(-1, 2)
     x = left + points[:, 0] * (right - left) / (columns - 1)
@@ -324,7 +324,7 @@ def _path(share: Floats, level: float, answer: PredictorAnswer) -> QPainterPath:
 
 
 def _physical(value: float, log10_scale: float) -> str:
-    """A value times a power of ten, also where that overflows."""
+    """Return a value times a power of ten as text, also where it overflows."""
     exponent = math.log10(value) + log10_scale
     if abs(exponent) > 300.0:
         return raised(f"10^{exponent:.0f}")

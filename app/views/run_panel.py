@@ -103,7 +103,7 @@ class RunPanel(QWidget):
         return [view.plot for view in self.views]
 
     def view(self, name: str) -> RunView:
-        """A view by its name in app.state.views.VIEWS, made if it was never shown."""
+        """Return a view by its name in app.state.views.VIEWS, made when it is first shown."""
         if name not in self._made:
             view = VIEWS[name].load()(self._palette, self._shown)
             view.hide()
@@ -385,8 +385,10 @@ class RunPanel(QWidget):
         bounds: Sequence[Bound],
         promise: Promise | None = None,
     ) -> None:
-        """Reference margins to be lines, bounds of statements to be curves, and what margins are
-        shown as shares of; None where they are not."""
+        """Show reference margins as lines and bounds of statements as curves.
+
+        Margins are shares of the promise; None for plain margins.
+        """
         self._theory = ShownTheory(references, bounds, promise)
         for view in self.views:
             view.set_theory(self._theory)

@@ -66,7 +66,7 @@ class SortedView(NodeView):
     # --------------------------------------------------------------------------------- content
 
     def help_topics(self) -> tuple[str, ...]:
-        """What is sorted, and the observable itself."""
+        """Return the sorted quantity, and the observable itself."""
         return ("rotations" if self._kind == "rotation" else "norms", self._kind)
 
     def _clear(self) -> None:
@@ -84,7 +84,7 @@ class SortedView(NodeView):
         return FIXED if data.run.network.fixed_features else ""
 
     def refit(self, data: DisplayData) -> None:
-        """The range, the moments and their key, from all frames read so far."""
+        """Update the range, the moments and their key from all frames read so far."""
         low = 0.0
         if self._kind == "rotation":
             least = data.least(self._kind)
@@ -99,7 +99,7 @@ class SortedView(NodeView):
         self._show_past()
 
     def _moments(self, until: int) -> Indices:
-        """The frames of the moments before a frame."""
+        """Return the frames of the moments before a frame."""
         assert self.data is not None
         # By the frames that are planned: a curve that is drawn once stays as the run grows.
         stride = math.ceil(self.data.run.planned / (MOST_MOMENTS - 1))
@@ -144,7 +144,7 @@ class SortedView(NodeView):
     # ----------------------------------------------------------------------------------- frame
 
     def _show(self, data: DisplayData, frame: int) -> None:
-        """The moments before a frame, and the frame itself."""
+        """Show the moments before a frame, and the frame itself."""
         nodes = data.sorted_nodes(self._kind, frame)
         ranks = np.arange(1, data.m + 1) / data.m
         values = data.values(self._kind, frame)

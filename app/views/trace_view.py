@@ -46,8 +46,10 @@ STRONG = 1.5
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class TraceCurve:
-    """One curve: a value for each frame read so far (T,), NaN where there is none. `said` are the
-    values themselves where `values` are what the axis makes of them."""
+    """One curve: a value for each frame read so far (T,), NaN where it has none.
+
+    `said` are the values themselves where `values` are transformed for the axis.
+    """
 
     values: Floats
     colour: str
@@ -62,7 +64,7 @@ class TraceCurve:
 
 
 class TraceView(RunView):
-    """The part of each curve up to the current frame strong, the rest faint."""
+    """Part of each curve up to the current frame strong, the rest faint."""
 
     links = True
 
@@ -95,18 +97,18 @@ class TraceView(RunView):
 
     @abstractmethod
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
-        """The curves."""
+        """Return the curves."""
 
     @abstractmethod
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
-        """The vertical range."""
+        """Return the vertical range."""
 
     @abstractmethod
     def words(self, data: DisplayData, frame: int) -> Overlay:
-        """What is said at a frame; the cursor is put in."""
+        """Return the texts at a frame; the caller adds the cursor."""
 
     def levels(self) -> tuple[LevelLine, ...]:
-        """The names of the bounds, where their curves end: the last of the lines."""
+        """Return the names of the bounds at the ends of their curves, the last of the lines."""
         bounds, labels = self._shown_bounds(), []
         for line, bound in zip(self._lines[len(self._lines) - len(bounds) :], bounds, strict=True):
             known = line.values[np.isfinite(line.values)]
@@ -121,7 +123,7 @@ class TraceView(RunView):
         return self._bounds
 
     def region(self) -> tuple[float, float, float, float]:
-        """The range that is shown, across as log10 of time, steps or |W|^2."""
+        """Return the range that is shown, across as log10 of time, steps or |W|^2."""
         left, right, bottom, top = super().region()
         if self._axis == "log10_time" and self._far:
             left, right = (float(x) for x in inverse_coordinate(np.array([left, right])))
@@ -132,7 +134,7 @@ class TraceView(RunView):
     # ---------------------------------------------------------------- what takes a while
 
     def _traces(self, data: DisplayData, names: tuple[str, ...]) -> tuple[Floats, ...]:
-        """What is known of some traces, (T, width) each; the rest is asked for."""
+        """Return the known part of some traces, (T, width) each, and request the rest."""
         data.background.ask_traces(type(self).__name__, names, data.frames)
         if data.background.pending:
             self.requested.emit()
@@ -170,7 +172,7 @@ class TraceView(RunView):
         self.set_axis(options.margin_axis)
 
     def set_axis(self, name: str) -> None:
-        """What the horizontal axis shows: one of MARGIN_AXES."""
+        """Set the quantity of the horizontal axis, one of MARGIN_AXES."""
         if name not in MARGIN_AXES:
             raise ValueError(f"{name} is not one of {', '.join(MARGIN_AXES)}")
         if name != self._axis:
@@ -179,7 +181,7 @@ class TraceView(RunView):
             self.redraw()
 
     def refit(self, data: DisplayData) -> None:
-        """The range and the faint curves, from all frames read so far."""
+        """Update the range and the faint curves from all frames read so far."""
         left, right = self._place_frames(data)
         self._lines, part = self.lines(data), slice(self.first(data), None)
         if self._lines:
@@ -192,11 +194,11 @@ class TraceView(RunView):
         self._draw_faint(data)
 
     def past_lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
-        """The curves before the run's own first frame, where it goes on from another run."""
+        """Return the curves before the run's own first frame, if it continues another run."""
         return ()
 
     def _draw_past(self, data: DisplayData, left: float, right: float) -> float:
-        """The curves of the run before up to where this one leaves it; returns the left end."""
+        """Draw the curves of the parent run up to the branch; return the left end."""
         lines = self.past_lines(data)
         if not lines:
             self.past.set_curves(())
@@ -219,7 +221,7 @@ class TraceView(RunView):
         return min(left, least - 0.02 * (right - least))
 
     def _places_of_past(self, data: DisplayData) -> Floats:
-        """Where the frames of the run before stand; t = 0 is not on a logarithmic axis."""
+        """Return the places of the parent run's frames; t = 0 is not on a logarithmic axis."""
         past = data.past
         if self._axis == "log10_time":
             return coordinate(past.log10_time) if self._far else past.log10_time
@@ -242,7 +244,7 @@ class TraceView(RunView):
     def _curves(
         self, data: DisplayData, until: int, pens: list[QPen]
     ) -> list[tuple[QPainterPath, QPen]]:
-        """The curves over the frames before `until`."""
+        """Return the curves over the frames before `until`."""
         if not self._lines:
             return []
         part = slice(self.first(data), until)
@@ -258,7 +260,7 @@ class TraceView(RunView):
         ]
 
     def _scale_changed(self) -> None:
-        """The curves for another zoom or size, in which other points can be told apart."""
+        """Redraw the curves for another zoom or size, which separates other points."""
         data, drawn = self.data, self._thinned_for
         height = self.plot.pixel_height()
         if data is None or self.frame < 0 or not self._lines or math.isclose(drawn, height):
@@ -267,7 +269,7 @@ class TraceView(RunView):
         self._draw_strong(data, self.frame)
 
     def first(self, data: DisplayData) -> int:
-        """The first frame with a place of its own: t = 0 is not on a logarithmic axis."""
+        """Return the first frame with a place of its own: t = 0 is not on a logarithmic axis."""
         return 0 if self._axis == "norm_squared" or math.isfinite(data.log10_time[0]) else 1
 
     def _place_frames(self, data: DisplayData) -> tuple[float, float]:
@@ -306,7 +308,7 @@ class TraceView(RunView):
     # ----------------------------------------------------------------------------------- frame
 
     def _show(self, data: DisplayData, frame: int) -> None:
-        """The curves strong up to a frame, and the cursor there."""
+        """Show the curves strong up to a frame, and the cursor there."""
         self._draw_strong(data, frame)
         self._mark_nodes(data)
 
@@ -332,7 +334,7 @@ class TraceView(RunView):
     # ----------------------------------------------------------------------------------- mouse
 
     def _pointed(self, x: float, y: float) -> Pointed | None:
-        """The name, the value and the moment of the nearest curve at its nearest frame."""
+        """Return name, value and moment of the nearest curve at its nearest frame."""
         data, lines = self.data, self._lines
         assert data is not None
         part = slice(self.first(data), min((line.values.size for line in lines), default=0))
@@ -347,12 +349,12 @@ class TraceView(RunView):
         return Pointed(float(self.places[frame]), float(line.values[frame]), text, line.colour)
 
     def _grain(self, line: TraceCurve, value: float) -> float:
-        """How far apart values are that a pixel of the screen tells apart."""
+        """Return the difference of values that one pixel of the screen separates."""
         height = self.plot.pixel_height()
         return height if line.said is None else abs(value) * math.log(10.0) * height
 
     def _when(self, data: DisplayData, frame: int) -> str:
-        """Where a frame stands on the axis, in words."""
+        """Return the place of a frame on the axis, in words."""
         grain = pixel_width(self.plot)
         if self._axis == "step" or (self._axis == "log10_time" and data.run.counts_steps):
             return f"step {int(data.steps[frame])}"
@@ -365,7 +367,7 @@ class TraceView(RunView):
         return f"{NORM_SQUARED} = {resolved_text(10.0**logarithm, grain)}"
 
     def _explain(self, x: float, y: float) -> None:
-        """A tooltip where a level is."""
+        """Show a tooltip where a level is."""
         level = level_at(self.plot.drawn_levels, x, y)
         if level is not None and level.tip:
             here = self.plot.viewport().mapToGlobal(QPoint(round(x), round(y)))
@@ -387,7 +389,7 @@ class TraceView(RunView):
 
 
 def padded(values: Floats, frames: int) -> Floats:
-    """A trace made (T,) for the frames read so far, which may be more or fewer than were judged."""
+    """Return a trace (T,) for the frames read so far; more or fewer may have been judged."""
     result = np.full(frames, np.nan)
     known = min(frames, values.size)
     result[:known] = values[:known]

@@ -177,7 +177,7 @@ class RunView(QWidget):
         self.ranged.emit()
 
     def set_heading(self, heading: str) -> None:
-        """What the run is called, for readers of the screen."""
+        """Set the run's name for screen readers."""
         self._heading = heading
         self._describe()
 
@@ -197,11 +197,11 @@ class RunView(QWidget):
         """Show what theory says, where the view has a place for it (RunPanel.set_theory)."""
 
     def redraw(self) -> None:
-        """The ranges, and the same frame once more: new frames may have changed its scale."""
+        """Update the ranges, and draw the same frame again, whose scale may have changed."""
         self.redraw_at(self.frame)
 
     def redraw_at(self, frame: int) -> None:
-        """The ranges, and a frame, which is drawn once."""
+        """Update the ranges, and draw a frame once."""
         self.frame = -1
         self._fit()
         if frame >= 0:
@@ -248,7 +248,7 @@ class RunView(QWidget):
         return shown.left(), shown.right(), shown.top(), shown.bottom()
 
     def help_topics(self) -> tuple[str, ...]:
-        """The names of what it shows, as core.observables.registry has them."""
+        """Return the names of the shown quantities, as in core.observables.registry."""
         return self.shows
 
     def numbers(self) -> Numbers:
@@ -307,14 +307,14 @@ class RunView(QWidget):
             self.plot.set_overlay(replace(self.plot.overlay, pointed=pointed))
 
     def _pointed(self, x: float, y: float) -> Pointed | None:
-        """What is read at a pixel; a view of nodes marks the node instead."""
+        """Return the reading at a pixel; a view of nodes marks the node instead."""
         return None
 
     # ---------------------------------------------------------------------- what each view does
 
     @abstractmethod
     def refit(self, data: DisplayData) -> None:
-        """The range, the key and whatever else depends on all frames read so far."""
+        """Update the range, the key and all else that depends on the frames read so far."""
 
     @abstractmethod
     def _show(self, data: DisplayData, frame: int) -> None:
@@ -325,7 +325,7 @@ class RunView(QWidget):
         """Draw nothing."""
 
     def _absence(self, data: DisplayData) -> str:
-        """Why there is nothing to show of a run; "" where there is something."""
+        """Return why a run has nothing to show; "" where it has."""
         return ""
 
     def _give_up(self, data: DisplayData) -> None:

@@ -71,8 +71,11 @@ class FourierView(NodeView):
 
 @final
 class WavesView(FourierView):
-    """A column for each node, sorted by frequency, and a row for each frequency: deeper where the
-    node has more of it. Nodes stand at their own frequencies."""
+    """A column for each node, sorted by frequency, and a row for each frequency.
+
+    The colour is deeper where the node has more of the frequency. Nodes are at their own
+    frequencies.
+    """
 
     shows = ("waves", "frequency", "purity")
 
@@ -111,8 +114,10 @@ class WavesView(FourierView):
 
 @final
 class PhasesView(FourierView):
-    """th_u + th_v against th_w of each node at its frequency: on the line where the margin is
-    largest. Larger points for larger |theta_j|."""
+    """th_u + th_v against th_w of each node at its frequency.
+
+    The margin is largest on the line. Points are larger for larger |theta_j|.
+    """
 
     shows = ("phases", "phase_relation")
 

@@ -51,8 +51,10 @@ LEAN = 0.8  # of the height of a text that it needs
 
 @final
 class PlotAxis(pg.AxisItem):
-    """An axis at the left or the bottom. At the left it has room for `widest`, and grows, for good,
-    where the text of a tick is wider."""
+    """Axis at the left or the bottom of a plot.
+
+    At the left it has room for `widest`, and grows permanently where the text of a tick is wider.
+    """
 
     picture: Any  # lines, and texts with their places; None, by pyqtgraph, where they are others
 
@@ -99,7 +101,7 @@ class PlotAxis(pg.AxisItem):
         return bool(mine == its)
 
     def set_label(self, label: str, short: str = "") -> None:
-        """The name of what the axis shows, and one for where it does not fit; "" for none."""
+        """Set the axis's label, and a short one for little room; "" for none."""
         if (label, short) != (self._label, self._short):
             self._label, self._short = label, short
             self.setLabel(label)
@@ -121,7 +123,7 @@ class PlotAxis(pg.AxisItem):
         return self._label_html
 
     def fitting(self) -> str:
-        """The label as it fits: whole, short, or cut before its unit in brackets."""
+        """Return the label as it fits: whole, short, or cut before its unit in brackets."""
         metrics, label = QFontMetricsF(self.label.font()), str(self.labelText)
         size = self.size()
         # A document has a margin of 4 pixels around its text.
@@ -147,7 +149,7 @@ class PlotAxis(pg.AxisItem):
         return QRectF(self.rect()).adjusted(-x, -y, x, y)
 
     def set_look(self, palette: Palette, metrics: QFontMetricsF, font: Any) -> None:
-        """Colours and size."""
+        """Set colours and size."""
         self._pen = pg.mkPen(palette.muted, width=1)
         self.setPen(self._pen)
         self.setTextPen(pg.mkPen(palette.muted))
@@ -165,7 +167,7 @@ class PlotAxis(pg.AxisItem):
         self.resizeEvent()  # places the label
 
     def needs(self, low: float, high: float, size: float) -> bool:
-        """Whether the ticks of a range want another width; `set_look` gives it."""
+        """Return True if the ticks of a range need another width; `set_look` sets it."""
         metrics = self._metrics()
         widest = max(
             (metrics.horizontalAdvance(text) for _, text in self.ticks(low, high, size + ENDS)),
@@ -229,8 +231,10 @@ class PlotAxis(pg.AxisItem):
     # -------------------------------------------------------------------------------- painting
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, *_: Any) -> None:
-        """Draw the line, the ticks and their texts, as pyqtgraph does: by itself it would draw all
-        texts with each change of the plot."""
+        """Draw the line, the ticks and their texts.
+
+        pyqtgraph itself would draw all texts with each change of the plot.
+        """
         if self.picture is None:
             self.picture = self._placed(painter)
         lines, texts = self.picture
@@ -258,7 +262,7 @@ class PlotAxis(pg.AxisItem):
         return int(flags if across else flags | align.AlignVCenter) | int(Qt.TextFlag.TextDontClip)
 
     def _placed(self, painter: QPainter) -> tuple[list[QLineF], list[tuple[QRectF, str]]]:
-        """The lines, and the texts with their places."""
+        """Return the lines, and the texts with their places."""
         bounds, across = self.rect(), self.orientation == "bottom"
         low, high = (float(end) for end in self.range)
         length = bounds.width() if across else bounds.height()
@@ -288,7 +292,7 @@ class PlotAxis(pg.AxisItem):
         return lines, texts
 
     def _size(self, text: str, painter: QPainter) -> QSizeF:
-        """How much room a text needs; a text has more than its letters fill."""
+        """Return the room of a text, which is more than its letters fill."""
         if text not in self._sizes:
             painter.setFont(self.style["tickFont"] or self.label.font())
             space, flags = QRectF(0.0, 0.0, 100.0, 100.0), int(Qt.AlignmentFlag.AlignCenter)
@@ -303,7 +307,7 @@ def title_height(metrics: QFontMetricsF) -> float:
 
 
 def _apart(ticks: Ticks, metrics: QFontMetricsF, unit: float) -> bool:
-    """Whether no text reaches into the next one, at `unit` pixels for a unit of the axis."""
+    """Return True if no text reaches into the next one, at `unit` pixels for a unit of the axis."""
     halves = [0.5 * metrics.horizontalAdvance(text) for _, text in ticks]
     places = [unit * place for place, _ in ticks]
     return all(

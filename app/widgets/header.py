@@ -43,8 +43,10 @@ HINT = "Click to fill the window with this view; drag to move it"
 @final
 @dataclass(frozen=True, slots=True)
 class HeaderEntry:
-    """A sign in a colour and its text; either may be missing. `short` is the text for a key that
-    would not fit otherwise."""
+    """A sign in a colour and its text; either may be missing.
+
+    `short` is the text for a key that would not fit otherwise.
+    """
 
     text: str
     colour: str = ""
@@ -52,7 +54,7 @@ class HeaderEntry:
     short: str = ""
 
     def width(self, metrics: QFontMetricsF, short: bool) -> float:
-        """How much room it takes, with the space to the next one."""
+        """Return the width of the entry, with the space to the next one."""
         text = self.words(short)
         return (
             SIGN_WIDTHS[self.sign]
@@ -62,7 +64,7 @@ class HeaderEntry:
         )
 
     def words(self, short: bool) -> str:
-        """The text, or the short one if there is one."""
+        """Return the text, or the short one if there is one."""
         return self.short or self.text if short else self.text
 
 

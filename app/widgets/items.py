@@ -30,14 +30,14 @@ FAR = 2.0**30  # pixels; beyond them Qt's own arithmetic fails
 
 
 def colour_of(colour: Any) -> QColor:
-    """ "#rrggbb" or an RGBA row of 0 to 255."""
+    """Return the colour of "#rrggbb" or of an RGBA row of 0 to 255."""
     return QColor(colour) if isinstance(colour, str) else QColor(*(int(part) for part in colour))
 
 
 def pen_of(colour: Any, width: float = 1.0, dashes: Sequence[float] = ()) -> QPen:
-    """A pen whose width is in pixels; `colour` is "#rrggbb" or an RGBA row of 0 to 255.
+    """Return a pen whose width is in pixels; `colour` is "#rrggbb" or an RGBA row of 0 to 255.
 
-    It is shared by all who ask for the same one, and not to be changed.
+    Equal pens are one shared object, which must not be changed.
     """
     named = colour if isinstance(colour, str) else tuple(int(part) for part in colour)
     return _pen(named, width, tuple(dashes))
@@ -60,7 +60,7 @@ def _scaled(pen: QPen, scale: float) -> QPen:
 
 
 def path_of(x: NDArray[Any], y: NDArray[Any], connect: Any = "finite") -> QPainterPath:
-    """A curve through points; `connect` says for each point whether a line leads to the next."""
+    """Return a curve through points; `connect` is true where a line leads to the next point."""
     path: QPainterPath = pg.arrayToQPath(x, y, connect, finiteCheck=isinstance(connect, str))
     return path
 
@@ -215,7 +215,7 @@ class Picture(pg.GraphicsObject):
         self.update()
 
     def show_nothing(self) -> None:
-        """An empty plot."""
+        """Show an empty plot."""
         self.image = None
         self.update()
 
@@ -231,7 +231,7 @@ class Picture(pg.GraphicsObject):
 
 @final
 class Symbol(Enum):
-    """The shapes of markers."""
+    """Shapes of markers."""
 
     DISC = "disc"
     RING = "ring"
@@ -242,8 +242,10 @@ class Symbol(Enum):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Style:
-    """A marker: its colour, its size in pixels, and the colour of a disc's edge, or of what is
-    inside a ring ("" for none)."""
+    """A marker: its colour, its size in pixels, and a second colour.
+
+    The second one is that of a disc's edge, or inside a ring ("" for none).
+    """
 
     colour: Any
     size: float
@@ -288,7 +290,7 @@ class Markers(Everywhere):
         self._cells: NDArray[np.float64] = np.empty((0, 4))
 
     def set_styles(self, *styles: Style) -> None:
-        """The looks to choose from."""
+        """Set the styles to choose from."""
         self.styles, self._sheet = styles, None
         self.update()
 

@@ -54,10 +54,11 @@ PASSING = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReas
 
 @final
 class PlotFocus(QObject):
-    """Watches a plot. `has_keys`: its arrows, Space and Return are no shortcuts while it has the
-    focus by a key.
+    """Keyboard focus of a plot.
 
-    moved(x, y): an arrow, as in WAYS. pressed: Space or Return. left: the focus went on.
+    `has_keys`: its arrows, Space and Return are no shortcuts while it has the focus by a key.
+
+    moved(x, y): an arrow, as in WAYS. pressed: Space or Return. left: the plot lost the focus.
     menu_requested: Shift+F10.
     """
 

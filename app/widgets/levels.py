@@ -147,10 +147,10 @@ def places_of(
     inside: QRectF,
     curves: Obstacles = NO_CURVES,
 ) -> list[QRectF]:
-    """Boxes for labels: at the right edge above their line, or as near to that as is free of other
-    labels and of curves.
+    """Return boxes for labels: at the right edge above their line, or as near to it as is free.
 
-    Lines beyond an edge have their label at it; of two labels the upper line's is the upper one.
+    Boxes are off other labels and curves. Lines beyond an edge have their label at it; of two
+    labels the upper line's is the upper one.
     """
     boxes: dict[int, QRectF] = {}
     right = inside.right() - 3.0
@@ -186,8 +186,10 @@ def _first_free(
 
 
 def _candidates(home: QRectF, inside: QRectF, sideways: bool) -> Iterator[QRectF]:
-    """Places for a label, the best first: at its line, from the right to the left, then farther
-    from it."""
+    """Yield places for a label, the best first: at its line, then farther from it.
+
+    At one height they go from the right to the left.
+    """
     room = home.left() - inside.left() - 3.0
     shifts = [0.0]
     if sideways and room > 0.0:
@@ -200,7 +202,7 @@ def _candidates(home: QRectF, inside: QRectF, sideways: bool) -> Iterator[QRectF
 
 
 def _steps(height: float, room: float) -> list[float]:
-    """How far a label may be moved down (or up), the nearest places first."""
+    """Return how far a label may be moved down (or up), the nearest places first."""
     steps = [0.0, height + 1.0]
     for way in np.arange(0.25 * height, room, 0.25 * height).tolist():
         steps += [height + 1.0 + way, -way]
@@ -210,8 +212,10 @@ def _steps(height: float, room: float) -> list[float]:
 @final
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Where a level is on the screen, in pixels: its label, its line's height, and those of the
-    ends of its bracket; `text` is the label as it fits."""
+    """A level on the screen, in pixels: its label, its line's height, and its bracket's ends.
+
+    `text` is the label as it fits.
+    """
 
     level: LevelLine
     box: QRectF
@@ -226,7 +230,7 @@ def placed(
     inside: QRectF,
     curves: Obstacles = NO_CURVES,
 ) -> tuple[Drawn, ...]:
-    """Where levels are, each with the heights in pixels of its value and of its bracket's ends."""
+    """Return levels in place, from the heights in pixels of their values and bracket ends."""
     shown = [one for one in levels if math.isfinite(one[1])]
     room, height = inside.width() - 12.0, QFontMetricsF(font).height()
     texts = [fitted(beyond(y, inside) + level.label, font, room) for level, y, _, _ in shown]

@@ -52,8 +52,10 @@ class NodeMark:
 @final
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The value of a curve at the cursor: a dot there, or its name and number at the edge beyond
-    which it is, the number alone where there is no room for both."""
+    """Value of a curve at the cursor: a dot, or its name and number at the edge beyond which it is.
+
+    The number stands alone where there is no room for both.
+    """
 
     value: float
     colour: str
@@ -68,7 +70,7 @@ class Reading:
 @final
 @dataclass(frozen=True, slots=True)
 class Pointed:
-    """What is under the pointer: a point in the axes' units, and the lines that it says."""
+    """Reading under the pointer: a point in the axes' units, and its lines of text."""
 
     x: float
     y: float
@@ -113,21 +115,21 @@ class Labels:
         self._taken.append(box)
 
     def fitting(self, x: float, mark: NodeMark) -> str:
-        """A mark's label with its numbers, without them where neither side has the room."""
+        """Return a mark's label with its numbers, or without where neither side has the room."""
         text = mark.words
         width = QFontMetricsF(self._painter.font()).horizontalAdvance(text) + 6.0 + GAP
         room = max(self._inside.right() - x, x - self._inside.left())
         return text if width <= room else mark.label
 
     def holds(self, text: str) -> bool:
-        """Whether a label has room without being cut."""
+        """Return True if a label has room without being cut."""
         return QFontMetricsF(self._painter.font()).horizontalAdvance(text) <= self._room()
 
     def _room(self) -> float:
         return max(self._inside.width() - 8.0, 0.0)
 
     def put(self, point: QPointF, text: str, left: bool = False, colour: str = "") -> None:
-        """One label, right of the point where there is room, else left of it; or the reverse."""
+        """Write a label right of the point where there is room, else left of it; or the reverse."""
         inside = self._inside
         metrics = QFontMetricsF(self._painter.font())
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, self._room())
@@ -146,8 +148,11 @@ class Labels:
         self._write(box, text, colour)
 
     def put_above(self, point: QPointF, text: str) -> None:
-        """Lines above a point, or below it where there is no room: over all else, as they are
-        asked for at this moment, and never cut as long as the longest of them has room."""
+        """Write lines above a point, or below it where there is no room.
+
+        They cover all else, since the user requested them just now, and are cut only where the
+        longest one has no room.
+        """
         inside, lines = self._inside, text.split("\n")
         metrics = QFontMetricsF(self._painter.font())
         room = self._room()
@@ -160,7 +165,7 @@ class Labels:
         self._write(QRectF(left, top, width, height), "\n".join(lines))
 
     def put_in_corner(self, text: str) -> None:
-        """A label in the corner that is free, at the lower left if none is."""
+        """Write a label in a free corner, at the lower left if none is."""
         inside, box = self._inside, self._box(text)
         left, right = inside.left() + GAP, inside.right() - GAP - box.width()
         places = [
@@ -192,7 +197,7 @@ class Labels:
         return free and inside.top() <= box.top() and box.bottom() <= inside.bottom()
 
     def _holds(self, point: QPointF, box: QRectF) -> bool:
-        """Whether a box stands at its side of a point, and was not pushed over it by the edge."""
+        """Return True if a box is at its side of a point, and the edge did not push it over it."""
         return not box.left() - 0.5 * GAP < point.x() < box.right() + 0.5 * GAP
 
     def _write(self, box: QRectF, text: str, colour: str = "") -> None:
@@ -206,8 +211,11 @@ class Labels:
 
 @final
 class Still:
-    """Where the curves and the levels of a plot are, found anew only where one of them, the range
-    or the room has changed: not with each move of the cursor."""
+    """Places of the curves and the levels of a plot.
+
+    They are updated only when a curve, a level, the range or the room changed: not with each move
+    of the cursor.
+    """
 
     def __init__(self) -> None:
         self.curves: Obstacles = NO_CURVES
@@ -278,7 +286,7 @@ def paint_overlay(
 def _heights(
     levels: tuple[LevelLine, ...], plot: Mapped
 ) -> list[tuple[LevelLine, float, float, float]]:
-    """The levels with the pixels of their values and of the ends of their brackets."""
+    """Return the levels with the pixels of their values and of the ends of their brackets."""
     if not levels:
         return []
     values = np.array([[level.value, level.low, level.high] for level in levels])

@@ -131,7 +131,7 @@ class Plot(pg.GraphicsView):
         self._lines.append(lines)
 
     def set_overlay(self, overlay: Overlay) -> None:
-        """Marks and lines on top of everything."""
+        """Show marks and lines on top of everything."""
         if overlay != self.overlay:
             self.overlay = overlay
             # By way of the scene, as for items: else Qt would paint the plot for each of the two.
@@ -168,7 +168,7 @@ class Plot(pg.GraphicsView):
             item.setVisible(not bare)
 
     def lettering(self) -> tuple[QFontMetricsF, QFont]:
-        """What the axes are written in."""
+        """Return metrics and font of the axes' texts."""
         font = small(self.font())
         return QFontMetricsF(font), font
 
@@ -190,7 +190,7 @@ class Plot(pg.GraphicsView):
         return self._home
 
     def set_common(self, home: Home | None) -> None:
-        """The range shown in place of its own, which others share; None for its own."""
+        """Set a range that is shared with other plots; None for the plot's own."""
         if home != self._common:
             self._common = home
             self._apply()
@@ -270,7 +270,7 @@ class Plot(pg.GraphicsView):
     # ---------------------------------------------------------------------------------- places
 
     def inside(self) -> QRectF:
-        """The space between the axes, in pixels."""
+        """Return the space between the axes, in pixels."""
         return QRectF(self.view.mapRectToScene(self.view.rect()))
 
     def pixel_height(self) -> float:
@@ -279,7 +279,7 @@ class Plot(pg.GraphicsView):
         return abs(self.shown().height()) / pixels if pixels >= 1.0 else 0.0
 
     def pixels(self, points: NDArray[Any]) -> Floats:
-        """Where points (k, 2) of the axes' units lie, in pixels, (k, 2)."""
+        """Return points (k, 2) of the axes' units in pixels, (k, 2)."""
         shown, box = self.shown(), self.inside()
         points = np.asarray(points, dtype=np.float64)
         x = box.left() + (points[:, 0] - shown.left()) / shown.width() * box.width()
@@ -287,7 +287,7 @@ class Plot(pg.GraphicsView):
         return np.stack([x, y], axis=1)
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """What lies at a pixel, in the axes' units."""
+        """Return the place of a pixel in the axes' units."""
         shown, box = self.shown(), self.inside()
         return (
             shown.left() + (x - box.left()) / max(box.width(), 1.0) * shown.width(),
@@ -295,7 +295,7 @@ class Plot(pg.GraphicsView):
         )
 
     def nearest(self, points: NDArray[Any], x: float, y: float, most: float = 12.0) -> int:
-        """The point nearest to a pixel and at most so many pixels away; -1 for none."""
+        """Return the point nearest to a pixel and at most so many pixels away; -1 for none."""
         if points.shape[0] == 0 or not self.inside().contains(x, y):
             return -1
         return ranges.nearest_within(self.pixels(points), x, y, most)
@@ -395,5 +395,5 @@ class Plot(pg.GraphicsView):
 
     @property
     def drawn_levels(self) -> tuple[Drawn, ...]:
-        """Where the levels are that were painted last."""
+        """Levels as they were painted last."""
         return self._still.levels if self.overlay.levels else ()

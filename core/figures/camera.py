@@ -1,8 +1,8 @@
-"""How far the picture of the nodes reaches at a moment: a camera that follows them evenly.
+"""Camera of the nodes' picture: its reach follows the nodes evenly.
 
 Nodes grow by many powers of ten: in a range that holds the whole run, all that happens before the
-last decade of time is one dot. The camera's reach follows the nodes instead. It is a function of
-the moment and not of how one came to it, so that the same moment is always the same picture.
+last decade of time is one dot. The camera's reach follows the nodes instead. It depends on the
+moment alone, so that the same moment is always the same picture.
 """
 
 from __future__ import annotations
@@ -22,10 +22,24 @@ SIDE = 0.04
 
 
 def looks(frame: int, frames: int, planned: int) -> Indices:
-    """The frames that the camera looks at from one, (LOOKS,): those to either side of it.
+    """Return the frames around one that set the camera's reach.
 
-    Of `planned` frames so many are there; beyond the ends the first and the last stand in.
+    Parameters
+    ----------
+    frame : int
+        Frame that is shown.
+    frames : int
+        Number of frames so far.
+    planned : int
+        Number of frames of the whole run, which sets the distance of the outermost ones.
 
+    Returns
+    -------
+    array (LOOKS,)
+        Frames to both sides; the first and the last repeat beyond the ends.
+
+    Examples
+    --------
     >>> looks(50, 101, 101).tolist()
     [46, 47, 48, 49, 50, 51, 52, 53, 54]
     """
@@ -35,10 +49,10 @@ def looks(frame: int, frames: int, planned: int) -> Indices:
 
 
 def eased(log10_extents: ArrayLike, log10_now: float) -> float:
-    """log10 of how far the camera reaches: a weighted mean of log10 extents, of which none counts
-    less than the present one, so that no node is ever outside. -inf where no node has a length.
+    """Return log10 of the camera's reach from log10 extents (LOOKS,) of the frames around.
 
-    Weights fall evenly to both sides, as a triangle.
+    The reach is a mean with weights that fall evenly to both sides. No extent counts less than the
+    present one, so that no node is ever outside. -inf where no node has a length.
 
     >>> eased([0.0] * LOOKS, 0.0), eased([-3.0] * LOOKS, 1.0)
     (0.0, 1.0)
@@ -52,7 +66,7 @@ def eased(log10_extents: ArrayLike, log10_now: float) -> float:
 
 
 def unit_power(log10_extent: float) -> int:
-    """The power of ten in units of which places are given: 0 where ticks are short without one.
+    """Return the power of ten that is the unit of places; 0 where ticks are short without one.
 
     >>> unit_power(1.5), unit_power(-2.3), unit_power(5.2), unit_power(-3.5), unit_power(-math.inf)
     (0, -3, 5, -4, 0)
@@ -63,7 +77,7 @@ def unit_power(log10_extent: float) -> int:
 
 
 def signed_root(x: ArrayLike) -> Floats:
-    """sign(x) sqrt |x|: near 0 more can be told apart, and signs stay.
+    """Return sign(x) sqrt |x|, which spreads values near 0 and keeps signs.
 
     >>> signed_root([-4.0, 0.0, 0.25]).tolist()
     [-2.0, 0.0, 0.5]
@@ -73,7 +87,7 @@ def signed_root(x: ArrayLike) -> Floats:
 
 
 def signed_square(x: ArrayLike) -> Floats:
-    """sign(x) x^2, the inverse of `signed_root`.
+    """Return sign(x) x^2, the inverse of `signed_root`.
 
     >>> signed_square([-2.0, 0.5]).tolist()
     [-4.0, 0.25]

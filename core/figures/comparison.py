@@ -1,4 +1,4 @@
-"""Several runs in one figure: a panel for each observable, a key, and what must be said of it."""
+"""Several runs in one figure: a panel for each observable, a key, and notes."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ MOST_DECADES = 8
 
 
 def words_for(question: CompareQuestion) -> str:
-    """What stands at the vertical axis."""
+    """Return the label of the vertical axis."""
     title = observable_of(question.observable).title
     title = f"{title}, sorted" if question.ranked else title
     return f"difference of the {title}" if question.kind == "differences" else title
 
 
 def check_width(width: float) -> None:
-    """InputError for a width that leaves no room, or that no page has."""
+    """Raise InputError for a width that leaves no room, or that no page has."""
     if not NARROWEST <= width <= WIDEST:
         raise InputError(
             f"A comparison {width:g} mm wide was asked for; {NARROWEST:g} to {WIDEST:g} mm are "
@@ -57,9 +57,27 @@ def check_width(width: float) -> None:
 def comparison_scene(
     comparisons: Sequence[Comparison], title: str, palette: Palette = LIGHT, width: float = WIDTH
 ) -> FigureScene:
-    """A panel for each comparison, one below the other, on a page so many millimetres wide.
+    """Build a figure with a panel for each comparison, one below the other.
 
-    Raises InputError for a width that is not possible.
+    Parameters
+    ----------
+    comparisons : sequence of Comparison
+        Compared lines with their questions.
+    title : str
+        Title of the figure.
+    palette : Palette
+        Colours.
+    width : float
+        Width in millimetres, 60 to 400.
+
+    Returns
+    -------
+    FigureScene
+
+    Raises
+    ------
+    InputError
+        A width out of range.
     """
     check_width(width)
     texts, top = title_texts(plain(title), width)
@@ -107,7 +125,7 @@ def _panel(comparison: Comparison, row: int, letter: str, box: Box, palette: Pal
 
 
 def _across(comparison: Comparison) -> tuple[Axis, list[Array]]:
-    """The horizontal axis, and where each line's places are on it."""
+    """Return the horizontal axis, and the places of each line on it."""
     against, lines = comparison.question.against, comparison.lines
     places = [shown(line.places, against) for line in lines]
     known = np.concatenate([np.empty(0), *places])
@@ -136,7 +154,7 @@ def _decades(low: float, high: float) -> tuple[tuple[float, str], ...]:
 
 
 def _up(lines: Sequence[ComparedLine], label: str) -> Axis:
-    """The vertical axis."""
+    """Return the vertical axis."""
     parts = [part for line in lines for part in (line.values, line.low, line.high)]
     known = np.concatenate([np.empty(0), *parts])
     known = known[np.isfinite(known)]

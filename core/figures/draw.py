@@ -1,6 +1,6 @@
-"""Drawing scenes with matplotlib's object interface: no pyplot, no window, no setting left behind.
+"""Drawing of scenes with matplotlib's object interface: no pyplot, no window, no global setting.
 
-Settings that matplotlib reads globally are changed under one lock and put back, so that figures may
+Settings that matplotlib reads globally are changed under one lock and restored, so that figures may
 be drawn from any thread. Fonts are matplotlib's own DejaVu Sans and STIX, embedded as TrueType in
 PDFs; the letters of an SVG are outlines, so that it looks the same on machines without them.
 """
@@ -64,7 +64,7 @@ _lock = threading.RLock()
 
 @contextmanager
 def drawing(family: str = "sans") -> Iterator[None]:
-    """matplotlib's defaults and STYLE, whatever the user's own settings; put back at the end."""
+    """Use matplotlib's defaults and STYLE for a block, whatever the user's own settings."""
     with _lock, matplotlib.rc_context():
         settings: dict[Any, Any] = dict(matplotlib.rcParamsDefault)
         # The backend is left alone: figures bring their own canvas.
@@ -75,14 +75,14 @@ def drawing(family: str = "sans") -> Iterator[None]:
 
 
 def new_figure(scene: FigureScene, dpi: float) -> tuple[Figure, FigureCanvasAgg]:
-    """An empty figure of the scene's size, and its pixels."""
+    """Return an empty figure of the scene's size, and its canvas."""
     size = (scene.width_mm / MM_PER_INCH, scene.height_mm / MM_PER_INCH)
     figure = Figure(figsize=size, dpi=dpi, facecolor=scene.palette.background)
     return figure, FigureCanvasAgg(figure)
 
 
 def draw_scene(scene: FigureScene, dpi: float = 300.0) -> Figure:
-    """The scene as a figure; call within `drawing()`."""
+    """Draw a scene and return the figure; call within `drawing()`."""
     figure, _ = new_figure(scene, dpi)
     for panel in scene.panels:
         axes = draw_panel(figure, scene, panel)
@@ -94,13 +94,27 @@ def draw_scene(scene: FigureScene, dpi: float = 300.0) -> Figure:
 
 
 def draw_texts(figure: Figure, scene: FigureScene) -> None:
-    """The texts around the panels."""
+    """Draw the texts around the panels."""
     for text in scene.texts:
         figure_text(figure, scene, text)
 
 
 def figure_text(figure: Figure, scene: FigureScene, text: Text) -> Artist:
-    """One line of text at its place in millimetres."""
+    """Draw one line of text at its place in millimetres.
+
+    Parameters
+    ----------
+    figure : Figure
+        Figure of the scene.
+    scene : FigureScene
+        Size and colours.
+    text : Text
+        Text with its place from the top left corner.
+
+    Returns
+    -------
+    Artist
+    """
     palette = scene.palette
     return figure.text(
         text.left / scene.width_mm,
@@ -122,7 +136,22 @@ def _place(scene: FigureScene, box: Box) -> tuple[float, float, float, float]:
 
 
 def draw_panel(figure: Figure, scene: FigureScene, panel: Panel) -> Axes:
-    """The panel without its ink: axes, ticks, title, key and levels."""
+    """Draw a panel without its ink: axes, ticks, title, key and levels.
+
+    Parameters
+    ----------
+    figure : Figure
+        Figure of the scene.
+    scene : FigureScene
+        Size, colours and letters.
+    panel : Panel
+        Panel with its box in millimetres.
+
+    Returns
+    -------
+    Axes
+        Limits are those of the panel.
+    """
     palette, points = scene.palette, scene.points
     axes = figure.add_axes(_place(scene, panel.box), facecolor="none")
     axes.set_xlim(panel.x.low, panel.x.high)
@@ -200,7 +229,7 @@ def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> N
 
 
 def _paper(palette: Palette) -> dict[str, Any]:
-    """Return the ground of a label: lines below it are seen through it, and do not cut it.
+    """Return the ground of a label, through which lines below it are seen.
 
     A box, since matplotlib draws letters with a halo as outlines, which a PDF does not find.
     """
@@ -211,7 +240,24 @@ def _paper(palette: Palette) -> dict[str, Any]:
 
 
 def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[Artist]:
-    """New artists for what a panel shows, from back to front, not yet in the axes."""
+    """Make the artists of what a panel shows, not yet in the axes.
+
+    Parameters
+    ----------
+    axes : Axes
+        Axes of the panel, for its transforms.
+    ink : Ink
+        Content of the panel, in the units of its axes.
+    palette : Palette
+        Colours of notes and grounds.
+    points : float
+        Size of letters; lines and markers grow with it.
+
+    Returns
+    -------
+    list of Artist
+        From back to front.
+    """
     scale = points / 7.0
     artists: list[Artist] = [_image(axes, raster) for raster in ink.rasters]
     artists += [_area(band) for band in ink.bands]

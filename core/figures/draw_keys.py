@@ -1,4 +1,4 @@
-"""Drawing the keys above panels, and what they share with the panels: letters, dashes, markers."""
+"""Keys above panels, and what they share with the panels: letters, dashes, markers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHAPES = {Marker.DISC: "o", Marker.PLUS: "P", Marker.CROSS: "X", Marker.DOWN: "v
 
 
 def font_text(text: str) -> str:
-    """Return a text that can be set.
+    """Return a text that the font can set.
 
     Letters that the font lacks become question marks. The index of a sum is set beside it, where it
     does not run into the next line.
@@ -40,7 +40,23 @@ def font_text(text: str) -> str:
 def draw_key(
     axes: Axes, key: tuple[KeyEntry, ...], box: Box, palette: Palette, points: float, columns: int
 ) -> None:
-    """Samples and texts above the panel, so many in a line."""
+    """Draw samples and texts above a panel.
+
+    Parameters
+    ----------
+    axes : Axes
+        Axes of the panel.
+    key : tuple of KeyEntry
+        Entries from left to right, line by line.
+    box : Box
+        Box of the panel in millimetres.
+    palette : Palette
+        Colours of the texts.
+    points : float
+        Size of letters.
+    columns : int
+        Entries in a line; 0 for all.
+    """
     handles: list[Any] = []
     disc: dict[str, Any] = {"linestyle": "", "markeredgewidth": 0.0}
     for entry in key:
@@ -81,7 +97,21 @@ def draw_key(
 
 
 def draw_time_key(axes: Axes, key: TimeKey, box: Box, palette: Palette, points: float) -> None:
-    """A strip of the moments' colours along the panel's top, with their texts above it."""
+    """Draw a strip of the moments' colours along a panel's top, with their texts above.
+
+    Parameters
+    ----------
+    axes : Axes
+        Axes of the panel.
+    key : TimeKey
+        Colours and texts of the moments; texts that would touch are left out.
+    box : Box
+        Box of the panel in millimetres.
+    palette : Palette
+        Colours of the texts.
+    points : float
+        Size of letters.
+    """
     mm = points / 7.0
     figure_box = axes.get_position()
     per_mm = figure_box.height / box.height
@@ -120,7 +150,7 @@ def draw_time_key(axes: Axes, key: TimeKey, box: Box, palette: Palette, points: 
 
 
 def _fitting(texts: Sequence[str], step: float, mm: float) -> set[int]:
-    """Which of the texts, `step` apart, can be shown without touching; the last one always is."""
+    """Return which texts, `step` apart, do not touch each other; the last one is always shown."""
     fitting: set[int] = set()
     limit = float("inf")
     # From the right: the last moment is the one that the panel is about.

@@ -1,4 +1,4 @@
-"""Writing figures and films: at their physical size, here or in another process.
+"""Files of figures at their physical size, rendered here or in another process.
 
 Equal scenes give equal bytes of PDF, SVG and PNG. matplotlib holds the interpreter's lock while it
 draws, and makes hundreds of thousands of objects for a figure: a process of its own leaves the
@@ -37,7 +37,7 @@ Draw = Callable[[FigureScene, str, float], bytes]
 
 
 def check_figure_path(path: Path) -> None:
-    """InputError unless the path ends in one of the formats of figures."""
+    """Raise InputError unless the path ends in one of the formats of figures."""
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(
             f"{path} must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; figures are written "
@@ -46,7 +46,22 @@ def check_figure_path(path: Path) -> None:
 
 
 def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
-    """The content of a figure file; equal scenes give equal bytes. `dpi` matters for PNG only."""
+    """Render a scene; equal scenes give equal bytes.
+
+    Parameters
+    ----------
+    scene : FigureScene
+        Figure at its physical size.
+    suffix : str
+        ".pdf", ".svg" or ".png".
+    dpi : float
+        Resolution of a PNG in dots per inch.
+
+    Returns
+    -------
+    bytes
+        Content of the file.
+    """
     from core.figures.draw import draw_scene, drawing
 
     creator = f"Marginscope {core.__version__}"
@@ -75,10 +90,25 @@ def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
 def save_figure(
     scene: FigureScene, path: Path, dpi: float = 300.0, draw: Draw = figure_bytes
 ) -> None:
-    """Write a scene as .pdf, .svg or .png, completely or not at all; `draw` makes its content.
+    """Write a scene as .pdf, .svg or .png, completely or not at all.
 
-    Raises InputError for another ending, a resolution outside 20 to 2400 dots per inch or a folder
-    that cannot be written, DiskError for a full disk.
+    Parameters
+    ----------
+    scene : FigureScene
+        Figure at its physical size.
+    path : Path
+        File to write.
+    dpi : float
+        Resolution of a PNG, 20 to 2400 dots per inch.
+    draw : callable
+        Renders (scene, suffix, dpi) to bytes.
+
+    Raises
+    ------
+    InputError
+        Another suffix, a resolution out of range, or a folder that cannot be written.
+    DiskError
+        The disk is full.
     """
     check_figure_path(path)
     suffix = path.suffix.lower()
@@ -87,7 +117,17 @@ def save_figure(
 
 
 def check_resolution(scene: FigureScene, suffix: str, dpi: float) -> None:
-    """InputError for a resolution that no figure has, or pixels that no memory has."""
+    """Raise InputError for a resolution out of range, or too many pixels.
+
+    Parameters
+    ----------
+    scene : FigureScene
+        Figure at its physical size.
+    suffix : str
+        Pixels count for ".png" alone, at most MOST_PIXELS.
+    dpi : float
+        Dots per inch, LEAST_DPI to MOST_DPI.
+    """
     if not LEAST_DPI <= dpi <= MOST_DPI:
         raise InputError(
             f"A resolution of {dpi:g} dots per inch was asked for; {LEAST_DPI} to {MOST_DPI} are "
@@ -130,11 +170,27 @@ class FigureProcess:
         dpi: float = 300.0,
         cancelled: Callable[[], bool] = _never,
     ) -> bytes:
-        """Return the bytes that `core.figures.export.figure_bytes` returns.
+        """Render a scene in the process, as `figure_bytes` does.
 
-        Raises CancelledError, and MarginscopeError where the process cannot be started, or died.
+        Parameters
+        ----------
+        scene, suffix, dpi
+            As of `figure_bytes`.
+        cancelled : callable
+            Polled while the process works.
+
+        Returns
+        -------
+        bytes
+            Content of the file.
+
+        Raises
+        ------
+        CancelledError
+            `cancelled` returned True.
+        MarginscopeError
+            The process could not be started, or died.
         """
-
         content = self._process.run(cancelled, figure_bytes, scene, suffix, dpi)
         if content is None:
             raise CancelledError

@@ -1,7 +1,7 @@
 """Films of runs: the same panels as figures, growing with time.
 
-The range of the neurons follows them, unless a film asks for that of the whole run; all other axes
-stand still.
+The range of the neurons follows them, unless a film shows that of the whole run; all other axes are
+fixed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FILM_LETTER_EM = 0.6  # nothing may reach into the clock
 
 
 def grid(rows: int, kinds: int) -> tuple[int, int]:
-    """Columns and rows of panels: one run shows its four panels two by two.
+    """Return columns and rows of panels: one run shows its four panels two by two.
 
     >>> grid(1, 1), grid(1, 4), grid(2, 4), grid(2, 1), grid(5, 1)
     ((1, 1), (2, 2), (4, 2), (2, 1), (3, 2))
@@ -77,7 +77,11 @@ def film_size(rows: int, kinds: int) -> tuple[int, int]:
 def film_scene(
     material: Material, kinds: Sequence[str], size: tuple[int, int], captions: bool = True
 ) -> tuple[FigureScene, list[tuple[Dots, ...]], float, Text | None]:
-    """The scene at its last frame, the data's dots of each panel, dots per inch, and the clock."""
+    """Build the scene of a film at its last frame; arguments as of `save_film`.
+
+    Returns the scene, the data's dots of each panel, dots per inch, and the clock, None without
+    captions. `kinds` are the panels of a run, `size` the pixels.
+    """
     rows = len(material.runs)
     columns, lines = grid(rows, len(kinds))
     mm = MM_PER_INCH / DPI
@@ -140,11 +144,10 @@ Interval = tuple[float, float]  # in log10 t; from -inf: from t = 0
 def frames_shown(
     run: Run, axis: TimeAxis, count: int, since: float = -math.inf, hold: float = HOLD
 ) -> Frames:
-    """The run's frame in each of `count` film frames: time passes evenly on the axis, then rests
-    for the share `hold` of them.
+    """Return the frame of a run that each frame of a film shows, (count,).
 
-    The film begins `since` log10 t, by itself at t = 0; the last frame at or before each moment is
-    shown.
+    Time passes evenly on the axis from `since` log10 t on, -inf for t = 0, then rests for the share
+    `hold` of the frames. Each is the last frame at or before its moment.
     """
     moving = max(round(count * (1.0 - hold)), 1)
     places = axis.place(run.log10_time)
@@ -164,7 +167,7 @@ def frames_shown(
 
 @final
 class Drawer:
-    """Draws film frames: axes and texts once, and over their pixels only what moves.
+    """Renderer of film frames: axes and texts once, and over their pixels only what moves.
 
     With `follow` the axes of the neurons move, too.
     """
@@ -196,7 +199,7 @@ class Drawer:
         self._background = canvas.copy_from_bbox(figure.bbox)
 
     def draw(self, shown: Sequence[int], log10_time: float) -> Pixels:
-        """The picture (height, width, 3) in which run k stands at its frame shown[k]."""
+        """Return the picture (height, width, 3) in which run k shows its frame shown[k]."""
         from core.figures.draw import drawing, figure_text, ink_artists
 
         scene = self._scene
@@ -224,7 +227,7 @@ class Drawer:
     def _place(
         self, panel: Panel, axes: Axes | None, data: Sequence[Dots], index: int
     ) -> tuple[Axes, Ink]:
-        """The axes of a panel and what is drawn into them; axes that move are drawn first."""
+        """Return the axes and the ink of a panel; axes that move are drawn first."""
         from core.figures.draw import draw_panel
 
         if axes is not None:
@@ -236,7 +239,7 @@ class Drawer:
 
 
 def _check(path: Path, seconds: float, fps: float, size: tuple[int, int]) -> int:
-    """The number of film frames; InputError for what cannot be made."""
+    """Return the number of film frames. Raises InputError for a film that cannot be made."""
     check_film_path(path)
     fastest = FASTEST[path.suffix.lower()]
     if not 1.0 <= fps <= fastest:
@@ -270,7 +273,10 @@ def film_frames(
     interval: Interval | None = None,
     captions: bool = True,
 ) -> Iterator[Pixels]:
-    """The pictures (height, width, 3) of a film, drawn as they are asked for."""
+    """Yield the pictures (height, width, 3) of a film of `count` frames.
+
+    Other arguments are those of `save_film`.
+    """
     kinds = suited(kinds_of(panel), runs)
     since, until = (-math.inf, None) if interval is None else interval
     lasts = [last_frame(run, until) for run in runs]
@@ -300,7 +306,7 @@ def film_frames(
 
 
 def check_interval(runs: Sequence[Run], interval: Interval) -> None:
-    """InputError for an interval of log10 t without moments of the runs in it."""
+    """Raise InputError for an interval of log10 t without moments of the runs in it."""
     since, until = interval
     if math.isnan(since) or math.isnan(until) or not since < until:
         raise InputError("The film's interval is empty: it begins before it ends.")
@@ -313,7 +319,7 @@ def check_interval(runs: Sequence[Run], interval: Interval) -> None:
 
 @final
 class _CancelledError(Exception):
-    """The user stopped the film."""
+    """Cancellation of a film by the user."""
 
 
 def save_film(
@@ -331,15 +337,14 @@ def save_film(
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> bool:
-    """Write a film for one or more runs, of a panel, of up to four with commas between them, or of
-    "all", the four of the papers' figure; .gif and .webp loop for ever.
+    """Write a film of one to ten runs (.gif, .webp or .mp4); False, and no file, if cancelled.
 
-    It has round(seconds * frames_per_second) frames; time passes evenly on the axis of the figures,
-    over the runs or an `interval` of log10 t, and the last picture stays for the last 12 % of the
-    film. The neurons' range is that of the moment (`follow`) or of the whole run; other axes do not
-    move. `captions`: the line with heading and clock is shown. `size` is in pixels, both even (made
-    so); `progress` gets (frames done, all frames). Returns False, and leaves no file, when
-    `cancelled` said so between two frames.
+    `panel` is a panel, up to four with commas between them, or "all", the four of the papers'
+    figure. The film has round(seconds * frames_per_second) frames. Time passes evenly on the axis
+    of the figures, over the runs or an `interval` of log10 t; the last picture stays for the last
+    12 %. The neurons' range is that of the moment (`follow`) or of the whole run. `size` is in
+    pixels, made even. With `captions` a line has heading and clock. `progress` gets (frames done,
+    all frames); `cancelled` is called between two frames.
 
     Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
     """

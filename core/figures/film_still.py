@@ -26,9 +26,21 @@ def film_still(
     interval: Interval | None = None,
     captions: bool = True,
 ) -> FigureScene:
-    """Return the last picture of a film as a scene; its options are those of `save_film`.
+    """Return the last picture of a film as a scene.
 
-    Raises InputError for runs, panels or an interval of which no film can be made.
+    Parameters
+    ----------
+    runs, options, panel, size, follow, interval, captions
+        As of `core.figures.film.save_film`.
+
+    Returns
+    -------
+    FigureScene
+
+    Raises
+    ------
+    InputError
+        Runs, panels or an interval of which no film can be made.
     """
     check_runs(runs)
     check_look(options.look, runs)

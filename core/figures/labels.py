@@ -1,4 +1,4 @@
-"""What runs have in common and what tells them apart, in words."""
+"""Words for what runs have in common, and for what tells them apart."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CONTENT = ".content"  # how the keys of checksums of given arrays end
 
 
 def fields(run: Run) -> Fields:
-    """The experiment of a run as dotted key -> value."""
+    """Return the experiment of a run as dotted key -> value."""
     tables, unknown = known_settings(run), unknown_settings(run)
     if not isinstance(run.experiment.dynamics, RecordedLoop):
         tables.pop("optimizer", None)  # the dynamics says it
@@ -91,14 +91,14 @@ def headings(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def _ending(run: Run) -> str:
-    """Said of a run whose end is not the one it was meant to have."""
+    """Return words for a run that did not end as planned; "" for others."""
     if run.reason in (None, "completed"):
         return ""
     return f", {str(run.reason).replace('_', ' ')}"
 
 
 def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
-    """What all runs have in common, and how far they are shown."""
+    """Return what all runs have in common, and the last time shown, in words."""
     different = set(differing(runs)) if len(runs) > 1 else {"network.m"}
     values = fields(runs[0])
     shared = [fields(run) for run in runs]
@@ -122,7 +122,7 @@ def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
 
 
 def titles(runs: Sequence[Run]) -> tuple[str, str]:
-    """Title and source of the figure: those of the runs, joined where they differ."""
+    """Return title and source of a figure: those of the runs, joined where they differ."""
     words = []
     for attribute in ("title", "source"):
         texts = dict.fromkeys(plain(getattr(run, attribute)) for run in runs)

@@ -1,4 +1,4 @@
-"""Where things stand on a page, in millimetres: one row a run, and the texts around the panels."""
+"""Layout of a page in millimetres: a row for each run, and the texts around the panels."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ SEVERAL = (
 @final
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The size of a figure, the boxes of its panels row by row, and the texts around them."""
+    """Size of a figure, boxes of its panels row by row, and the texts around them."""
 
     width: float
     height: float
@@ -83,10 +83,27 @@ class Page:
 
 
 def wrapped(text: str, width_mm: float, points: float, em: float = LETTER_EM) -> list[str]:
-    """Return lines no wider than a width, of letters `em` wide; formulas are kept whole.
+    r"""Return lines no wider than a width; formulas are kept whole.
 
-    >>> wrapped("half the $\\\\ell_1$ margin", 10.0, 7.0)
-    ['half the', '$\\\\ell_1$', 'margin']
+    Parameters
+    ----------
+    text : str
+        Text with mathtext between dollar signs.
+    width_mm : float
+        Width in millimetres.
+    points : float
+        Size of letters.
+    em : float
+        Mean width of a letter in units of its size.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> wrapped(r"half the $\ell_1$ margin", 10.0, 7.0)
+    ['half the', '$\\ell_1$', 'margin']
     """
     most = max(int(width_mm / (em * points * MM_PER_POINT)), 8)
     formulas = re.findall(r"(?<!\\)\$[^$]*(?<!\\)\$", text)
@@ -162,7 +179,23 @@ def margin_words(norms: Sequence[str], letters: str) -> str:
 
 
 def title_texts(title: str, width: float, points: float = POINTS) -> tuple[list[Text], float]:
-    """Return the lines of a title at the top of a page, and where the next text begins."""
+    """Set the lines of a title at the top of a page.
+
+    Parameters
+    ----------
+    title : str
+        Text, wrapped where it is too long.
+    width : float
+        Width of the page in millimetres.
+    points : float
+        Size of the other letters of the page.
+
+    Returns
+    -------
+    texts : list of Text
+    top : float
+        Millimetres at which the next text begins.
+    """
     texts, scale = [], points / POINTS
     edge = top = MARGIN * scale
     for line in wrapped(title, width - 2.0 * edge, points + 1.0, BOLD_EM):
@@ -174,19 +207,19 @@ def title_texts(title: str, width: float, points: float = POINTS) -> tuple[list[
 @final
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How the panels of a run stand: so many in a line, each so wide, on a page of a width."""
+    """Grid of the panels of a run: columns, and the side of a panel, on a page of a width."""
 
     width: float
     columns: int
     side: float
 
     def lines(self, panels: int) -> int:
-        """The lines of so many panels."""
+        """Return the number of lines of so many panels."""
         return -(-panels // self.columns)
 
 
 def grid_of(panels: int, sheet: Sheet) -> Grid:
-    """As many panels in a line as can be read; lines of about as many each.
+    """Return a grid with as many panels in a line as can be read, and lines of about as many each.
 
     >>> grid_of(4, Sheet()).columns, grid_of(4, Sheet(85.0)).columns, grid_of(7, Sheet()).columns
     (4, 2, 4)
@@ -206,7 +239,7 @@ def grid_of(panels: int, sheet: Sheet) -> Grid:
 
 
 def checked_grid(grid: Grid, sheet: Sheet) -> Grid:
-    """Return a grid; InputError if its panels are too narrow for the letters."""
+    """Return a grid. Raises InputError if its panels are too narrow for the letters."""
     if grid.side < SMALLEST_SIDE * sheet.scale:
         raise InputError(
             f"A figure {grid.width:g} mm wide has no room for panels with letters of "
@@ -224,8 +257,8 @@ def page(
 ) -> Page:
     """Lay out rows under their headings, with the title above and the footer below.
 
-    `keys` are the lines of the key above each panel of each row. Raises InputError for a sheet that
-    is too small.
+    `keys` are the lines of the key above each panel of each row, `footer` the paragraphs below.
+    Raises InputError for a sheet that is too small.
     """
     grid, scale = grid_of(len(keys[0]), sheet), sheet.scale
     width, line_height, edge = grid.width, LINE * scale, MARGIN * scale
@@ -286,9 +319,27 @@ def _rooms(keys: Sequence[int], columns: int, scale: float) -> list[float]:
 
 
 def panel_height(sheet: Sheet, usual: float, fixed: float, lines: int) -> float:
-    """Return the height of panels: the usual one, or what a sheet of a given height leaves.
+    """Return the height of panels in millimetres.
 
-    `fixed`: millimetres that are not panels. Raises InputError if too little is left.
+    Parameters
+    ----------
+    sheet : Sheet
+        Its height, if any, decides.
+    usual : float
+        Height on a sheet without one.
+    fixed : float
+        Millimetres of the sheet that are not panels.
+    lines : int
+        Lines of panels.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InputError
+        The sheet leaves too little.
     """
     if sheet.height is None:
         return usual

@@ -1,4 +1,4 @@
-"""The panel of normalised margins against time; the paper's Figure 1 has none."""
+"""Panel of normalised margins against time; the paper's Figure 1 has none."""
 
 from __future__ import annotations
 
@@ -49,8 +49,10 @@ REACH = 2.5  # how far above all curves a reference line may make the axis reach
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginTraces:
-    """Frames (F,), their keys on the horizontal axis (F,): log10 of t, of the steps or of |W|^2,
-    and one trace (F,) for each of CURVES."""
+    """Margins of a run: frames (F,), their keys (F,), and a trace (F,) for each of CURVES.
+
+    Keys are log10 of t, of the steps or of |W|^2.
+    """
 
     frames: Array
     keys: Array
@@ -67,8 +69,23 @@ class MarginTraces:
 def margin_traces(
     run: Run, last: int, against: str = "log10_time", promise: Promise | None = None
 ) -> MarginTraces:
-    """The margins of a run up to a frame, thinned to 800 frames; as shares of a promise, if one is
-    given. When 90 % is reached is told by all frames."""
+    """Compute the margins of a run up to a frame, thinned to MOST_POINTS frames.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    last : int
+        Last frame.
+    against : str
+        Horizontal axis: "log10_time", "step" or "norm_squared".
+    promise : Promise, optional
+        Margins are shares of it; all frames decide when 90 % is reached.
+
+    Returns
+    -------
+    MarginTraces
+    """
     frames = np.unique(np.linspace(0, last, min(MOST_POINTS, last + 1)).round().astype(np.int64))
     scale = 1.0 if promise is None else promise.scale
     values = tuple(
@@ -94,11 +111,12 @@ def margin_traces(
 def margin_axis(
     traces: Sequence[MarginTraces], time: Across, references: Sequence[ReferenceMargin] = ()
 ) -> Axis:
-    """Limits for all runs, from what the last quarter of the axis shows, and for the reference
-    margins that lie at most REACH times as high as the curves.
+    """Return the vertical axis for the margins of all runs of a figure.
 
-    The smoothed margin starts at values as low as -44 / |W|^2, and a frame that held them would
-    show nothing else: the frame ends as far below 0 as it reaches above, or earlier.
+    The last quarter of the horizontal axis sets the limits, with reference margins at most REACH
+    times as high as the curves. The smoothed margin starts at values as low as -44 / |W|^2, and a
+    frame that held them would show nothing else: the frame ends as far below 0 as it reaches above,
+    or earlier.
     """
     places = [time.place(trace.keys) for trace in traces]
     known = [x[np.isfinite(x)] for x in places]
@@ -138,7 +156,10 @@ def _colour(position: int, palette: Palette) -> str:
 
 
 def margin_ink(traces: MarginTraces, count: int, time: Across, y: Axis, palette: Palette) -> Ink:
-    """The first `count` points of each trace, and a triangle where a curve comes from below."""
+    """Return the first `count` points of each trace, as curves on the axes `time` and `y`.
+
+    A triangle marks where a curve comes from below the frame.
+    """
     x = time.place(traces.keys[:count])
     curves, dots, finite = [], [], False
     for position, ((name, _, _, dash), trace) in enumerate(zip(CURVES, traces.values, strict=True)):
@@ -163,7 +184,7 @@ def margin_ink(traces: MarginTraces, count: int, time: Across, y: Axis, palette:
 
 
 def _ring(traces: MarginTraces, count: int, time: Across, palette: Palette) -> list[Dots]:
-    """A ring where 90 % is reached, once it is; between two frames as the curve is drawn there."""
+    """Return a ring where 90 % is reached, between two frames on the drawn line; [] before."""
     reach = traces.reach
     if reach is None or not count or traces.frames[count - 1] < reach.frame:
         return []
@@ -177,7 +198,7 @@ def _ring(traces: MarginTraces, count: int, time: Across, palette: Palette) -> l
 
 
 def _entry(x: Array, values: Array, low: float) -> float | None:
-    """Where a curve comes up through the lower edge for the last time; its last point if never."""
+    """Return where a curve last comes up through the lower edge; its last point if it does not."""
     with np.errstate(invalid="ignore"):
         below = np.flatnonzero((values < low) & np.isfinite(x))
     if below.size == 0:
@@ -200,9 +221,26 @@ def margin_panel(
     references: Sequence[ReferenceMargin],
     points: float = POINTS,
 ) -> Panel:
-    """The panel of one run; `y` is shared by the runs of a figure, and letters have `points`.
+    """Build the panel of margins of one run.
 
-    `references` with a factor and a value are dashed lines with their labels.
+    Parameters
+    ----------
+    row, letter, box : int, str, Box
+        Row of the run, letter, and box in millimetres.
+    traces : MarginTraces
+        Margins of the run.
+    time, y : Across, Axis
+        Axes, shared by the runs of a figure.
+    palette : Palette
+        Colours.
+    references : sequence of ReferenceMargin
+        Dashed lines with labels, for those with factor and value.
+    points : float
+        Size of letters.
+
+    Returns
+    -------
+    Panel
     """
     ink = margin_ink(traces, traces.frames.size, time, y, palette)
     entries = [
@@ -218,14 +256,14 @@ def margin_panel(
 
 
 def line_height(y: Axis, height: float, points: float) -> float:
-    """A line of text in the units of an axis, of a panel of so many millimetres."""
+    """Return a line of text in the units of an axis, of a panel `height` millimetres high."""
     return 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
 
 
 def _reached(
     traces: MarginTraces, y: Axis, height: float, points: float, palette: Palette
 ) -> Level:
-    """A dotted line at 90 % with the time when the hard margin first comes to it."""
+    """Return a dotted line at 90 % with the time at which the hard margin first reaches it."""
     reach = traces.reach
     percent = f"{100.0 * REACHED:.0f} %"
     words = f"{percent} not reached"
@@ -237,7 +275,7 @@ def _reached(
 
 
 def math_label(label: str) -> str:
-    r"""A reference margin's label as mathtext.
+    r"""Return a reference margin's label as mathtext.
 
     >>> math_label("gamma_gl / 2")
     '$\\gamma_{\\mathrm{gl}}$ / 2'
@@ -249,7 +287,7 @@ def math_label(label: str) -> str:
 
 
 def raised_powers(text: str) -> str:
-    r"""Powers of ten as mathtext.
+    """Write powers of ten in a text as mathtext.
 
     >>> raised_powers("holds but for a chance of 10^-6")
     'holds but for a chance of $10^{-6}$'
@@ -258,7 +296,7 @@ def raised_powers(text: str) -> str:
 
 
 def arrow(value: float, y: Axis) -> str:
-    """What stands before the name of a line that lies beyond the frame."""
+    """Return the arrow before the name of a line beyond the frame; "" for others."""
     if y.low <= value <= y.high:
         return ""
     return "$\\uparrow$ " if value > y.high else "$\\downarrow$ "
@@ -320,7 +358,7 @@ class Placed:
 
 
 def landmarks_of(run: Run, names: Sequence[str], curves: Sequence[Array]) -> tuple[Placed, ...]:
-    """The landmarks of curves (T,) by their names; none of a curve that has no value yet."""
+    """Return the landmarks of curves (T,) by their names; none of a curve without a value."""
     found = []
     for k, (name, values) in enumerate(zip(names, curves, strict=True)):
         of = observable_of(name).landmark

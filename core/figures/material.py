@@ -1,4 +1,4 @@
-"""All that the panels of some runs show, computed once: what figures and films are made of."""
+"""Material of figures and films: all that the panels of some runs show, computed once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ FAINT = 0.3  # opacity of what comes after the moment shown, as on the screen
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """All that the panels of some runs show, computed once: tracks, traces, axes and moments.
+    """Tracks, traces, axes and moments of the panels of some runs.
 
     `lasts` are the last frames; tracks, traces and axes of panels that are not shown are left out.
     """
@@ -74,26 +74,44 @@ class Material:
 
     @property
     def palette(self) -> Palette:
-        """The colours."""
+        """Colours of the panels."""
         return self.shown.palette
 
     def _chosen(self, row: int) -> Chosen | None:
         return self.chosen[row] if row < len(self.chosen) else None
 
     def predictor(self, row: int) -> PredictorPanel:
-        """The predictor of a run, on the coordinates that are chosen."""
+        """Return the predictor of a run, on the chosen coordinates."""
         plane, region = self.shown.plane, self.shown.look.region(row, "predictor")
         first, second = (plane if plane.kind == "coordinates" else COORDINATES).numbers
         run, last = self.runs[row], self.lasts[row]
         return PredictorPanel(run, (first, second), self.palette, last, region)
 
     def waves(self, row: int, kind: str) -> WavePanel:
-        """The waves or the phases of a run's nodes."""
+        """Return the waves or the phases of a run's nodes."""
         pins = self.shown.look.pins(row)
         return WavePanel(self.runs[row], kind, self.palette, self.lasts[row], pins)
 
     def panel(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
-        """A panel at the last frame, and the dots of the data in it."""
+        """Build a panel at the last frame of its run.
+
+        Parameters
+        ----------
+        row : int
+            Row of the run.
+        kind : str
+            A name of EVERY_PANEL that was gathered.
+        letter : str
+            Letter, "" for none.
+        box : Box
+            Box in millimetres.
+
+        Returns
+        -------
+        panel : Panel
+        data : tuple of Dots
+            Dots of the data in it.
+        """
         panel, data = self._whole(row, kind, letter, box)
         if kind in ("margins", *self.traces) and self._goes_on(row):
             panel = replace(panel, ink=self._with_rest(panel, row))
@@ -106,7 +124,7 @@ class Material:
         return self.shown.look.rest and self.lasts[row] < self.runs[row].frames - 1
 
     def _with_rest(self, panel: Panel, row: int) -> Ink:
-        """What a panel of curves shows at the last frame, over the whole of it, faint."""
+        """Return the ink of a panel of curves at the last frame, with the later part faint."""
         whole, now = panel.ink, self.ink(panel, self.lasts[row], ())
         later = [replace(one, colours=faint(one.colours, FAINT)) for one in whole.curves]
         # The ring is where it is on the screen: whether the moment has come there or not.
@@ -140,7 +158,7 @@ class Material:
         return panel, ()
 
     def _bounded(self, row: int, ink: Ink, count: int) -> Ink:
-        """The margins with the bounds of statements on them."""
+        """Add the bounds of statements to the margins."""
         traces, palette = self.margins[row], self.palette
         bounds = [one for one in self.shown.look.bounds_of(row) if one.view == "margins"]
         x, lines, words = self.across.place(traces.keys[:count]), [], []
@@ -152,7 +170,7 @@ class Material:
         return replace(ink, curves=(*ink.curves, *lines), words=(*ink.words, *words))
 
     def _into(self, panel: Panel, region: Region) -> Panel:
-        """A panel over a range; where a unit is as long on both axes, over one that holds it."""
+        """Return a panel over a range, widened where a unit is as long on both axes."""
         ends = [(region.left, region.right), (region.bottom, region.top)]
         box = panel.box
         if panel.kind == "neurons":
@@ -180,14 +198,42 @@ class Material:
         return panel
 
     def followed(self, row: int, index: int, box: Box) -> Panel:
-        """The panel of the neurons at one of the track's frames, in the range of that moment."""
+        """Build the panel of the neurons in the range of a moment.
+
+        Parameters
+        ----------
+        row : int
+            Row of the run.
+        index : int
+            One of the track's frames.
+        box : Box
+            Box in millimetres.
+
+        Returns
+        -------
+        Panel
+        """
         nodes, palette = self.tracks[row], self.palette
         position = int(np.searchsorted(nodes.frames, index))
         seen = followed(nodes, position)
         return neurons_panel(row, "", box, seen, self.projections[row], palette, position)[0]
 
     def ink(self, panel: Panel, index: int, data: Sequence[Dots]) -> Ink:
-        """What a panel shows at a frame; for neurons one of the track's frames."""
+        """Return what a panel shows at a frame.
+
+        Parameters
+        ----------
+        panel : Panel
+            Panel of `panel`.
+        index : int
+            Frame; for neurons one of the track's frames.
+        data : sequence of Dots
+            Dots of the data, for neurons.
+
+        Returns
+        -------
+        Ink
+        """
         row, kind = panel.row, panel.kind
         if kind == "neurons":
             nodes = self.tracks[row]
@@ -219,7 +265,7 @@ def gather(
     shown: FigureOptions,
     stops: Sequence[NDArray[np.int64]] | None = None,
 ) -> Material:
-    """Compute what some panels show; `stops` are the frames of each run that a film stops at."""
+    """Compute what panels show of runs up to the frames `lasts`; a film shows `stops`."""
     look, palette = shown.look, shown.palette
     chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, shown.selected, strict=False))
     time = time_axis(runs, lasts)
@@ -272,7 +318,7 @@ def gather(
 
 
 def _mask(run: Run, nodes: NodeSet | None) -> Chosen | None:
-    """Which nodes of a run are selected, (m,); None where none of its nodes are."""
+    """Return which nodes of a run are selected, (m,); None if none are."""
     m = int(run.network.m)
     mine = [node for node in nodes.nodes if node < m] if nodes is not None else []
     mask = np.zeros(m, dtype=np.bool_)

@@ -38,8 +38,11 @@ SIZE_TEXT = re.compile(r"([0-9.]{1,9})(?:x([0-9.]{1,9}))?(?:mm)?")
 @final
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Width and height in millimetres, None for those that suit the panels; the size of letters in
-    points, their family, and whether title and caption are drawn."""
+    """Size of a figure in millimetres, None for as the panels need, and its letters.
+
+    `points` is the size of letters and `family` their family. `caption` is false to leave out title
+    and caption.
+    """
 
     width: float | None = None
     height: float | None = None
@@ -49,7 +52,7 @@ class Sheet:
 
     @property
     def scale(self) -> float:
-        """What lengths that go with the letters are multiplied by."""
+        """Factor of lengths that grow with the letters."""
         return self.points / POINTS
 
 
@@ -66,7 +69,7 @@ PRESETS = {
 
 
 def check_sheet(sheet: Sheet) -> None:
-    """InputError for a size, letters or a family that no figure can have."""
+    """Raise InputError for a size, letters or a family that no figure can have."""
     for value, name in ((sheet.width, "wide"), (sheet.height, "high")):
         if value is not None and not SMALLEST <= value <= LARGEST:
             raise InputError(
@@ -83,7 +86,9 @@ def check_sheet(sheet: Sheet) -> None:
 
 
 def parse_size(text: str) -> tuple[float, float | None]:
-    """Width and height in millimetres of a text such as 85mm or 120x80; None: as the panels need.
+    """Return width and height in millimetres of a text such as 85mm or 120x80.
+
+    The height is None where the panels decide.
 
     >>> parse_size("85mm"), parse_size("120x80"), parse_size("120.5x80mm")
     ((85.0, None), (120.0, 80.0), (120.5, 80.0))
@@ -106,7 +111,7 @@ def parse_size(text: str) -> tuple[float, float | None]:
 
 
 def size_text(sheet: Sheet) -> str:
-    """What `parse_size` reads; empty where the panels decide.
+    """Return the text that `parse_size` reads; "" where the panels decide.
 
     >>> size_text(Sheet(85.0)), size_text(Sheet(120.0, 80.5)), size_text(Sheet())
     ('85mm', '120x80.5mm', '')
@@ -125,7 +130,7 @@ PIXELS_TEXT = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
 
 
 def parse_pixels(text: str) -> tuple[int, int]:
-    """Width and height of a text such as 720p or 800x600.
+    """Return width and height of a text such as 720p or 800x600.
 
     >>> parse_pixels("720p"), parse_pixels("800x600")
     ((1280, 720), (800, 600))
@@ -141,7 +146,7 @@ def parse_pixels(text: str) -> tuple[int, int]:
 
 
 def kinds_of(panel: str) -> tuple[str, ...]:
-    """The panels that a film's one text names: "all" are those of the papers' figure.
+    """Return the panels that a film's one text names: "all" are those of the papers' figure.
 
     >>> kinds_of("all"), kinds_of("margins,curves")
     (('neurons', 'rotations', 'norms', 'margins'), ('margins', 'curves'))
@@ -161,7 +166,7 @@ def kinds_of(panel: str) -> tuple[str, ...]:
 
 
 def encoder() -> str:
-    """The program that encodes MP4: that of the extra named movie, else the ffmpeg of the system.
+    """Return the encoder of MP4: that of the extra named movie, else the system's ffmpeg.
 
     Raises RuntimeError where the extra has none for this system.
     """
@@ -172,7 +177,7 @@ def encoder() -> str:
 
 
 def mp4_problem() -> str:
-    """Why no .mp4 can be written here, as a sentence's middle; empty where one can."""
+    """Return why no .mp4 can be written here, as a sentence's middle; "" where one can."""
     if importlib.util.find_spec("imageio_ffmpeg") is None and shutil.which("ffmpeg") is None:
         return (
             "an .mp4 needs the extra named movie, which is not installed; install it with "

@@ -1,4 +1,4 @@
-"""The panel of trajectories: |a_j| v_j on two coordinates, with the data (telgarsky22, 1a, 1b)."""
+"""Panel of trajectories: |a_j| v_j on two coordinates, with the data (telgarsky22, 1a, 1b)."""
 
 from __future__ import annotations
 
@@ -74,20 +74,34 @@ class Track:
 
 
 def longest_trail(m: int) -> int:
-    """The most points of a trail: 128, and fewer for many nodes."""
+    """Return the most points of a trail: LONGEST_TRAIL, and fewer for many nodes."""
     return int(np.clip(MOST_POINTS // max(m, 1), SHORTEST_TRAIL, LONGEST_TRAIL))
 
 
 def trail_frames(last: int, m: int) -> NDArray[np.int64]:
-    """Evenly spaced frames from 0 to `last`, as many as a trail has points."""
+    """Return evenly spaced frames from 0 to `last`, as many as a trail of m nodes has points."""
     count = min(longest_trail(m), last + 1)
     return np.unique(np.linspace(0, last, count).round().astype(np.int64))
 
 
 def trail(size: int, until: int, m: int) -> NDArray[np.int64]:
-    """Positions of a track's `size` frames that make the trail up to `until`.
+    """Return the positions of a track's frames that make a trail.
 
     The stride depends on the whole track only, so that a growing trail keeps its points.
+
+    Parameters
+    ----------
+    size : int
+        Number of the track's frames.
+    until : int
+        Last position of the trail.
+    m : int
+        Number of nodes.
+
+    Returns
+    -------
+    array (k,)
+        Increasing positions, `until` the last.
     """
     stride = math.ceil(size / longest_trail(m))
     return np.append(np.arange(0, until, stride, dtype=np.int64), until)
@@ -99,7 +113,23 @@ def track(
     directed: bool = False,
     rooted: bool = False,
 ) -> Track:
-    """The nodes of a run on a plane at increasing frames; `directed`: their directions."""
+    """Compute the nodes of a run on a plane.
+
+    Parameters
+    ----------
+    projection : Projection
+        Run and plane.
+    frames : array (F,)
+        Increasing frames.
+    directed : bool
+        True for v_j/|v_j| in place of |a_j| v_j.
+    rooted : bool
+        True for axes that show signed roots.
+
+    Returns
+    -------
+    Track
+    """
     run = projection.run
     points, kinds, norms, classes = [], [], [], int(run.dataset.classes)
     for index in frames.tolist():
@@ -135,7 +165,7 @@ def track(
 
 
 def followed(nodes: Track, position: int) -> Track:
-    """A track as a camera sees it at one of its frames, which follows the nodes."""
+    """Return a track as the camera that follows the nodes sees it at one of its frames."""
     if nodes.directed or nodes.rooted:  # their ranges are those of the whole run
         return nodes
     log10_extent = eased(
@@ -150,8 +180,10 @@ def followed(nodes: Track, position: int) -> Track:
 
 
 def data_factor(nodes: Track, projection: Projection) -> float:
-    """What the data are multiplied by to reach as far as the nodes, to three digits; 1 if neither
-    has an extent."""
+    """Return the factor of the data that makes them reach as far as the nodes.
+
+    It has three digits, and is 1 if either has no extent.
+    """
     # Corners lie at +-1/sqrt(d) and late nodes at up to 28 (Figure 1): unscaled, data are a dot.
     if nodes.directed:
         return 1.0
@@ -162,7 +194,7 @@ def data_factor(nodes: Track, projection: Projection) -> float:
 
 
 def factor_text(factor: float) -> str:
-    r"""What the data are multiplied by, behind the words that say so.
+    r"""Return the factor of the data as mathtext.
 
     >>> factor_text(14.2), factor_text(6.6e5), factor_text(1e5)
     ('14.2', '6.6$\\times10^{5}$', '$10^{5}$')
@@ -173,12 +205,15 @@ def factor_text(factor: float) -> str:
 
 
 def spread(values: Array, nodes: Track) -> Array:
-    """Where coordinates stand on the axes of a track."""
+    """Return coordinates as places on the axes of a track, in the same shape."""
     return signed_root(values) if nodes.rooted else values
 
 
 def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Track) -> list[Dots]:
-    """One marker for every distinct position and label, larger where more examples lie."""
+    """Return a marker for every distinct place and label, larger where more examples lie.
+
+    Places are multiplied by `factor`, in the units of the track `nodes`.
+    """
     result, run = [], projection.run
     inputs = unit_rows(run.dataset.x)[0] if nodes.directed else run.dataset.x
     # Corners that differ by rounding are one place.
@@ -200,7 +235,10 @@ def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Tr
 
 
 def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette) -> Ink:
-    """The trails up to position `until` of the track; the weakest nodes are drawn first."""
+    """Return the trails up to position `until` of a track; the weakest nodes are drawn first.
+
+    `data` are drawn above the trails, and below the nodes.
+    """
     last, m = spread(nodes.points[until], nodes), nodes.points.shape[1]
     strength = np.nan_to_num(nodes.norms[until], nan=0.0)
     # Stable, so that equal nodes are drawn in one order, and equal runs give equal bytes.
@@ -235,7 +273,10 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
 
 
 def sizes(strength: Array, m: int) -> tuple[Array, Array]:
-    """Widths of trails in points, and areas of nodes in square points, linear in sqrt(strength)."""
+    """Return widths of trails in points and areas of nodes in square points, both (m,).
+
+    They are linear in sqrt(strength), `strength` (m,) in [0, 1].
+    """
     # Up to 16 nodes at full width; beyond, the ink of all together grows with sqrt(m) only.
     crowd = min(1.0, 4.0 / math.sqrt(m))
     root = np.sqrt(strength)
@@ -245,7 +286,10 @@ def sizes(strength: Array, m: int) -> tuple[Array, Array]:
 def rings_of(
     x: Array, y: Array, nodes: Sequence[int], palette: Palette
 ) -> tuple[Dots, tuple[Words, ...]]:
-    """A ring around each pinned node, and its number."""
+    """Return a ring around each pinned node, and its number.
+
+    `x` and `y` (k,) are the places of the k `nodes`.
+    """
     clear = np.tile(rgba(palette.foreground, 0.0), (len(nodes), 1))
     areas, ink = np.full(len(nodes), 34.0), palette.foreground
     rings = Dots("pinned", x, y, clear, areas, Marker.RING, ink)
@@ -281,7 +325,27 @@ def neurons_panel(
     palette: Palette,
     position: int | None = None,
 ) -> tuple[Panel, tuple[Dots, ...]]:
-    """The panel with the trails of a track up to a position, or all of it, and the data's dots."""
+    """Build the panel with the trails of a track up to a position, and the data's dots.
+
+    Parameters
+    ----------
+    row, letter, box : int, str, Box
+        Row of the run, letter, and box in millimetres.
+    nodes : Track
+        Trails of the nodes.
+    projection : Projection
+        Run and plane.
+    palette : Palette
+        Colours.
+    position : int, optional
+        Last position of the trails; by default that of the track.
+
+    Returns
+    -------
+    panel : Panel
+    data : tuple of Dots
+        Dots of the data.
+    """
     position = nodes.frames.size - 1 if position is None else position
     x, y, key, data = neurons_frame(box, nodes, projection, palette)
     title = "directions $v_j/|v_j|$" if nodes.directed else "nodes $|a_j|\\,v_j$"
@@ -299,7 +363,7 @@ def neurons_frame(
     palette: Palette,
     unscaled: Sequence[Dots] | None = None,
 ) -> tuple[Axis, Axis, KeyEntry, tuple[Dots, ...]]:
-    """The axes around a track and its data, the entry of the key, and the data's dots.
+    """Return the axes of a track and its data, the key's entry, and the data's dots.
 
     `unscaled` are the dots at a factor of 1, of a track without signed roots: made once for many
     frames.

@@ -1,4 +1,4 @@
-"""Panels of nodes but for their trajectories: rotations and norms, sorted, and waves.
+"""Panels of nodes except their trajectories: rotations and norms, sorted, and waves.
 
 Sorted rotations and relative norms are 1c and 1d of telgarsky22. Waves are those of quadratic
 networks on addition modulo p (core.observables.fourier): the power of nodes at each frequency, and
@@ -49,17 +49,35 @@ RANKS = Axis(0.0, 1.02, linear_ticks(0.0, 1.0, 5), "rank / $m$")
 
 
 def sorted_values(run: Run, kind: str, index: int) -> Array:
-    """The m values of a frame in increasing order, NaN last: node of rank j at position j - 1."""
+    """Return the values of a frame in increasing order, NaN last.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    kind : str
+        "rotations" or "norms".
+    index : int
+        Frame.
+
+    Returns
+    -------
+    array (m,)
+        The node of rank j is at position j - 1.
+    """
     return np.sort(np.asarray(OBSERVABLES[OBSERVABLE[kind]].at(run, index), dtype=np.float64))
 
 
 def ranks(m: int) -> Array:
-    """rank / m of nodes in sorted order: 1/m, ..., 1."""
+    """Return rank / m of nodes in sorted order, (m,): 1/m, ..., 1."""
     return np.arange(1, m + 1) / m
 
 
 def value_axis(runs: Sequence[Run], kind: str, frames: Sequence[Sequence[int]]) -> Axis:
-    """The vertical axis for some frames of all runs: to 1, and for rotations from the least."""
+    """Return the vertical axis for some frames of all runs: to 1, rotations from the least one.
+
+    `kind` is "rotations" or "norms"; `frames` are those of each run.
+    """
     low = 0.0
     if kind == "rotations":
         values = [
@@ -84,8 +102,31 @@ def sorted_ink(
     chosen: Chosen | None = None,
     pinned: Sequence[int] = (),
 ) -> Ink:
-    """One curve a frame; the last is drawn wider and on top. Of nodes that are selected, (m,), the
-    curves are dim, and they themselves are dots on the last one."""
+    """Return a curve for each frame, the last one wider and on top.
+
+    With selected nodes the curves are dim, and these nodes are dots on the last one.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    kind : str
+        "rotations" or "norms".
+    indices : sequence of int
+        Frames, at least one.
+    moments : Moments
+        Colours of times.
+    palette : Palette
+        Colours.
+    chosen : array (m,) of bool, optional
+        Selected nodes.
+    pinned : sequence of int
+        Nodes with a ring and their number.
+
+    Returns
+    -------
+    Ink
+    """
     values = np.array([sorted_values(run, kind, index) for index in indices])
     m = values.shape[1]
     times = [float(run.log10_time[index]) for index in indices]
@@ -113,7 +154,22 @@ def sorted_ink(
 
 
 def places_of(run: Run, kind: str, index: int) -> tuple[Array, Array]:
-    """rank / m and value of each node of a frame, (m,) each."""
+    """Return rank / m and value of each node at a frame.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    kind : str
+        "rotations" or "norms".
+    index : int
+        Frame.
+
+    Returns
+    -------
+    place, values : array (m,)
+        In the order of the nodes.
+    """
     values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].at(run, index), dtype=np.float64)
     place = np.empty(values.size)
     # Stable, as on the screen: nodes of equal values keep their order.
@@ -122,7 +178,7 @@ def places_of(run: Run, kind: str, index: int) -> tuple[Array, Array]:
 
 
 def chosen_dots(run: Run, kind: str, index: int, chosen: Chosen, colour: Array) -> Dots:
-    """The selected nodes at their ranks in a frame."""
+    """Return the selected nodes (m,) at their ranks in a frame, as dots of one RGBA colour (4,)."""
     values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].at(run, index), dtype=np.float64)
     order = np.argsort(values, kind="stable")
     shown = chosen[order] & np.isfinite(values[order])
@@ -132,7 +188,10 @@ def chosen_dots(run: Run, kind: str, index: int, chosen: Chosen, colour: Array) 
 
 
 def time_key(run: Run, indices: Sequence[int], moments: Moments, palette: Palette) -> TimeKey:
-    """The key of the curves' colours, with the times that the frames really have."""
+    """Return the key of the curves' colours, with the times of the frames themselves.
+
+    `indices` are the frames of the run that have a curve.
+    """
     times = [float(run.log10_time[index]) for index in indices]
     # At t = 0 all rotations are 1, and the moment has no place on a logarithmic axis.
     if len(times) > 1:
@@ -154,7 +213,21 @@ def sorted_panel(
     chosen: Chosen | None = None,
     pinned: Sequence[int] = (),
 ) -> Panel:
-    """The panel of one run; `y` is shared by the runs of a figure."""
+    """Build the panel of sorted rotations or norms of one run.
+
+    Parameters
+    ----------
+    row, letter, box : int, str, Box
+        Row of the run, letter, and box in millimetres.
+    y : Axis
+        Vertical axis, shared by the runs of a figure.
+    run, kind, indices, moments, palette, chosen, pinned
+        As of `sorted_ink`.
+
+    Returns
+    -------
+    Panel
+    """
     ink = sorted_ink(run, kind, indices, moments, palette, chosen, pinned)
     key = time_key(run, indices, moments, palette)
     return Panel(kind, row, letter, SORTED_TITLES[kind], box, RANKS, y, ink, key=key)
@@ -175,9 +248,12 @@ SMALLEST, LARGEST = 3.0, 26.0  # areas of nodes' points, in square points
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeWaves:
-    """The nodes of a frame: `frequency` (m,) from 1 on, `order` (m,) by frequency and then by
-    th_w, `strength` (K + 1, m) the amplitudes at k = 0, ..., K over the largest |theta|, `points`
-    (m, 2) = (th_w, th_u + th_v)/pi, both in [-1, 1], and `size` (m,) |theta_j| over the largest."""
+    """Nodes of a frame as waves, K the number of frequencies.
+
+    `frequency` (m,) is from 1 on, `order` (m,) by frequency and then by th_w. `strength` (K + 1, m)
+    are the amplitudes at k = 0, ..., K over the largest |theta|. `points` (m, 2) = (th_w, th_u +
+    th_v)/pi are in [-1, 1], and `size` (m,) is |theta_j| over the largest.
+    """
 
     frequency: NDArray[np.int64]
     order: NDArray[np.int64]
@@ -187,12 +263,12 @@ class NodeWaves:
 
     @property
     def empty(self) -> bool:
-        """Whether all nodes are 0."""
+        """True if all nodes are 0."""
         return not bool((self.size > 0.0).any())
 
 
 def node_waves(run: Run, index: int) -> NodeWaves:
-    """The waves of the nodes at a frame."""
+    """Return the nodes of a frame as waves."""
     powers = node_powers(run, index)
     largest = float(powers.sum(axis=1).max())
     strength = np.sqrt(powers / largest) if largest > 0.0 else np.zeros(powers.shape)
@@ -204,19 +280,33 @@ def node_waves(run: Run, index: int) -> NodeWaves:
 
 
 def frequency_colours(count: int, palette: Palette) -> NDArray[np.uint8]:
-    """RGBA rows (count, 4) of the frequencies 1, ..., count."""
+    """Return RGBA rows (count, 4) of the frequencies 1, ..., count."""
     return time_colours(np.linspace(1.0, 0.0, max(count, 2)), palette)[:count]
 
 
 def wave_inks(count: int, palette: Palette) -> NDArray[np.uint8]:
-    """RGB rows (count + 1, 3) of the frequencies 0, ..., count; grey for 0."""
+    """Return RGB rows (count + 1, 3) of the frequencies 0, ..., count; grey for 0."""
     grey = rgb(palette.muted).astype(np.uint8)
     return np.vstack([grey, frequency_colours(count, palette)[:, :3]])
 
 
 def wave_colours(found: NodeWaves, palette: Palette, weight: Floats | None = None) -> Floats:
-    """Colours (K + 1, m, 3) of the nodes in their order: of the frequency, deeper for more; grey
-    for k = 0. `weight` (m,) are factors of the depths, by node."""
+    """Return colours of the nodes in their order: that of the frequency, deeper for more.
+
+    Parameters
+    ----------
+    found : NodeWaves
+        Nodes of a frame.
+    palette : Palette
+        Colours.
+    weight : array (m,), optional
+        Factors of the depths, by node.
+
+    Returns
+    -------
+    array (K + 1, m, 3)
+        RGB, 0 to 255; grey for k = 0.
+    """
     ground, inks = rgb(palette.background), wave_inks(found.strength.shape[0] - 1, palette)
     depth = found.strength if weight is None else found.strength * weight
     return np.asarray(ground + depth[:, found.order, None] * (inks[:, None, :] - ground))
@@ -225,7 +315,7 @@ def wave_colours(found: NodeWaves, palette: Palette, weight: Floats | None = Non
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class WavePanel:
-    """The waves or the phases of a run's nodes."""
+    """Panel of the waves or the phases of a run's nodes."""
 
     run: Run
     kind: str
@@ -234,14 +324,14 @@ class WavePanel:
     pins: tuple[int, ...] = ()
 
     def panel(self, row: int, letter: str, box: Box) -> Panel:
-        """The panel at the last frame."""
+        """Build the panel at the last frame, in a row, with a letter, in a box of millimetres."""
         x, y = self.axes()
         title = TITLES[self.kind]
         ink = self.ink(self.last)
         return Panel(self.kind, row, letter, title, box, x, y, ink, key=self._key())
 
     def axes(self) -> tuple[Axis, Axis]:
-        """Nodes and frequencies, or phases over pi."""
+        """Return axes of nodes and frequencies, or of phases over pi."""
         if self.kind == "phases":
             ends = (-1.05, 1.05)
             x = Axis(*ends, (), "$\\vartheta_w\\,/\\,\\pi$")
@@ -266,7 +356,7 @@ class WavePanel:
         return (KeyEntry(text, colours, markers=(Marker.DISC,) * len(colours)),)
 
     def ink(self, index: int) -> Ink:
-        """What is shown at a frame."""
+        """Return what the panel shows at a frame."""
         if not adds(self.run):
             return Ink(note=MISSING.replace(" networks", "\nnetworks").replace(" have", "\nhave"))
         found = node_waves(self.run, index)

@@ -26,10 +26,10 @@ WHOLE_POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
 
 
 def math_text(text: str) -> str:
-    """The powers, `log10` and `t` of a text from this module.
+    r"""Write the powers, `log10` and `t` of a text from core.numbers as mathtext.
 
     >>> math_text("t = 10^2.31"), math_text("log10 t = 2000"), math_text("6.6 10^5")
-    ('$t$ = $10^{2.31}$', '$\\\\log_{10}\\\\,t$ = 2000', '6.6 $\\\\times$ $10^{5}$')
+    ('$t$ = $10^{2.31}$', '$\\log_{10}\\,t$ = 2000', '6.6 $\\times$ $10^{5}$')
     """
     nested = re.sub(r"\((\S+) 10\^(\S+)\)", r"\1\\times10^{\2}", text)
     text = re.sub(r"(?<=\d) (?=10\^)", r" $\\times$ ", nested)
@@ -39,10 +39,10 @@ def math_text(text: str) -> str:
 
 
 def math_number(text: str) -> str:
-    """A single number of this module, as one formula where it is a power.
+    r"""Write a single number of core.numbers, as one formula if it is a power.
 
     >>> math_number("10^2.31"), math_number("6.6 10^5"), math_number("14.2")
-    ('$10^{2.31}$', '$6.6\\\\times 10^{5}$', '14.2')
+    ('$10^{2.31}$', '$6.6\\times 10^{5}$', '14.2')
     """
     mantissa, ten, exponent = text.partition("10^")
     if not ten:
@@ -54,7 +54,7 @@ def math_number(text: str) -> str:
 def math_words(text: str) -> str:
     """Return a sentence with powers, indices, Greek letters, roots and relations typeset.
 
-    Formulas stay.
+    Formulas are not changed.
 
     >>> math_words("d = 10^4, 10^-2 +- 1, |W|^2, d^4")
     'd = $10^{4}$, $10^{-2}$ \u00b1 1, |W$|^{2}$, $d^{4}$'
@@ -95,7 +95,7 @@ def _symbol(name: re.Match[str]) -> str:
 
 
 def nice_step(span: float, most: int) -> float:
-    """The smallest step 1, 2 or 5 times a power of ten that cuts a span into at most `most` parts.
+    """Return the smallest step 1, 2 or 5 times a power of ten of which `most` fit into a span.
 
     >>> nice_step(1.0, 5), nice_step(0.09, 4)
     (0.2, 0.05)
@@ -110,9 +110,22 @@ def nice_step(span: float, most: int) -> float:
 
 
 def linear_ticks(low: float, high: float, most: int = 5) -> tuple[tuple[float, str], ...]:
-    """Ticks in [low, high] at multiples of a nice step, with their texts; none where there is no
-    such range of floats.
+    """Return ticks in [low, high] at multiples of a nice step.
 
+    Parameters
+    ----------
+    low, high : float
+        Ends of the axis.
+    most : int
+        Most steps between them.
+
+    Returns
+    -------
+    tuple of (float, str)
+        Places and texts; () if the range is too short, or no range of floats.
+
+    Examples
+    --------
     >>> linear_ticks(-0.02, 0.05, 4)
     ((-0.02, '\u2212.02'), (0.0, '0'), (0.02, '.02'), (0.04, '.04'))
     """

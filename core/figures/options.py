@@ -36,9 +36,11 @@ POINTS_SHOWN = ("weights", "directions")
 @final
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The range of a panel of the run in a row, counted from 0: in the units of its axes, those of
-    the neurons as they are, without a power of ten, log10 of what curves stand against, and log10
-    of what stands on a logarithmic axis."""
+    """Range of a panel of the run in a row, counted from 0.
+
+    The ends are in the units of its axes: those of the neurons without a power of ten, log10 of the
+    quantity on the horizontal axis of curves, and log10 of the quantity on a logarithmic axis.
+    """
 
     row: int
     panel: str
@@ -51,8 +53,11 @@ class Region:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundCurve:
-    """What a statement promises at every frame, (T,): among the margins, or of the observable
-    `view` among the curves. `key` is that of the statement."""
+    """Bound of a statement at every frame, (T,).
+
+    It belongs to the margins, or to the observable `view` among the curves. `key` is that of the
+    statement.
+    """
 
     key: str
     name: str
@@ -63,9 +68,12 @@ class BoundCurve:
 @final
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`against`: what curves stand against (ACROSS). `nodes`: weights or directions, and `roots`
-    whether by signed roots. `pinned` and `bounds` are those of each run. `rest`: curves go on after
-    the last frame that is shown, faint, to the end of the run."""
+    """Contents of the panels of some runs.
+
+    `against` is the horizontal axis of curves (ACROSS). `nodes` are "weights" or "directions", with
+    signed `roots` or not. `pinned` and `bounds` are those of each run. With `rest` curves go on,
+    faint, after the last frame that is shown, to the end of the run.
+    """
 
     curves: tuple[str, ...] = FIRST_CURVES
     logarithmic: bool = False
@@ -78,15 +86,15 @@ class Look:
     rest: bool = False
 
     def pins(self, row: int) -> tuple[int, ...]:
-        """The pinned nodes of a row in increasing order."""
+        """Return the pinned nodes of a row in increasing order."""
         return tuple(sorted(self.pinned[row])) if row < len(self.pinned) else ()
 
     def bounds_of(self, row: int) -> tuple[BoundCurve, ...]:
-        """The bounds of a row."""
+        """Return the bounds of a row."""
         return self.bounds[row] if row < len(self.bounds) else ()
 
     def region(self, row: int, panel: str) -> Region | None:
-        """The range of a panel; None for its own."""
+        """Return the range of a panel; None for its own."""
         found = [one for one in self.regions if (one.row, one.panel) == (row, panel)]
         return found[-1] if found else None
 
@@ -95,8 +103,10 @@ PLAIN = Look()
 
 
 def check_look(look: Look, runs: Sequence[Run] = ()) -> None:
-    """InputError for curves, axes or ranges that there are not; numbers that recorded loops passed
-    are those of some `runs`."""
+    """Raise InputError for unknown curves or axes, or impossible ranges.
+
+    Numbers that the recorded loops of some `runs` passed are curves, too.
+    """
     from core.observables.observable import Shape
     from core.observables.registry import observable_in
 
@@ -128,10 +138,10 @@ Selected = Sequence[NodeSet | None]
 @final
 @dataclass(frozen=True, slots=True)
 class FigureOptions:
-    """Colours, plane of the nodes, views and paper; and for each run its reference margins, its
-    selected nodes, and the promise that its margins are shares of.
+    """Colours, plane of the nodes, contents and sheet of a figure, and options of each run.
 
-    Nodes that are not selected are dim. Films and pages have no paper. The functions that draw
+    These are its reference margins, its selected nodes, and the promise that its margins are shares
+    of. Nodes that are not selected are dim. Films and pages have no sheet. The functions that draw
     check each value.
     """
 

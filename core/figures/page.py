@@ -1,9 +1,9 @@
-"""A figure in one page: HTML that plays the panels of some runs, without a network or a server.
+"""Figure in one page: HTML that plays the panels of some runs, without a network or a server.
 
-`page_html` is the page as text, to be kept in a file or shown in a frame of another page. What it
-shows comes from the same material as figures and films (core.figures.material); how it is drawn
-lies in resources/page, as small modules that become one script here. The page allows that script
-and that style by their hashes, and nothing else (docs/decisions/0023).
+`page_html` is the page as text, to be kept in a file or shown in a frame of another page. Its
+content comes from the same material as figures and films (core.figures.material); resources/page
+has the code that draws it, as small modules that become one script here. The page allows that
+script and that style by their hashes, and nothing else (docs/decisions/0023).
 """
 
 from __future__ import annotations
@@ -64,8 +64,11 @@ Cancelled = Callable[[], bool]
 @final
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """`frames`: the most moments. `title`: in the place of the runs' own. `colours`: those of the
-    reader's system, or always light or dark at first (PAGE_COLOURS)."""
+    """Options of a page.
+
+    `frames` is the most moments. `title` replaces the runs' own. `colours` are those of the
+    reader's system, or light or dark at first (PAGE_COLOURS).
+    """
 
     frames: int = PAGE_FRAMES
     title: str = ""
@@ -77,11 +80,11 @@ USUAL = PageOptions()
 
 @final
 class CancelledPageError(Exception):
-    """Somebody stopped the page while it was made."""
+    """Cancellation of a page while it was made."""
 
 
 def views_of(runs: Sequence[Run]) -> tuple[str, ...]:
-    """The views of a page where none is named: those of the papers' figure that some run has.
+    """Return the usual views of a page: those of the papers' figure that some run has.
 
     Without inner weights nodes have neither a place nor a direction.
     """
@@ -92,7 +95,17 @@ def views_of(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def check_page(runs: Sequence[Run], panels: Sequence[str], options: PageOptions) -> None:
-    """InputError for panels, runs or options of which no page can be made."""
+    """Raise InputError for panels, runs or options of which no page can be made.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        One to ten runs, each with a frame.
+    panels : sequence of str
+        Names of PAGE_PANELS, each once.
+    options : PageOptions
+        Frames are limited by MOST_NUMBERS of all nodes.
+    """
     given, known = ", ".join(panels) or "none", ", ".join(PAGE_PANELS)
     if "predictor" in panels:
         raise InputError(
@@ -130,15 +143,35 @@ def page_html(
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> str:
-    """Return the page of one to ten runs, side by side, as HTML.
+    """Return the page of some runs, side by side, as HTML.
 
-    `panels` are the views, by themselves those of the papers' figure that there are. `shown` has
-    the plane of the nodes, reference margins, selected nodes, ranges and pins, as in figures; its
-    palette is not looked at, since a page has both. A page in a frame needs no more than scripts:
-    it asks for nothing, and keeps nothing outside of its frame.
+    A page in a frame needs only scripts: it requests nothing, and stores nothing outside its frame.
 
-    Raises InputError for runs, panels or options of which no page can be made, and
-    CancelledPageError when `cancelled` said so between two parts.
+    Parameters
+    ----------
+    runs : sequence of Run
+        One to ten runs, each with a frame.
+    panels : sequence of str, optional
+        Views; by default `views_of`.
+    shown : FigureOptions, optional
+        Plane, reference margins, selected nodes, ranges and pins; a page has both palettes.
+    options : PageOptions
+        Moments, title and colours.
+    progress : callable, optional
+        Gets the number of parts done, and that of all parts.
+    cancelled : callable, optional
+        Called between two parts.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InputError
+        Runs, panels or options of which no page can be made.
+    CancelledPageError
+        `cancelled` returned True.
     """
     shown = FigureOptions(LIGHT) if shown is None else shown
     panels = views_of(runs) if panels is None else suited(panels, runs)
@@ -166,10 +199,26 @@ def save_page(
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> bool:
-    """Write the page of some runs, completely or not at all; False if it was cancelled.
+    """Write the page of some runs, completely or not at all.
 
-    Raises InputError as `page_html` and for a path that cannot be written, DiskError for a full
-    disk.
+    Parameters
+    ----------
+    path : Path
+        File to write (.html).
+    runs, panels, shown, options, progress, cancelled
+        As of `page_html`.
+
+    Returns
+    -------
+    bool
+        False if it was cancelled.
+
+    Raises
+    ------
+    InputError
+        As of `page_html`, and for a path that cannot be written.
+    DiskError
+        The disk is full.
     """
     check_page_path(path)
     try:
@@ -181,7 +230,7 @@ def save_page(
 
 
 def check_page_path(path: Path) -> None:
-    """InputError unless the path ends as pages do."""
+    """Raise InputError unless the path ends in .html."""
     if path.suffix.lower() != SUFFIX:
         raise InputError(f"{path} must end in {SUFFIX}, as pages do.")
 
@@ -190,7 +239,7 @@ def check_page_path(path: Path) -> None:
 
 
 def assembled(data: dict[str, Any]) -> str:
-    """The page around its data. All texts of runs are in the data, and in the title."""
+    """Return the page around its data. All texts of runs are in the data, and in the title."""
     title = "".join(text for text, _ in data["title"]) or "Marginscope"
     style, script = _part("page.css"), bundle()
     policy = (
@@ -209,10 +258,10 @@ def assembled(data: dict[str, Any]) -> str:
 
 
 def script_json(data: Any) -> str:
-    """JSON that stays data within a script element, whatever texts it has.
+    r"""Return JSON that remains data within a script element, whatever texts it has.
 
-    >>> print(script_json(["</script>", "\\u2028", "&"]))
-    ["\\u003c/script\\u003e","\\u2028","\\u0026"]
+    >>> print(script_json(["</script>", "\u2028", "&"]))
+    ["\u003c/script\u003e","\u2028","\u0026"]
     """
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
@@ -222,7 +271,7 @@ def script_json(data: Any) -> str:
 
 @cache
 def bundle() -> str:
-    """The modules of resources/page as one script: without imports and exports, in their order."""
+    """Join the modules of resources/page to one script, without imports and exports."""
     return "\n".join(EXPORT.sub("", IMPORT.sub("", _part(name))).strip() for name in MODULES)
 
 
@@ -232,5 +281,5 @@ def _part(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """What a policy allows a script or a style by."""
+    """Return the hash by which a policy allows a script or a style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

@@ -1,7 +1,7 @@
-"""What a page holds of some runs: the material of a figure at every moment, as plain JSON.
+"""Content of a page: the material of a figure at every moment, as plain JSON.
 
 Numbers that change with time are arrays (core.figures.page_encoding), texts are pieces
-(core.figures.page_encoding), and colours stand as pairs for the light and the dark palette.
+(core.figures.page_encoding), and colours are pairs for the light and the dark palette.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Watch = Callable[[int, int], None]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Pages:
-    """The material of a page in both palettes, and which frame of each run each moment shows."""
+    """Material of a page in both palettes, and the frame of each run at each moment."""
 
     material: Material
     dark: Material
@@ -68,22 +68,25 @@ class Pages:
 
     @property
     def both(self) -> tuple[Material, Material]:
-        """Light and dark."""
+        """Light and dark material."""
         return self.material, self.dark
 
     def stops(self, row: int) -> Frames:
-        """The frames of a run that are shown, in order, each once."""
+        """Return the frames of a run that are shown, in order, each once."""
         return np.unique(self.frames[row])
 
     def letter(self, row: int, kind: str) -> str:
-        """The letter of a panel."""
+        """Return the letter of a panel."""
         place = row * len(self.kinds) + self.kinds.index(kind)
         return letter_of(place, len(self.kinds) * len(self.material.runs))
 
 
 def frames_of(runs: Sequence[Run], most: int) -> tuple[Frames, ...]:
-    """The frames of each run at each moment of a page: of one run its own, thinned to `most`; of
-    several those that are the last ones at moments which pass evenly on the axis of time."""
+    """Return the frame of each run at each moment of a page, at most `most` moments.
+
+    A single run shows its own frames, thinned. Several show their last frames at moments that pass
+    evenly on the axis of time.
+    """
     lasts = [run.frames - 1 for run in runs]
     count = min(most, max(lasts) + 1)
     if len(runs) == 1:
@@ -93,7 +96,7 @@ def frames_of(runs: Sequence[Run], most: int) -> tuple[Frames, ...]:
 
 
 def in_colours(material: Material, palette: Palette) -> Material:
-    """The same material in another palette."""
+    """Return the same material in another palette."""
     traces = {kind: replace(one, palette=palette) for kind, one in material.traces.items()}
     return replace(material, shown=replace(material.shown, palette=palette), traces=traces)
 
@@ -105,7 +108,25 @@ def gathered(
     shown: FigureOptions,
     watch: Watch,
 ) -> Pages:
-    """Compute what a page shows."""
+    """Compute the material of a page.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs.
+    kinds : sequence of str
+        Views of the page.
+    frames : tuple of array (moments,)
+        Frame of each run at each moment.
+    shown : FigureOptions
+        Plane and contents; the palette is not used.
+    watch : callable
+        Gets the number of parts done, and that of all parts.
+
+    Returns
+    -------
+    Pages
+    """
     _measure(runs, kinds, frames, watch)
     lasts = [run.frames - 1 for run in runs]
     stops = [np.unique(some) for some in frames]
@@ -117,8 +138,10 @@ def gathered(
 def _measure(
     runs: Sequence[Run], kinds: Sequence[str], frames: tuple[Frames, ...], watch: Watch
 ) -> None:
-    """Compute frame by frame what is remembered in the runs (core.observables), so that somebody
-    can see how far it is, and stop it."""
+    """Compute the observables of each frame, which runs remember (core.observables).
+
+    Frame by frame, so that `watch` can show the progress and cancel.
+    """
     names = [name for kind in kinds for name in MEASURED.get(kind, ())]
     steps = [(run, int(i)) for run, some in zip(runs, frames, strict=True) for i in np.unique(some)]
     for done, (run, index) in enumerate(steps):
@@ -128,7 +151,22 @@ def _measure(
 
 
 def content(pages: Pages, title: str, watch: Watch) -> Json:
-    """All that a page holds. `watch` is told how many parts of all are done."""
+    """Return the whole content of a page.
+
+    Parameters
+    ----------
+    pages : Pages
+        Material of the page.
+    title : str
+        Title, "" for the runs' own.
+    watch : callable
+        Gets the number of parts done, and that of all parts.
+
+    Returns
+    -------
+    dict
+        Plain JSON.
+    """
     material, kinds = pages.material, pages.kinds
     runs = material.runs
     times = np.max(
@@ -157,7 +195,7 @@ def content(pages: Pages, title: str, watch: Watch) -> Json:
 
 
 def title_of(runs: Sequence[Run], title: str) -> list[Piece]:
-    """The title of a page: the one that was given, or those of its runs."""
+    """Return the title of a page: the given one, or those of its runs."""
     return pieces(plain(title) if title else titles(runs)[0])
 
 
@@ -173,7 +211,7 @@ def _caption(material: Material, pages: Pages) -> tuple[str, str]:
 
 
 def _row(pages: Pages, row: int, heading: str) -> Json:
-    """What all panels of a run share: which stop each moment shows, and its nodes."""
+    """Return what all panels of a run share: the stop of each moment, and the nodes."""
     stops = pages.stops(row)
     run = pages.material.runs[row]
     result: Json = {
@@ -192,7 +230,7 @@ def _row(pages: Pages, row: int, heading: str) -> Json:
 
 
 def _waves(run: Run, stops: Frames) -> Json:
-    """The nodes as waves, at each stop: amplitudes in 255 steps, of all frequencies of a node."""
+    """Return the nodes as waves at each stop: amplitudes in 255 steps, of all frequencies."""
     found = [node_waves(run, index) for index in stops.tolist()]
     strength = np.array([one.strength.clip(0.0, 1.0) for one in found])
     return {
@@ -235,7 +273,7 @@ def _nodes(pages: Pages, row: int) -> Json:
 
 
 def _zoomed(look: Any, row: int, kind: str) -> bool:
-    """Whether a view shows a part of its axis, so that every digit may be seen."""
+    """Return True if a view shows a part of its axis, so that every digit may be seen."""
     return look.region(row, kind) is not None
 
 
@@ -250,7 +288,21 @@ def _shades(classes: int, palette: Palette, dim: bool) -> list[list[str]]:
 
 
 def numbers_in(runs: Sequence[Run], kinds: Sequence[str], frames: Sequence[Frames]) -> int:
-    """About how many numbers of nodes a page holds."""
+    """Estimate how many numbers of nodes a page holds.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs.
+    kinds : sequence of str
+        Views of the page.
+    frames : sequence of array (moments,)
+        Frame of each run at each moment.
+
+    Returns
+    -------
+    int
+    """
     each = 2 * ("neurons" in kinds) + len(set(NODES) & set(kinds))
     waved = bool(set(WAVES) & set(kinds))
     return sum(
@@ -260,5 +312,5 @@ def numbers_in(runs: Sequence[Run], kinds: Sequence[str], frames: Sequence[Frame
 
 
 def _numbers_of_waves(run: Run) -> int:
-    """How many numbers a node has as a wave: an amplitude for each frequency, and four more."""
+    """Return how many numbers a node has as a wave: an amplitude a frequency, and four more."""
     return (int(run.dataset.classes) + 1) // 2 + 4 if adds(run) else 0

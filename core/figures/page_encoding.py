@@ -1,7 +1,7 @@
 """Texts and arrays of figures as a page holds them.
 
-A text is pieces in a style each: "" as it is, "i" slanted, "^" raised, "_" lowered, or both, "_i".
-Pages set the pieces as text and never as markup, so that a text from a run file stays a text.
+A text is pieces in a style each: "" upright, "i" slanted, "^" raised, "_" lowered, or both, "_i".
+Pages set the pieces as text and never as markup, so that a text from a run file remains a text.
 
 An array is deflated, in base64: first the lowest bytes of all numbers, then the next ones, since
 the upper bytes are alike in most of them. Plain arrays make the page of Figure 1 1.4 times as
@@ -37,7 +37,7 @@ FORMULA = re.compile(r"(?<!\\)\$")
 
 
 def pieces(text: str) -> list[Piece]:
-    r"""A text of a figure, formulas and all, in pieces.
+    r"""Split a text of a figure, formulas included, into pieces of a style each.
 
     >>> pieces("$\\gamma_{\\mathrm{gl}}$ / 2")
     [('\u03b3', 'i'), ('gl', '_'), (' / 2', '')]
@@ -53,7 +53,7 @@ def pieces(text: str) -> list[Piece]:
 
 
 def words(text: str) -> str:
-    r"""The same on one line, without styles, for where there is plain text only.
+    r"""Return a text of a figure on one line without styles, for places of plain text.
 
     >>> words("$t$ = $10^{2.31}$"), words("$|a_j|\\,v_j$")
     ('t = 10^2.31', '|a_j|\u2009v_j')
@@ -72,7 +72,7 @@ def _add(found: list[Piece], text: str, style: str) -> None:
 
 
 def _formula(text: str) -> Iterator[Piece]:
-    """The pieces of what stands between two dollar signs."""
+    """Yield the pieces of a formula, without its dollar signs."""
     groups = [("", True)]  # the level, and whether letters are slanted, of each group around
     level, slanted = "", True
     for match in TOKEN.finditer(text):
@@ -107,7 +107,7 @@ def _formula(text: str) -> Iterator[Piece]:
 
 
 def _letters(text: str, level: str, outer: str, slanted: bool) -> Iterator[Piece]:
-    """Letters slanted, all else upright; what was raised or lowered by itself is one sign long."""
+    """Yield letters slanted, all else upright; a single sign is raised or lowered."""
     # Formulas have spaces of their own, around relations and nowhere else, and a longer minus.
     shown = RELATION.sub("\u2009\\1\u2009", text.replace(" ", "")).replace("-", MINUS)
     if level and outer:  # a power of a power
@@ -127,7 +127,7 @@ BITS = 17  # of the 24 of float32, that are kept of numbers of nodes
 
 
 def encoded(values: Array) -> dict[str, Any]:
-    """An array as JSON: type, shape and text.
+    """Encode an array as JSON: type, shape and text.
 
     >>> encoded(np.array([[1, 2], [1, 3]], dtype=np.uint16))["shape"]
     [2, 2]
@@ -153,8 +153,7 @@ def whole(values: ArrayLike) -> dict[str, Any]:
 
 
 def numbers(values: ArrayLike) -> dict[str, Any]:
-    """Numbers as float32, which axes and readings are far coarser than; as float64 where some are
-    beyond it."""
+    """Encode numbers as float32, far finer than axes and readings; as float64 beyond its range."""
     plain = np.asarray(values, dtype=np.float64)
     sizes = np.abs(plain[np.isfinite(plain) & (plain != 0.0)])
     limits = np.finfo(np.float32)
@@ -163,9 +162,10 @@ def numbers(values: ArrayLike) -> dict[str, Any]:
 
 
 def trimmed(values: ArrayLike, exact: bool = False) -> dict[str, Any]:
-    """Numbers as float32 of which BITS binary digits are kept, so that the lowest byte deflates to
-    nothing: right to 8e-6 of themselves, which is four digits. `exact`: to the last bit, for axes
-    that show a small part.
+    """Encode numbers as float32 with BITS binary digits, so that the lowest byte deflates.
+
+    They are right to 8e-6 of themselves, which is four digits, and with `exact` to the last bit,
+    for axes that show a small part.
     """
     plain = np.asarray(values, dtype=np.float64).astype(np.float32)
     if not exact:
@@ -175,7 +175,7 @@ def trimmed(values: ArrayLike, exact: bool = False) -> dict[str, Any]:
 
 
 def places(points: Array, exact: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Places (F, m, 2) as shares of the largest coordinate of their frame, and these.
+    """Encode places (F, m, 2) as shares of the largest coordinate of their frame, and these.
 
     So they are right on axes that reach as far as the nodes of any moment, however far they are
     apart, and where they are beyond float32.

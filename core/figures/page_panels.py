@@ -1,4 +1,4 @@
-"""The panels of a page: axes, keys, curves and levels of a figure's panels as plain JSON."""
+"""Panels of a page: axes, keys, curves and levels of a figure's panels as plain JSON."""
 
 from __future__ import annotations
 
@@ -41,13 +41,30 @@ DIGITS = 4  # of reference margins, whose brackets are narrow
 
 
 def panel(both: Both, row: int, kind: str, letter: str) -> Json:
-    """What a panel shows at every moment alike."""
+    """Return the part of a panel that is the same at every moment.
+
+    Parameters
+    ----------
+    both : pair of Material
+        In the light and the dark palette.
+    row : int
+        Row of the run.
+    kind : str
+        View of the page.
+    letter : str
+        Letter, "" for none.
+
+    Returns
+    -------
+    dict
+        Plain JSON; colours are pairs.
+    """
     described: Json = _paired(*(_panel(one, row, kind, letter) for one in both))
     return described
 
 
 def _paired(light: Any, dark: Any) -> Any:
-    """One description of a panel from those in two palettes: its colours are pairs."""
+    """Merge the descriptions of a panel in two palettes: its colours become pairs."""
     if isinstance(light, dict):
         return {
             key: [value, dark[key]] if key == "colours" else _paired(value, dark[key])
@@ -79,7 +96,7 @@ def _panel(material: Material, row: int, kind: str, letter: str) -> Json:
 
 
 def _box(material: Material, row: int, kind: str) -> Box:
-    """A box in the proportions of a chosen range, so that none of it is widened; else a square."""
+    """Return a box in the proportions of a chosen range, so that none is widened; else a square."""
     region = material.shown.look.region(row, kind)
     if region is None or kind != "neurons":
         return Box(0.0, 0.0, 100.0, 100.0)
@@ -87,7 +104,24 @@ def _box(material: Material, row: int, kind: str) -> Box:
 
 
 def over_time(material: Material, row: int, kind: str, frames: Frames) -> Json:
-    """What changes with the moment, beside the nodes: ranges, counts of points, and notes."""
+    """Return the part of a panel that changes with the moment, except the nodes.
+
+    Parameters
+    ----------
+    material : Material
+        Material in one palette.
+    row : int
+        Row of the run.
+    kind : str
+        View of the page.
+    frames : array (moments,)
+        Frame of the run at each moment.
+
+    Returns
+    -------
+    dict
+        Plain JSON: ranges, counts of points, and notes.
+    """
     stops = np.unique(frames)
     if kind == "neurons":
         return _views(material, row, stops)
@@ -104,7 +138,7 @@ def over_time(material: Material, row: int, kind: str, frames: Frames) -> Json:
 
 
 def _distinct(values: Sequence[T]) -> tuple[list[T], Json]:
-    """The values that there are, each once, and the place of each among them."""
+    """Return the distinct values, and the position of each value among them."""
     found = {value: place for place, value in enumerate(dict.fromkeys(values))}
     return list(found), whole([found[value] for value in values])
 
@@ -162,7 +196,7 @@ def _neurons(material: Material, row: int, dots: Sequence[Dots]) -> Json:
 
 
 def _waves(material: Material, row: int) -> Json:
-    """The colours of the frequencies 0, 1, ..., for those runs that have frequencies."""
+    """Return the colours of the frequencies 0, 1, ..., for runs that have frequencies."""
     run = material.runs[row]
     if not adds(run):
         return {}
@@ -170,7 +204,7 @@ def _waves(material: Material, row: int) -> Json:
 
 
 def _rays(rays: Rays, palette: Palette) -> Json:
-    """Lines below the trails, and discs at the tips of those that are rays."""
+    """Return lines below the trails, and discs at the tips of those that are rays."""
     lines = [
         {
             "x": numbers(curves.x[k]),
@@ -193,8 +227,11 @@ def _rays(rays: Rays, palette: Palette) -> Json:
 
 
 def _views(material: Material, row: int, stops: Frames) -> Json:
-    """The range of the nodes at each stop, which follows them unless one was chosen: its ends,
-    what the data are multiplied by beside the last moment, and the texts that say so."""
+    """Return the range of the nodes at each stop, which follows them unless one was chosen.
+
+    That is its ends, the factor of the data relative to the last moment, and the texts that name
+    it.
+    """
     track, projection = material.tracks[row], material.projections[row]
     last = data_factor(track, projection)
     zoomed = material.shown.look.region(row, "neurons") is not None
@@ -230,14 +267,14 @@ def _views(material: Material, row: int, stops: Frames) -> Json:
 
 
 def _sorted(material: Material, row: int, panel: Panel) -> Json:
-    """The curves of the moments; that of the moment shown is made of the nodes."""
+    """Return the curves of the moments; the page makes that of the present moment of the nodes."""
     past = panel.ink.curves[0]
     frames = list(material.moment_frames[row])
     return {"frames": frames, "values": numbers(past.y), "colours": css(past.colours)}
 
 
 def _colours(material: Material, row: int, stops: Frames) -> Json:
-    """The colour of the moment shown, at each stop, and how it is dimmed."""
+    """Return the colour of the present moment's curve at each stop, and its dimmed one."""
     times = [float(material.runs[row].log10_time[index]) for index in stops.tolist()]
     both = [(material.moments.colours(times, one), one) for one in (LIGHT, DARK)]
     result: Json = {"now": [css(colours) for colours, _ in both]}
@@ -280,7 +317,7 @@ def _reads(material: Material, kind: str) -> str:
 
 
 def _curve(material: Material, panel: Panel, curve: Curves) -> Json:
-    """A curve; `reads` says what its heights are, as `_reads`."""
+    """Return a curve; `reads` says what its heights are, as `_reads`."""
     kind, row = panel.kind, panel.row
     result: Json = {
         "name": pieces(NAMES.get(curve.name, plain(words_of(curve.name)))),
@@ -308,7 +345,7 @@ def _curve(material: Material, panel: Panel, curve: Curves) -> Json:
 
 
 def _level(level: Level, reads: str) -> Json:
-    """A line across the panel, and what is read of it."""
+    """Return a line across the panel, and the number that is read off it."""
     value = 10.0**level.value if reads == "power" else level.value
     value = level.meaning if reads == "none" else value
     reading = number_text(value, DIGITS) if math.isfinite(value) else ""

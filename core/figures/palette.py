@@ -1,4 +1,4 @@
-"""The one palette of screen and paper, as numbers: needs neither matplotlib nor Qt.
+"""Palette of screen and paper, as numbers: needs neither matplotlib nor Qt.
 
 Vermilion and blue stay apart in every common form of colour blindness (Okabe and Ito). A stronger
 node stands out more from the background: darker on paper, lighter on a dark screen. Time runs
@@ -94,7 +94,7 @@ PALETTES = {palette.name: palette for palette in (LIGHT, DARK)}
 
 
 def rgb(colour: str) -> Floats:
-    """Red, green and blue of "#rrggbb", each 0 to 255.
+    """Return red, green and blue of "#rrggbb", each 0 to 255.
 
     >>> rgb("#d55e00").tolist()
     [213.0, 94.0, 0.0]
@@ -103,12 +103,12 @@ def rgb(colour: str) -> Floats:
 
 
 def rgba(colour: str, alpha: float = 1.0) -> Colours:
-    """A colour as one RGBA row, (4,)."""
+    """Return a colour "#rrggbb" as one RGBA row, (4,), `alpha` from 0 to 1."""
     return _bytes(rgb(colour), alpha)
 
 
 def css(colours: Colours) -> list[str]:
-    """RGBA rows as texts that browsers know, without their opacity.
+    """Return RGBA rows (k, 4) as texts that browsers know, without their opacity.
 
     >>> css(rgba("#d55e00")[None])
     ['#d55e00']
@@ -128,11 +128,27 @@ def _ramp(positions: Floats, knots: Floats, colours: Floats) -> Floats:
 
 
 def node_colours(signs: ArrayLike, relative_norms: ArrayLike, palette: Palette) -> Colours:
-    """RGBA rows (m, 4) of nodes by the sign of a_j and |a_j v_j| / max_k |a_k v_k| in [0, 1].
+    """Return the colours of nodes: positive ones blue, negative vermilion, zero grey.
 
-    Positive is blue, negative vermilion, zero grey. The square root of the norm sets the shade,
-    because most nodes of a trained network are small: their median is about .1. NaN counts as 0.
+    The square root of the norm sets the shade, because most nodes of a trained network are small:
+    their median is about .1.
 
+    Parameters
+    ----------
+    signs : array (m,)
+        Numbers with the sign of a_j.
+    relative_norms : array (m,)
+        |a_j v_j| / max_k |a_k v_k| in [0, 1]; NaN counts as 0.
+    palette : Palette
+        Colours.
+
+    Returns
+    -------
+    array (m, 4) of uint8
+        RGBA rows.
+
+    Examples
+    --------
     >>> node_colours([-1, 1], [0.25, 0.25], LIGHT)[:, :3].tolist()
     [[213, 94, 0], [0, 114, 178]]
     """
@@ -154,7 +170,7 @@ def node_colours(signs: ArrayLike, relative_norms: ArrayLike, palette: Palette) 
 
 
 def class_colours(classes: int, palette: Palette) -> tuple[str, ...]:
-    """One colour a class: vermilion for -1 and blue for +1; of more than six some come again.
+    """Return a colour for each class, -1 vermilion and +1 blue; beyond six they repeat.
 
     >>> class_colours(2, LIGHT) == (VERMILION, BLUE)
     True
@@ -168,7 +184,24 @@ def class_colours(classes: int, palette: Palette) -> tuple[str, ...]:
 def kind_colours(
     kinds: ArrayLike, relative_norms: ArrayLike, classes: int, palette: Palette
 ) -> Colours:
-    """RGBA rows (m, 4) of nodes by the class they speak for (0 to classes - 1; `classes`: none)."""
+    """Return the colours of nodes by the class that they speak for.
+
+    Parameters
+    ----------
+    kinds : array (m,)
+        Class, 0 to classes - 1; `classes` for none.
+    relative_norms : array (m,) or float
+        As of `node_colours`.
+    classes : int
+        Number of classes.
+    palette : Palette
+        Colours.
+
+    Returns
+    -------
+    array (m, 4) of uint8
+        RGBA rows.
+    """
     kind = np.asarray(kinds, dtype=np.int64)
     norms = np.broadcast_to(np.asarray(relative_norms, dtype=np.float64), kind.shape)
     result = np.empty((kind.size, 4), dtype=np.uint8)
@@ -182,14 +215,14 @@ def kind_colours(
 
 
 def faint(colours: Colours, opacity: float) -> Colours:
-    """Colours (k, 4) with so much of their opacity."""
+    """Return colours (k, 4) with the share `opacity` of their opacity."""
     result = colours.copy()
     result[..., 3] = np.round(opacity * result[..., 3])
     return result
 
 
 def dimmed(colours: ArrayLike, palette: Palette) -> Colours:
-    """RGBA rows (k, 4) of nodes that are not selected: most of the way to the background."""
+    """Return colours (k, 4) of nodes that are not selected: most of the way to the background."""
     rows = np.array(colours, dtype=np.float64)
     rows[:, :3] += DIM * (rgb(palette.background) - rows[:, :3])
     return np.rint(rows).astype(np.uint8)
@@ -220,7 +253,10 @@ def run_colour(shade: float, palette: Palette) -> str:
 
 
 def time_colours(fractions: ArrayLike, palette: Palette) -> Colours:
-    """RGBA rows (k, 4) of moments, 0 the earliest and 1 the latest; the latest stands out most."""
+    """Return RGBA rows (k, 4) of moments (k,), 0 the earliest and 1 the latest.
+
+    The latest stands out most from the background.
+    """
     return _viridis(fractions, palette.time)
 
 
@@ -233,8 +269,9 @@ def _viridis(fractions: ArrayLike, part: tuple[float, float]) -> Colours:
 
 
 def film_colours(palette: Palette) -> Colours:
-    """The colours of a GIF, at most 255 RGB rows: pure ones first, then three blends of each with
-    the background, for antialiased edges.
+    """Return the colours of a GIF, at most FILM_COLOURS RGB rows.
+
+    Pure ones come first, then three blends of each with the background, for antialiased edges.
     """
     # Squared, as shades go by the square root of the norm: evenly spaced ones.
     norms = np.linspace(0.0, 1.0, FILM_SHADES) ** 2
@@ -279,7 +316,7 @@ OTHER_PLACES = (3, 4, 5)  # for kinds that were added: none of the three that mo
 
 
 def reference_colour(name: str, palette: Palette) -> str:
-    """The colour of a reference margin's line; of a name that is not in the table always the same.
+    """Return the colour of a reference margin's line; an unknown name always has the same.
 
     >>> from core.figures.palette import LIGHT
     >>> reference_colour("gamma_gl", LIGHT)

@@ -1,4 +1,4 @@
-"""The panel of the predictor f: over a line of 1-D inputs, or on a plane through the inputs."""
+"""Panel of the predictor f: over a line of 1-D inputs, or on a plane through the inputs."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ NEXT = [1, 2, 3, 0]
 
 
 def contour(values: Floats, level: float = 0.0) -> Floats:
-    """Segments (s, 2, 2) along which values (rows, columns) cross a level, as (column, row).
+    """Return segments (s, 2, 2) along which values (rows, columns) cross a level, as (column, row).
 
-    Values are taken as linear along the edges of the grid's cells, so that those of a plane are
-    met exactly. Where all four edges of a cell are crossed, its first two are joined.
+    Values are taken as linear along the edges of the grid's cells, so that those of a plane are met
+    exactly. Where all four edges of a cell are crossed, its first two are joined.
 
     >>> contour(np.array([[-1.0, 1.0], [-1.0, 1.0]])).tolist()
     [[[0.5, 0.0], [0.5, 1.0]]]
@@ -65,7 +65,22 @@ def contour(values: Floats, level: float = 0.0) -> Floats:
 
 
 def level_lines(values: Floats, level: float, x: Axis, y: Axis) -> Floats:
-    """Return the segments of `contour`, of values (rows, columns) over two axes, in their units."""
+    """Return the segments of `contour` in the units of two axes.
+
+    Parameters
+    ----------
+    values : array (rows, columns)
+        Values at evenly spaced points of both axes.
+    level : float
+        Level that the values cross.
+    x, y : Axis
+        Axes of the columns and of the rows.
+
+    Returns
+    -------
+    array (s, 2, 2)
+        Ends (x, y) of each segment.
+    """
     rows, columns = values.shape
     steps = (x.high - x.low) / (columns - 1), (y.high - y.low) / (rows - 1)
     return np.asarray((x.low, y.low) + contour(values, level) * steps)
@@ -83,7 +98,7 @@ WEAKEST, STRONGEST = 0.10, 0.55  # shares of the class colour where f is near 0,
 
 
 def around(values: Floats) -> tuple[float, float]:
-    """The ends of an axis around some values.
+    """Return the ends of an axis around some values.
 
     >>> around(np.array([-1.0, 1.0])), around(np.array([2.0]))
     ((-1.5, 1.5), (1.0, 3.0))
@@ -94,7 +109,7 @@ def around(values: Floats) -> tuple[float, float]:
 
 
 def round_up(value: float) -> float:
-    """The next of 1, 2, 5 times a power of ten, so that the range stays for many frames.
+    """Return the next of 1, 2, 5 times a power of ten, so that a range stays for many frames.
 
     >>> round_up(0.3), round_up(2.0), round_up(7.1)
     (0.5, 2.0, 10.0)
@@ -105,7 +120,7 @@ def round_up(value: float) -> float:
 
 
 def grid_count(d: int, m: int) -> int:
-    """How many points of a grid of inputs there are on each axis, for d coordinates and m nodes.
+    """Return the points of a grid on each axis, for d coordinates and m nodes.
 
     >>> grid_count(2, 16), grid_count(2, 100_000)
     (128, 17)
@@ -115,7 +130,10 @@ def grid_count(d: int, m: int) -> int:
 
 
 def sign_colours(share: Floats, palette: Palette) -> Floats:
-    """Colours (rows, columns, 3) of f as shares of its largest |f|: the class, deeper for more."""
+    """Return colours (rows, columns, 3) of f as shares (rows, columns) of its largest |f|.
+
+    The colour is that of the class, deeper for more.
+    """
     ground = rgb(palette.background)
     ink = np.where(share[..., None] > 0.0, rgb(palette.positive), rgb(palette.negative))
     depth = np.where(share == 0.0, 0.0, WEAKEST + (STRONGEST - WEAKEST) * np.abs(share))
@@ -123,7 +141,22 @@ def sign_colours(share: Floats, palette: Palette) -> Floats:
 
 
 def label_colours(numbers: Floats, classes: int, palette: Palette) -> Floats:
-    """Colours (rows, columns, 3) of the classes that a predictor of several says."""
+    """Return the colours of the classes that a predictor of several predicts.
+
+    Parameters
+    ----------
+    numbers : array (rows, columns)
+        Numbers of classes, from 0.
+    classes : int
+        How many classes there are.
+    palette : Palette
+        Colours.
+
+    Returns
+    -------
+    array (rows, columns, 3)
+        RGB, 0 to 255.
+    """
     colours = np.array([rgb(colour) for colour in class_colours(classes, palette)])
     ground = rgb(palette.background)
     number = np.clip(numbers.astype(np.int64), 0, classes - 1)
@@ -133,7 +166,7 @@ def label_colours(numbers: Floats, classes: int, palette: Palette) -> Floats:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictorPanel:
-    """The predictor of a run on two coordinates, over a region or all of the data."""
+    """Panel of the predictor of a run on two coordinates, over a region or all of the data."""
 
     run: Run
     coordinates: tuple[int, int]
@@ -143,7 +176,7 @@ class PredictorPanel:
 
     @property
     def missing(self) -> str:
-        """Why there is nothing to show; empty where there is something."""
+        """Reason why the panel is empty; "" where it is not."""
         if words := why_no_output(self.run.experiment.network):
             return words.replace(", ", ",\n")
         d = int(self.run.dataset.d)
@@ -151,14 +184,24 @@ class PredictorPanel:
         return f"the inputs have no\ncoordinate {lost[0]}" if lost else ""
 
     def panel(self, row: int, letter: str, box: Box) -> Panel:
-        """The panel at the last frame."""
+        """Build the panel at the last frame.
+
+        Parameters
+        ----------
+        row, letter, box : int, str, Box
+            Row of the run, letter, and box in millimetres.
+
+        Returns
+        -------
+        Panel
+        """
         x, y = self.axes(box)
         ink = self.ink(self.last, x, y)
         title = "predictor $f$"
         return Panel("predictor", row, letter, title, box, x, y, ink, key=self._key())
 
     def axes(self, box: Box) -> tuple[Axis, Axis]:
-        """Around the data; on a plane a unit is as long on both axes."""
+        """Return axes around the data; on a plane a unit is as long on both axes."""
         run, found = self.run, self.region
         x = run.dataset.x
         if run.dataset.d == 1:
@@ -181,7 +224,7 @@ class PredictorPanel:
         return axes[0], axes[1]
 
     def _heights(self, left: float, right: float) -> tuple[float, float]:
-        """The range of f on a line: a round number that holds it."""
+        """Return the range of f on a line: a round number that holds it."""
         run = self.run
         if run.network.k > 1:
             return -0.5, int(run.dataset.classes) - 0.5
@@ -224,7 +267,19 @@ class PredictorPanel:
         return tuple(entries)
 
     def ink(self, index: int, x: Axis, y: Axis) -> Ink:
-        """What is shown at a frame."""
+        """Return what the panel shows at a frame.
+
+        Parameters
+        ----------
+        index : int
+            Frame.
+        x, y : Axis
+            Axes of `axes`.
+
+        Returns
+        -------
+        Ink
+        """
         if self.missing:
             return Ink(note=self.missing)
         if self.run.dataset.d == 1:
@@ -280,7 +335,7 @@ class PredictorPanel:
         return (Dots("data", x, y, colours, areas, Marker.DISC, self.palette.foreground),)
 
     def _examples(self) -> tuple[Dots, ...]:
-        """The data: a marker for every distinct place and label, larger where more of them lie."""
+        """Return a marker for every distinct place and label, larger where more examples lie."""
         run, result = self.run, []
         data = run.dataset
         if data.d == 1:
@@ -304,7 +359,7 @@ class PredictorPanel:
 
 
 def widened(ends: Sequence[float], length: float) -> tuple[float, float]:
-    """An interval of a length with the same middle."""
+    """Return an interval of a length with the same middle."""
     middle = 0.5 * (ends[0] + ends[1])
     return middle - 0.5 * length, middle + 0.5 * length
 

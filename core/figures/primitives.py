@@ -1,6 +1,6 @@
-"""What a scene is made of: plain arrays and texts, in data coordinates and in millimetres.
+"""Parts of a scene: plain arrays and texts, in data coordinates and in millimetres.
 
-Texts may hold mathtext between dollar signs; `plain` protects text from elsewhere.
+Texts may hold mathtext between dollar signs; `plain` protects text of other origin.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ NO_BREAK = "\u00a0"
 
 
 def plain(text: str) -> str:
-    """Text without markup: one line, dollar signs as they are.
+    r"""Return text without markup: one line, dollar signs escaped.
 
-    >>> plain("5 $ a\\nday")
-    '5 \\\\$ a day'
+    >>> plain("5 $ a")
+    '5 \\$ a'
     """
     return " ".join(text.split()).replace("$", "\\$")
 
 
 @final
 class Marker(Enum):
-    """The shapes of points."""
+    """Shapes of points."""
 
     DISC = "a node, or the end of a curve"
     PLUS = "an example with y = +1"
@@ -75,7 +75,7 @@ class Dots:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
-    """The area between two curves: x, low and high (T,), one RGBA colour (4,)."""
+    """Area between two curves: x, low and high (T,), one RGBA colour (4,)."""
 
     x: Array
     low: Array
@@ -86,8 +86,11 @@ class Band:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Raster:
-    """Colours (rows, columns, 3) of points that lie evenly from `left` to `right` and, row by row,
-    from `bottom` to `top`; `smooth`: blended between them."""
+    """Colours (rows, columns, 3) of evenly spaced points.
+
+    Columns go from `left` to `right`, rows from `bottom` to `top`. With `smooth` colours are
+    blended between the points.
+    """
 
     left: float
     right: float
@@ -150,8 +153,7 @@ class Strip:
 
     @property
     def quantity(self) -> str:
-        """Name of the observable whose values the ticks show: of one that is a logarithm, its
-        argument."""
+        """Name of the observable whose values the ticks show; of a logarithm, its argument."""
         is_power = self.shows == "log" and not self.takes_log
         return self.name.removeprefix(LOG) if is_power else self.name
 
@@ -161,7 +163,18 @@ class Strip:
         return (self.top - self.start) / (self.high - self.low)
 
     def heights(self, values: Array) -> Array:
-        """Return where values stand in the stack; NaN where the axis cannot show them."""
+        """Return the places of values in the stack.
+
+        Parameters
+        ----------
+        values : array
+            Values of any shape.
+
+        Returns
+        -------
+        array
+            Of the same shape; NaN where the axis cannot show them.
+        """
         shown = np.where(np.isfinite(values), values, NAN)
         if self.takes_log:
             shown = np.log10(np.where(shown > 0.0, shown, NAN))
@@ -171,8 +184,11 @@ class Strip:
 @final
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Limits, ticks with their texts, and a label with the unit. `shows` says what places stand
-    for: a name of core.figures.ticks.MAKERS, unless the axis is that of `strips`."""
+    """Limits, ticks with their texts, and a label with the unit.
+
+    `shows` says what places stand for: a name of core.figures.ticks.MAKERS, unless the axis is that
+    of `strips`.
+    """
 
     low: float
     high: float
@@ -274,8 +290,10 @@ class Text:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class FigureScene:
-    """A whole figure at its physical size: panels, and the texts around them, in letters of a
-    family (core.figures.names.FAMILIES)."""
+    """A whole figure at its physical size: panels, and the texts around them.
+
+    `family` is that of the letters (core.figures.names.FAMILIES).
+    """
 
     width_mm: float
     height_mm: float

@@ -37,8 +37,11 @@ Align = Literal["left", "center", "right"]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Rays:
-    """k extremal directions on a plane: tips (k, 2), G (k,), what each is of G, and on how many of
-    the n examples it is active; and borders (b, 2), a direction of each line."""
+    """k extremal directions on a plane, and borders (b, 2), a direction of each line.
+
+    `tips` are (k, 2), `values` of G (k,). `kinds` say what each is of G, and `active` on how many
+    of the n examples it is active.
+    """
 
     tips: Array
     values: Array
@@ -48,11 +51,16 @@ class Rays:
     borders: Array
 
     def saddles(self) -> NDArray[np.bool_]:
-        """Which are saddles, (k,)."""
+        """Return which directions are saddles.
+
+        Returns
+        -------
+        array (k,) of bool
+        """
         return np.array([kind == SADDLE for kind in self.kinds], dtype=np.bool_)
 
     def words(self, place: int) -> str:
-        """What one of them is, in lines."""
+        """Describe one direction, in lines."""
         value = f"{self.values[place]:.4g}".replace("-", "\u2212")
         return (
             f"extremal: {self.kinds[place]} of G\nG = {value}\n"
@@ -61,7 +69,7 @@ class Rays:
 
 
 def why_no_rays(run: Run) -> str:
-    """Why data that have extremal vectors are drawn without; empty for others."""
+    """Return why data that have extremal vectors are drawn without; "" for others."""
     if run.dataset.d < 2 or not has_extremal(run.problem):
         return ""
     if run.dataset.n > MOST_POINTS:
@@ -72,7 +80,7 @@ def why_no_rays(run: Run) -> str:
 
 
 def rays_of(projection: Projection) -> Rays | None:
-    """The extremal vectors of a run's data on a plane; None where there are none to be drawn."""
+    """Return the extremal vectors of a run's data on a plane; None if none are drawn."""
     run = projection.run
     if run.dataset.d < 2 or not has_extremal(run.problem) or why_no_rays(run):
         return None
@@ -101,7 +109,7 @@ def _in_full(projection: Projection) -> list[Array]:
 
 
 def _borders(projection: Projection) -> Array:
-    """Directions of the lines <w, x_k> = 0 of the plane, each once, (b, 2); none of too many."""
+    """Return directions (b, 2) of the lines <w, x_k> = 0 of the plane; none of too many."""
     x = projection.run.dataset.x
     # With a bias a cell has no border of its own in the plane of v.
     if projection.run.inputs.shape[1] != x.shape[1] and projection.run.reduction is None:
@@ -116,12 +124,12 @@ def _borders(projection: Projection) -> Array:
 
 
 def ray_colours(rays: Rays, palette: Palette) -> list[str]:
-    """The colour of the nodes that turn to each: of the sign of G."""
+    """Return the colour of the nodes that turn to each direction: of the sign of G."""
     return [palette.positive if value > 0.0 else palette.negative for value in rays.values]
 
 
 def ray_curves(rays: Rays, palette: Palette) -> tuple[Curves, ...]:
-    """Borders, thin; rays of maxima and minima; and dashed those of saddles."""
+    """Return thin borders, rays of maxima and minima, and dashed rays of saddles."""
     ends = rays.borders.T
     count = len(rays.borders)
     grey = np.tile(rgba(palette.muted, 0.55), (count, 1))
@@ -145,14 +153,14 @@ def _pairs(begin: Array, end: Array) -> Array:
 
 
 def ray_dots(rays: Rays, palette: Palette) -> tuple[Dots, ...]:
-    """A small disc at each tip."""
+    """Return a small disc at each tip."""
     x, y = rays.tips.T
     ink = np.array([rgba(colour) for colour in ray_colours(rays, palette)])
     return (Dots("extremal", x, y, ink, np.full(len(x), 12.0), edge=palette.background),)
 
 
 def ray_words(rays: Rays, palette: Palette) -> tuple[Words, ...]:
-    """G beside each tip, where these are few and apart: the longest first."""
+    """Return G beside each tip, where these are few and apart: the longest first."""
     if len(rays.tips) > MOST_LABELS:
         return ()
     words: list[Words] = []
@@ -169,7 +177,7 @@ def ray_words(rays: Rays, palette: Palette) -> tuple[Words, ...]:
 
 
 def ray_entries(rays: Rays, palette: Palette) -> tuple[KeyEntry, ...]:
-    """The entries of a key: those of the signs of G that there are, and of saddles."""
+    """Return the entries of a key: of the signs of G that occur, and of saddles."""
     colours, dashed = ray_colours(rays, palette), rays.saddles()
     known = list(dict.fromkeys(reversed(colours)))
     entries = [
@@ -182,5 +190,5 @@ def ray_entries(rays: Rays, palette: Palette) -> tuple[KeyEntry, ...]:
 
 
 def reach_of(rays: Rays | None, extent: float) -> float:
-    """How far the picture of directions reaches."""
+    """Return how far the picture of directions reaches."""
     return extent if rays is None else max(extent, REACH)

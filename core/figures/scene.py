@@ -36,7 +36,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
-    """The names of panels, in the order given.
+    """Return the names of panels, in the given order.
 
     Raises InputError for unknown or repeated names, or none.
     """
@@ -50,15 +50,14 @@ def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
 
 
 def suited(panels: Sequence[str], runs: Sequence[Run]) -> tuple[str, ...]:
-    """The panels as they are drawn of some runs: where all fit real targets there are no margins,
-    and curves take their place."""
+    """Return the panels that suit some runs: curves for margins if all fit real targets."""
     if not all(run.dataset.real for run in runs):
         return tuple(panels)
     return tuple(dict.fromkeys("curves" if name == "margins" else name for name in panels))
 
 
 def check_runs(runs: Sequence[Run]) -> None:
-    """InputError unless there are one to ten runs, each with a frame."""
+    """Raise InputError unless there are one to ten runs, each with a frame."""
     if not runs:
         raise InputError("No run is given; give at least one run file.")
     if len(runs) > MOST_ROWS:
@@ -72,9 +71,10 @@ def check_runs(runs: Sequence[Run]) -> None:
 
 
 def last_frame(run: Run, until: int | float | None) -> int:
-    """The last frame to show: `until` is a frame's number (int), log10 t (float), or None for all.
+    """Return the last frame to show.
 
-    Raises InputError when the run has no such frame.
+    `until` is a frame's number (int), log10 t (float), or None for all. Raises InputError when the
+    run has no such frame.
     """
     count = run.frames
     if until is None:
@@ -90,7 +90,7 @@ def last_frame(run: Run, until: int | float | None) -> int:
 
 
 def selection_words(material: Material, selected: Selected) -> str:
-    """What is selected in the runs of a figure, as a sentence of its caption; or nothing."""
+    """Return the selected nodes of a figure's runs as a sentence of its caption, or ""."""
     parts = []
     for nodes, mask in zip(selected, material.chosen, strict=False):
         if nodes is not None and mask is not None:
@@ -100,7 +100,7 @@ def selection_words(material: Material, selected: Selected) -> str:
 
 
 def share_words(material: Material) -> str:
-    """What margins are divided by, as a sentence of a figure's caption; or nothing."""
+    """Return the divisor of a figure's margins as a sentence of its caption, or ""."""
     names = {traces.share_of for traces in material.margins} - {""}
     parts = ", ".join(math_label(name) for name in sorted(names))
     return f" Margins are divided by {parts}, which lies at 1 with its bracket." if names else ""
@@ -124,16 +124,15 @@ def build_scene(
     until: int | float | None = None,
     options: FigureOptions = USUAL,
 ) -> FigureScene:
-    """A page with one row a run and one column a panel, 180 mm wide for three or four panels.
+    """Build a figure with a row for each of one to ten runs, and a column for each panel.
 
-    Runs of real targets have curves in place of margins (`suited`).
+    It is 180 mm wide for three or four panels. Runs of real targets have curves in place of margins
+    (`suited`). `until` is the last frame (int) or the last log10 t (float) shown, None for all.
+    Rotations, norms, margins and colours of time share their scales between the rows; trajectories
+    have a scale of their own.
 
-    `until` is the last frame (int) or the last log10 t (float) shown, None for all. Rotations,
-    norms, margins and colours of time share their scales between the rows; trajectories have a
-    scale of their own.
-
-    Raises InputError for unknown panels, no or more than ten runs, a plane that a run does not
-    have, or a sheet without room for the panels.
+    Raises InputError for unknown panels, other numbers of runs, a plane that a run does not have,
+    or a sheet without room for the panels.
     """
     check_runs(runs)
     panels = suited(check_panels(panels), runs)
@@ -200,7 +199,7 @@ def key_lines(panel: Panel) -> int:
 
 
 def footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """Where the runs come from and their settings, and what the panels show."""
+    """Return the source and the settings of the runs, and the caption of the panels."""
     runs, shown = material.runs, material.shown
     source = titles(runs)[1]
     origin = f"Source: {source}. " if source else ""

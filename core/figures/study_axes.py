@@ -1,4 +1,4 @@
-"""The axes of a study's panels: where values lie, ticks, and what is written at them."""
+"""Axes of a study's panels: places of values, ticks, and their texts."""
 
 from __future__ import annotations
 
@@ -40,13 +40,24 @@ MOST_TICKS = 6
 @final
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where values lie on an axis: log10 of them, they themselves, or log10 t as a moment does."""
+    """Scale of an axis: log10 of values, the values themselves, or log10 t as of a moment."""
 
     log: bool
     time: TimeAxis | None = None
 
     def place(self, values: Any) -> Array:
-        """NaN for what a logarithmic axis cannot show."""
+        """Return the places of values on the axis.
+
+        Parameters
+        ----------
+        values : array
+            Values of any shape.
+
+        Returns
+        -------
+        array
+            Of the same shape; NaN for what a logarithmic axis cannot show.
+        """
         array: Array = np.asarray(values, dtype=np.float64)
         if self.time is not None:
             return self.time.place(array)
@@ -56,7 +67,7 @@ class Scale:
             return np.where(array > 0.0, np.log10(array), np.nan)
 
     def ticks(self, low: float, high: float) -> tuple[tuple[float, str], ...]:
-        """Ticks between two places: decades, parts of them on short axes, or round numbers."""
+        """Return ticks between two places: decades, parts of them, or round numbers."""
         if not self.log:
             return linear_ticks(low, high, MOST_TICKS)
         first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
@@ -79,7 +90,7 @@ def _power(k: int) -> str:
 
 
 def x_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
-    """The horizontal axis that shows all lines."""
+    """Return the horizontal axis that shows all lines."""
     scale = scales_of(layout, lines)[0]
     if scale.time is not None:
         return scale.time.axis()
@@ -100,7 +111,7 @@ def x_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
 
 
 def _own_ticks(places: Array, scale: Scale) -> tuple[tuple[float, str], ...]:
-    """Ticks at the values that were run, where these are few short whole numbers; else none."""
+    """Return ticks at the values that were run, if these are few short whole numbers; else ()."""
     # Rounded: one value of different runs may have other last digits after its logarithm.
     own = np.unique(np.round(places, 9))
     values = [float(10.0**place) if scale.log else float(place) for place in own]
@@ -114,7 +125,7 @@ def _own_ticks(places: Array, scale: Scale) -> tuple[tuple[float, str], ...]:
 
 
 def y_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
-    """The vertical axis that shows all lines with their bars, and the reference levels."""
+    """Return the vertical axis that shows all lines with their bars, and the reference levels."""
     scale = Scale(layout.y_scale == "log")
     if layout.limits is not None:
         low, high = (float(value) for value in scale.place(np.array(layout.limits)))
@@ -143,7 +154,7 @@ def _y(layout: PanelLayout) -> str:
 
 
 def words_of(formula: str) -> str:
-    """An observable's title, or the formula with spaces for underscores."""
+    """Return an observable's title, or the formula with spaces for underscores."""
     if formula in OBSERVABLES:
         return OBSERVABLES[formula].title
     start = formula.removesuffix("_0")

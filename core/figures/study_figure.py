@@ -1,4 +1,4 @@
-"""The figure of a folder that holds runs of a study with a layout."""
+"""Figure of a folder that holds runs of a study with a layout."""
 
 from __future__ import annotations
 
@@ -72,10 +72,25 @@ def study_scene(
     palette: Palette = LIGHT,
     sheet: Sheet = AUTOMATIC,
 ) -> FigureScene:
-    """Return the figure of a study's runs on a sheet.
+    """Build the figure of a study's runs on a sheet.
 
-    Raises InputError without runs, for a formula of the layout with an unknown name, and for a
-    sheet without room for the panels.
+    Parameters
+    ----------
+    layout : FigureLayout
+        Panels, and how many are in a row.
+    cells : sequence of StudyCell
+        Runs with a frame, at least one.
+    caption, palette, sheet
+        As of `scene_of_lines`; the settings of the caption are those of the cells.
+
+    Returns
+    -------
+    FigureScene
+
+    Raises
+    ------
+    InputError
+        No runs, an unknown name in a formula, or a sheet without room for the panels.
     """
     if not cells:
         raise InputError(f"{caption.title}: no run of it has frames yet; run the study first.")
@@ -180,7 +195,7 @@ def _grid(columns: int, sheet: Sheet) -> Grid:
 
 
 def _check_formulas(layout: FigureLayout) -> None:
-    """InputError for words with a formula between dollar signs that cannot be set."""
+    """Raise InputError for words with a formula between dollar signs that cannot be set."""
     from matplotlib.mathtext import MathTextParser
 
     words = [layout.note]
@@ -241,7 +256,7 @@ def settings_text(cells: Sequence[StudyCell]) -> str:
 
 
 def _bars_text(layout: FigureLayout, every_line: Sequence[Sequence[Line]]) -> str:
-    """Over how many runs the means are, and what bars and bands show."""
+    """Return over how many runs the means are, and what bars and bands show."""
     counts = [int(line.count.max()) for lines in every_line for line in lines if line.count.size]
     most = max(counts, default=1)
     if most < 2:
@@ -258,7 +273,7 @@ def _bars_text(layout: FigureLayout, every_line: Sequence[Sequence[Line]]) -> st
 
 
 def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
-    """The study with a layout whose runs a folder holds: one of those given, or a shipped one.
+    """Return the study with a layout whose runs a folder holds: a given or a shipped one.
 
     None where there is none, or where the folder holds runs of several.
     """
@@ -271,7 +286,7 @@ def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
 
 
 def has_figure(study: Study) -> bool:
-    """Whether a study has a layout, or so few cells that its figure shows them one by one."""
+    """Return True if a study has a layout, or so few cells that a figure shows each of them."""
     return bool(study.figure) or study.count <= MOST_ROWS
 
 
@@ -342,9 +357,9 @@ def _by_rows(
     known: Known,
     keep: Callable[[Run], Run],
 ) -> dict[Path, StudyCell]:
-    """The cells of the grid whose files and rows are there, none of them opened yet.
+    """Return the cells of the grid that have files and rows, none of them opened yet.
 
-    Those are left out of which a setting that the layout asks for is known to their files alone.
+    Cells are left out if only their files know a setting that the layout needs.
     """
     if not known:
         return {}
@@ -360,7 +375,7 @@ def _by_rows(
 
 
 def _settled(cell: StudyCell, panel: PanelLayout) -> bool:
-    """Whether a cell has every setting and symbol of a panel."""
+    """Return True if a cell has every setting and symbol of a panel."""
     symbols = cell.symbols.keys() | set(FUNCTIONS)
     for formula in panel.y:
         if names_of(formula) - set(observables_of(formula)) - symbols:

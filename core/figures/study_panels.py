@@ -48,7 +48,7 @@ BAR, WIDTH, AREA = 0.8, 1.4, 13.0
 
 
 def line_colours(lines: Sequence[Line], palette: Palette) -> list[str]:
-    """Ordered numbers run through viridis; a few lines, and words, have the palette's colours."""
+    """Return the colours of lines: viridis for ordered numbers, the palette's for few and words."""
     if ordered(lines):
         rows = time_colours(np.linspace(0.0, 1.0, len(lines)), palette)
         return ["#" + "".join(f"{part:02x}" for part in row[:3]) for row in rows]
@@ -69,7 +69,7 @@ def coloured(lines: Sequence[Line], palette: Palette) -> list[str]:
 
 
 def ordered(lines: Sequence[Line]) -> bool:
-    """Whether the lines stand for three or more numbers."""
+    """Return True if the lines stand for three or more numbers."""
     return len(lines) >= ORDERED and all(isinstance(line.value, int | float) for line in lines)
 
 
@@ -108,7 +108,7 @@ def _ink_of(
 
 
 def _bars(x: Array, low: Array, high: Array, colour: Colours, cap: float) -> Curves:
-    """Error bars with caps: each a line, its caps broken off by NaN."""
+    """Return error bars with caps: each a line, its caps broken off by NaN."""
     gap = np.full(x.size, np.nan)
     xs = np.stack([x - cap, x + cap, gap, x, x, gap, x - cap, x + cap], axis=1)
     ys = np.stack([low, low, gap, low, high, gap, high, high], axis=1)
@@ -116,7 +116,7 @@ def _bars(x: Array, low: Array, high: Array, colour: Colours, cap: float) -> Cur
 
 
 def _slopes(layout: PanelLayout, lines: Sequence[Line], axis: Axis, palette: Palette) -> Ink:
-    """Straight lines of given slopes in the places of the axes, with their words."""
+    """Return straight lines of given slopes in the places of the axes, with their words."""
     curves, words = [], []
     x, y = scales_of(layout, lines)
     for mark in layout.slopes:
@@ -143,7 +143,7 @@ def _slopes(layout: PanelLayout, lines: Sequence[Line], axis: Axis, palette: Pal
 def _is_freer_below(
     lines: Sequence[Line], inside: float, height: float, x: Scale, y: Scale
 ) -> bool:
-    """Whether the lines leave more room below a place than above it."""
+    """Return True if the lines leave more room below a place than above it."""
     apart, ends = [], [height]
     for line in lines:
         places, heights = x.place(line.x), y.place(line.mean)
@@ -182,7 +182,7 @@ def _key(layout: PanelLayout, lines: Sequence[Line], colours: Sequence[str]) -> 
 
 
 def line_text(layout: PanelLayout, line: Line) -> str:
-    """A line in words, with the slope that was measured on it."""
+    """Return a line in words, with its measured slope."""
     if line.value in layout.y and layout.names:
         text = layout.names[layout.y.index(line.value)]
     elif isinstance(line.value, str) and line.value in layout.y:
@@ -206,18 +206,18 @@ def _value_text(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """A setting's value: whole numbers in full, others to three digits."""
+    """Return a setting's value: whole numbers in full, others to three digits."""
     whole = value == round(value) and abs(value) < 1e5
     return str(int(value)) if whole else math_text(number_text(value))
 
 
 def _dashes(lines: Sequence[Line]) -> list[Dash]:
-    """Words and pairs are told apart by their dashes too."""
+    """Return the dash of each line: words and pairs differ in their dashes too."""
     return [DASHES[0 if ordered(lines) else k % len(DASHES)] for k in range(len(lines))]
 
 
 def key_columns(entries: Sequence[KeyEntry], width_mm: float) -> int:
-    """How many entries of a key fit side by side; 0: all of them."""
+    """Return how many entries of a key fit side by side; 0 for all."""
     for columns in range(len(entries), 1, -1):
         longest = sum(
             max(len(_shown(entry.text)) for entry in entries[k::columns]) for k in range(columns)
@@ -228,7 +228,7 @@ def key_columns(entries: Sequence[KeyEntry], width_mm: float) -> int:
 
 
 def _shown(text: str) -> str:
-    """What is seen of a text, a letter for each sign."""
+    """Return the visible part of a text, a letter for each sign."""
     letters = re.sub(
         r"\\(,|mathrm|log|[A-Za-z]+)", lambda m: "o" * (m[1] not in (",", "mathrm")), text
     )
@@ -241,7 +241,23 @@ def _shown(text: str) -> str:
 def study_panel(
     layout: PanelLayout, lines: Sequence[Line], row: int, letter: str, box: Box, palette: Palette
 ) -> Panel:
-    """A panel of a study; without lines it says that nothing is there yet."""
+    """Build a panel of a study; without lines it says that no run is there yet.
+
+    Parameters
+    ----------
+    layout : PanelLayout
+        Panel of the lines.
+    lines : sequence of Line
+        Its lines.
+    row, letter, box : int, str, Box
+        Row of the panel, letter, and box in millimetres.
+    palette : Palette
+        Colours.
+
+    Returns
+    -------
+    Panel
+    """
     title = layout.title
     if not lines:
         nothing = Axis(0.0, 1.0, (), layout.x_label or "")

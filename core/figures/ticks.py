@@ -20,6 +20,8 @@ from core.numbers import number_text, power_text
 from core.problem.schedule import coordinate, inverse_coordinate
 
 Ticks = tuple[tuple[float, str], ...]
+# (low, high, most) -> about `most` ticks between the ends of an axis, in its own coordinate:
+# increasing places, and texts in terms of the quantity. () where there is no such range.
 TickMaker = Callable[[float, float, int], Ticks]
 # Ranges that a user gives or zooms to. Products of two spans, in the transforms of plots, are
 # floats up to there, and a range of doubles has 4,000 different numbers at least.
@@ -47,7 +49,7 @@ def range_problem(low: float, high: float) -> str:
 
 
 def whole_numbers(low: float, high: float, most: int) -> range:
-    """Return the multiples in [low, high] of a nice step of which about `most` fit.
+    """Return the multiples in [low, high] of a nice step, of which about `most` fit.
 
     >>> list(whole_numbers(-1.0, 7.0, 4))
     [0, 2, 4, 6]
@@ -73,7 +75,7 @@ def multiples(first: int, last: int, most: int) -> range:
 
 
 def rooted(low: float, high: float, most: int) -> Ticks:
-    """Ticks of an axis that shows signed roots, in terms of the quantity: evenly spaced squares.
+    """Return ticks of an axis that shows signed roots, in terms of the quantity.
 
     >>> rooted(-1.0, 2.0, 3)
     ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'), (2.0, '4'))
@@ -85,7 +87,7 @@ def rooted(low: float, high: float, most: int) -> Ticks:
 
 
 def powers(low: float, high: float, most: int) -> Ticks:
-    """Ticks of an axis that shows log10 of a quantity, in terms of the quantity.
+    """Return ticks of an axis that shows log10 of a quantity, in terms of the quantity.
 
     >>> powers(-1.2, 3.0, 5)
     ((-1.0, '.1'), (0.0, '1'), (1.0, '10'), (2.0, '10^2'), (3.0, '10^3'))
@@ -126,7 +128,7 @@ def _between_powers(low: float, high: float, most: int) -> Ticks:
 
 
 def far_times(low: float, high: float, most: int) -> Ticks:
-    """Ticks of an axis in the schedule's coordinate, in terms of log10 t."""
+    """Return ticks of an axis in the schedule's coordinate, in terms of log10 t."""
     if not 0.0 < high - low < math.inf:
         return ()
     ends = np.minimum(np.array([low, high]), FARTHEST_TIME)
@@ -145,7 +147,7 @@ def far_times(low: float, high: float, most: int) -> Ticks:
 
 
 def whole(low: float, high: float, most: int) -> Ticks:
-    """Ticks of an axis that shows whole numbers.
+    """Return ticks of an axis that shows whole numbers.
 
     >>> whole(-0.5, 2.5, 8)
     ((0.0, '0'), (1.0, '1'), (2.0, '2'))
@@ -165,7 +167,21 @@ MAKERS: Mapping[str, TickMaker] = {
 
 
 def ranged(axis: Axis, low: float, high: float, most: int = 5) -> Axis:
-    """Return the same axis over another range."""
+    """Return an axis over another range.
+
+    Parameters
+    ----------
+    axis : Axis
+        Its `shows` or strips decide the ticks.
+    low, high : float
+        Ends of the range.
+    most : int
+        About the most ticks.
+
+    Returns
+    -------
+    Axis
+    """
     if axis.strips:
         shown = sum(low < strip.end and strip.start < high for strip in axis.strips)
         ticks = strip_ticks(axis.strips, low, high, max(FEW * shown, most))
@@ -180,7 +196,7 @@ MOST_SPAN = 300.0  # beyond, a number or the span of an axis is no float
 
 
 def needs_logarithm(low: float, high: float) -> bool:
-    """Return whether |W|^2 from 10^low to 10^high is shown on a logarithmic axis.
+    """Return True if |W|^2 from 10^low to 10^high is shown on a logarithmic axis.
 
     >>> needs_logarithm(0.0, 1.5), needs_logarithm(0.0, 3.0), needs_logarithm(700.0, 700.1)
     (False, True, True)
@@ -230,10 +246,24 @@ def stack_strips(
 ) -> tuple[Strip, ...]:
     """Return a strip for each observable, the first on top, over its extent with some air.
 
-    Each takes 1 of the stack, and its title the share `head` of that; a single one has the units of
-    its own axis. Positive values over several decades are shown by their logarithms. `logarithmic`:
-    so are all that are positive, and logarithms have ticks in terms of the quantity.
+    Positive values over several decades are shown by their logarithms.
 
+    Parameters
+    ----------
+    extents : mapping of str to Extent
+        Extents of observables by name.
+    head : float
+        Share of a strip for its title, 0 <= head < 1.
+    logarithmic : bool
+        True for logarithms of all positive values, with ticks in terms of the quantity.
+
+    Returns
+    -------
+    tuple of Strip
+        Each takes 1 of the stack; a single one has the units of its own axis.
+
+    Examples
+    --------
     >>> risk, angle = stack_strips({"risk": Extent(1e-4, 1.0, 1e-4), "angle": Extent(-1.0, 1.0)})
     >>> risk.shows, risk.start, angle.shows, angle.heights(np.array([0.0, np.inf])).tolist()
     ('log', 1.0, 'plain', [0.5, nan])
@@ -287,8 +317,24 @@ def _shown(shows: str, low: float, high: float, most: int) -> Ticks:
 
 
 def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -> Ticks:
-    """Return the ticks of all strips between two heights of the stack, for which `room` fit.
+    """Return the ticks of all strips between two heights of the stack.
 
+    Parameters
+    ----------
+    strips : sequence of Strip
+        Strips from the top down.
+    low, high : float
+        Heights of the stack.
+    room : float
+        Ticks that fit between the heights.
+
+    Returns
+    -------
+    tuple of (float, str)
+        Heights and texts, sorted.
+
+    Examples
+    --------
     >>> strip_ticks(stack_strips({"angle": Extent(-1.0, 1.0)}), -1.1, 1.1, 3.0)
     ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'))
     """

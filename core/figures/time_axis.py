@@ -1,8 +1,8 @@
-"""The axis of time, which of a run's frames to show, and their colours.
+"""Axis of time, frames of the moments of a figure, and their colours.
 
 Up to log10 t = 10 the axis shows t on a logarithmic scale. Beyond, it follows the schedule of
 frames (core.problem.schedule.coordinate) and shows log10 t, so that t = 10 and log10 t = 10^4 both
-stay visible and no tick says anything else than what it stands at.
+stay visible and every tick is at the number that it shows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NEAR = 0.005  # two moments this close on the axis are one
 @final
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """From `low` to `high` in log10 t, both finite. `steps`: t counts steps."""
+    """Axis from `low` to `high` in log10 t, both finite. `steps`: t counts steps."""
 
     low: float
     high: float
@@ -40,7 +40,7 @@ class TimeAxis:
 
     @property
     def far(self) -> bool:
-        """Whether the axis shows log10 t instead of t."""
+        """True if the axis shows log10 t instead of t."""
         return self.high > PLAIN_HORIZON
 
     @property
@@ -50,13 +50,24 @@ class TimeAxis:
         return "$\\log_{10}\\,t$" if self.far else "$t$"
 
     def place(self, log10_time: Array | float) -> Array:
-        """Where moments lie on the axis; NaN for t = 0, which no logarithmic axis can show."""
+        """Return the places of moments on the axis.
+
+        Parameters
+        ----------
+        log10_time : array or float
+            log10 t.
+
+        Returns
+        -------
+        array
+            Of the same shape; NaN for t = 0, which a logarithmic axis cannot show.
+        """
         x = np.asarray(log10_time, dtype=np.float64)
         x = np.where(np.isneginf(x), np.nan, x)
         return coordinate(x) if self.far else x
 
     def text(self, log10_time: float) -> str:
-        """A moment in the axis's own terms, for its ticks and keys."""
+        """Return a moment in the axis's own terms, for its ticks and keys."""
         if log10_time == -math.inf:
             return "0" if self.steps else "$t$ = 0"
         if self.far:
@@ -65,7 +76,7 @@ class TimeAxis:
         return math_number(power_text(log10_time))
 
     def axis(self) -> Axis:
-        """The horizontal axis of a panel."""
+        """Return the horizontal axis of a panel."""
         low, high = (float(value) for value in self.place(np.array([self.low, self.high])))
         pad = 0.02 * (high - low)
         ticks = tuple((float(self.place(x)), self.text(x)) for x in self._ticks())
@@ -92,7 +103,7 @@ def _power(value: float) -> str:
 
 
 def time_axis(runs: Sequence[Run], lasts: Sequence[int]) -> TimeAxis:
-    """The axis that shows all runs up to a frame of each."""
+    """Return the axis that shows all runs up to a frame of each."""
     times = np.concatenate(
         [run.log10_time[: last + 1] for run, last in zip(runs, lasts, strict=True)]
     )
@@ -109,13 +120,13 @@ def time_axis(runs: Sequence[Run], lasts: Sequence[int]) -> TimeAxis:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """The moments of a figure, increasing log10 t, the same for all its runs."""
+    """Moments of a figure, increasing log10 t, the same for all its runs."""
 
     axis: TimeAxis
     times: tuple[float, ...]
 
     def frames(self, run: Run, last: int) -> tuple[int, ...]:
-        """The frames of a run nearest to the moments, in order, up to and with the frame `last`."""
+        """Return the frames of a run nearest to the moments, in order, up to and with `last`."""
         places = self.axis.place(run.log10_time[: last + 1])
         chosen = {last}
         for time in self.times:
@@ -137,7 +148,20 @@ class Moments:
         return 0.5 * float(gaps.min()) if gaps.size else 0.5
 
     def colours(self, log10_times: Iterable[float], palette: Palette) -> NDArray[np.uint8]:
-        """Colours that are evenly spaced over the moments, and between them follow the axis."""
+        """Return the colours of times: evenly spaced over the moments, on the axis between.
+
+        Parameters
+        ----------
+        log10_times : iterable of float
+            log10 of k times.
+        palette : Palette
+            Colours.
+
+        Returns
+        -------
+        array (k, 4) of uint8
+            RGBA rows.
+        """
         places = self.axis.place(np.array(list(log10_times)))
         if not self.times:
             return time_colours(np.ones(places.size), palette)
@@ -147,11 +171,24 @@ class Moments:
 
 
 def moments(runs: Sequence[Run], lasts: Sequence[int], axis: TimeAxis) -> Moments:
-    """At most eight moments: the recorded marks, else decades, and the last one.
+    """Choose at most eight moments: the recorded marks, else decades, and the last one.
 
-    Decades are those from t = 1 on, of runs that end before t = 10 all of their own range; within
-    a decade moments are evenly spaced. Beyond log10 t = 10 the decades of log10 t join them. Runs
-    of eight frames or fewer show all.
+    Decades are those from t = 1 on, of runs that end before t = 10 all of their own range; within a
+    decade moments are evenly spaced. Beyond log10 t = 10 the decades of log10 t join them. A run of
+    eight frames or fewer shows all.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs.
+    lasts : sequence of int
+        Last frame of each run.
+    axis : TimeAxis
+        Axis of all runs.
+
+    Returns
+    -------
+    Moments
     """
     ends = [float(run.log10_time[last]) for run, last in zip(runs, lasts, strict=True)]
     end = max(ends)
@@ -182,7 +219,7 @@ def _decades(low: float, end: float) -> set[float]:
 
 
 def _thinned(times: Sequence[float], axis: TimeAxis) -> tuple[float, ...]:
-    """Sorted times without near repeats, at most eight, evenly left out, the last one kept."""
+    """Return sorted times without near repeats, at most eight, with the last one."""
     kept: list[float] = []
     for time in times:
         # The later of the two stays: the last moment is never left out.
@@ -206,7 +243,10 @@ LOOKS = 200  # frames that tell how far an axis reaches
 @final
 @dataclass(frozen=True, slots=True)
 class QuantityAxis:
-    """From `low` to `high` in log10 of the steps or of |W|^2; `wide`: the axis is logarithmic."""
+    """Axis from `low` to `high` in log10 of the steps or of |W|^2.
+
+    `wide`: the axis is logarithmic.
+    """
 
     name: str
     low: float
@@ -214,12 +254,23 @@ class QuantityAxis:
     wide: bool = True
 
     def place(self, keys: Array) -> Array:
-        """Where log10 of the quantity lies on the axis; NaN where there is no place for it."""
+        """Return the places of a quantity on the axis.
+
+        Parameters
+        ----------
+        keys : array
+            log10 of the quantity, of any shape.
+
+        Returns
+        -------
+        array
+            Of the same shape; NaN where the axis has no place.
+        """
         known = np.where(np.isfinite(keys), keys, np.nan)
         return known if self.wide else np.asarray(10.0**known)
 
     def axis(self) -> Axis:
-        """The horizontal axis of a panel."""
+        """Return the horizontal axis of a panel."""
         low, high = (float(x) for x in self.place(np.array([self.low, self.high])))
         pad = 0.02 * (high - low) or 0.5
         bare = Axis(low, high, (), LABELS[self.name], "powers" if self.wide else "plain")
@@ -230,7 +281,22 @@ Across = TimeAxis | QuantityAxis
 
 
 def keys_of(run: Run, frames: NDArray[np.int64], against: str) -> Array:
-    """log10 of t, of the steps or of |W|^2 at some frames; -inf where it is 0."""
+    """Return log10 of the quantity that curves are drawn against.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    frames : array (F,)
+        Frames.
+    against : str
+        "log10_time", "step" or "norm_squared", which is |W|^2.
+
+    Returns
+    -------
+    array (F,)
+        -inf where the quantity is 0.
+    """
     if against == "log10_time":
         return np.asarray(run.log10_time[frames], dtype=np.float64)
     if against == "step":
@@ -243,7 +309,23 @@ def keys_of(run: Run, frames: NDArray[np.int64], against: str) -> Array:
 
 
 def across(runs: Sequence[Run], lasts: Sequence[int], against: str, time: TimeAxis) -> Across:
-    """The axis that shows all runs up to a frame of each."""
+    """Return the horizontal axis that shows all runs up to a frame of each.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs.
+    lasts : sequence of int
+        Last frame of each run.
+    against : str
+        "log10_time", "step" or "norm_squared".
+    time : TimeAxis
+        Axis for "log10_time".
+
+    Returns
+    -------
+    TimeAxis or QuantityAxis
+    """
     if against == "log10_time":
         return time
     low, high = _ends(runs, lasts, against)

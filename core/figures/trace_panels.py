@@ -1,4 +1,4 @@
-"""The panels of chosen observables and of singular values over the run."""
+"""Panels of chosen observables and of singular values over the run."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Traces:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class TracePanel:
-    """What all rows of a figure share of such a panel, and what each shows: `heights` (k, F)."""
+    """Panels of all rows of a figure: shared axes, and `heights` (k, F) of each row."""
 
     kind: str
     traces: tuple[Traces, ...]
@@ -79,7 +79,17 @@ class TracePanel:
     points: float = POINTS
 
     def panel(self, row: int, letter: str, box: Box) -> Panel:
-        """The panel of a run at its last frame."""
+        """Build the panel of a run at its last frame.
+
+        Parameters
+        ----------
+        row, letter, box : int, str, Box
+            Row of the run, letter, and box in millimetres.
+
+        Returns
+        -------
+        Panel
+        """
         ink = self.ink(row, self.traces[row].frames.size)
         y = self.axes[row]
         panel = Panel(self.kind, row, letter, TITLES[self.kind], box, self.x.axis(), y, ink)
@@ -92,7 +102,7 @@ class TracePanel:
         return replace(panel, key=TimeKey("", texts, ramp[: len(names)]))
 
     def ink(self, row: int, count: int) -> Ink:
-        """The first `count` points of each curve."""
+        """Return the first `count` points of each curve."""
         traces, heights = self.traces[row], self.heights[row]
         x = self.x.place(traces.keys[:count])
         curves, dots = [], []
@@ -114,7 +124,18 @@ class TracePanel:
     def levels(self, row: int, y: Axis, height: float) -> tuple[Level, ...]:
         """Return the titles of a row's strips, and the landmarks of their curves.
 
-        `y` is the axis as it is shown, of a panel so many millimetres high.
+        Parameters
+        ----------
+        row : int
+            Row of the run.
+        y : Axis
+            Vertical axis as it is shown.
+        height : float
+            Height of the panel in millimetres.
+
+        Returns
+        -------
+        tuple of Level
         """
         found: list[Level] = []
         line = line_height(y, height, self.points)
@@ -165,25 +186,38 @@ class TracePanel:
 
 
 def curve_colour(position: int, palette: Palette) -> str:
-    """The colour of the curve at a place, the same on the screen."""
+    """Return the colour of the curve at a position, the same on the screen."""
     colours = (palette.foreground, *palette.references, palette.positive)
     return colours[position % len(colours)]
 
 
 def words_of(name: str) -> str:
-    """An observable in a key."""
+    """Return an observable in words, for a key."""
     return math_words(name.replace("_", " "))
 
 
 def line(name: str, x: Array, y: Array, colour: str, dash: Dash, width: float = 1.2) -> Curves:
-    """One curve."""
+    """Return one curve through x and y (F,), `width` points wide."""
     return Curves(name, x[None, :], y[None, :], rgba(colour)[None, :], np.array([width]), dash)
 
 
 def bridged(x: Array, y: Array) -> Array:
-    """Heights (F,) with straight lines over the gaps between those that are known: a loop passes
-    some numbers only at some frames.
+    """Bridge the gaps between known heights by straight lines.
 
+    A loop passes some numbers only at some frames.
+
+    Parameters
+    ----------
+    x, y : array (F,)
+        Places and heights, NaN where unknown.
+
+    Returns
+    -------
+    array (F,)
+        NaN before the first known height, and after the last.
+
+    Examples
+    --------
     >>> bridged(np.arange(5.0), np.array([np.nan, 1.0, np.nan, 3.0, np.nan])).tolist()
     [nan, 1.0, 2.0, 3.0, nan]
     """
@@ -201,7 +235,20 @@ def bridged(x: Array, y: Array) -> Array:
 
 
 def taken(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
-    """A bound at some frames; NaN where it was not judged."""
+    """Return a bound at some frames.
+
+    Parameters
+    ----------
+    bound : BoundCurve
+        Bound of a statement.
+    frames : array (F,) of int
+        Frames.
+
+    Returns
+    -------
+    array (F,)
+        NaN where it was not judged.
+    """
     values = np.full(frames.size, np.nan)
     known = frames < bound.values.size
     values[known] = bound.values[frames[known]]
@@ -209,7 +256,7 @@ def taken(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
 
 
 def name_at_end(name: str, x: Array, y: Array, colour: str) -> list[Words]:
-    """The name of a bound above its last point."""
+    """Return the name of a bound above its last finite point, of x and y (F,)."""
     seen = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     if not (name and seen.size):
         return []
@@ -217,7 +264,7 @@ def name_at_end(name: str, x: Array, y: Array, colour: str) -> list[Words]:
 
 
 def thinned(last: int, most: int) -> NDArray[np.int64]:
-    """Evenly spaced frames up to one."""
+    """Return at most `most` evenly spaced frames up to `last`, (k,)."""
     return np.unique(np.linspace(0, last, min(most, last + 1)).round().astype(np.int64))
 
 
@@ -229,7 +276,27 @@ def curves_panels(
     look: Look,
     points: float = POINTS,
 ) -> TracePanel:
-    """Compute the chosen observables of each run, each on an axis that is that of all runs."""
+    """Compute the chosen observables of each run, each on an axis that all runs share.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs.
+    lasts : sequence of int
+        Last frame of each run.
+    x : Across
+        Horizontal axis.
+    palette : Palette
+        Colours.
+    look : Look
+        Observables, their bounds, and logarithms or not.
+    points : float
+        Size of letters.
+
+    Returns
+    -------
+    TracePanel
+    """
     traces = []
     for run, last in zip(runs, lasts, strict=True):
         frames = thinned(last, MOST_POINTS)
@@ -278,7 +345,10 @@ def _extents(
 def spectrum_panels(
     runs: Sequence[Run], lasts: Sequence[int], x: Across, palette: Palette, look: Look
 ) -> TracePanel:
-    """log10 of the leading singular values of the inner weights of each run."""
+    """Compute log10 of the leading singular values of the inner weights of each run.
+
+    Arguments are those of `curves_panels`.
+    """
     traces = []
     for run, last in zip(runs, lasts, strict=True):
         frames = thinned(last, MOST_SPECTRA)
@@ -297,8 +367,7 @@ def spectrum_panels(
 
 
 def _later(run: Run, last: int, look: Look) -> list[Array]:
-    """The curves after the last frame that is shown: as on the screen the axis is that of the whole
-    run, whatever the moment."""
+    """Return the observables after the last frame shown: the axis is that of the whole run."""
     frames = np.unique(np.linspace(last, run.frames - 1, LATER).round().astype(np.int64))
     names = [name for name in look.curves if observable_of(name).applies(run)]
     if last == run.frames - 1:
@@ -307,7 +376,7 @@ def _later(run: Run, last: int, look: Look) -> list[Array]:
 
 
 def _axis(traces: Sequence[Traces], heights: Sequence[Array], x: Across, bare: Axis) -> Axis:
-    """Limits for all rows, from what has a place on the horizontal axis."""
+    """Return limits for all rows, from what has a place on the horizontal axis."""
     seen = [
         rows[:, np.isfinite(x.place(one.keys))].ravel()
         for one, rows in zip(traces, heights, strict=True)

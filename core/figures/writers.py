@@ -36,7 +36,7 @@ UNCHANGED = 255  # the GIF's transparent colour
 
 
 class FilmWriter(ABC):
-    """Takes frames (height, width, 3), each with its duration in milliseconds."""
+    """Writer of frames (height, width, 3), each with its duration in milliseconds."""
 
     @abstractmethod
     def add(self, frame: Pixels, milliseconds: int) -> None:
@@ -47,11 +47,11 @@ class FilmWriter(ABC):
         """Complete the film."""
 
     def drop(self) -> None:  # noqa: B027, most writers have nothing to end
-        """Give the film up: its file is thrown away."""
+        """Abandon the film: its file is deleted."""
 
 
 def changed_rectangle(before: NDArray[Any], now: NDArray[Any]) -> tuple[int, int, int, int]:
-    """left, top, right, bottom of all pixels that differ; a single pixel where none does.
+    """Return left, top, right, bottom of all pixels that differ; a single pixel if none does.
 
     >>> changed_rectangle(np.zeros((4, 5)), np.eye(4, 5))
     (0, 0, 4, 4)
@@ -104,9 +104,19 @@ class GifWriter(FilmWriter):
 
 
 def nearest_colour(colours: Pixels) -> NDArray[np.uint8]:
-    """For every colour of 6 bits a channel the position of the nearest given one, (2^18,).
+    """Return the position of the nearest given colour for every colour of 6 bits a channel.
 
     The given colours themselves are exact where no two of them share their 6 bits.
+
+    Parameters
+    ----------
+    colours : array (k, 3) of uint8
+        Given colours, k <= 255.
+
+    Returns
+    -------
+    array (2^18,) of uint8
+        At the index of red, green and blue, 6 bits each.
     """
     from scipy.spatial import cKDTree
 
@@ -222,7 +232,7 @@ class Mp4Writer(FilmWriter):
         self._said.close()
 
     def _failure(self, how: str = "") -> Exception:
-        """Why there is no film, from how the encoder ended and what it said last."""
+        """Return the error for a film that was not written, from the encoder's last words."""
         with suppress(subprocess.TimeoutExpired):  # a pipe breaks a moment before its reader ends
             self._process.wait(1.0)
         self._said.seek(0)
@@ -241,7 +251,7 @@ class Mp4Writer(FilmWriter):
 
 
 def _encoding(path: Path, size: tuple[int, int], frames_per_second: float) -> list[str]:
-    """The options of ffmpeg: raw pictures come in, H.264 as every player reads it goes out."""
+    """Return the options of ffmpeg: from raw pictures to H.264 as every player reads it."""
     width, height = size
     given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
     given += ["-r", f"{frames_per_second:.15g}", "-i", "-"]
@@ -253,7 +263,7 @@ def _encoding(path: Path, size: tuple[int, int], frames_per_second: float) -> li
 
 
 def check_film_path(path: Path) -> None:
-    """InputError unless a film can be written in the format that the path's ending names."""
+    """Raise InputError unless a film can be written in the format of the path's suffix."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(
@@ -268,7 +278,25 @@ def check_film_path(path: Path) -> None:
 def film_writer(
     path: Path, file: BinaryIO, size: tuple[int, int], fps: float, palette: Palette
 ) -> Iterator[FilmWriter]:
-    """Complete the film in a path, open as `file`; give it up if the block raises."""
+    """Yield the writer of a film; complete the film, or abandon it if the block raises.
+
+    Parameters
+    ----------
+    path : Path
+        File whose suffix decides the format.
+    file : BinaryIO
+        The same file, open; closed for .mp4, which the encoder opens itself.
+    size : (int, int)
+        Width and height in pixels.
+    fps : float
+        Frames a second, of .mp4.
+    palette : Palette
+        Colours of .gif.
+
+    Yields
+    ------
+    FilmWriter
+    """
     writer: FilmWriter
     if path.suffix == ".gif":
         writer = GifWriter(file, size, film_colours(palette))
@@ -286,7 +314,22 @@ def film_writer(
 
 
 def frame_durations(count: int, frames_per_second: float, path: Path) -> list[int]:
-    """Return the milliseconds of each frame of a film, without drift over its length."""
+    """Return the durations of the frames of a film, without drift over its length.
+
+    Parameters
+    ----------
+    count : int
+        Number of frames.
+    frames_per_second : float
+        Their rate.
+    path : Path
+        Its suffix is the format: GIF counts in hundredths of a second.
+
+    Returns
+    -------
+    list of int
+        Milliseconds of each frame.
+    """
     unit = 10 if path.suffix.lower() == ".gif" else 1  # GIF counts in hundredths of a second
     ends = [round(1000.0 / unit * k / frames_per_second) for k in range(count + 1)]
     return [unit * (after - before) for before, after in pairwise(ends)]

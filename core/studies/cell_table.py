@@ -1,4 +1,4 @@
-"""The table of a sweep: a row a cell, statistics of groups, files of both, and points of a plot."""
+"""Table of a sweep: a row a cell, statistics of groups, files of both, and points of a plot."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ Known = Mapping[str, Mapping[str, float]]  # values of runs by name, by the name
 @final
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a cell came to. "done" is a finished run file, diverged ones included; `reason` is that
-    of the run, or the sentence that says why there is no file. `values` are the columns at the last
-    frame, NaN where undefined, and `moments` what the study's figure and claims ask for besides, by
-    the names of core.studies.moments. `worker` is the process that recorded it.
+    """Result of a cell in a sweep's table.
+
+    "done" is a finished run file, also of a run that diverged. `reason` is why the run ended, or
+    why there is no file. `values` are the columns at the last frame, NaN where undefined. `moments`
+    are the other values that the study's figure and claims need, by the names of
+    core.studies.moments. `worker` is the process that recorded the run.
     """
 
     name: str
@@ -47,14 +49,14 @@ class Row:
 
     @property
     def known(self) -> dict[str, float]:
-        """All values that are known of its run, by name."""
+        """All values that are known of the run, by name."""
         return {**self.values, **self.moments}
 
 
 def known_values(rows: Mapping[str, Row], paths: Mapping[str, Path]) -> Known:
-    """What the rows of cells that are done tell of their run files, by the names of the cells.
+    """Return the values that rows have of finished runs: cell -> name -> value.
 
-    A file that has another length than when its row was written is not spoken for.
+    A file whose length differs from that in its row is left out.
     """
     known: dict[str, Mapping[str, float]] = {}
     for name, row in rows.items():
@@ -72,8 +74,9 @@ SPREAD = ("count", "mean", "sd", "se", "low", "high")
 @final
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A cell: the values of its axes, and what came of it; `fit` is train_error == 0 at the end,
-    None where that is not known.
+    """A cell with the values of its axes and its result.
+
+    `fit` is train_error == 0 at the end, None where unknown.
     """
 
     name: str
@@ -85,7 +88,7 @@ class TableRow:
         return fits(self.row.values.get("train_error", math.nan))
 
     def flat(self) -> dict[str, Any]:
-        """Column by column, in the order of the table."""
+        """Return the columns of the row, in the order of the table."""
         row = self.row
         outcome = {
             "state": row.state,
@@ -99,7 +102,7 @@ class TableRow:
 
 
 def rows_of(study: Study, rows: Mapping[str, Row]) -> list[TableRow]:
-    """A row for every cell of the study that has ended, in the order of the grid."""
+    """Return a row for each cell of the study that has ended, in the order of the grid."""
     return [
         TableRow(cell.name, dict(cell.values), rows[cell.name])
         for cell in study.cells()
@@ -108,14 +111,25 @@ def rows_of(study: Study, rows: Mapping[str, Row]) -> list[TableRow]:
 
 
 def by_setting(table: Sequence[TableRow], axis: str | None = None) -> dict[Key, list[TableRow]]:
-    """The repetitions of each setting: rows by the values of all axes but seeds, and of `axis`."""
+    """Group rows by the values of all axes but seeds; a seed counts if it is `axis`."""
     return grouped(table, lambda row: apart_from_seeds(row.axes, axis))
 
 
 def statistics(rows: Sequence[TableRow], column: str, exclude_unfit: bool) -> Spread:
-    """Statistics of a column over the repetitions of a setting.
+    """Return statistics of a column over the repetitions of a setting.
 
-    Failed cells count for nothing; runs that did not fit are counted, and left out if so asked.
+    Parameters
+    ----------
+    rows : sequence of TableRow
+        Repetitions; cells that failed are left out.
+    column : str
+        Name of the column.
+    exclude_unfit : bool
+        True to leave out runs with training errors, which are counted in both cases.
+
+    Returns
+    -------
+    Spread
     """
     done = [row for row in rows if row.row.state == "done"]
     used = [row for row in done if not (exclude_unfit and row.fit is False)]
@@ -132,16 +146,44 @@ def write_table(table: Sequence[TableRow], path: Path) -> None:
 
 
 def write_means(study: Study, table: Sequence[TableRow], path: Path) -> None:
-    """Write a row for each setting, over its seeds: `means`, as `write_table`."""
+    """Write a row for each setting, with statistics over its seeds.
+
+    Parameters
+    ----------
+    study : Study
+        Its `[sweep]` table has the columns.
+    table : sequence of TableRow
+        Rows of the cells.
+    path : Path
+        File as of `write_table`.
+
+    Raises
+    ------
+    InputError
+        As of `write_table`.
+    """
     _write(_columns(means(table, study.sweep.columns, study.sweep.exclude_unfit)), path)
 
 
 def means(
     table: Sequence[TableRow], columns: Sequence[str], exclude_unfit: bool
 ) -> list[dict[str, Any]]:
-    """For each setting of the axes without the seeds, in the order of the grid: how many runs are
-    done, how many of them did not fit, and of each column NAME_count, _mean, _sd, _se, _low and
-    _high, as `Spread` has them; runs that did not fit are left out if so asked.
+    """Return statistics over seeds for each setting, in the order of the grid.
+
+    Parameters
+    ----------
+    table : sequence of TableRow
+        Rows of the cells.
+    columns : sequence of str
+        Names of columns.
+    exclude_unfit : bool
+        True to leave out runs with training errors.
+
+    Returns
+    -------
+    list of dict
+        Values of the axes, numbers of runs that are done and that did not fit, and NAME_count,
+        _mean, _sd, _se, _low and _high of each column as of `Spread`.
     """
     means = []
     for key, rows in by_setting(table).items():
@@ -177,7 +219,7 @@ def _write(columns: dict[str, list[Any]], path: Path) -> None:
 
 
 def check_table(path: Path) -> None:
-    """InputError, before anything is run, for a table that could not be written."""
+    """Raise InputError for a table that could not be written, before anything is run."""
     if path.suffix not in (".csv", ".npz", ".parquet"):
         raise InputError(
             "write a name that ends in .csv, .npz or .parquet.", where=path, option="--table"
@@ -229,8 +271,9 @@ def _write_parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One run of a point: its name in the grid, its seeds, its value, whether it fits (None where
-    that is not known), and its run file.
+    """One run of a point: name in the grid, seeds, value and run file.
+
+    `fit` is None where it is not known whether the run fits.
     """
 
     name: str
@@ -243,8 +286,9 @@ class Member:
 @final
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Runs that differ in nothing but their seed: where they stand on the axis, which line they
-    belong to (the values of the other axes), their statistics, and each of them.
+    """Runs that differ only in their seed, at `x` on the axis.
+
+    `line` has the values of the other axes.
     """
 
     x: Any
@@ -260,10 +304,26 @@ def points(
     column: str,
     exclude_unfit: bool = False,
 ) -> list[Point]:
-    """The points of a column over an axis, in the order of the grid; seeds are what is averaged.
+    """Return the points of a column over an axis, in the order of the grid.
 
-    A seed is an axis too: over it every run is a point of its own. Cells that lack the axis, or
-    have failed, make no point.
+    Values are averaged over seeds. If a seed is the axis, each run is a point.
+
+    Parameters
+    ----------
+    table : sequence of TableRow
+        Rows of the cells; failed ones, and those without the axis, make no point.
+    paths : mapping of str to Path
+        Run files by the names of the cells.
+    axis : str
+        Dotted key of the axis.
+    column : str
+        Name of the column.
+    exclude_unfit : bool
+        True to leave out runs with training errors.
+
+    Returns
+    -------
+    list of Point
     """
     result = []
     for key, rows in by_setting(table, axis).items():

@@ -1,4 +1,4 @@
-"""The runs of a study in a folder, and the numbers that the formulas of a layout stand for."""
+"""Runs of a study in a folder, and the numbers that the formulas of a layout stand for."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ MARGIN_SECONDS = 20.0  # for a reference margin, of which then the bracket at ha
 @final
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """What a run file holds: its times, log10 t and steps, (T,); `at` gives an observable at a
-    frame. `run` is open, for panels that show data and functions.
+    """Content of a run file: log10 t and steps of its frames, each (T,).
+
+    `at` gives an observable at a frame. `run` is open, for panels that show data and functions.
     """
 
     log10_times: Array
@@ -49,8 +50,8 @@ class Recorded:
 class StudyCell:
     """One run of a study: its settings by dotted key, its factors and its variant.
 
-    `recorded` reads its file, when first something is asked that `known` does not answer: values of
-    observables by the names of core.studies.moments, as a sweep's table has them.
+    `recorded` opens the run's file when a value is needed that `known` does not have. `known` has
+    values of observables by the names of core.studies.moments, as in a sweep's table.
     """
 
     settings: Mapping[str, Any]
@@ -61,11 +62,11 @@ class StudyCell:
 
     @cached_property
     def record(self) -> Recorded:
-        """What its file holds, read once."""
+        """Content of the run file, read once."""
         return self.recorded()
 
     def at(self, formula: str, moment: Moment) -> float:
-        """A formula at a moment, as `value`; NaN where the run has no such frame."""
+        """Return the value of a formula at a moment; NaN where the run has no such frame."""
         key = (formula, moment)
         if key not in self.memo:
             answer = self.answered(formula, moment)
@@ -76,7 +77,7 @@ class StudyCell:
         return self.memo[key]
 
     def answered(self, formula: str, moment: Moment) -> float | None:
-        """A formula at a moment as `known` answers it; None where only the run file can."""
+        """Return a formula at a moment from `known`; None where only the run file has the value."""
         known = dict(self.symbols)
         for name in observables_of(formula):
             observable, at_start = split(name)
@@ -91,13 +92,14 @@ class StudyCell:
 
     @property
     def seeds(self) -> tuple[Any, ...]:
-        """What tells repetitions of a setting apart."""
+        """Seeds, which tell repetitions of a setting apart."""
         return tuple(self.settings.get(key) for key in SEEDS)
 
     def setting(self, formula: str) -> Any:
-        """A setting under its dotted key, the variant, or a formula over d, n, m, k and factors.
+        """Return a setting, the variant, or a formula over d, n, m, k and factors.
 
-        Raises InputError for names that the cell does not have.
+        A setting is given by its dotted key. Raises InputError for names that the cell does not
+        have.
         """
         if formula in self.settings:
             return self.settings[formula]
@@ -107,7 +109,7 @@ class StudyCell:
 
     @cached_property
     def symbols(self) -> Mapping[str, float]:
-        """d, n, m, k, and the factors by their names."""
+        """d, n, m, k, and factors by their names."""
         settings = {s: self.settings.get(".".join(parts)) for s, parts in SYMBOLS.items()}
         for key, value in self.settings.items():
             if key.startswith(f"{FACTOR}."):
@@ -116,9 +118,9 @@ class StudyCell:
         return {**ABSENT, **known}
 
     def value(self, formula: str, frame: int) -> float:
-        """A formula over observables, NAME_0 for those at t = 0, and symbols; NaN where undefined.
+        """Return a formula over observables and symbols at a frame; NaN where undefined.
 
-        Raises InputError for names that do not exist.
+        NAME_0 is an observable at t = 0. Raises InputError for names that do not exist.
         """
         key = (formula, frame)
         if key not in self.memo:
@@ -134,7 +136,7 @@ class StudyCell:
 
 
 def _evaluated(formula: str, known: Mapping[str, float]) -> float:
-    """A formula of known names; NaN where it is not defined."""
+    """Evaluate a formula of known names; NaN where it is not defined."""
     # Before the formula: min and max would pass over a NaN, by their order.
     if not all(math.isfinite(value) for value in known.values()):
         return NAN
@@ -147,7 +149,7 @@ def _evaluated(formula: str, known: Mapping[str, float]) -> float:
 
 
 def check_formula(formula: str, symbols: Iterable[str] = tuple(SYMBOLS)) -> None:
-    """InputError for a formula of y that names neither a scalar observable nor a symbol."""
+    """Raise InputError for a formula that names neither a scalar observable nor a symbol."""
     for name in sorted(names_of(formula)):
         observable, _ = split(name)
         if observable in OBSERVABLES:
@@ -163,24 +165,24 @@ def check_formula(formula: str, symbols: Iterable[str] = tuple(SYMBOLS)) -> None
 
 
 def runs_of(study_id: str, folder: Path) -> list[Path]:
-    """The run files of a study in a folder, in the order of their names."""
+    """Return the run files of a study in a folder, sorted by name."""
     paths = sorted(folder.glob("*.msrun"))
     return [p for p in paths if p.stem == study_id or p.stem.startswith(f"{study_id}__")]
 
 
 def studies_in(folder: Path, ids: Sequence[str]) -> list[str]:
-    """The ids that some run file of the folder begins with, each once, in their order."""
+    """Return the ids, in their order, with which some run file of the folder begins."""
     stems = {path.stem.split("__")[0] for path in folder.glob("*.msrun")}
     return [name for name in ids if name in stems]
 
 
 def settings_of(experiment: Experiment) -> dict[str, Any]:
-    """An experiment as dotted key -> value."""
+    """Return the settings of an experiment: dotted key -> value."""
     return flattened(experiment.model_dump(mode="json"))
 
 
 def cell_of(run: Run, study: Study) -> StudyCell:
-    """A run as a cell; factors and variant are given by the file's name."""
+    """Return a run as a cell; factors and variant are read from the file's name."""
     settings = settings_of(run.experiment)
     # They are in no section of an experiment: nothing else of a run says them.
     for part in run.path.stem.split("__")[1:]:
@@ -208,7 +210,7 @@ def _factor(run: Run, key: str, text: str) -> float:
 
 
 def recorded_of(run: Run) -> Recorded:
-    """What an open run holds."""
+    """Return the content of an open run."""
     frames, margins = run.frames, dict[str, float]()
 
     # A reference margin is one of the data: the same at every frame.
@@ -227,9 +229,24 @@ def recorded_of(run: Run) -> Recorded:
 def cell_by_row(
     cell: Cell, path: Path, known: Mapping[str, float], study: Study, keep: Callable[[Run], Run]
 ) -> StudyCell:
-    """A cell of a study's grid as its table knows it; its file is opened only when it is needed.
+    """Return a cell of the grid from its row; its file is opened when a value needs it.
 
-    Settings are those of the study: what a run took by default is not among them, or None.
+    Parameters
+    ----------
+    cell : Cell
+        Its experiment has the settings; defaults that the run resolved itself may be None.
+    path : Path
+        Run file.
+    known : mapping of str to float
+        Values of the row, by the names of core.studies.moments.
+    study : Study
+        Study of the cell.
+    keep : callable
+        Takes the opened run, and closes it later.
+
+    Returns
+    -------
+    StudyCell
     """
 
     def recorded() -> Recorded:
@@ -240,7 +257,22 @@ def cell_by_row(
 
 
 def margin_of(run: Run, name: str, watch: Watch) -> float:
-    """What to quote of a reference margin of the run's data and start; NaN where there is none."""
+    """Return the number to quote of a reference margin of a run's data and start.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    name : str
+        Name in REFERENCES.
+    watch : Watch
+        Limit of the computation, which returns its bracket then.
+
+    Returns
+    -------
+    float
+        NaN where the margin is not defined, or has no number.
+    """
     reference = REFERENCES[name]
     if not reference.applies(run.problem):
         return NAN
@@ -248,6 +280,21 @@ def margin_of(run: Run, name: str, watch: Watch) -> float:
 
 
 def open_cell(path: Path, study: Study, keep: Callable[[Run], Run]) -> StudyCell | None:
-    """Return the cell of a run file, which `keep` is to close; None where it has no frames."""
+    """Open a run file as a cell of its study.
+
+    Parameters
+    ----------
+    path : Path
+        Run file.
+    study : Study
+        Study of the run.
+    keep : callable
+        Takes the opened run, and closes it later.
+
+    Returns
+    -------
+    StudyCell or None
+        None for a run without frames.
+    """
     run = keep(open_run(path))
     return cell_of(run, study) if run.frames else None

@@ -1,4 +1,4 @@
-"""What was changed of a study, said in its title: a changed study is no longer the paper's."""
+"""Changes of a study, named in its title: a changed study is no longer the paper's."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def _shipped(identifier: str) -> Study:
 
 
 def origin_of(study: Study) -> Study:
-    """The shipped study of which this one is a form, changed or not; itself where there is none."""
+    """Return the shipped study that this one is a form of; itself for a user's own study."""
     shipped = study.folder is None and study.id in shipped_ids()
     return _shipped(study.id) if shipped else study
 
 
 def changes_between(origin: Study, study: Study) -> dict[str, Any]:
-    """The settings, axes, factors, formulas and variants that are others than in the origin.
+    """Return what differs between two studies: settings, axes, factors, formulas and variants.
 
     By dotted key: a value, a tuple for an axis, a text beginning with = for a formula, None for
-    what was taken away. What a kind that was changed does not have is not mentioned.
+    what was removed. Keys that a changed kind does not have are left out.
     """
     before, after = _settings(origin), _settings(study)
     changes: dict[str, Any] = {}
@@ -49,7 +49,7 @@ def changes_between(origin: Study, study: Study) -> dict[str, Any]:
 
 
 def _settings(study: Study) -> dict[str, Any]:
-    """All that a study says of its runs, by dotted key; kinds come first in each section."""
+    """Return all settings of a study by dotted key; kinds come first in each section."""
     settings: dict[str, Any] = {}
     for section, table in study.tables.items():
         for name in sorted(table, key=lambda name: name != "kind"):
@@ -64,7 +64,7 @@ def _settings(study: Study) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> Any:
-    """Lists and tuples alike as lists, and what is in them."""
+    """Return lists and tuples, also nested ones, as lists."""
     return list(map(_listed, value)) if isinstance(value, list | tuple) else value
 
 
@@ -133,7 +133,7 @@ def words_of(changes: Mapping[str, Any]) -> str:
 
 
 def retitled(study: Study, origin: Study) -> Study:
-    """Return the study with a title that says what was changed of its origin, if anything was.
+    """Return the study with a title that names the changes of its origin, if any.
 
     A recorded run that was modified is compared with its shipped study. If that is not known, what
     the title of the run says stays, but for what was changed again.
@@ -157,7 +157,7 @@ def retitled(study: Study, origin: Study) -> Study:
 
 
 def is_modified(title: str) -> bool:
-    """Whether a title says that its study was changed.
+    """Return True if a title is that of a changed study.
 
     >>> is_modified("Modified from Figure 1: m = 16"), is_modified("Figure 1")
     (True, False)
@@ -166,7 +166,7 @@ def is_modified(title: str) -> bool:
 
 
 def comes_from(title: str, origin: str) -> bool:
-    """Whether a title is that of a study, changed or not.
+    """Return True if a title is that of a study, changed or not.
 
     >>> comes_from("Modified from Figure 1: m = 16", "Figure 1"), comes_from("Figure 1", "Figure 1")
     (True, True)

@@ -58,7 +58,7 @@ class Quantity(Table, ABC):
 
 @final
 class Second(Quantity):
-    """What a claim compares its own number with."""
+    """Number that a claim compares its own number with."""
 
 
 @final
@@ -91,7 +91,7 @@ class Claim(Quantity):
     @model_validator(mode="before")
     @classmethod
     def _second(cls, table: Any) -> Any:
-        """With the keys of the claim that `against` leaves out."""
+        """Complete `against` with the keys of the claim that it leaves out."""
         against = table.get("against") if isinstance(table, dict) else None
         if not isinstance(against, dict):
             return table
@@ -107,7 +107,7 @@ class Claim(Quantity):
         return self
 
     def confirmed(self, measured: float) -> bool:
-        """Whether a measured number bears the claim out; NaN never does.
+        """Return True if a measured number confirms the claim; NaN never does.
 
         >>> Claim(text="", measure="risk", compare="~", value=1.0, tolerance=0.1).confirmed(1.05)
         True
@@ -121,8 +121,9 @@ class Claim(Quantity):
 
 @final
 class SweepTable(Table):
-    """`[sweep]`: scalar observables that stand in the table of results, and whether the statistics
-    of groups leave out the runs that did not fit (train_error > 0 at the end).
+    """`[sweep]`: scalar observables in the table of results.
+
+    `exclude_unfit` leaves runs with train_error > 0 at the end out of the statistics of groups.
     """
 
     columns: Annotated[tuple[str, ...], BeforeValidator(listed)] = Field(
@@ -132,12 +133,12 @@ class SweepTable(Table):
 
 
 def parse_sweep(table: Mapping[str, Any], where: str) -> SweepTable:
-    """The `[sweep]` table; InputError for unknown keys and wrong values."""
+    """Return the `[sweep]` table. Raises InputError for unknown keys and wrong values."""
     return table_of(SweepTable, table, f"{where}: sweep", ".")
 
 
 def parse_claims(entries: Any, where: str) -> tuple[Claim, ...]:
-    """The claims of a study; InputError for unknown keys and wrong values."""
+    """Return the claims of a study. Raises InputError for unknown keys and wrong values."""
     if not isinstance(entries, list) or len(entries) > MOST_CLAIMS:
         raise InputError(f"{where}: claims must be at most {MOST_CLAIMS} tables [[claims]].")
     return tuple(table_of(Claim, one, f"{where}: claim {k}") for k, one in enumerate(entries, 1))
@@ -165,7 +166,7 @@ Seeds = Annotated[tuple[int, int], BeforeValidator(listed)]
 
 @final
 class Counts(Table):
-    """How many runs are drawn before any is refined, and how many there are in all."""
+    """Numbers of runs that are drawn before any is refined, and of all runs."""
 
     drawn: int | None = Field(None, ge=1, le=MAX_CELLS, description=COUNT)
     runs: int | None = Field(None, ge=1, le=MAX_CELLS, description=COUNT)
@@ -173,7 +174,7 @@ class Counts(Table):
 
 @final
 class HuntTable(Table):
-    """`[hunt]`: what is looked for, among what, and in how many runs."""
+    """`[hunt]`: quantity to minimise or maximise, the space of runs, and their number."""
 
     minimise: str | None = None
     maximise: str | None = None
@@ -196,13 +197,13 @@ class HuntTable(Table):
         return self
 
     def counts(self, size: str | None) -> Counts:
-        """How many runs at a size of the study."""
+        """Return the numbers of runs at a size of the study."""
         plain = Counts(drawn=self.drawn, runs=self.runs)
         return self.quick if size == "quick" else plain
 
 
 def hunt_of(results: Mapping[str, Any], where: str) -> HuntTable | None:
-    """The `[hunt]` table of a study's results; None where there is none.
+    """Return the `[hunt]` table of a study's results, if any.
 
     Raises InputError for unknown keys and wrong values.
     """

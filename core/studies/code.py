@@ -17,7 +17,7 @@ CODE, FILE = "code", "path"  # keys of [network]
 
 
 def codes_of(study: Study) -> tuple[str, ...]:
-    """Each code that a cell of a study would run from the study file, at any of its sizes."""
+    """Return each code that a cell of a study would run from the study file, at any size."""
     return tuple(dict.fromkeys(_values(study, CODE)))
 
 
@@ -41,10 +41,19 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def check_code(study: Study, name: str, files: bool = True) -> None:
-    """Raise UntrustedCodeError for code of a study, or of a file that it names, not trusted here.
+    """Raise UntrustedCodeError for code of a study, or of a file it names, not trusted here.
 
     `core.problem.problem.resolve` and the network refuse the code too. This check answers before
-    any other work, with the name of the study file. With `files` false it leaves out the files.
+    any other work, with the name of the study file.
+
+    Parameters
+    ----------
+    study : Study
+        Study with its code.
+    name : str
+        Name of the study file, for messages.
+    files : bool
+        False to leave out the Python files that the study names.
     """
     for code in codes_of(study):
         trust.check_trusted(code, name, name, file=name)
@@ -73,7 +82,16 @@ def check_cells(study: Study) -> None:
 def check_experiments(experiments: Iterable[Experiment], folder: Path | None, asker: str) -> None:
     """Raise UntrustedCodeError for code that training these experiments would run.
 
-    `asker` is what a question calls their study. `resolve` reports a file that cannot be read.
+    `core.problem.problem.resolve` reports a file that cannot be read.
+
+    Parameters
+    ----------
+    experiments : iterable of Experiment
+        Experiments to train.
+    folder : Path or None
+        Folder that paths in them are relative to.
+    asker : str
+        Name of their study in a question.
     """
     for experiment in experiments:
         if isinstance(experiment.network, CustomNetwork):

@@ -49,9 +49,9 @@ Names = Callable[[str], Number]  # what a name stands for; raises InputError for
 
 
 def evaluate(formula: str, values: Mapping[str, float]) -> float:
-    """The number that a formula of + - * / ^, names and the functions above stands for.
+    """Return the value of a formula of + - * / ^, names and the functions above.
 
-    Raises InputError for anything else, and where there is no finite number.
+    Raises InputError for anything else, and where the value is not finite.
 
     >>> evaluate("3.2 * d / (m + d)", {"d": 20.0, "m": 44.0}), evaluate("min(2 d, d^2)", {"d": 3.0})
     (1.0, 6.0)
@@ -89,12 +89,12 @@ def _compiled(formula: str) -> Number:
 
 
 def not_a_formula(formula: str) -> InputError:
-    """What is said of a tree that is no arithmetic."""
+    """Return the error for a syntax tree that is no arithmetic."""
     return InputError(f"{formula} is not a formula of numbers, names, + - * / ^ and functions.")
 
 
 def parsed(formula: str, longest: int = LONGEST) -> ast.expr | None:
-    """The tree of a formula; None for what has none, or is too long."""
+    """Return the syntax tree of a formula; None for a text without one, or a long one."""
     if len(formula) > longest:
         return None
     try:
@@ -105,7 +105,10 @@ def parsed(formula: str, longest: int = LONGEST) -> ast.expr | None:
 
 
 def _in_python(formula: str) -> str:
-    """Python's signs: ** for ^, and * between a number and a name; text in quotes as it is."""
+    """Write a formula with Python's signs: ** for ^, and * between a number and a name.
+
+    Text in quotes stays unchanged.
+    """
     begin, parts = 0, []
     for match in QUOTED.finditer(formula):
         # Written anew: to Python a backslash would be the beginning of another character.
@@ -126,7 +129,7 @@ def _with_signs(formula: str) -> str:
 
 
 def dotted(node: ast.expr) -> str:
-    """The name that a tree is, dots included; empty for any other tree.
+    """Return the name that a syntax tree is, dots included; "" for any other tree.
 
     >>> dotted(ast.parse("network.m", mode="eval").body), dotted(ast.parse("2", mode="eval").body)
     ('network.m', '')
@@ -139,10 +142,30 @@ def dotted(node: ast.expr) -> str:
 
 
 def arithmetic(node: ast.expr, formula: str, named: Names, depth: int = 0) -> Number:
-    """The function of a tree: of the values that `named` reads, to a number; NaN stays NaN.
+    """Compile a syntax tree to a function of values; NaN stays NaN.
 
-    It raises ArithmeticError, ValueError or TypeError where there is no number. Raises InputError
-    for a tree that is no arithmetic.
+    The function raises ArithmeticError, ValueError or TypeError where there is no number.
+
+    Parameters
+    ----------
+    node : ast.expr
+        Tree from `parsed`.
+    formula : str
+        Its text, for messages.
+    named : callable
+        Returns the function of values that a name stands for.
+    depth : int
+        Depth of the node, at most DEEPEST.
+
+    Returns
+    -------
+    callable
+        Values, as `named` reads them, to a float.
+
+    Raises
+    ------
+    InputError
+        The tree is no arithmetic, or too deep.
     """
     if depth > DEEPEST:
         raise InputError(f"{formula[:40]} ... is nested more than {DEEPEST} deep; simplify it.")
@@ -215,10 +238,24 @@ ABSENT = {"b": 0.0}  # of settings that most experiments do not have
 def apply_formulas(
     tables: dict[str, dict[str, Any]], formulas: Mapping[str, str], factors: Mapping[str, float]
 ) -> None:
-    """Set each derived key in `tables`, in the order given; later formulas see earlier ones.
+    """Set each derived key, in the order given; later formulas see earlier results.
 
-    A value that is whole to one part in 1e12 is a whole number; keys that take no fractions have
-    their formula rounded by `round`, `ceil`.
+    A value within one part in 1e12 of a whole number becomes that number. Formulas of keys that
+    take no fractions round by `round` or `ceil`.
+
+    Parameters
+    ----------
+    tables : dict of sections
+        Updated in place.
+    formulas : mapping of str to str
+        Formulas by dotted keys.
+    factors : mapping of str to float
+        Values of the cell's factors.
+
+    Raises
+    ------
+    InputError
+        A formula has no value.
     """
     for key, formula in formulas.items():
         known = {**ABSENT, **factors}

@@ -114,7 +114,7 @@ class FigureLayout(Table):
 
 
 def parse_layout(table: Any, where: str) -> FigureLayout:
-    """The layout of a study's `[figure]` table.
+    """Return the layout of a study's `[figure]` table.
 
     Raises InputError for unknown keys, kinds and wrong values.
     """
@@ -164,7 +164,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
 
 @final
 class WindowTable(Table):
-    """The names of views, in whatever order, of curves, and the cells that are worth seeing."""
+    """Names of views, in any order, of curves, and the cells that are worth seeing."""
 
     views: Names = Field((), description=f"must be a list of names of views, such as {EXAMPLE}")
 
@@ -190,7 +190,7 @@ class WindowTable(Table):
     @field_validator("curves")
     @classmethod
     def _curves(cls, curves: tuple[str, ...]) -> tuple[str, ...]:
-        """Imported here: the window starts without observables, and most studies name none."""
+        """Check the curves; observables are imported here, as the window starts without them."""
         from core.observables.observable import Shape
         from core.observables.registry import of_shape
 
@@ -217,7 +217,7 @@ class WindowTable(Table):
 
 
 def parse_window(table: Any, where: str) -> WindowTable:
-    """The `[window]` table of a study; one without views where it has none.
+    """Return the `[window]` table of a study; an empty one where it has none.
 
     Raises InputError for unknown keys and wrong values.
     """

@@ -1,6 +1,6 @@
-"""The values of runs that the figure and the claims of their study ask for, and at which moments.
+"""Values of runs that the figure and the claims of their study need, and their moments.
 
-A sweep tells them in the row of each cell (core.sweep.cell), so that its figure and its verdicts
+A sweep writes them into the row of each cell (core.sweep.cell), so that its figure and its verdicts
 need not open run files, of which some are hundreds of megabytes long.
 """
 
@@ -37,15 +37,17 @@ FORMULAS = ("of", "y")  # the options of named measures that are formulas of a m
 @final
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment of runs: their first frame, their last, the one nearest to `place` steps or to log10
-    t = `place` ("time"), or the latter only where it is within .05 or 2 % of that ("near").
+    """A moment of runs: "start", "end", or the frame nearest to `place`.
+
+    `place` is a number of steps ("step") or log10 t ("time"). "near" is the same as "time" within
+    .05 or 2 % of `place`, and no frame beyond.
     """
 
     kind: Literal["start", "end", "step", "time", "near"] = "end"
     place: float = math.nan
 
     def frame(self, log10_times: Array, steps: NDArray[np.int64]) -> int | None:
-        """The frame of a run with these times and steps, each (T,); None where it has none.
+        """Return the frame of a run with these times and steps, each (T,); None if it has none.
 
         >>> times, steps = np.array([-np.inf, 0.0, 1.0]), np.array([0, 10, 100])
         >>> Moment("time", 0.6).frame(times, steps), Moment("near", 0.6).frame(times, steps)
@@ -75,7 +77,7 @@ class Requested:
 
     @property
     def key(self) -> str:
-        """Its name in rows: NAME at the end, NAME_0 at the start, or as in NAME@step=100.
+        """Name in rows: NAME at the end, NAME_0 at the start, or as in NAME@step=100.
 
         >>> Requested("risk", Moment("near", -0.5)).key, Requested("risk", Moment("start")).key
         ('risk@near=-0.5', 'risk_0')
@@ -92,7 +94,7 @@ START, END = Moment("start"), Moment("end")
 
 @cache
 def names_of(formula: str) -> frozenset[str]:
-    """All names in a formula.
+    """Return all names in a formula.
 
     >>> sorted(names_of("1e-3 * ln(risk) + 2 d"))
     ['d', 'ln', 'risk']
@@ -101,7 +103,7 @@ def names_of(formula: str) -> frozenset[str]:
 
 
 def split(name: str) -> tuple[str, bool]:
-    """The observable of a name, and whether its value at t = 0 is meant.
+    """Return the observable of a name, and True if its value at t = 0 is meant.
 
     >>> split("stable_rank_0"), split("risk")
     (('stable_rank', True), ('risk', False))
@@ -113,7 +115,7 @@ def split(name: str) -> tuple[str, bool]:
 
 
 def observables_of(formula: str) -> tuple[str, ...]:
-    """The names in a formula that stand for observables, with their _0, and reference margins.
+    """Return the names of observables, with their _0, and of reference margins in a formula.
 
     >>> observables_of("stable_rank / stable_rank_0 + n")
     ('stable_rank', 'stable_rank_0')
@@ -123,7 +125,7 @@ def observables_of(formula: str) -> tuple[str, ...]:
 
 
 def requested_in(formula: str, moment: Moment) -> Iterator[Requested]:
-    """The scalar observables of a formula at a moment; reference margins are none."""
+    """Yield the scalar observables of a formula at a moment, without reference margins."""
     for name in observables_of(formula):
         observable, at_start = split(name)
         known = OBSERVABLES.get(observable)
@@ -133,21 +135,22 @@ def requested_in(formula: str, moment: Moment) -> Iterator[Requested]:
 
 
 def moments_of(panel: PanelLayout) -> tuple[Moment, ...]:
-    """The moment of each line of a panel of the kind sweep, or the end of the runs."""
+    """Return the moment of each line of a panel of the kind sweep, or the end of the runs."""
     listed = [Moment("step", step) for step in panel.steps]
     listed += [Moment("time", time) for time in panel.log10_times]
     return tuple(listed) or (END,)
 
 
 def claim_moment(at: float | None) -> Moment:
-    """The moment of a claim: near log10 t = `at`, or the end."""
+    """Return the moment of a claim: near log10 t = `at`, or the end."""
     return END if at is None else Moment("near", at)
 
 
 def requested_of(study: Study) -> tuple[Requested, ...]:
-    """What the figure and the claims of a study ask of its runs at moments, each once.
+    """Return the values at moments that a study's figure and claims need, each once.
 
-    Columns of its table are left out, for rows have them; and so is what is beyond the 24th.
+    Columns of the study's table are left out, as rows have them. At most MOST_REQUESTED are
+    returned; later ones are read from the files.
     """
     requested: dict[Requested, None] = {}
     layout = study.layout()
@@ -172,7 +175,7 @@ def _requested_by(quantity: Quantity) -> Iterator[Requested]:
 
 
 def values_of(run: Run, requested: tuple[Requested, ...]) -> Mapping[str, float]:
-    """What a run answers, by the names of rows; NaN where it is not defined."""
+    """Return the requested values of a run by the names of rows; NaN where undefined."""
     times, steps = np.array(run.log10_time[: run.frames]), np.array(run.steps[: run.frames])
     values = {}
     for one in requested:

@@ -1,4 +1,4 @@
-"""What the panels of a study show, as plain numbers: lines with their means and spreads.
+"""Lines of the panels of a study, with their means and spreads, as plain numbers.
 
 `points` and `function` show data and functions instead of numbers of runs: the training examples of
 the first run on their first two coordinates, by label (wei19, Figure 1), and its network on an
@@ -51,7 +51,7 @@ class Line:
 
 
 def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]:
-    """The lines of a panel, sorted by what they stand for; empty where no cell has a value."""
+    """Return the lines of a panel, sorted by their values; () where no cell has a value."""
     symbols = {name for cell in cells for name in cell.symbols}
     for formula in panel.y:
         check_formula(formula, symbols)
@@ -77,7 +77,7 @@ def _chosen(cell: StudyCell, panel: PanelLayout) -> bool:
 
 
 def _by_line(cells: Sequence[StudyCell], panel: PanelLayout) -> list[tuple[Any, list[StudyCell]]]:
-    """The cells of each line: of its value of the setting `lines`; all where there is none."""
+    """Return the cells of each line, by the setting `lines`; one line without it."""
     return by_setting(cells, panel.lines) if panel.lines else [(ALL, [*cells])]
 
 
@@ -96,7 +96,7 @@ def _traces(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
 
 
 def _trace(cell: StudyCell, panel: PanelLayout, formula: str) -> tuple[Array, Array]:
-    """x and y of one run, without what the axis cannot show."""
+    """Return x and y of one run, without frames that the axis cannot show."""
     record = cell.record
     frames = range(record.log10_times.size)
     if panel.x == "t":
@@ -114,7 +114,7 @@ def _trace(cell: StudyCell, panel: PanelLayout, formula: str) -> tuple[Array, Ar
 def _mean_trace(
     value: Any, traces: Sequence[tuple[Array, Array]], panel: PanelLayout
 ) -> Line | None:
-    """The mean over runs at the x of the first; the others are interpolated where they differ."""
+    """Average runs at the x of the first; the others are interpolated where they differ."""
     traces = [trace for trace in traces if trace[0].size]
     if not traces:
         return None
@@ -165,7 +165,7 @@ def _line(value: Any, by_x: Sequence[tuple[Any, Sequence[float]]], bar: str, log
 
 
 def _crossings(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
-    """n* as geometric means over seeds, with the slope and the wider of its two intervals."""
+    """Return n* as geometric means over seeds, with the slope and the wider of its intervals."""
 
     def y(cell: StudyCell) -> float:
         return cell.at(panel.y[0], END)
@@ -187,7 +187,7 @@ def _crossings(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
 
 
 def _activations(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
-    """phi of the first cell of each line on [-3, 3]."""
+    """Return phi of the first cell of each line on [-3, 3]."""
     z = np.linspace(-3.0, 3.0, 241)
     lines = []
     for value, group in _by_line(cells, panel):
@@ -201,7 +201,7 @@ def _activations(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
 
 
 def points(cells: Sequence[StudyCell]) -> list[Line]:
-    """The examples of the first cell that has its run, a line without a curve for each label."""
+    """Return the examples of the first cell with its run: for each label a line without a curve."""
     run = _first(cells)
     if run is None or run.dataset.d < 2:
         return []
@@ -209,7 +209,7 @@ def points(cells: Sequence[StudyCell]) -> list[Line]:
 
 
 def functions(cells: Sequence[StudyCell]) -> list[Line]:
-    """f/|W|^L of the first cell's last frame, its data's l1-SVM likewise, and the examples."""
+    """Return f/|W|^L of the first cell's last frame, its data's l1-SVM likewise, and examples."""
     run = _first(cells)
     if run is None or run.dataset.d != 1:
         return []
@@ -222,8 +222,25 @@ def functions(cells: Sequence[StudyCell]) -> list[Line]:
 
 
 def on_the_line(run: Run) -> tuple[Array, Array, Array | None]:
-    """A grid of the interval of data of one dimension, and there f/|W|^L of the last frame and the
-    data's normalised hard-margin l1-SVM, None for networks without biases; each (GRID,).
+    """Evaluate the network of the last frame on the interval of its one-dimensional data.
+
+    Parameters
+    ----------
+    run : Run
+        Run with data of dimension 1 and a frame.
+
+    Returns
+    -------
+    grid : array (GRID,)
+        Points from the least to the largest input.
+    network : array (GRID,)
+        f/|W|^L.
+    svm : array (GRID,) or None
+        Normalised hard-margin l1-SVM of the data; None for networks without biases.
+
+    References
+    ----------
+    Wei et al. 2019, Figure 5 right.
     """
     x = run.dataset.x[:, 0]
     grid = np.linspace(x.min(), x.max(), GRID)
@@ -235,7 +252,19 @@ def on_the_line(run: Run) -> tuple[Array, Array, Array | None]:
 
 
 def normalised(run: Run, grid: Array) -> Array:
-    """Return f over what margins are divided by, of the last frame on a line of inputs (k,)."""
+    """Evaluate the network of the last frame, divided by |W|^L, on one-dimensional inputs.
+
+    Parameters
+    ----------
+    run : Run
+        Run with a frame.
+    grid : array (k,)
+        Inputs.
+
+    Returns
+    -------
+    array (k,)
+    """
     last = run.frames - 1
     norm = run.network.norm_power(run.parameters(last))
     return flat_values(run, last, grid[:, None]) / norm

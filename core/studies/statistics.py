@@ -1,10 +1,10 @@
 """Statistics over seeds: means with their bars and intervals, crossings n*, and exponents.
 
-Figures, claims, tables and the points of a sweep take their numbers from here, so that no two of
-them say something else of the same runs.
+Figures, claims, tables and the points of a sweep take their numbers from here, so that they agree
+on the same runs.
 
-Runs belong together by a setting, by their seeds, or by everything but their seeds. A run is
-whatever has settings: a cell of a figure, a trial of a claim, a row of a table.
+Runs are grouped by a setting, by their seeds, or by everything but their seeds. A run is anything
+with settings: a cell of a figure, a trial of a claim, a row of a table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEAST_FOR_INTERVAL = 3  # runs: Student's interval of two is 12.7 standard error
 
 
 def aggregate(values: Sequence[float], over: str) -> float:
-    """Mean, median, min, max, sum or geometric mean of the finite values; NaN of none.
+    """Return mean, median, min, max, sum or geometric mean of the finite values; NaN of none.
 
     >>> aggregate([1.0, 2.0, 9.0, float("nan")], "median")
     2.0
@@ -46,10 +46,11 @@ def aggregate(values: Sequence[float], over: str) -> float:
 @final
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Statistics of `count` values: mean, standard deviation (n - 1), standard error, and the
-    0.95 confidence band of the mean by Student's t; of one value the mean alone, the rest NaN.
+    """Statistics of `count` values: mean, standard deviation (n - 1) and standard error.
 
-    `unfit` runs did not fit, and `excluded` says whether they were left out.
+    `low` and `high` are the 0.95 confidence band of the mean by Student's t. Of one value only the
+    mean is known, the rest is NaN. `unfit` runs did not fit, and `excluded` is true if they were
+    left out.
     """
 
     count: int
@@ -63,8 +64,23 @@ class Spread:
 
 
 def spread(values: Sequence[float], unfit: int = 0, excluded: bool = False) -> Spread:
-    """The statistics of the finite values.
+    """Return the statistics of the finite values.
 
+    Parameters
+    ----------
+    values : sequence of float
+        Values; those that are not finite are left out.
+    unfit : int
+        Number of runs that did not fit, for the result.
+    excluded : bool
+        True if these are not among the values, for the result.
+
+    Returns
+    -------
+    Spread
+
+    Examples
+    --------
     >>> s = spread([1.0, 2.0, 3.0])
     >>> s.mean, s.sd, round(s.se, 6), round(s.low, 4), round(s.high, 4)
     (2.0, 1.0, 0.57735, -0.4841, 4.4841)
@@ -81,7 +97,9 @@ def spread(values: Sequence[float], unfit: int = 0, excluded: bool = False) -> S
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """The mean of the finite values with Student's .95 interval, which takes three; NaN of none.
+    """Return the mean of the finite values, and the ends of Student's .95 interval.
+
+    The interval is NaN for fewer than three values, the mean for none.
 
     >>> [round(x, 3) for x in mean_interval([1.0, 2.0, 3.0])]
     [2.0, -0.484, 4.484]
@@ -93,11 +111,24 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def mean_bar(values: Sequence[float], bar: str, log: bool = False) -> tuple[float, float, float]:
-    """Mean, and the ends of its bar: one standard deviation ("sd") or two standard errors ("2se")
-    each way; with "none", and of a single value, the ends are the mean.
+    """Return the mean of the finite values, and the ends of its bar.
 
-    For `log` all is done with the logarithms of the positive values.
+    Parameters
+    ----------
+    values : sequence of float
+        Values.
+    bar : str
+        "sd": one standard deviation each way; "2se": two standard errors; "none".
+    log : bool
+        True to compute with the logarithms of the positive values.
 
+    Returns
+    -------
+    mean, low, high : float
+        Both ends are the mean for "none" and for a single value.
+
+    Examples
+    --------
     >>> mean_bar([1.0, 3.0], "sd")
     (2.0, 0.5857864376269049, 3.414213562373095)
     """
@@ -120,13 +151,16 @@ def _student(freedom: int) -> float:
 
 
 def _middle(values: Sequence[float] | Array) -> tuple[float, float]:
-    """The ends of the middle .95 of resampled values."""
+    """Return the ends of the middle .95 of resampled values."""
     low, high = np.quantile(values, [0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0])
     return float(low), float(high)
 
 
 def ratio_of_means(first: Array, second: Array) -> tuple[float, float, float]:
-    """Mean of the second by mean of the first, paired, with its bootstrap interval; NaN of none.
+    """Return mean of second over mean of first, paired, with its bootstrap interval.
+
+    Both are (k,). The interval is NaN for fewer than three pairs, the ratio for none or a mean of
+    0.
 
     >>> ratio_of_means(np.array([2.0, 4.0]), np.array([1.0, 2.0]))
     (0.5, nan, nan)
@@ -148,8 +182,22 @@ def ratio_of_means(first: Array, second: Array) -> tuple[float, float, float]:
 
 
 def first_below(x: Array, y: Array, level: float) -> float:
-    """Where y first falls to a level, ln x interpolated; NaN where it never does, or did before.
+    """Return the x at which y first falls to a level.
 
+    Parameters
+    ----------
+    x, y : array (k,)
+        Points with increasing x > 0.
+    level : float
+        Level of y.
+
+    Returns
+    -------
+    float
+        Linear in ln x between two points; NaN if y never falls to the level, or starts there.
+
+    Examples
+    --------
     >>> first_below(np.array([1.0, 2.0, 8.0]), np.array([0.5, 0.2, 0.0]), 0.1)
     4.0
     """
@@ -166,7 +214,7 @@ def first_below(x: Array, y: Array, level: float) -> float:
 @final
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """An exponent with its 0.95 interval (NaN where it has none), and how that was found."""
+    """Exponent with its 0.95 interval (NaN for none), and the method of the interval."""
 
     value: float
     low: float = NAN
@@ -214,7 +262,7 @@ def fitted_slope(x: Array, y: Array) -> tuple[float, float] | None:
 
 
 def _bootstrap(x: Array, seeds: Sequence[Array], over: str) -> tuple[float, float]:
-    """The middle 0.95 of slopes with the seeds of every x drawn again, always the same draws."""
+    """Return the middle 0.95 of slopes with the seeds of each x resampled, from fixed draws."""
     if max(part.size for part in seeds) < 2:
         return NAN, NAN
     rng = np.random.default_rng(0)
@@ -238,10 +286,10 @@ class HasSettings(Protocol):
 
     @property
     def seeds(self) -> tuple[Any, ...]:
-        """The values of SEEDS: what tells repetitions apart."""
+        """Values of SEEDS, which tell repetitions apart."""
 
     def setting(self, formula: str) -> Any:
-        """A setting, the variant, or a formula over d, n, m, k and factors."""
+        """Return a setting, the variant, or a formula over d, n, m, k and factors."""
 
 
 T = TypeVar("T")
@@ -249,7 +297,7 @@ R = TypeVar("R", bound=HasSettings)
 
 
 def grouped(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
-    """Items by a key (lists as tuples), the keys in the order in which they come first."""
+    """Group items by a key (lists as tuples), in the order in which the keys first occur."""
     groups: dict[Any, list[T]] = {}
     for item in items:
         groups.setdefault(_hashable(key(item)), []).append(item)
@@ -261,7 +309,7 @@ def _hashable(value: Any) -> Any:
 
 
 def by_setting(runs: Iterable[R], formula: str) -> list[tuple[Any, list[R]]]:
-    """Runs by a setting or formula, numbers in increasing order, words as they come."""
+    """Group runs by a setting or formula: numbers sorted, words in their first order."""
     groups = grouped(runs, lambda run: run.setting(formula))
     if all(isinstance(value, int | float) for value in groups):
         # Keys differ, so that no lists of runs are compared.
@@ -272,8 +320,25 @@ def by_setting(runs: Iterable[R], formula: str) -> list[tuple[Any, list[R]]]:
 def crossings(
     runs: Iterable[R], x: str, along: str, level: float, y: Callable[[R], float]
 ) -> list[tuple[float, dict[Any, float]]]:
-    """For every x, n* by seed: where y first falls to a level as the setting `along` grows, its
-    logarithm interpolated. NaN where the level was not crossed on the grid.
+    """Find n*, where y first falls to a level as a setting grows, for every x and seed.
+
+    Parameters
+    ----------
+    runs : iterable of runs
+        Runs of a grid.
+    x : str
+        Setting or formula of the horizontal axis.
+    along : str
+        Setting or formula that grows, above 0.
+    level : float
+        Level of y.
+    y : callable
+        Number of a run.
+
+    Returns
+    -------
+    list of (x, n* by seeds)
+        Linear in ln `along`; NaN where the grid does not cross the level.
     """
     table = []
     for place, some in by_setting(runs, x):
@@ -288,7 +353,7 @@ def crossings(
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two settings are the same, numbers to one part in 1e9."""
+    """Return True if two settings are the same, numbers to one part in 1e9."""
     if isinstance(one, int | float) and isinstance(other, int | float):
         # Values of formulas and of file names come by different ways to the same number.
         return math.isclose(one, other, rel_tol=1e-9)
@@ -296,7 +361,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def matches(run: HasSettings, where: Iterable[tuple[str, Any]]) -> bool:
-    """Whether a run has all of these settings; a tuple allows several values of one."""
+    """Return True if a run has all of these settings; a tuple allows several values."""
     return all(
         any(same(run.setting(key), value) for value in (v if isinstance(v, tuple) else (v,)))
         for key, v in where
@@ -304,15 +369,15 @@ def matches(run: HasSettings, where: Iterable[tuple[str, Any]]) -> bool:
 
 
 def is_seed(key: str) -> bool:
-    """Whether a setting only tells repetitions apart."""
+    """Return True if a setting only tells repetitions apart."""
     return key.endswith(".seed")
 
 
 def apart_from_seeds(settings: Mapping[str, Any], axis: str | None = None) -> Key:
-    """All settings but the seeds, unless a seed is itself the axis that is shown."""
+    """Return all settings but the seeds; a seed is kept if it is the axis that is shown."""
     return tuple((key, value) for key, value in settings.items() if key == axis or not is_seed(key))
 
 
 def fits(train_error: float) -> bool | None:
-    """Whether a run ends without training errors; None where that is not known."""
+    """Return True if a run ends without training errors; None where that is unknown."""
     return None if math.isnan(train_error) else train_error == 0.0

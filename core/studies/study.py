@@ -66,17 +66,17 @@ class Study:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What the runs of the study are to show."""
+        """Statements that the runs of the study are to confirm."""
         return parse_claims(self.results.get("claims", []), self.id)
 
     @property
     def sweep(self) -> SweepTable:
-        """The columns of the table of results."""
+        """Columns of the table of results."""
         return parse_sweep(self.results.get("sweep", {}), self.id)
 
     @property
     def opens_with(self) -> WindowTable:
-        """What the window shows first of its runs."""
+        """Views and runs that the window shows first."""
         return parse_window(self.window, self.id)
 
     @property
@@ -85,7 +85,7 @@ class Study:
         return math.prod(map(len, self.axes.values())) * max(len(self.variants), 1)
 
     def cells(self) -> tuple[Cell, ...]:
-        """Every experiment of the grid, the last axis fastest, and variants faster still.
+        """Return all experiments of the grid, the last axis fastest, variants faster still.
 
         Raises InputError when a value of the grid is not allowed.
         """
@@ -93,17 +93,16 @@ class Study:
 
     @cached_property
     def _all_cells(self) -> tuple[Cell, ...]:
-        """Made once: thousands of cells take seconds, and tables ask for them again and again."""
+        """Made once: thousands of cells take seconds, and tables use them again and again."""
         return tuple(self.each())
 
     def each(self) -> Iterator[Cell]:
-        """The cells one after another, each made when it is asked for."""
+        """Yield the cells, each made when it is taken."""
         for place in self.places():
             yield self.cell(place)
 
     def places(self) -> Iterator[Place]:
-        """Where each cell stands in the grid, without making it: the value of each axis, and of
-        `variant` where there are any."""
+        """Yield the place of each cell without making it: values of the axes, and of `variant`."""
         for values in itertools.product(*self.axes.values()):
             place = dict(zip(self.axes, values, strict=True))
             if not self.variants:
@@ -112,7 +111,7 @@ class Study:
                 yield {**place, VARIANT: variant}
 
     def cell(self, place: Place) -> Cell:
-        """The cell at a place. Raises InputError when a value there is not allowed."""
+        """Return the cell at a place. Raises InputError when a value there is not allowed."""
         studies = self._variant_studies
         variant = str(place.get(VARIANT, ""))
         chosen = {key: place[key] for key in self.axes}
@@ -128,8 +127,10 @@ class Study:
             raise error
 
     def errors(self) -> Iterator[InputError]:
-        """What is not allowed: in all of a small grid; of a large one in each of its values, the
-        other axes at their first, since making thousands of cells takes seconds.
+        """Yield what is not allowed in the grid.
+
+        A large grid is checked in each value of an axis, the other axes at their first value:
+        making thousands of cells takes seconds.
         """
         axes, most = self.axes, study_tables.MAX_CELLS
         if self.count > most:
@@ -155,7 +156,7 @@ class Study:
                 yield error
 
     def _cell(self, chosen: dict[str, Any], variant: str, study: Study) -> Cell:
-        """A cell of the values of the axes and of a variant, which `study` is."""
+        """Return the cell of the values of the axes and of a variant, applied in `study`."""
         place = {**chosen, VARIANT: variant} if variant else chosen
         name = name_of(place)
         derived = name and (study.derived or variant)
@@ -164,7 +165,7 @@ class Study:
         return Cell(name, build_experiment(tables, where), place)
 
     def _varied(self) -> tuple[tuple[str, Study], ...]:
-        """Each variant by its name, applied; the study itself where there are none."""
+        """Return each variant by its name, applied; the study itself without variants."""
         if not self.variants:
             return (("", self),)
         plain = replace(self, variants={})
@@ -183,7 +184,7 @@ class Study:
         return tuple(varied)
 
     def _tables_of(self, chosen: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]]:
-        """The tables of a cell: the values of the axes, and then what is derived from them."""
+        """Return the tables of a cell: values of the axes, then what is derived from them."""
         tables = {section: dict(table) for section, table in self.tables.items()}
         factors = {}
         for key, value in chosen.items():
@@ -199,7 +200,7 @@ class Study:
         return tables
 
     def with_settings(self, settings: Sequence[str]) -> Study:
-        """The study with `key=value` settings applied; a setting of an axis replaces the axis."""
+        """Return the study with `key=value` settings; a setting of an axis replaces the axis."""
         study = self
         parsed = [parse_setting(setting) for setting in settings]
         for key, value in sorted(parsed, key=lambda pair: study_tables.kinds_first(pair[0])):
@@ -208,10 +209,10 @@ class Study:
         return study
 
     def with_value(self, key: str, value: Any) -> Study:
-        """The study with one dotted key set; a list for a key that takes one value is an axis.
+        """Return the study with one dotted key set; a list for a scalar key is an axis.
 
-        A key that was derived no longer is, nor do variants set it. factor.NAME sets a factor, and
-        `variant` chooses among the variants.
+        The key is no longer derived, nor set by variants. factor.NAME sets a factor, and `variant`
+        chooses among the variants.
         """
         if key == VARIANT:
             return self._with_variants(value if isinstance(value, list) else [value])
@@ -263,7 +264,7 @@ class Study:
         return replace(self, variants={name: self.variants[name] for name in names})
 
     def at_size(self, size: str | None) -> Study:
-        """The study at its `quick` or `paper` size; a study without sizes has only the one."""
+        """Return the study at its `quick` or `paper` size; itself where it has no such size."""
         if size is None or size not in self.sizes:
             return self
         study = self
@@ -272,11 +273,11 @@ class Study:
         return study
 
     def layout(self) -> FigureLayout | None:
-        """The panels of the study's figure (core.studies.layout); None where it has none."""
+        """Return the panels of the study's figure (core.studies.layout), if any."""
         return parse_layout(self.figure, self.id) if self.figure else None
 
     def to_toml(self) -> str:
-        """The study as TOML, which `parse_study` reads back to an equal study."""
+        """Return the study as TOML, which `parse_study` reads back to an equal study."""
         sections = {
             section: {key: value for key, value in table.items() if value is not None}
             for section, table in self.tables.items()
@@ -298,11 +299,12 @@ class Study:
 def parse_study(
     text: str, identifier: str, folder: Path | None = None, *, file_name: str = ""
 ) -> Study:
-    """Return the study of a study file's text; `folder` is what paths inside are relative to.
+    """Return the study of a study file's text.
 
-    `file_name` stands for the identifier in sentences about text that is not TOML.
+    `identifier` is its id; paths in it are relative to `folder`. `file_name` replaces the
+    identifier in sentences about text that is not TOML.
 
-    Raises InputError for text that is not TOML, for unknown keys and kinds, and for wrong values.
+    Raises InputError for text that is not TOML, unknown keys and kinds, and wrong values.
     """
     file = table_of(StudyFile, parse_toml(text, file_name or identifier), identifier)
     tables = file.given(SECTIONS)
@@ -340,7 +342,7 @@ def parse_study(
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a list of studies shows: read without checking the study itself."""
+    """Entry in a list of studies, read without checking the study itself."""
 
     id: str
     title: str
@@ -350,7 +352,7 @@ class Summary:
 
 @cache
 def shipped_summaries() -> tuple[Summary, ...]:
-    """The shipped studies by their ids; damaged ones are left out."""
+    """Return the shipped studies sorted by id; damaged ones are left out."""
     summaries = []
     for entry in sorted(_shipped(), key=_id):
         name = _id(entry)
@@ -366,7 +368,7 @@ def _id(entry: Any) -> str:
 
 
 def shipped_ids() -> tuple[str, ...]:
-    """The ids of the studies that come with the program, sorted."""
+    """Return the ids of the studies that come with the program, sorted."""
     return tuple(sorted(map(_id, _shipped())))
 
 
@@ -376,9 +378,9 @@ def _shipped() -> Iterable[Any]:
 
 
 def load_study(name: str) -> Study:
-    """A shipped study by its id, or a study file by its path.
+    """Return a shipped study by its id, or a study file by its path.
 
-    Raises InputError when there is neither, or when the study is not valid.
+    Raises InputError when neither exists, or when the study is not valid.
     """
     for entry in _shipped():
         # Before any file: one of this name in the present folder is meant by ./NAME.

@@ -1,6 +1,6 @@
 """Plain tables of a study file: keys, settings, axes, sizes, variants; and cells of the grid.
 
-What is not allowed is refused in a sentence.
+Values that are not allowed raise InputError, a sentence.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from core.study_file.validation import SECTIONS, Table, reason, section_class
 
 @contextmanager
 def as_typed() -> Iterator[None]:
-    """What is wrong with a setting is, at the command line, wrong with its option."""
+    """Attribute errors in settings to the command line's option `--set`."""
     try:
         yield
     except InputError as error:
@@ -37,14 +37,17 @@ def as_typed() -> Iterator[None]:
 
 
 def is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:
-    """Whether a list is one value of a key that takes lists; a list of lists is an axis of it, and
-    of a key that takes lists of lists a list of these."""
+    """Return True if a list is one value of its key, and no axis.
+
+    A list of lists is an axis of a key that takes lists. A key that takes lists of lists has an
+    axis that is a list of these.
+    """
     annotation = cls.model_fields[name].annotation
     return depth_of(value) <= max(map(_depth_in, (annotation, *get_args(annotation))))
 
 
 def depth_of(value: Any) -> int:
-    """How deep lists are nested in each other.
+    """Return how deep lists are nested.
 
     >>> depth_of(1), depth_of([1, 2]), depth_of([[1, 2], [3]]), depth_of([[1], 2])
     (0, 1, 2, 1)
@@ -55,17 +58,31 @@ def depth_of(value: Any) -> int:
 
 
 def _depth_in(annotation: Any) -> int:
-    """How deep lists are nested in the values of a type."""
+    """Return how deep lists are nested in the values of a type."""
     if get_origin(annotation) is not tuple:
         return 0
     return 1 + max(map(_depth_in, get_args(annotation)))
 
 
 def change_kind(tables: dict[str, dict[str, Any]], section: str, kind: Any) -> set[str]:
-    """Set a kind; keys that the new kind does not have, or has to itself, were the old one's.
+    """Set the kind of a section, and drop keys that belonged to the old kind.
 
-    Other sections get kinds that go with it where theirs do not, as data of real targets, or of
-    many classes, need a loss of theirs. Returns the keys that the new kind has to itself.
+    Other sections get kinds that go with the new one where theirs do not: data of real targets, or
+    of many classes, need a loss of theirs.
+
+    Parameters
+    ----------
+    tables : dict of sections
+        Updated in place.
+    section : str
+        "data", "network", "loss" or "dynamics".
+    kind : any
+        New kind.
+
+    Returns
+    -------
+    set of str
+        Keys that the new kind has to itself; empty for the same kind as before.
     """
     table = tables.setdefault(section, {})
     before, table["kind"] = table.get("kind"), kind
@@ -80,12 +97,27 @@ def change_kind(tables: dict[str, dict[str, Any]], section: str, kind: Any) -> s
 
 
 def kinds_first(key: str) -> bool:
-    """Sorts kinds before the keys that depend on them."""
+    """Sort key that places kinds before the keys that depend on them."""
     return not key.endswith(".kind")
 
 
 def is_dropped(axis: str, section: str, kept: Set[str]) -> bool:
-    """Whether an axis is of a section whose kind does not have its key."""
+    """Return True if a section's kind does not have the key of an axis.
+
+    Parameters
+    ----------
+    axis : str
+        Dotted key.
+    section : str
+        Section whose kind changed.
+    kept : set of str
+        Keys that the new kind has.
+
+    Returns
+    -------
+    bool
+        False for an axis of another section.
+    """
     part, name = axis.split(".", 1)
     return part == section and name not in kept
 
@@ -137,17 +169,17 @@ class StudyFile(Table):
         return text
 
     def given(self, names: Iterable[str]) -> dict[str, Any]:
-        """Those of the tables that are there."""
+        """Return those of the tables that the file has."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
 def flattened(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Sections as dotted key -> value."""
+    """Return sections as dotted key -> value."""
     return {f"{s}.{name}": value for s, table in tables.items() for name, value in table.items()}
 
 
 def value_text(value: Any) -> str:
-    """A value as it stands in file names: no separators of paths or cells.
+    """Return a value as in file names: without separators of paths or cells.
 
     >>> value_text(16), value_text(0.25), value_text("a/b"), value_text([3, 8])
     ('16', '0.25', 'a-b', '3+8')
@@ -163,7 +195,7 @@ def value_text(value: Any) -> str:
 
 
 def _exact(value: Any) -> str:
-    """A value to its last digit, the same for 1 and 1.0."""
+    """Return a value to its last digit, the same for 1 and 1.0."""
     if isinstance(value, list | tuple):
         return f"[{' '.join(map(_exact, value))}]"
     whole = isinstance(value, int) and abs(value) < 2**53
@@ -171,7 +203,7 @@ def _exact(value: Any) -> str:
 
 
 def split_key(key: str) -> tuple[str, str]:
-    """`section.name` of a dotted key; InputError when there is no such section."""
+    """Split a dotted key into section and name. Raises InputError for an unknown section."""
     section, _, name = key.partition(".")
     if section not in (*SECTIONS, FACTOR) or not name:
         hint = did_you_mean(section, SECTIONS)
@@ -180,7 +212,7 @@ def split_key(key: str) -> tuple[str, str]:
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
-    """`key=value` with a TOML value; a bare word is a string.
+    """Parse `key=value` with a TOML value; a bare word is a string.
 
     >>> parse_setting("network.m=[16, 64]"), parse_setting("dynamics.kind=gd")
     (('network.m', [16, 64]), ('dynamics.kind', 'gd'))
@@ -199,7 +231,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 
 def setting_text(key: str, value: Any) -> str:
-    """`key=value` as `parse_setting` reads it back, to the last digit.
+    """Return `key=value` as `parse_setting` reads it back, to the last digit.
 
     >>> setting_text("dynamics.step", 0.1), setting_text("data.classes", (3, 8))
     ('dynamics.step=0.1', 'data.classes=[3, 8]')
@@ -210,7 +242,7 @@ def setting_text(key: str, value: Any) -> str:
 
 
 def axes(table: Mapping[str, Any], where: str) -> dict[str, tuple[Any, ...]]:
-    """The axes of a study, by key; InputError for what is no list of values."""
+    """Return the axes of a study by key. Raises InputError for anything but lists of values."""
     checked = {}
     for key, values in table.items():
         if isinstance(values, dict):
@@ -230,7 +262,26 @@ def axes(table: Mapping[str, Any], where: str) -> dict[str, tuple[Any, ...]]:
 
 
 def axis(key: str, values: Any, where: str) -> tuple[Any, ...]:
-    """The values of an axis, each once; InputError for what is no list of values."""
+    """Return the values of an axis.
+
+    Parameters
+    ----------
+    key : str
+        Dotted key, for messages.
+    values : list
+        At least one value, each once as a text in file names.
+    where : str
+        Study file, for messages.
+
+    Returns
+    -------
+    tuple
+
+    Raises
+    ------
+    InputError
+        No list, an empty or a too long one, or a value that occurs twice.
+    """
     if not isinstance(values, list) or not values:
         raise InputError(f"the axis {key} must be a list of at least one value.", where=where)
     if len(values) > MAX_CELLS:
@@ -246,7 +297,7 @@ def axis(key: str, values: Any, where: str) -> tuple[Any, ...]:
 
 
 def sizes(table: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]]:
-    """The settings of the sizes; InputError for unknown sizes and keys."""
+    """Return the settings of the sizes. Raises InputError for unknown sizes and sections."""
     for size, settings in table.items():
         if size not in SIZES:
             raise InputError(f"{where}: sizes.{size} does not exist; {did_you_mean(size, SIZES)}")
@@ -259,14 +310,14 @@ def sizes(table: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]]:
 
 
 def check_derived(formulas: Mapping[str, str], where: str) -> None:
-    """InputError for formulas of what cannot be derived."""
+    """Raise InputError for formulas of factors, which only axes set."""
     for key in formulas:
         if split_key(key)[0] == FACTOR:
             raise InputError(f"{where}: derived: {key} is a factor, which only axes set.")
 
 
 def check_variants(variants: Mapping[str, Mapping[str, Any]], where: str) -> None:
-    """InputError for variants with unknown keys."""
+    """Raise InputError for variants with unknown sections, or formulas without quotes."""
     for settings in variants.values():
         for key, value in settings.items():
             split_key(key.removeprefix(FORMULA))
@@ -280,8 +331,23 @@ def set_in_variants(
     key: str,
     value: Any,
 ) -> dict[str, Mapping[str, Any]]:
-    """The variants with a key set in those whose own kind of its section has it; empty where the
-    study itself has the key, or none of them does.
+    """Set a key in those variants whose own kind of its section has it.
+
+    Parameters
+    ----------
+    tables : mapping of sections
+        Tables of the study itself.
+    variants : mapping of str to settings
+        Variants by name, with dotted keys.
+    key : str
+        Dotted key.
+    value : any
+        Its value.
+
+    Returns
+    -------
+    dict
+        All variants; empty if the study itself has the key, or no variant has.
     """
     section, name = split_key(key)
 
@@ -318,7 +384,7 @@ class Cell:
 
 
 def name_of(place: Place) -> str:
-    """The name of the cell at a place.
+    """Return the name of the cell at a place.
 
     >>> name_of({"network.m": 16, "run.seed": 0})
     'network.m=16__run.seed=0'

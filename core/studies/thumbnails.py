@@ -19,11 +19,12 @@ from core.program import RESOURCES
 @final
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
-    """`heights` draw the hard margin over the frames of the run that is worth seeing first
-    (core.library.reading, core.studies.watching).
+    """Thumbnail of a shipped study: the hard margin over the frames of its first run.
 
-    `seconds` is the CPU time of that run where the picture was made, `whole` whether it reached its
-    end; `runs` counts the cells of the study, under "" as it is and under the names of its sizes.
+    `heights` draw the run that is worth seeing first (core.library.reading, core.studies.watching).
+    `seconds` is the CPU time of that run where the picture was made; `whole` is true if the run
+    reached its end. `runs` counts the cells of the study, under "" at its own size and under the
+    names of its sizes.
     """
 
     heights: bytes = b""
@@ -33,7 +34,7 @@ class Thumbnail:
 
     @property
     def cost(self) -> str:
-        """How many runs there are, and what one of them took, in words.
+        """Number of runs, and the CPU time of one, in words.
 
         >>> Thumbnail(b"", 2.1, True, {"": 90, "quick": 12}).cost
         '90 runs (quick: 12); one took 2.1 s of CPU time when its picture was made'
@@ -57,7 +58,7 @@ def _counted(count: int) -> str:
 
 @cache
 def thumbnails() -> Mapping[str, Thumbnail]:
-    """Those of the shipped studies by their ids; none where the file is missing or damaged."""
+    """Return the thumbnails of the shipped studies by id; none for a missing or damaged file."""
     place = RESOURCES.joinpath("thumbnails", "studies.json")
     try:
         table: dict[str, dict[str, Any]] = json.loads(place.read_text(encoding="utf-8"))
@@ -73,9 +74,9 @@ def _parsed(one: Mapping[str, Any]) -> Thumbnail:
 
 
 def sentence(note: str) -> str:
-    """The first sentence of a study's note.
+    """Return the first sentence of a study's note.
 
-    >>> sentence("Printed (F.1): m = .5, by e.g. SGD. More.\\nAnd more.")
+    >>> sentence("Printed (F.1): m = .5, by e.g. SGD. More. And more.")
     'Printed (F.1): m = .5, by e.g. SGD.'
     """
     text = " ".join(note.split())

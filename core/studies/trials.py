@@ -1,4 +1,4 @@
-"""The cells of a study as claims see them: settings at hand, run files opened only when asked."""
+"""Cells of a study as claims see them; run files are opened only when a value needs them."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ class Trial:
 
     @property
     def seeds(self) -> tuple[Any, ...]:
-        """What tells repetitions of a setting apart."""
+        """Seeds, which tell repetitions of a setting apart."""
         return self._cell.seeds
 
     @property
     def failed(self) -> bool:
-        """Whether the cell ended without a finished run, so that nothing can be measured on it."""
+        """True if the cell ended without a finished run, so that nothing can be measured on it."""
         return self.row.state == "failed"
 
     @property
     def fit(self) -> bool:
-        """Whether the run ends without training errors."""
+        """True if the run ends without training errors."""
         return fits(self.value("train_error", None)) is True
 
     @property
@@ -79,7 +79,23 @@ class Trial:
             return np.array(run.log10_time[: run.frames])
 
     def trace(self, formula: str) -> Array:
-        """A formula over observables at every frame, (T,); NaN where it is not defined."""
+        """Evaluate a formula over observables at every frame.
+
+        Parameters
+        ----------
+        formula : str
+            Formula over scalar observables, symbols and factors.
+
+        Returns
+        -------
+        array (T,)
+            NaN where the formula is not defined.
+
+        Raises
+        ------
+        InputError
+            An unknown name.
+        """
         if formula not in self._traces:
             with self._opened(self.path) as run:
                 cell = cell_of(run, self._study)
@@ -89,21 +105,38 @@ class Trial:
         return self._traces[formula]
 
     def node_trace(self, name: str, reduced: Callable[[Array], float]) -> Array:
-        """A number of an observable of each node, (m,), at every frame, (T,)."""
+        """Reduce an observable of nodes to a number at every frame.
+
+        Parameters
+        ----------
+        name : str
+            Observable of nodes, such as rotation.
+        reduced : callable
+            Array (m,) to a number.
+
+        Returns
+        -------
+        array (T,)
+
+        Raises
+        ------
+        InputError
+            No such observable.
+        """
         with self._opened(self.path) as run:
             each = _of_nodes(name)
             values = [reduced(np.asarray(each.at(run, frame))) for frame in range(run.frames)]
         return np.array(values, dtype=np.float64)
 
     def setting(self, formula: str) -> Any:
-        """A setting, the variant, or a formula over d, n, m, k and factors."""
+        """Return a setting, the variant, or a formula over d, n, m, k and factors."""
         return self._cell.setting(formula)
 
     def value(self, formula: str, at: float | None) -> float:
-        """A formula over observables at the frame nearest to log10 t = `at`, or at the last.
+        """Return a formula over observables at the frame nearest to log10 t = `at`, or the last.
 
-        NaN where no frame is near `at`. "margin:NAME" is the reference margin of that
-        name; NaN where there is none. Raises InputError for names that do not exist.
+        NaN where no frame is near `at`. "margin:NAME" is the reference margin of that name, NaN
+        where there is none. Raises InputError for names that do not exist.
         """
         key = (formula, at)
         if key not in self._known:
@@ -111,7 +144,25 @@ class Trial:
         return self._known[key]
 
     def nodes(self, name: str, at: float | None) -> Array:
-        """An observable of each node, (m,), such as rotation; InputError for other names."""
+        """Return an observable of each node at the frame nearest to a time.
+
+        Parameters
+        ----------
+        name : str
+            Observable of nodes, such as rotation.
+        at : float or None
+            log10 t; None for the last frame.
+
+        Returns
+        -------
+        array (m,)
+            A single NaN where no frame is near `at`.
+
+        Raises
+        ------
+        InputError
+            No such observable.
+        """
         observable = _of_nodes(name)
         with self._opened(self.path) as run:
             frame = claim_moment(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
@@ -135,7 +186,7 @@ class Trial:
             return cell.at(formula, moment)
 
     def _take(self, run: Run) -> None:
-        """Answer all that the study asks for while a file is open that its row does not tell of."""
+        """Read all that the study needs of an open run and its row does not have."""
         # Opening a file takes longest: all that the study may yet ask is read while it is open.
         requested = requested_of(self._study)
         known = self._cell.known
@@ -160,7 +211,23 @@ def _margin(run: Run, name: str) -> float:
 def trials_of(
     study: Study, rows: Mapping[str, Row], paths: Mapping[str, Path], opened: Opened | None = None
 ) -> tuple[Trial, ...]:
-    """Return the finished and failed cells of a study, in the order of its grid."""
+    """Return the finished and failed cells of a study, in the order of its grid.
+
+    Parameters
+    ----------
+    study : Study
+        Study of the cells.
+    rows : mapping of str to Row
+        Rows by the names of the cells.
+    paths : mapping of str to Path
+        Run files likewise.
+    opened : callable, optional
+        Opens a run file for a `with` block; `open_run` by default.
+
+    Returns
+    -------
+    tuple of Trial
+    """
     return tuple(
         Trial(study, cell, rows[cell.name], paths[cell.name], opened)
         for cell in study.cells()
@@ -169,6 +236,6 @@ def trials_of(
 
 
 def kept(trials: Sequence[Trial], quantity: Quantity) -> list[Trial]:
-    """Those that a quantity is about: `where`, and with exclude_unfit those that fit."""
+    """Return the trials that a quantity is about, by `where` and `exclude_unfit`."""
     matching = [trial for trial in trials if matches(trial, quantity.where)]
     return [trial for trial in matching if trial.fit] if quantity.exclude_unfit else matching

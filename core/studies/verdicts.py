@@ -22,13 +22,38 @@ NOT_TESTABLE = "not testable at this size"  # NOT_HERE as people read it
 @final
 @dataclass(frozen=True, slots=True, repr=False)
 class Judged:
-    """A claim of a study with its verdict: "confirmed", "refuted" or "not at this size".
+    """Claim of a study with its verdict.
 
-    `measured` (with its interval from `low` to `high`, NaN without one) is compared with `value`
-    by `compare` ("<=", ">=", "~") and `tolerance`. It is over `runs` of the `asked` runs; `unfit`
-    more are left out because they do not fit. `basis` is the claim's source, `why` the method of
-    measurement or the reason why the claim is not judged. `measurement` states the numbers in
-    words; `line` states the verdict, the claim and the numbers.
+    Attributes
+    ----------
+    text : str
+        The claim, as the study file says it.
+    verdict : str
+        "confirmed", "refuted" or "not at this size".
+    measured : float
+        Measured number; NaN where there is none.
+    low, high : float
+        Ends of its interval; NaN where there is none.
+    compare : str
+        "<=", ">=" or "~": how `measured` is compared with `value`.
+    value : float
+        Number that is claimed.
+    tolerance : float
+        Difference from `value` that is allowed.
+    runs : int
+        Number of runs that were measured.
+    basis : str
+        Where the claim comes from.
+    why : str
+        How it was measured, or why it could not be judged.
+    line : str
+        The claim, its verdict and its numbers in one line.
+    measurement : str
+        The numbers in words.
+    asked : int or None
+        Number of runs that the claim is about.
+    unfit : int
+        Number of further runs that were left out because they do not fit.
     """
 
     text: str
@@ -60,11 +85,25 @@ class Judged:
 
 
 def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judged]:
-    """Judge every claim of a study on its finished cells, which were run at `size`.
+    """Judge every claim of a study on its finished cells.
 
-    A claim that cannot be judged at this size, or without any recorded run, is "not at this size"
-    with the reason, and with its number if it has one. Without a size (the user's own settings)
-    all claims are judged.
+    A claim that cannot be judged at this size, or of which no run was recorded, is "not at this
+    size" with the reason, and has its number all the same where there is one.
+
+    Parameters
+    ----------
+    study : Study
+        Study with its claims.
+    trials : sequence of Trial
+        Its finished and failed cells.
+    size : str or None
+        Size at which they were run; None for the user's own settings, with which all claims are
+        judged.
+
+    Returns
+    -------
+    list of Judged
+        In the order of the study file.
     """
     return list(each_judged(study, trials, size))
 

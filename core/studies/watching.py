@@ -1,4 +1,4 @@
-"""Which cells of a study are worth seeing side by side, where there are too many for the screen."""
+"""Cells of a study that are worth seeing side by side, where the screen has no room for all."""
 
 from __future__ import annotations
 
@@ -16,12 +16,30 @@ MOST_LOOKED_AT = 100_000  # places of a grid
 
 
 def worth_seeing(study: Study, count: int, names: Collection[str] = ()) -> tuple[Cell, ...]:
-    """At most so many cells, in the order of the grid: those of some `names`, else those that the
-    study says (core.studies.layout), else the first and the next ones that differ from all before
-    in more than a seed; then the first ones.
+    """Return cells of a study to show side by side, in the order of the grid.
 
-    Raises InputError where the study says a cell that it does not have, and for values that are not
-    allowed.
+    These are the cells of `names`, or else those that the study says (core.studies.layout), or else
+    the first and the next ones that differ from all before in more than a seed; then the first ones
+    of the grid.
+
+    Parameters
+    ----------
+    study : Study
+        Study with its grid.
+    count : int
+        Most cells.
+    names : collection of str
+        Names of cells to prefer.
+
+    Returns
+    -------
+    tuple of Cell
+        At most `count`.
+
+    Raises
+    ------
+    InputError
+        The study says a cell that it does not have, or a value is not allowed.
     """
     places: list[Place] = []
     for number, wanted in enumerate(study.opens_with.cells):
@@ -40,7 +58,7 @@ def worth_seeing(study: Study, count: int, names: Collection[str] = ()) -> tuple
 
 
 def restricted(study: Study, cells: Sequence[Cell]) -> Study:
-    """The study with those values of its axes alone that some cells have, and their variants."""
+    """Return the study with only those values of its axes and variants that some cells have."""
     values = {key: tuple(dict.fromkeys(cell.values[key] for cell in cells)) for key in study.axes}
     if study.variants:
         study = study.with_value(VARIANT, list(dict.fromkeys(c.values[VARIANT] for c in cells)))
@@ -66,5 +84,5 @@ def _different(study: Study, count: int) -> list[Place]:
 
 
 def _apart(one: Place, other: Place) -> bool:
-    """Whether two places differ in more than a seed."""
+    """Return True if two places differ in more than a seed."""
     return any(one[key] != other[key] for key in one if not key.endswith(".seed"))

@@ -70,7 +70,19 @@ WIDTH = 96
 @final
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """Condition of a statement; `met` is None if undecided."""
+    """One condition of a statement.
+
+    Attributes
+    ----------
+    text : str
+        The condition.
+    needed : str
+        What the statement needs.
+    present : str
+        What the run has.
+    met : bool or None
+        None where it cannot be decided.
+    """
 
     text: str
     needed: str
@@ -83,10 +95,36 @@ class Hypothesis:
 class Report:
     """A statement of a paper judged on a run; `print` shows all of it.
 
-    `verdict` is "holds", "violated", "not decided" or one of their variants. The comparison is
-    measured `sense` bound, NaN for a missing number, with its `slack` and `ratio`. `times` are
-    moments as log10 t, -inf for t = 0 and None if undefined: `told`, of the numbers; `holds_from`
-    and `first_violated`. `when` is their text. `slip` is the error of the printed text.
+    Attributes
+    ----------
+    name : str
+        Name in the paper, such as "Lemma A.2 (norms)".
+    source : str
+        Short name of the paper.
+    text : str
+        The statement.
+    verdict : str
+        "holds", "violated", "not decided", or a variant of these.
+    hypotheses : tuple of Hypothesis
+        Conditions of the statement.
+    sense : str
+        "<=" or ">=": how `measured` is compared with `bound`.
+    bound, measured : float
+        Compared numbers, in the units of the statement; NaN where there is none.
+    slack : float
+        Room between both, below 0 where the bound is violated; NaN where there is none.
+    ratio : float
+        Larger of both over the smaller where the bound holds, below 1 where not; NaN where one is
+        not positive.
+    times : mapping of str to float or None
+        Moments as log10 t, -inf for t = 0 and None for no moment: `told` (of the numbers),
+        `holds_from` and `first_violated`.
+    when : str
+        The moments and the slack in words.
+    why : str
+        Reason of a verdict that needs one.
+    slip : str
+        Error in the paper's printed text; "" for none.
     """
 
     name: str

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class TrainingWarning(UserWarning):
-    """A run that was trained and recorded, and did not come to its end."""
+    """Warning about training: a run did not come to its end, or cells of a sweep failed."""
 
 
 def public(function: Callable[P, T]) -> Callable[P, T]:
@@ -92,7 +92,23 @@ def is_interactive(wanted: bool) -> bool:
 
 
 def progress(label: str, total: int, unit: str, wanted: bool) -> AbstractContextManager[Bar]:
-    """Return a bar on a terminal or in a notebook; none elsewhere."""
+    """Return a progress bar on a terminal or in a notebook, and a bar that shows nothing elsewhere.
+
+    Parameters
+    ----------
+    label : str
+        Text before the bar.
+    total : int
+        Number of items.
+    unit : str
+        Name of one item.
+    wanted : bool
+        False for no bar anywhere.
+
+    Returns
+    -------
+    context manager of Bar
+    """
     return progress_bar(label, total, is_interactive(wanted), unit)
 
 

@@ -42,7 +42,7 @@ Kind = Literal["png", "svg", "pdf"]
 @final
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is said of the panels of runs; a study's own layout is only the default."""
+    """Options of `figure` for the panels of runs; a study's own layout is only the default."""
 
     panels: tuple[str, ...] | None = None
     until: float | str | None = None
@@ -62,7 +62,29 @@ PLAIN = Options()
 def draw(
     scene: Callable[[], FigureScene], path: str | os.PathLike[str] | None, kind: Kind, dpi: float
 ) -> Path | bytes:
-    """Draw a scene into a file, or as bytes. Raises InputError for another ending or kind."""
+    """Draw a scene into a file, or return it as bytes.
+
+    Parameters
+    ----------
+    scene : callable
+        Makes the scene; called after all other arguments are checked, since it may train a study.
+    path : path or None
+        File to write (.pdf, .svg or .png).
+    kind : str
+        "png", "svg" or "pdf": format of the bytes without a path.
+    dpi : float
+        Resolution of PNGs in dots per inch.
+
+    Returns
+    -------
+    Path or bytes
+        The path, or the bytes if there is none.
+
+    Raises
+    ------
+    InputError
+        Another suffix or kind, or too many pixels.
+    """
     place = None if path is None else Path(path)
     if place is not None:
         check_figure_path(place)
@@ -90,6 +112,26 @@ def options_of(given: Mapping[str, Any]) -> Options:
 
 
 def scene_of(runs: Sequence[Run], options: Options, dark: bool = False) -> FigureScene:
+    """Build the figure of some runs, one a row.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        One to ten runs, each with a frame.
+    options : Options
+        Panels and what they show.
+    dark : bool
+        True for light lines on a dark ground.
+
+    Returns
+    -------
+    FigureScene
+
+    Raises
+    ------
+    InputError
+        Unknown panels, curves, margins or planes, or a run without frames.
+    """
     return build_scene(
         runs,
         PANELS if options.panels is None else options.panels,
@@ -107,7 +149,7 @@ def scene_of(runs: Sequence[Run], options: Options, dark: bool = False) -> Figur
 
 
 def _moment(until: float | str | None) -> float | None:
-    """log10 t of the last moment shown."""
+    """Return log10 t of the last moment shown; None for the end of the run."""
     if until is None:
         return None
     time = parse_time(until if isinstance(until, str) else repr(float(until)))
@@ -117,8 +159,26 @@ def _moment(until: float | str | None) -> float | None:
 
 
 def look_of(curves: tuple[str, ...] | None, against: str | None, runs: Sequence[Run] = ()) -> Look:
-    """The curves of the panel of that name, the usual ones for None, against what they stand.
-    Numbers that recorded loops passed are those of the `runs`."""
+    """Check the curves of the panel "curves", and return the look of a figure with them.
+
+    Parameters
+    ----------
+    curves : tuple of str or None
+        Observables of one number a frame; None for the usual ones.
+    against : str or None
+        "log10_time" (as None), "step" or "norm_squared".
+    runs : sequence of Run
+        Runs whose own numbers, which recorded loops passed, are allowed too.
+
+    Returns
+    -------
+    Look
+
+    Raises
+    ------
+    InputError
+        A curve that neither the program nor the runs have.
+    """
     curves = FIRST_CURVES if curves is None else curves
     numbers = dict.fromkeys(item.name for run in runs for item in numbers_of(run))
     known = [*(item.name for item in of_shape(Shape.SCALAR)), *numbers]
@@ -129,7 +189,27 @@ def look_of(curves: tuple[str, ...] | None, against: str | None, runs: Sequence[
 
 
 def drawn_margins(run: Run, which: Sequence[str], limit: float) -> tuple[ReferenceMargin, ...]:
-    """The reference margins of a run by their names, or ("all",), that stand among its own."""
+    """Compute the reference margins that a figure draws among the margins of a run.
+
+    Parameters
+    ----------
+    run : Run
+        Its data and network define the margins.
+    which : sequence of str
+        Names of reference margins, or ("all",).
+    limit : float
+        Seconds for each margin, above 0.
+
+    Returns
+    -------
+    tuple of ReferenceMargin
+        Those that have a number and are comparable with the run's margins.
+
+    Raises
+    ------
+    InputError
+        A margin that is not defined for the run.
+    """
     names: Iterable[str] | None = None if tuple(which) == ("all",) else which
     margins = Margins(run.problem, names, limit)
     return tuple(one for one in map(margins.computed, margins) if one.drawable)
@@ -146,7 +226,7 @@ LOWEST, HIGHEST = 200, 4000  # that can be asked for
 
 
 class PlayerOptions(TypedDict, total=False):
-    """What `player` may be told of a page; the names are those of `python -m core page`."""
+    """Options of `player`; the names are those of `python -m core page`."""
 
     views: str | Iterable[str] | None
     frames: int
@@ -163,9 +243,18 @@ class PlayerOptions(TypedDict, total=False):
 @final
 @dataclass(frozen=True, slots=True, repr=False)
 class Player:
-    """Runs as one page that plays them: `html` is that page, whole, as `save` writes it.
+    """Runs as one page that plays them; made by `marginscope.player`.
 
-    A notebook shows it in a frame `height` pixels high, which the page cannot leave.
+    A notebook shows the page in a frame, which the page cannot leave.
+
+    Attributes
+    ----------
+    title : str
+        Title of the page.
+    html : str
+        The whole page, as `save` writes it.
+    height : int
+        Height of the frame in a notebook, in pixels.
     """
 
     title: str
@@ -174,10 +263,26 @@ class Player:
 
     @public
     def save(self, path: str | os.PathLike[str], /) -> Path:
-        """Write the page (.html), completely or not at all; returns the path.
+        """Write the page, completely or not at all.
 
-        The bytes are those of `python -m core page`. Raises InputError for another ending and a
-        path that cannot be written, DiskError where the disk is full.
+        The bytes are those of `python -m core page`.
+
+        Parameters
+        ----------
+        path : path
+            File to write (.html).
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        InputError
+            Another suffix, or a path that cannot be written.
+        DiskError
+            The disk is full.
         """
         place = Path(path)
         check_page_path(place)
@@ -222,7 +327,7 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
 
 
 def _names(options: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
-    """A name or several; None where none was given."""
+    """Return a name or several as a tuple; None where none was given."""
     given = options.get(name)
     if given is None:
         return None

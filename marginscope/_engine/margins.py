@@ -30,13 +30,31 @@ PARTS = ("V", "a", "b", "c")
 @final
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """lower <= margin <= upper, and `value`, what to quote, between them; NaN where not known.
+    """Bracket of one reference margin: lower <= margin <= upper.
 
-    `certified`: both ends are proved for these data, up to rounding. `method` says how it was
-    found, or in a sentence why there is no number; `formula` what it is, with its normalisation,
-    and `source` the paper. `factor` times the value is comparable with the margins divided by
-    |W|^2 that `run["hard_margin"]` has; None where they cannot be compared. `seconds` is what it
-    took when it was computed; brackets are kept on disk, by their data.
+    Brackets are kept on disk, by their data, and found there the next time.
+
+    Attributes
+    ----------
+    name : str
+        Name such as "gamma_gl".
+    lower, upper : float
+        Ends of the bracket; NaN where not known.
+    value : float
+        Number to quote, between both ends; NaN where not known.
+    certified : bool
+        True if both ends are proved for these data, up to rounding.
+    method : str
+        Method that found the bracket, or a sentence why there is no number.
+    formula : str
+        Definition, with its normalisation.
+    source : str
+        Paper of the definition.
+    factor : float or None
+        Factor that makes `value` comparable with the margins divided by |W|^2 of
+        `run["hard_margin"]`; None where they cannot be compared.
+    seconds : float
+        Time of the computation.
     """
 
     name: str
@@ -52,7 +70,7 @@ class Bracket:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a number."""
+        """True if the margin has a number."""
         return math.isfinite(self.value)
 
     @property
@@ -73,7 +91,10 @@ class NoMarginError(InputError, KeyError):
 
 @final
 class Margins(Mapping[str, Bracket]):
-    """Reference margins by name. Each is computed when it is first asked for, cheap ones first."""
+    """Mapping of names to reference margins, each computed when it is first read.
+
+    Made by `marginscope.margins`; cheap margins come first.
+    """
 
     def __init__(self, problem: Problem, which: Iterable[str] | None, limit: float) -> None:
         if not limit > 0.0:
@@ -96,7 +117,17 @@ class Margins(Mapping[str, Bracket]):
         return Bracket(**made.as_json(), **about, factor=made.factor)
 
     def computed(self, name: str) -> ReferenceMargin:
-        """The program's own margin of a name, computed now if it was not yet."""
+        """Return the program's own margin of a name, computed at the first call.
+
+        Parameters
+        ----------
+        name : str
+            One of the names of this mapping.
+
+        Returns
+        -------
+        ReferenceMargin
+        """
         if name not in self._known:
             watch = Watch(self._limit)
             with interruptible(watch.cancel):
@@ -174,25 +205,52 @@ def margins(
     c: Any = None,
     **settings: Any,
 ) -> Margins:
-    """The margins that theory promises for data x (n, d) and y (n,), or those of a run, by name.
+    """Return the margins that theory promises for data, or for the data of a run.
 
-    Each is a Bracket, computed when it is first asked for; `gamma_gl`, the global margin of
-    two-layer ReLU networks, is certified: both of its ends are proved. A slow one ends after
-    `limit` seconds with the bracket at hand.
+    Each is a Bracket, computed when it is first read. `gamma_gl`, the global margin of two-layer
+    ReLU networks, is certified: both of its ends are proved.
 
+    Parameters
+    ----------
+    x : array (n, d), or Run
+        Inputs, or a run with its own data and network.
+    y : array (n,), optional
+        Labels -1 and +1, or 0 and 1; left out with a run.
+    which : iterable of str, optional
+        Names of margins; by default all that are defined.
+    limit : float
+        Most seconds for each margin. A slow one ends with the bracket at hand.
+    network : str
+        Network whose margins these are: "standard", "bias", "fixed_outer", "normalised",
+        "batch_norm", ...
+    V : array (m, d), optional
+        Inner weights of the start, which the margins of batch norm are about.
+    a, b, c : arrays, optional
+        Other weights of the start, if they are not the paper's; a and c (m,) of batch norm.
+    **settings
+        Settings of the network's section, such as slope=0.1.
+
+    Returns
+    -------
+    Margins
+        Mapping of names to Brackets.
+
+    Raises
+    ------
+    InputError
+        Arrays that do not fit, or an unknown margin or network.
+
+    References
+    ----------
+    Definitions and methods: docs/theory.md; each Bracket names its paper.
+
+    Examples
+    --------
     >>> import numpy as np, marginscope as ms
     >>> x = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / np.sqrt(2.0)
     >>> y = np.array([1.0, -1.0, -1.0, 1.0])
     >>> ms.margins(x, y)["gamma_gl"]
     <gamma_gl = 0.25 in [0.25, 0.25], certified>
-
-    Labels are -1 and +1, or 0 and 1. `which` are the names wanted, all that are defined without
-    it. `network` is the kind whose margins are asked for ("standard", "bias", "fixed_outer",
-    "normalised", "batch_norm", ...), with `settings` of its own section (slope=0.1). Those of batch
-    norm are about its start, which is given as V (m, d), and a and c (m,) if they are not the
-    paper's.
-
-    Raises InputError for arrays that do not fit, and for names and networks that there are not.
     """
     if isinstance(x, Run):
         if y is not None:
@@ -207,7 +265,7 @@ def margins(
 def _problem(
     x: Any, y: Any, kind: str, given: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Problem:
-    """A problem of data of one's own; its start is the paper's but for what is given."""
+    """Make a problem of the caller's data; the start is the paper's but for the given weights."""
     told = arrays.examples(x, y)
     dataset = Dataset(told.x, told.y, classes=max(told.k, 2))
     if kind in NETWORKS and NETWORKS[kind].classes == "two" and told.k > 1:
@@ -252,21 +310,38 @@ def theorems(
     delta: float = 0.05,
     limit: float = LIMIT_S,
 ) -> list[Report]:
-    """What the papers' statements say of a run: a Verdict for each that is about it.
+    """Judge the papers' statements that are about a run.
 
-    Many rest on reference margins. `margins` are those that may be used: the Margins of an earlier
-    call, or names of some, such as ["gamma_gl"] (() for none, at once); without it all that are
-    defined are computed, each in at most `limit` seconds. `delta` is the failure probability
-    allowed to statements about random starts, between 0 and 1.
+    Parameters
+    ----------
+    run : Run
+        Run with at least one frame.
+    margins : Margins or iterable of str, optional
+        Reference margins that statements may use: those of an earlier call, or names such as
+        ["gamma_gl"]; () for none, which is fastest. By default all that are defined are computed.
+    delta : float
+        Failure probability allowed to statements about random starts, 0 < delta < 1.
+    limit : float
+        Most seconds for each margin.
 
+    Returns
+    -------
+    list of Verdict
+        One for each statement about networks and data of this kind.
+
+    Raises
+    ------
+    InputError
+        A margin that is not defined for the run, or a delta out of range.
+
+    Examples
+    --------
     >>> import marginscope as ms
     >>> short = {"network.m": 8, "data.n": 16, "dynamics.until_log10_time": 0.5}
     >>> run = ms.train("telgarsky22-figure-1", **short, **{"recording.frames": 5})
     >>> verdicts = {one.name: one for one in ms.theorems(run, margins=())}
     >>> verdicts["Lemma A.2 (norms)"]
     <telgarsky22, Lemma A.2 (norms): holds>
-
-    Raises InputError for a margin that is not defined.
     """
     from core.theorems.registry import assess_all  # margins alone do without the statements
 

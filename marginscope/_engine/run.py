@@ -43,10 +43,22 @@ DPI = 110.0  # of a still in a notebook
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """One frame: where it stands, and the weights at the physical scale, in the original R^d.
+    """One frame of a run, with weights at the physical scale in the original R^d.
 
-    `weights` has every array of the network by its name, trained or not (V, a, b, ...); `numbers`
-    are those that were kept beside the frame.
+    Attributes
+    ----------
+    index : int
+        Number of the frame, from 0.
+    t : float
+        Time; infinite beyond 10^308.
+    log10_t : float
+        log10 t; -inf at t = 0.
+    step : int
+        Number of steps.
+    weights : mapping of str to array
+        Every array of the network by its name, trained or not: V, a, b, ...
+    numbers : mapping of str to float
+        Numbers that were recorded beside the frame.
     """
 
     index: int
@@ -58,24 +70,34 @@ class State:
 
     @property
     def V(self) -> Floats:
-        """Inner weights v_j, (m, d). KeyError for networks without them."""
+        """Inner weights v_j, (m, d). Raises KeyError for networks without them."""
         return self.weights["V"]
 
     @property
     def a(self) -> Floats:
-        """Outer weights a_j, (m,), or (m, k) for k classes. KeyError for networks without them."""
+        """Outer weights a_j, (m,), or (m, k) for k classes. Raises KeyError without them."""
         return self.weights["a" if "a" in self.weights else "A"]
 
 
 @final
 class Run(RunFile):
-    """A run file that is open for reading; a recording that grows is seen anew by `refresh`.
+    """Run file that is open for reading; made by `open`, `train` and `load`.
 
     `run["hard_margin"]` is an observable at every frame: (T,), or (T, m) for one of the nodes and
     (T, n) for one of the examples. `run.V` (T, m, d) and `run.a` (T, m) are the weights of all
-    frames at the physical scale, those of a run in row-space form back in R^d.
+    frames at the physical scale, those of a run in row-space form back in R^d. `len(run)` is T;
+    iteration gives a State for each frame. `refresh` reads the frames that a growing recording has
+    added.
 
-    Raises InputError for names and frames that are not there, and where a file is no run.
+    Parameters
+    ----------
+    path : path
+        Run file.
+
+    Raises
+    ------
+    InputError
+        The file is no run. Frames and names that do not exist raise InputError too.
     """
 
     _kept: object = None  # what must stay as long as the run is used: a temporary folder
@@ -94,7 +116,7 @@ class Run(RunFile):
 
     @property
     def status(self) -> str:
-        """ "recording", or why the run ended: "completed", "cancelled", "diverged", ..."""
+        """Status "recording", or why the run ended: "completed", "cancelled", "diverged", ..."""
         return str(self.reason or ("recording" if self.is_recording else "finished"))
 
     @property
@@ -154,7 +176,22 @@ class Run(RunFile):
         return self.log10_time
 
     def frame(self, index: int) -> State:
-        """One frame; those before 0 count from the end."""
+        """Return one frame.
+
+        Parameters
+        ----------
+        index : int
+            -T <= index < T; frames below 0 count from the end.
+
+        Returns
+        -------
+        State
+
+        Raises
+        ------
+        InputError
+            No such frame.
+        """
         count, index = len(self), operator.index(index)  # of NumPy, too
         at = index + count if index < 0 else index
         if not 0 <= at < count:
@@ -177,7 +214,23 @@ class Run(RunFile):
         return self.weights("A" if "A" in array_names(self) else "a")
 
     def weights(self, name: str) -> Floats:
-        """An array of the network at all frames, the frame axis first."""
+        """Return an array of the network at all frames.
+
+        Parameters
+        ----------
+        name : str
+            Name such as "V" or "b".
+
+        Returns
+        -------
+        array (T, ...)
+            The frame axis first, at the physical scale.
+
+        Raises
+        ------
+        InputError
+            The network has no such array.
+        """
         return np.asarray(weights_of(self, name))
 
     def __dir__(self) -> list[str]:
@@ -187,7 +240,7 @@ class Run(RunFile):
 
     @property
     def observables(self) -> tuple[str, ...]:
-        """The names of what `run[name]` gives, for this run.
+        """Names that `run[name]` takes, for this run.
 
         Numbers that a recorded loop passed to `frame` come last: NAME, or `loop.NAME` where an
         observable or a column of tables is called NAME.
@@ -199,20 +252,43 @@ class Run(RunFile):
 
     @public
     def to_pandas(self, names: Iterable[str] | None = None) -> Any:
-        """A pandas.DataFrame with a row for each frame: t, log10_t, step and observables.
+        """Return a table with a row for each frame: t, log10_t, step and observables.
 
-        `names` are those of observables with one number a frame; without it all that take no long
-        time are there. Raises InputError for others, and where pandas is not installed.
+        Parameters
+        ----------
+        names : iterable of str, optional
+            Observables with one number a frame; by default all that are fast to compute.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Its index is the number of the frame.
+
+        Raises
+        ------
+        InputError
+            An unknown name, or pandas is not installed.
         """
         return frame_of(self, names)
 
     @public
     def to_xarray(self, names: Iterable[str] | None = None) -> Any:
-        """An xarray.Dataset: the weights of all frames, and observables, over the dimensions frame,
-        node, coordinate and example.
+        """Return the weights of all frames, data and observables with named dimensions.
 
-        `names` are those of observables; without it all that take no long time are there. Raises
-        InputError for others, and where xarray is not installed.
+        Parameters
+        ----------
+        names : iterable of str, optional
+            Observables; by default all that are fast to compute.
+
+        Returns
+        -------
+        xarray.Dataset
+            Dimensions frame, node, coordinate and example.
+
+        Raises
+        ------
+        InputError
+            An unknown name, xarray is not installed, or a run without frames.
         """
         return dataset_of(self, names)
 
@@ -220,7 +296,7 @@ class Run(RunFile):
 
     @public
     def margins(self, which: Iterable[str] | None = None, *, limit: float = 120.0) -> Margins:
-        """The margins that theory promises for the data of the run: `marginscope.margins`."""
+        """Return the margins that theory promises for the run's data; see `marginscope.margins`."""
         from marginscope._engine.margins import Margins
 
         return Margins(self.problem, which, limit)
@@ -232,7 +308,7 @@ class Run(RunFile):
         delta: float = 0.05,
         limit: float = 120.0,
     ) -> list[Report]:
-        """What the papers' statements say of the run: `marginscope.theorems`."""
+        """Judge the papers' statements on the run; see `marginscope.theorems`."""
         from marginscope._engine.margins import theorems
 
         return theorems(self, margins, delta=delta, limit=limit)
@@ -247,14 +323,14 @@ class Run(RunFile):
         dpi: float = 300.0,
         **options: Any,
     ) -> Path | bytes:
-        """A figure of the run, written to `path` or as bytes: `marginscope.figure`."""
+        """Draw the run into a file, or return the bytes; see `marginscope.figure`."""
         from marginscope._engine.figures import draw, options_of, scene_of
 
         return draw(partial(scene_of, [self], options_of(options), dark), path, kind, dpi)
 
     @public
     def player(self, **options: Unpack[PlayerOptions]) -> Player:
-        """The run as a page that plays, for a notebook or a file: `marginscope.player`."""
+        """Make a page that plays the run; see `marginscope.player`."""
         from marginscope._engine.figures import play
 
         return play(lambda: [self], options)
@@ -296,8 +372,20 @@ def keep(run: Run, what: object) -> Run:
 
 @public
 def open_run(path: str | os.PathLike[str]) -> Run:
-    """Open a run file, whoever wrote it; a file from a stranger runs nothing.
+    """Open a run file of any program; opening a file runs no code.
 
-    Raises InputError, a sentence that names the file, for everything that is not exactly a run.
+    Parameters
+    ----------
+    path : path
+        Run file (.msrun).
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    InputError
+        The file is not exactly a run; the sentence names it.
     """
     return Run(path)

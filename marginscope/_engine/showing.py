@@ -73,28 +73,68 @@ def figure(
     dpi: float = 300.0,
     **options: Any,
 ) -> Path | bytes:
-    """A figure of runs, one a row, or of a study as its paper arranges it.
+    """Draw runs, one a row, or a study as its paper arranges it.
 
-    `shown` is a Run, up to six in a list, a Sweep, a study (which is trained), or the path of a
-    run file or of a folder of them. With `path` (.pdf, .svg or .png) it is written, and the path
-    returned; else its bytes are, of the `kind` "png", "svg" or "pdf". Equal runs give equal bytes.
-    `dpi` is the resolution of PNGs, in dots per inch.
+    Equal runs give equal bytes.
 
-    Options, all of which are about single runs: `panels` (neurons, rotations, norms, margins,
-    curves, spectrum, predictor), `until` (the last t shown, or a text such as "10^2.5"), `plane`
-    of the neurons, `curves` (observables of one number a frame) and what they stand `against`
-    (log10_time, step, norm_squared), `margins` (names of reference margins, or "all", drawn among
-    those of the run, each computed in at most `limit` seconds), `width_mm` and `height_mm`, and
-    `caption=False` for no caption.
+    Parameters
+    ----------
+    shown : Run, sequence of Run, Sweep, Study, str or path
+        One to ten runs, a study (which is trained first) or its name, or the path of a run file or
+        of a folder of them.
+    path : path, optional
+        File to write (.pdf, .svg or .png).
+    kind : str
+        "png", "svg" or "pdf": format of the bytes without a path.
+    dark : bool
+        True for a dark ground.
+    dpi : float
+        Resolution of PNGs in dots per inch.
+    **options
+        Options of the panels of runs, below; with any of them a study is drawn run by run.
 
+    Other Parameters
+    ----------------
+    panels : sequence of str
+        neurons, rotations, norms, margins, curves, spectrum, predictor, waves, phases; by default
+        the first four.
+    until : float or str
+        Last time shown: t, or a text such as "10^2.5".
+    plane : str
+        Plane of the neurons.
+    curves : str or sequence of str
+        Observables of one number a frame, of the panel "curves".
+    against : str
+        Horizontal axis of the curves: log10_time, step or norm_squared.
+    margins : sequence of str
+        Names of reference margins, or "all", drawn among those of the run; by default none.
+    limit : float
+        Most seconds for each reference margin.
+    width_mm, height_mm : float
+        Size in millimetres, 20 to 1000; by default as the panels need.
+    caption : bool
+        False for no caption.
+
+    Returns
+    -------
+    Path or bytes
+        The path, or the bytes if there is none.
+
+    Raises
+    ------
+    InputError
+        Unknown panels, curves or options; no run, more than ten, or one without frames; another
+        suffix.
+    DiskError
+        The disk is full.
+
+    Examples
+    --------
     >>> import marginscope as ms
     >>> short = {"network.m": 8, "data.n": 16, "dynamics.until_log10_time": 0.5}
     >>> run = ms.train("telgarsky22-figure-1", **short, **{"recording.frames": 5})
     >>> ms.figure(run, kind="svg", panels=["margins"])[:5]
     b'<?xml'
-
-    Raises InputError for panels, curves and options that there are not, more than ten runs, a run
-    without frames, or another ending; DiskError where the disk is full.
     """
     chosen = options_of(options)
     with ExitStack() as stack:
@@ -103,29 +143,60 @@ def figure(
 
 @public
 def player(shown: Shown, /, **options: Unpack[PlayerOptions]) -> Player:
-    """A figure of runs that plays and is scrubbed: in a notebook, or as a page for any browser.
+    """Make a page that plays runs side by side, for a notebook or any browser.
 
-    `shown` is what `figure` takes: a Run, up to six in a list, a Sweep, a study (which is trained),
-    or the path of a run file or of a folder of them. Several stand side by side. The page has the
-    frames that a run has now; of a recording that grows later ones need another page. As the last
-    value of a cell it shows itself; `save` writes it, and `html` is its text.
+    The page has the frames that a run has now. As the last value of a notebook's cell it shows
+    itself.
 
-    Options: `views` (neurons, rotations, norms, margins, curves, spectrum), `frames` (at most so
-    many moments, evenly left out; 400 without it), `title` in the place of the runs' own,
-    `colours` ("system", "light" or "dark") with which it begins, `plane` of the neurons, `curves`
-    and what they stand `against`, `margins` (names of reference margins, drawn among those of the
-    run; "all", as without it, or "none"; each is computed in at most `limit` seconds), and
-    `height`, in pixels, of its frame in a notebook.
+    Parameters
+    ----------
+    shown : Run, sequence of Run, Sweep, Study, str or path
+        As for `figure`.
+    **options
+        Options of the page, below.
 
+    Other Parameters
+    ----------------
+    views : str or sequence of str
+        neurons, rotations, norms, margins, curves, spectrum, waves, phases; by default those that
+        suit the runs.
+    frames : int
+        Most moments of the page, 2 to 2000, evenly chosen; 400 by default.
+    title : str
+        Title in place of the runs' own.
+    colours : str
+        "system", "light" or "dark" at the start.
+    plane : str
+        Plane of the neurons.
+    curves : str or sequence of str
+        Observables of one number a frame.
+    against : str
+        Horizontal axis of the curves: log10_time, step or norm_squared.
+    margins : str or sequence of str
+        Names of reference margins drawn among those of the run, "all" (by default) or "none".
+    limit : float
+        Most seconds for each reference margin.
+    height : int
+        Height of the frame in a notebook, 200 to 4000 pixels.
+
+    Returns
+    -------
+    Player
+
+    Raises
+    ------
+    InputError
+        Unknown views, curves or options; a number of frames out of range; no run, more than ten, or
+        one without frames.
+
+    Examples
+    --------
     >>> import marginscope as ms
     >>> short = {"network.m": 8, "data.n": 16, "dynamics.until_log10_time": 0.5}
     >>> run = ms.train("telgarsky22-figure-1", **short, **{"recording.frames": 5})
     >>> page = ms.player(run, title="Parity", margins="none")
     >>> page.title, page.html[:15]
     ('Parity', '<!doctype html>')
-
-    Raises InputError for views, curves and options that there are not, numbers of frames that are
-    not possible, more than ten runs, and a run without frames.
     """
     with ExitStack() as stack:
         return play(lambda: _opened(_read(shown, stack), stack), options)

@@ -23,10 +23,16 @@ from marginscope._engine.boundary import public
 @final
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One experiment of a study: where it stands on the axes, and all of its settings.
+    """One experiment of a study.
 
-    `name` is that of its run file, such as "network.m=16", empty without axes. `settings` are the
-    sections of a study file: settings["network"]["m"].
+    Attributes
+    ----------
+    name : str
+        Name of its run file without suffix, such as "network.m=16"; empty without axes.
+    place : mapping of str to value
+        Value of each axis, by dotted keys.
+    settings : mapping
+        Sections of its study file: settings["network"]["m"].
     """
 
     name: str
@@ -44,48 +50,48 @@ class Study:
 
     @property
     def name(self) -> str:
-        """What run files and `train` call it."""
+        """Name in run files and for `train`."""
         return str(self._study.id)
 
     @property
     def title(self) -> str:
-        """What it is called where it is shown."""
+        """Title for people."""
         return str(self._study.title)
 
     @property
     def source(self) -> str:
-        """The paper that it is from; empty for your own."""
+        """Paper of the study; empty for your own."""
         paper = PAPERS.get(self._study.source)
         return str(self._study.source if paper is None else paper.citation(""))
 
     @property
     def note(self) -> str:
-        """What its paper says and leaves open."""
+        """Notes on the paper's setting and what it leaves open."""
         return str(self._study.note).strip()
 
     @property
     def axes(self) -> dict[str, tuple[Any, ...]]:
-        """The settings that have several values, by their dotted keys."""
+        """Settings that have several values, by their dotted keys."""
         return dict(self._study.axes)
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """The names of its variants, one of which each cell has; none in most studies."""
+        """Names of the variants, of which each cell has one; () in most studies."""
         return tuple(self._study.variants)
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The sizes it can be trained at: "quick", and "paper", which it has; or only its own."""
+        """Sizes for training: "quick" and "paper", or () for a study with only one size."""
         return SIZES if self._study.sizes else ()
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
-        """What all of its cells have in common, section by section, as a study file has it."""
+        """Settings that all cells share, by sections of the study file."""
         return {section: dict(table) for section, table in self._study.tables.items()}
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """Every experiment, the last axis fastest. Raises InputError for a value not allowed."""
+        """All experiments, the last axis fastest. Raises InputError for a value not allowed."""
         return tuple(
             Cell(cell.name, dict(cell.values), cell.experiment.model_dump(mode="json"))
             for cell in self._study.cells()
@@ -96,24 +102,58 @@ class Study:
 
     @public
     def with_settings(self, settings: Mapping[str, Any] | None = None, /, **more: Any) -> Study:
-        """The study with settings by their dotted keys; a list of values is an axis.
+        """Return the study with other settings; a list of values is an axis.
 
-        study.with_settings(**{"network.m": [16, 64], "dynamics.kind": "gd"})
+        Parameters
+        ----------
+        settings : mapping, optional
+            Values by dotted keys.
+        **more
+            Further values by dotted keys, as `**{"network.m": [16, 64]}`.
 
-        Raises InputError for keys that are not there, and values that are not allowed.
+        Returns
+        -------
+        Study
+
+        Raises
+        ------
+        InputError
+            An unknown key, or a value not allowed.
+
+        Examples
+        --------
+        >>> import marginscope as ms
+        >>> wide = ms.study("telgarsky22-figure-1").with_settings({"network.m": [16, 64]})
+        >>> len(wide), wide.axes
+        (2, {'network.m': (16, 64)})
         """
         return Study(changed(self._study, {**(settings or {}), **more}), self._size)
 
     @public
     def at_size(self, size: str) -> Study:
-        """The study at its "quick" or its "paper" size. Raises InputError where it has none."""
+        """Return the study at one of its `sizes`.
+
+        Parameters
+        ----------
+        size : str
+            "quick" or "paper".
+
+        Returns
+        -------
+        Study
+
+        Raises
+        ------
+        InputError
+            The study has no such size.
+        """
         if size not in self.sizes:
             known = ", ".join(self.sizes) or "only the one"
             raise InputError(f"{self.name} has no size {size!r}; it has {known}.")
         return Study(self._study.at_size(size), size)
 
     def describe(self) -> str:
-        """Title, source, note, axes and settings, as text to read."""
+        """Return title, source, note, axes and settings as text to read."""
         lines = [self.title, self.source, *textwrap.wrap(self.note, 96)]
         lines += [f"{len(self)} runs" if len(self) > 1 else "one run"]
         for key, values in self.axes.items():
@@ -127,7 +167,7 @@ class Study:
         return "\n".join(line for line in lines if line)
 
     def to_toml(self) -> str:
-        """The text of a study file, which `study`, the window and the command line read."""
+        """Return the text of a study file, for `study`, the window and the command line."""
         return str(self._study.to_toml())
 
     def __repr__(self) -> str:
@@ -136,37 +176,57 @@ class Study:
 
 
 def core_study(study: Study) -> CoreStudy:
-    """The program's own study behind one of these."""
+    """Return the program's own study behind a Study."""
     return study._study
 
 
 def size_of(study: Study) -> str | None:
-    """The size that a study was put to."""
+    """Return the size that a study was put to; None for its own."""
     return study._size
 
 
 @public
 def study(name: str | os.PathLike[str] | Study, /, **settings: Any) -> Study:
-    """A study that comes with the program, by its name, or a study file (.toml), by its path.
+    """Return a study that comes with the program, or one of a study file.
 
-    Settings are changed by their dotted keys, as study files have them; a list of values is an axis
-    with a run for each.
+    Parameters
+    ----------
+    name : str, path or Study
+        Name as in `studies`, or path of a study file (.toml).
+    **settings
+        Values by dotted keys, as study files have them; a list of values is an axis with a run for
+        each.
 
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    InputError
+        A study, a key or a value that does not exist.
+
+    Examples
+    --------
     >>> import marginscope as ms
     >>> one = ms.study("telgarsky22-figure-1", **{"network.m": [16, 64], "run.seed": 3})
     >>> one
     <Study 'telgarsky22-figure-1': Telgarsky 2022, Figure 1; network.m = [16, 64]>
     >>> [cell.settings["network"]["m"] for cell in one.cells]
     [16, 64]
-
-    Raises InputError for a study, a key or a value that does not exist.
     """
     return found(name, settings)
 
 
 def studies() -> dict[str, str]:
-    """The studies that come with the program: what each is, by its name.
+    """Return the studies that come with the program: name -> title.
 
+    Returns
+    -------
+    dict of str to str
+
+    Examples
+    --------
     >>> import marginscope as ms
     >>> ms.studies()["telgarsky22-figure-1"]
     'Telgarsky 2022, Figure 1'
@@ -177,7 +237,26 @@ def studies() -> dict[str, str]:
 def found(
     name: str | os.PathLike[str] | Study, settings: Mapping[str, Any], size: str | None = None
 ) -> Study:
-    """A study by what stands for it, at a size, with settings."""
+    """Return a study by its name or path, at a size, with settings.
+
+    Parameters
+    ----------
+    name : str, path or Study
+        Study that comes with the program, study file, or a Study.
+    settings : mapping
+        Values by dotted keys.
+    size : str, optional
+        "quick" or "paper"; by default the study's own.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    InputError
+        A study, a size, a key or a value that does not exist.
+    """
     if size is not None and size not in SIZES:
         raise InputError(f"size = {size!r} does not exist; {did_you_mean(str(size), SIZES)}")
     if isinstance(name, Study):
@@ -205,7 +284,7 @@ def _checked(name: str | os.PathLike[str]) -> str:
 
 
 def changed(study: CoreStudy, settings: Mapping[str, Any]) -> CoreStudy:
-    """The program's study with settings; kinds first, since keys depend on them."""
+    """Return the program's study with settings, kinds first, since keys depend on them."""
     for key in sorted(settings, key=kinds_first):
         study = study.with_value(key, plain(settings[key]))
     study.check()
@@ -213,7 +292,7 @@ def changed(study: CoreStudy, settings: Mapping[str, Any]) -> CoreStudy:
 
 
 def plain(value: Any) -> Any:
-    """A setting as a study file would have it: no arrays, tuples or paths.
+    """Return a setting as a study file would have it: no arrays, tuples or paths.
 
     >>> plain(np.arange(3)), plain((np.float64(0.5), "gd")), plain(range(2))
     ([0, 1, 2], [0.5, 'gd'], [0, 1])

@@ -37,9 +37,25 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class SweptCell:
-    """What one cell came to: `state` is "done" (run files of diverged ones included), "failed" or
-    "cancelled", and `reason` how its run ended, or why there is none. `values` are the study's
-    columns at the last frame, by observable; NaN where undefined."""
+    """Result of one cell of a sweep.
+
+    Attributes
+    ----------
+    name : str
+        Name of its run file without suffix.
+    place : mapping of str to value
+        Value of each axis, by dotted keys.
+    path : Path
+        Run file.
+    state : str
+        "done" (also of runs that diverged), "failed" or "cancelled".
+    reason : str
+        How the run ended, or why there is none.
+    seconds : float
+        Time of the training.
+    values : mapping of str to float
+        Observables of the study's columns at the last frame; NaN where undefined.
+    """
 
     name: str
     place: Mapping[str, Any]
@@ -75,19 +91,22 @@ class Runs(Sequence[Run]):
 
 @final
 class Sweep:
-    """What came of a study: `cells` in the order of the grid, and `runs`, opened one by one."""
+    """Result of `marginscope.sweep`: `cells` in the order of the grid, and their `runs`.
+
+    `len(sweep)` is the number of cells that have ended.
+    """
 
     def __init__(self, study: Study, made: Plan, folder: Folder | None) -> None:
         self.study, self._plan, self._folder = study, made, folder
 
     @property
     def folder(self) -> Path:
-        """Where the run files lie."""
+        """Folder of the run files."""
         return Path(self._plan.folder)
 
     @property
     def cells(self) -> tuple[SweptCell, ...]:
-        """Every cell that has ended, in the order of the grid."""
+        """All cells that have ended, in the order of the grid."""
         return tuple(
             SweptCell(
                 cell.name,
@@ -104,17 +123,23 @@ class Sweep:
 
     @property
     def runs(self) -> Runs:
-        """The runs that were recorded, in the order of the grid."""
+        """Recorded runs in the order of the grid; each is opened when it is taken."""
         return Runs([cell.path for cell in self.cells if cell.state == "done"], self._folder)
 
     def table(self) -> list[dict[str, Any]]:
-        """A row for each cell: its axes, how it ended, and the study's columns at the end."""
+        """Return a row for each cell: its axes, how it ended, and the study's columns at the end.
+
+        Returns
+        -------
+        list of dict
+            Values by the names of the columns.
+        """
         rows = rows_of(core_study(self.study), self._rows)
         return [{"cell": row.name, **row.flat()} for row in rows]
 
     @public
     def to_pandas(self) -> Any:
-        """`table` as a pandas.DataFrame. Raises InputError where pandas is not installed."""
+        """Return `table` as a pandas.DataFrame. Raises InputError where pandas is not installed."""
         return needed("pandas", "to_pandas").DataFrame(self.table())
 
     @property
@@ -143,14 +168,51 @@ def sweep(
     progress: bool = True,
     **settings: Any,
 ) -> Sweep:
-    """Train every cell of a study, several at a time, and go on where an earlier call was stopped.
+    """Train every cell of a study, several at a time.
 
-    `workers` processes of one thread each share the work, by default one for each processor. With
-    `dask`, the address of a scheduler or a Dask client or cluster, its workers do; they must see
-    the folder. Run files go into the folder `out` (without it into a temporary one, as long as the
-    Sweep is used), where finished ones of the same settings are kept, unless `overwrite`. Scripts
-    need no `if __name__ == "__main__"`: workers do not import them.
+    The same call continues a sweep that was stopped. Scripts need no `if __name__ == "__main__"`:
+    workers do not import them.
 
+    Parameters
+    ----------
+    study : str, path or Study
+        As for `study`.
+    out : path, optional
+        Folder of the run files. Finished runs of the same settings in it are kept. By default a
+        temporary folder, for as long as the Sweep is used.
+    workers : int, optional
+        Number of processes of one thread each; by default one for each processor.
+    dask : str, Client or Cluster, optional
+        Dask scheduler (or its address) whose workers train instead; they must see the folder.
+    size : str, optional
+        "quick" or "paper", for studies that have these.
+    overwrite : bool
+        True to replace finished runs.
+    progress : bool
+        False for no bar on a terminal or in a notebook.
+    **settings
+        Values by dotted keys; a list of values is an axis.
+
+    Returns
+    -------
+    Sweep
+
+    Warns
+    -----
+    TrainingWarning
+        Cells failed, which stops no other cell.
+
+    Raises
+    ------
+    InputError
+        Settings that are not allowed, a folder that holds other runs, or an unreachable cluster.
+    DiskError
+        The disk is full.
+    KeyboardInterrupt
+        Ctrl-C ends the workers and leaves the finished runs.
+
+    Examples
+    --------
     >>> import marginscope as ms
     >>> short = {"data.n": 16, "dynamics.until_log10_time": 0.0, "recording.frames": 5}
     >>> done = ms.sweep("telgarsky22-figure-1", workers=1, **{"network.m": [4, 8]}, **short)
@@ -158,12 +220,6 @@ def sweep(
     [(4, 'done'), (8, 'done')]
     >>> [run.V.shape for run in done.runs]
     [(5, 4, 20), (5, 8, 20)]
-
-    A cell that fails stops nothing; all that failed are one TrainingWarning. Ctrl-C ends the
-    workers, leaves what is finished, and is raised as KeyboardInterrupt: the same call goes on.
-
-    Raises InputError for settings that are not allowed, a folder that holds other runs, and a
-    cluster that cannot be reached, DiskError where the disk is full.
     """
     chosen = found(study, settings, size)
     return swept(chosen, out, (workers, dask), overwrite, progress)
@@ -176,7 +232,25 @@ def swept(
     overwrite: bool,
     watched: bool,
 ) -> Sweep:
-    """A study swept by `who`: workers, or Dask."""
+    """Train the cells of a study in processes, or on Dask.
+
+    Parameters
+    ----------
+    study : Study
+        Study with its settings.
+    out : path or None
+        Folder of the runs; None for a temporary one.
+    who : (int or None, any)
+        Number of processes, and the Dask scheduler in place of them.
+    overwrite : bool
+        True to replace finished runs.
+    watched : bool
+        True for a bar on a terminal or in a notebook.
+
+    Returns
+    -------
+    Sweep
+    """
     workers, dask = who
     if workers is not None and workers < 1:
         raise InputError(f"workers = {workers}; give 1 or more.")
@@ -227,7 +301,7 @@ def _warn(result: Sweep) -> None:
 
 
 def _address(dask: Any) -> str:
-    """The address of a Dask scheduler: of a client, of a cluster, or as it is given."""
+    """Return the address of a Dask scheduler: given itself, or that of a client or a cluster."""
     if isinstance(dask, str):
         return dask
     for part in (getattr(dask, "scheduler", None), dask):
@@ -253,18 +327,40 @@ def check(
     progress: bool = True,
     **settings: Any,
 ) -> list[Judged]:
-    """The claims of a study, each confirmed or refuted by its runs.
+    r"""Judge the claims of a study by its runs.
 
-    `study` is a study as `train` takes it, whose cells are trained first as by `sweep`, at the
-    "quick" size unless `size` says another; or what is trained already: a Sweep, or the folder of
-    one. Runs are kept in `folder`, and those that lie there are not trained again.
+    Parameters
+    ----------
+    study : str, path, Study or Sweep
+        A study, whose cells are trained first as by `sweep`; or runs that exist: a Sweep, or the
+        folder of one.
+    folder : path, optional
+        Folder of the runs. Finished runs in it are not trained again.
+    workers, dask, overwrite, progress
+        As for `sweep`.
+    size : str, optional
+        "quick" (by default) or "paper".
+    **settings
+        Values by dotted keys, for a study that is trained.
 
+    Returns
+    -------
+    list of Claim
+        In the order of the study file, each "confirmed", "refuted" or "not at this size".
+
+    Raises
+    ------
+    InputError
+        As for `sweep`, and for a folder that holds no sweep.
+
+    Examples
+    --------
     >>> import marginscope as ms
     >>> text = (
-    ...     'title = "mine"\\n[data]\\nd = 4\\nn = 8\\n[network]\\nm = 4\\n'
-    ...     '[dynamics]\\nuntil_log10_time = 0.0\\n[recording]\\nframes = 2\\n'
-    ...     '[[claims]]\\ntext = "The risk falls."\\nmeasure = "risk - risk_0"\\n'
-    ...     'compare = "<="\\nvalue = 0.0\\n'
+    ...     'title = "mine"\n[data]\nd = 4\nn = 8\n[network]\nm = 4\n'
+    ...     '[dynamics]\nuntil_log10_time = 0.0\n[recording]\nframes = 2\n'
+    ...     '[[claims]]\ntext = "The risk falls."\nmeasure = "risk - risk_0"\n'
+    ...     'compare = "<="\nvalue = 0.0\n'
     ... )
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -273,8 +369,6 @@ def check(
     >>> ms.check(file, workers=1)
     [<confirmed: The risk falls.>]
     >>> folder.cleanup()
-
-    Raises InputError for what `sweep` raises it for, and a folder that holds no sweep.
     """
     if isinstance(study, Sweep):
         return _judged(study.folder, [study._plan.ledger], size_of(study.study))

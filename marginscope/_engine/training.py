@@ -72,30 +72,55 @@ def train(
     progress: bool = True,
     **settings: Any,
 ) -> Run | list[Run]:
-    """Train a study and record it: a Run, or a list of Runs, one for each cell in their order.
+    """Train a study and record it.
 
-    `study` is the name of one that comes with the program, the path of a study file, or a Study.
-    Settings are given by their dotted keys, as in study files; one value for each axis leaves one
-    run:
+    Frames are those of `python -m core run`, to the last bit. Kernels that this machine has not
+    compiled yet are waited for.
 
+    Parameters
+    ----------
+    study : str, path or Study
+        As for `study`.
+    path : path, optional
+        File of the run, for a study with one run.
+    out : path, optional
+        Folder of the runs, with the names that the command line gives. Without `path` and `out` a
+        temporary folder, for as long as the runs are used.
+    size : str, optional
+        "quick" or "paper", for studies that have these.
+    overwrite : bool
+        True to replace old files.
+    progress : bool
+        False for no bar on a terminal or in a notebook.
+    **settings
+        Values by dotted keys, as study files have them; one value for each axis leaves one run.
+
+    Returns
+    -------
+    Run, or list of Run
+        One run, or one for each cell in their order, at most 100.
+
+    Warns
+    -----
+    TrainingWarning
+        A run diverged, or its flow could go no further; it is recorded up to there.
+
+    Raises
+    ------
+    InputError
+        Settings that are not allowed, a file that exists, or a run that this machine cannot hold.
+    DiskError
+        The disk is full.
+    KeyboardInterrupt
+        Ctrl-C ends the training and leaves what was recorded in `path` or `out`.
+
+    Examples
+    --------
     >>> import marginscope as ms
     >>> short = {"network.m": 8, "data.n": 16, "dynamics.until_log10_time": 0.5}
     >>> run = ms.train("telgarsky22-figure-1", **short, **{"recording.frames": 5})
     >>> run.status, run.V.shape, float(run["train_error"][-1])
     ('completed', (5, 8, 20), 0.0)
-
-    The run is recorded into the file `path`, or into the folder `out` under the names that the
-    command line gives; without either it lies in a temporary folder as long as it is used. Frames
-    are those of `python -m core run`, to the last bit. `size` is "quick" or "paper", for studies
-    that have these. `overwrite` replaces old files. A bar is drawn on a terminal or in a notebook,
-    unless `progress` is False; kernels that this machine has not compiled yet are waited for.
-
-    A run that diverges, or whose flow can go no further, is recorded up to there and is a
-    TrainingWarning. Ctrl-C ends the training, leaves what was recorded in `path` or `out`, and is
-    raised as KeyboardInterrupt.
-
-    Raises InputError for settings that are not allowed, files that exist, and runs that this
-    machine cannot hold, DiskError where the disk is full.
     """
     chosen = found(study, settings, size)
     places, folder = _places(chosen, path, out)
@@ -118,7 +143,7 @@ def train(
 def _places(
     study: Study, path: str | os.PathLike[str] | None, out: str | os.PathLike[str] | None
 ) -> tuple[list[Path], Folder | None]:
-    """Where the runs are recorded, and the temporary folder if that is one."""
+    """Return the files of the runs, and the temporary folder if they are in one."""
     if path is not None and out is not None:
         raise InputError("path and out both name a place; give a file, or a folder.")
     if len(study) > MOST_RUNS:
@@ -140,7 +165,7 @@ def _places(
 
 
 def _recorded(problem: Problem, place: Path, overwrite: bool, watched: bool) -> Path:
-    """Train one problem; the file that it is recorded in."""
+    """Train one problem, and return the file of its run."""
     control, open_sink = Control(), partial(Recorder, place, force=overwrite)
     frames = problem.experiment.recording.frames
     with interruptible(control.stop):

@@ -194,7 +194,7 @@ def record(
 
 
 def _started(made: Recording, left: Found | None, start: Weights) -> Recording:
-    """The recording with its file, or with nothing left of it after an error."""
+    """Make the file of a recording, or leave nothing behind after an error."""
     try:
         if left is None:
             made.start(start)
@@ -207,7 +207,7 @@ def _started(made: Recording, left: Found | None, start: Weights) -> Recording:
 
 
 def _as_number(name: str, value: Any) -> float | None:
-    """A number or None. Raises InputError for anything else."""
+    """Return a number or None. Raises InputError for anything else."""
     try:
         return None if value is None else float(value)
     except (TypeError, ValueError) as error:
@@ -222,7 +222,7 @@ def _as_whole(name: str, value: Any) -> int:
 
 
 def _find_left(path: Path, resume: bool, overwrite: bool) -> tuple[Found | None, bool]:
-    """The recording to go on with, if any; and whether an old file is replaced."""
+    """Return the recording to resume, if any, and True if an old file is replaced."""
     if not resume:
         check_free(path, overwrite, "with resume=True its recording goes on, ")
         return None, overwrite
@@ -235,7 +235,7 @@ def _find_left(path: Path, resume: bool, overwrite: bool) -> tuple[Found | None,
 
 
 def _read_batch(batch: Any, n: int) -> int | None:
-    """The examples in a batch; data loaders may name more than there are."""
+    """Return the number of examples in a batch, at most n; data loaders may name more."""
     return None if batch is None else min(_as_whole("batch", batch), n)
 
 
@@ -245,7 +245,7 @@ def _read_plan(
     frames: int,
     marks: Iterable[float],
 ) -> dict[str, Any]:
-    """The options on batches, and when frames are due."""
+    """Return the options on batches, and on the times of frames."""
     try:
         times = list(marks)
     except TypeError as error:
@@ -269,9 +269,9 @@ def _read_network(activation: str | None, slope: float, scale: float | None) -> 
 def _find_layers(
     layers: Any, model: Any, start: Weights, examples: Examples, options: Options, outputs: str
 ) -> Layers | None:
-    """The layers that are named, or those of a module.
+    """Return the layers that are named, or those of a module.
 
-    Raises InputError for what are no two layers, and for layers that cannot be read.
+    Raises InputError for anything but two layers, and for layers that cannot be read.
     """
     given = any(array is not None for array in start.values())
     if layers is not None and given:
@@ -291,14 +291,14 @@ def _find_layers(
 
 
 def _loss_of_file(name: str | None, examples: Examples) -> str:
-    """The loss of the run file: of labels -1 and +1, mse is (1 - y f)^2."""
+    """Return the loss of the run file: of labels -1 and +1, mse is (1 - y f)^2."""
     if name is None:
         return UNKNOWN
     return "squared" if name == "mse" and not examples.real and examples.k == 1 else name
 
 
 def _loss_factor(reduction: str, batch: int | None, n: int) -> float:
-    """The loop's loss over R: a sum is that of n examples, or of those of a batch."""
+    """Return the loop's loss over R: the number of summed examples for a sum, else 1."""
     return 1.0 if reduction == "mean" else float(batch or n)
 
 

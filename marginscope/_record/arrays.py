@@ -20,15 +20,14 @@ MAX_CLASSES = 10_000
 
 
 def as_numpy(value: Any, name: str) -> Floats:
-    """A value as a float array, float32 where it has no more digits, else float64.
+    """Return a value as a float array: float32 if it has no more digits, else float64.
 
-    Tensors of PyTorch and JAX are detached, and fetched from where they lie. The array may share
-    its memory with the value.
+    Tensors of PyTorch and JAX are detached and fetched from their device. The array has the shape
+    of the value, and may share its memory. `name` is for the message: raises InputError for
+    anything but an array of real numbers.
 
     >>> as_numpy([[1, 2]], "x").tolist()
     [[1.0, 2.0]]
-
-    Raises InputError for what is not an array of real numbers.
     """
     try:
         if callable(getattr(value, "detach", None)):  # PyTorch
@@ -58,9 +57,11 @@ def check_finite(array: Floats, name: str) -> None:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """x (n, d), y (n,): -1 and +1 for two classes (k = 1), else 0, ..., k - 1; and test points.
+    """Examples of a loop: x (n, d), y (n,), and test points.
 
-    Where they are `real`, y are targets, any finite numbers, of one output."""
+    y are -1 and +1 for two classes (k = 1), else class numbers 0, ..., k - 1. If `real`, y are
+    targets, any finite numbers, of one output.
+    """
 
     x: Floats
     y: Floats
@@ -87,10 +88,25 @@ class Examples:
 
 
 def examples(x: Any, y: Any, test: tuple[Any, Any] = (None, None), real: bool = False) -> Examples:
-    """The examples that a loop learns from, checked; of `real` targets y is kept as it is.
+    """Check the examples that a loop learns from.
 
-    Raises InputError for shapes that do not fit, values that are not finite, and labels that are
-    neither -1 and +1, nor 0 and 1, nor class numbers.
+    Raises InputError for shapes that do not fit, values that are not finite, and other labels.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Inputs.
+    y : array (n,) or (n, 1)
+        Labels -1 and +1, 0 and 1, or class numbers 0, ..., k - 1.
+    test : pair
+        x_test (N, d) and y_test (N,), or (None, None).
+    real : bool
+        True if y are real targets, which are kept unchanged.
+
+    Returns
+    -------
+    checked : Examples
+        Labels 0 and 1 of two classes have become -1 and +1.
     """
     points = _points(x, "x")
     labels = _labels(y, "y", points.shape[0])
@@ -135,7 +151,7 @@ def _labels(value: Any, name: str, n: int) -> Floats:
 
 
 def _classes(y: Floats) -> int:
-    """1 for two classes, else the number of classes."""
+    """Return 1 for two classes, else the number of classes."""
     values = set(np.unique(y).tolist())
     if values <= {-1.0, 1.0} or values <= {0.0, 1.0}:
         return 1
@@ -156,7 +172,7 @@ def _classes(y: Floats) -> int:
 
 
 def _as_told(y: Floats, k: int, name: str) -> Floats:
-    """Labels as a run file holds them."""
+    """Return labels as a run file holds them."""
     values = set(np.unique(y).tolist())
     if k == 1:
         if not (values <= {-1.0, 1.0} or values <= {0.0, 1.0}):
@@ -179,9 +195,18 @@ def hidden(value: Any, d: int) -> Floats:
 
 
 def outer(value: Any, m: int, k: int) -> Floats:
-    """Outer weights: (m,) for one output, of (m,), (1, m) or (m, 1); (m, k), of (k, m).
+    """Return outer weights as a run file holds them. Raises InputError for another shape.
 
-    Raises InputError for another shape.
+    Parameters
+    ----------
+    value : array (m,), (1, m) or (m, 1); (k, m) for k >= 3
+        Weights in the shape of PyTorch's layers.
+    m, k : int
+        Numbers of nodes and of outputs, 1 output for two classes.
+
+    Returns
+    -------
+    array (m,), or (m, k) for k >= 3
     """
     a = as_numpy(value, "a")
     if k == 1:
@@ -200,7 +225,18 @@ def outer(value: Any, m: int, k: int) -> Floats:
 
 
 def vector(value: Any, size: int, name: str) -> Floats:
-    """A list of so many numbers. Raises InputError for another shape."""
+    """Return an array of so many numbers. Raises InputError for another number.
+
+    Parameters
+    ----------
+    value : array (size,), (size, 1) or (1, size)
+    size, name : int, str
+        Length, and name for the message.
+
+    Returns
+    -------
+    array (size,)
+    """
     array = as_numpy(value, name)
     if array.size != size or array.ndim > 2:
         raise InputError(f"{name} has shape {array.shape}; ({size},) is needed.")
@@ -228,7 +264,7 @@ class NetworkArrays:
 
     @property
     def fixed(self) -> dict[str, NDArray[np.float64]]:
-        """Arrays that are not trained."""
+        """Arrays that are not trained, by name, as float64."""
         return {name: np.asarray(self.parts[name], np.float64) for name, _ in self.form.fixed}
 
     def flatten(self, dtype: np.dtype[Any]) -> Floats:
@@ -240,11 +276,11 @@ class NetworkArrays:
             )
 
     def with_values(self, flat: Floats) -> NetworkArrays:
-        """The same network with the trained arrays of a vector, which it shares."""
+        """Return the same network with the trained arrays of a vector, whose memory they share."""
         return NetworkArrays(self.form, self.parts | split_vector(flat, self.form.layout))
 
     def outputs(self, x: Floats) -> Floats:
-        """f(x), (n,) or (n, k); NaN for an activation without a name."""
+        """Return f(x), (n,) or (n, k), at x (n, d); NaN for an activation without a name."""
         parts = {name: part.astype(np.float64) for name, part in self.parts.items()}
         z = x @ parts["V"].T + parts.get("b", 0.0)
         if self.form.activation == UNKNOWN:
@@ -272,10 +308,10 @@ class NetworkOptions:
         return DEGREES.get(self.activation, 0)
 
     def shares(self, trained: bool) -> tuple[float, float]:
-        """Factors of V and b, and of a, that make up `scale`.
+        """Return the factors of V and b, and of a, that make up `scale`.
 
-        They are equal where a is trained and f homogeneous, so that gradient descent on the file's
-        weights is that of the loop with another step size.
+        They are equal where a is trained and f homogeneous. Gradient descent on the file's weights
+        is then that of the loop with another step size.
         """
         if not trained or not self.degree:
             return 1.0, self.scale
@@ -283,7 +319,7 @@ class NetworkOptions:
         return each, math.copysign(each, self.scale)
 
     def step_factor(self, trained: bool, offset: bool) -> float | None:
-        """Step size of gradient descent on the file's weights over that of the loop.
+        """Return the step size of gradient descent on the file's weights over that of the loop.
 
         None if the file's weights do not follow gradient descent.
         """
@@ -297,7 +333,21 @@ class NetworkOptions:
     def arrange(self, weights: Weights, a_fixed: Any, examples: Examples) -> NetworkArrays:
         """Check the arrays of a frame, and name them as in a run file.
 
-        Raises InputError for shapes that do not fit.
+        Raises InputError for shapes that do not fit, or missing outer weights.
+
+        Parameters
+        ----------
+        weights : mapping
+            V (m, d), a, b (m,) and c (k,) as `marginscope.record` takes them; a, b, c may be None.
+        a_fixed : array or None
+            Outer weights where a is None: they are not trained.
+        examples : Examples
+            Its d and k decide the shapes.
+
+        Returns
+        -------
+        NetworkArrays
+            `scale` is shared among its arrays.
         """
         k, d = examples.k, int(examples.x.shape[1])
         V = hidden(weights["V"], d)
@@ -331,7 +381,7 @@ class NetworkOptions:
 
 
 def describe_scale(scale: float, m: int) -> str:
-    """A scale as a program writes it.
+    """Return a scale as a program writes it.
 
     >>> describe_scale(0.1, 100), describe_scale(0.25, 100)
     ('m**-0.5', '0.25')
@@ -341,5 +391,5 @@ def describe_scale(scale: float, m: int) -> str:
 
 
 def describe_shapes(form: Form) -> str:
-    """Shapes of a network's arrays, for a sentence."""
+    """Return the shapes of a network's arrays, for a sentence."""
     return ", ".join(f"{name} {size}" for name, size in (*form.layout, *form.fixed))

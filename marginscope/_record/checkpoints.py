@@ -135,7 +135,33 @@ def write_states(
     reader: StateReader,
     **settings: Any,
 ) -> Path:
-    """Record the states that a reader finds into a run file; no file is left where one fails."""
+    """Record the states of an earlier training into a run file.
+
+    Parameters
+    ----------
+    place : Path
+        Run file to make.
+    states : any
+        As for `marginscope.load`.
+    steps : iterable of float or None
+        Step or time of each state, increasing; None to find them.
+    data : pair
+        x (n, d) and y (n,).
+    reader : StateReader
+        Finds the network's arrays in a state.
+    **settings
+        Arguments of `marginscope.record`.
+
+    Returns
+    -------
+    Path
+        The run file.
+
+    Raises
+    ------
+    InputError
+        A state cannot be read, or steps do not increase; no file is left.
+    """
     made = None
     try:
         with ExitStack() as stack:
@@ -159,10 +185,9 @@ def write_states(
 
 @final
 class StateReader:
-    """The states of `load`, with their steps, and the network's arrays in them.
+    """Reader of the states of `load`, their steps, and the network's arrays in them.
 
-    `names` are V, a, b and c as they were given; which arrays they are is decided by the first
-    state, and holds for all.
+    `names` are V, a, b and c as they were given. The first state decides which arrays they are.
     """
 
     def __init__(
@@ -176,7 +201,7 @@ class StateReader:
 
     @property
     def source(self) -> str:
-        """Which arrays a run was made of, once its first state was read."""
+        """Arrays of which the run was made, known after its first state was read."""
         places = {part: name for part, name in (self._places or {}).items() if name is not None}
         shown = (f"{part} = {_shown(name)}" for part, name in places.items())
         return f"checkpoints: {', '.join(shown)}"
@@ -184,9 +209,25 @@ class StateReader:
     def read(
         self, states: Any, steps: Iterable[float] | None, stack: ExitStack
     ) -> Iterator[tuple[float, Any]]:
-        """Yield steps and states; a file is open until the next state, or as long as the stack.
+        """Yield the step and the content of each state.
 
-        Raises InputError for a state that cannot be read, and other numbers of states and steps.
+        Parameters
+        ----------
+        states : any
+            As for `marginscope.load`.
+        steps : iterable of float or None
+            Step of each state; None to take them from names or contents.
+        stack : ExitStack
+            Holds a file with many states open; any other is open until the next state.
+
+        Yields
+        ------
+        (float, mapping)
+
+        Raises
+        ------
+        InputError
+            A state cannot be read, steps are unknown or do not increase, or numbers differ.
         """
         given = None if steps is None else list(steps)
         count, last = 0, -math.inf

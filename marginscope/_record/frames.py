@@ -19,7 +19,7 @@ INSIDE = ("marginscope.", "torch.")
 
 
 class RecordingWarning(UserWarning):
-    """Warning of a recorder: of a frame that is left out, or of numbers that do not agree."""
+    """Warning about a recording: a frame is left out, or numbers do not agree."""
 
 
 def warn_user(text: str) -> None:
@@ -44,7 +44,7 @@ class OrderError(InputError):
 
 
 def explain_fall(t: float, last: float) -> str:
-    """Return why no frame is due at t, which is below the last t that `due` was asked about."""
+    """Return why no frame is due at t, which is below the last t that `due` was called with."""
     return (
         f"t = {t:g} comes after t = {last:g}, so that no frame is due before t exceeds {last:g} "
         f"again; {ADVICE}."
@@ -109,7 +109,7 @@ ALLOWED = f"letters, digits and _, joined by single . / or -, at most {MAX_NAME}
 
 @final
 class LoopNumbers:
-    """The names that a recording has seen: each is a column of its tables."""
+    """Names of numbers that a recording has seen: each is a column of its tables."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()

@@ -72,7 +72,7 @@ class Layers:
 
     @classmethod
     def from_user(cls, layers: Any, d: int) -> Self:
-        """Two layers in the order of the network, for d inputs. Raises InputError otherwise."""
+        """Return two layers for d inputs in the network's order. Raises InputError otherwise."""
         if not isinstance(layers, Sequence) or len(layers) != 2:
             raise InputError(
                 "layers are to be two: the inner and the outer one, as layers=(net.fc1, net.fc2)."
@@ -96,7 +96,7 @@ class Layers:
         return self.inner.is_live and self.outer.is_live
 
     def read(self) -> dict[str, Any]:
-        """The arrays as `frame` takes them."""
+        """Return the arrays as `frame` takes them."""
         return {
             "V": self.inner.weight,
             "a": self.outer.weight,
@@ -338,7 +338,7 @@ class FirstPass:
 
 
 def _rows(tensor: Any) -> Floats:
-    """Some rows, copied: an activation may change them in place."""
+    """Copy some rows: an activation may change them in place."""
     return np.array(as_numpy(tensor[:MOST_ROWS], "output"), dtype=np.float64)
 
 

@@ -82,12 +82,42 @@ def read_loss(loss: Any, reduction: str | None) -> NamedLoss:
 
 
 def risk(loss: str, f: Floats, y: Floats) -> float:
-    """Return R = (1/n) sum_i l of outputs f, (n,) or (n, k); NaN for a loss without a name."""
+    """Return the risk R = (1/n) sum_i l.
+
+    Parameters
+    ----------
+    loss : str
+        Name of the loss.
+    f : array (n,) or (n, k)
+        Outputs.
+    y : array (n,)
+        Labels -1 and +1, class numbers, or real targets.
+
+    Returns
+    -------
+    float
+        NaN for a loss without a name.
+    """
     return float(np.mean(losses(loss, f, y)))
 
 
 def losses(loss: str, f: Floats, y: Floats) -> Floats:
-    """Return l of each example, (n,); NaN for a loss without a name."""
+    """Return the loss l of each example.
+
+    Parameters
+    ----------
+    loss : str
+        Name of the loss.
+    f : array (n,) or (n, k)
+        Outputs.
+    y : array (n,)
+        Labels -1 and +1, class numbers, or real targets.
+
+    Returns
+    -------
+    array (n,)
+        NaN for a loss without a name.
+    """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return _LOSSES[loss](f, y) if loss != UNKNOWN else np.full(len(y), np.nan)
 
@@ -149,9 +179,28 @@ class NumberCheck:
     def compare(
         self, t: float, network: NetworkArrays, numbers: Mapping[str, float], outputs: Any
     ) -> str:
-        """Compare a frame's numbers; "" if they agree, else a sentence on how they differ.
+        """Compare a frame's numbers and outputs with the recorded network.
 
-        `network` must own its arrays. Raises InputError for outputs of another shape.
+        Parameters
+        ----------
+        t : float
+            Steps or time of the frame, in the unit of the loop.
+        network : NetworkArrays
+            Network of the frame, which must own its arrays: it is kept until the next frame.
+        numbers : mapping of str to float
+            Numbers beside the frame; `risk` and `loss` are compared.
+        outputs : array (n,) or (n, k), or None
+            The loop's f(x).
+
+        Returns
+        -------
+        str
+            "" if they agree, else a sentence on how they differ.
+
+        Raises
+        ------
+        InputError
+            Outputs of another shape.
         """
         before, self._before = self._before, network
         is_next = self._options.time == "step" and t - self._last_t <= 1.0

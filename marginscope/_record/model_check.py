@@ -142,12 +142,12 @@ def _logits(f: Floats) -> Floats:
 
 
 def _centred(f: Floats) -> Floats:
-    """Outputs less their mean over the classes, which softmax does not see; NaN for one output."""
+    """Subtract the mean over classes, which softmax does not see; NaN for one output."""
     return f - f.mean(axis=1, keepdims=True) if f.shape[1] > 1 else np.full(f.shape, np.nan)
 
 
 def _log_centred(f: Floats) -> Floats:
-    """The same of probabilities."""
+    """Take logarithms of probabilities, and subtract their mean over classes."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return _centred(np.log(f)) if (f > 0.0).all() else np.full(f.shape, np.nan)
 
@@ -249,7 +249,7 @@ def _scales_near(value: float, named: float, m: int, passed: Passed) -> list[flo
 
 
 def _shortest(value: float, error: float, digits: int) -> float:
-    """The number of the fewest digits within a relative error; `value` where it needs more."""
+    """Return the number of fewest digits within a relative error; `value` if it needs more."""
     for count in range(digits):
         near = float(f"{value:.{count}e}")
         if abs(near - value) <= error * abs(value):

@@ -140,7 +140,7 @@ class NetworkReader:
         return {**weights, "a": None}
 
     def dtype_of(self, network: NetworkArrays) -> np.dtype[Any]:
-        """Type of frames: that of the weights, float64 of a flow, which has no other."""
+        """Return the type of frames: that of the weights, or float64 of a flow."""
         return np.dtype(np.float64) if self.options.dynamics == "flow" else network.dtype
 
     def arrange(self, weights: Weights) -> NetworkArrays:
@@ -203,7 +203,20 @@ class NetworkReader:
     ) -> None:
         """Compare the loop's own numbers, and at a few frames its model, with the network.
 
-        `network` must own its arrays.
+        Differences are warnings, once of each topic.
+
+        Parameters
+        ----------
+        t : float
+            Steps or time of the frame, in the unit of the loop.
+        weights : mapping
+            V, a, b and c as the loop has them.
+        network : NetworkArrays
+            Recorded network, which must own its arrays.
+        numbers : mapping of str to float
+            Numbers beside the frame.
+        outputs : array (n,) or (n, k), or None
+            The loop's f(x).
         """
         self._count += 1
         self._check_progress(t, network)
@@ -270,7 +283,26 @@ def choose_layers(
     options: Options,
     outputs: str,
 ) -> Layers | None:
-    """Return the first layers that give a model's outputs, or else the first; None of none."""
+    """Return the first layers that give a model's outputs, or else the first.
+
+    Parameters
+    ----------
+    candidates : tuple of Layers
+        Layers that a module may consist of.
+    model : callable or None
+        Network of the loop.
+    examples : Examples
+        Points of the comparison.
+    options : Options
+        Activation and slope that the user named.
+    outputs : str
+        Outputs that the loop's loss takes, a key of `HEADS`.
+
+    Returns
+    -------
+    Layers or None
+        None without candidates.
+    """
     search = options.network.activation == "relu"
     for layers in candidates if len(candidates) > 1 else ():
         with suppress(InputError):

@@ -33,8 +33,11 @@ Settings = dict[str, Any]
 @final
 @dataclass(frozen=True, slots=True)
 class Optimizer:
-    """`settings` as the optimizer says them, `kind` among them, and the dynamics that they are:
-    "gd" (or "sgd"), "adam" with its `section`, or "recorded" for `why`, any other."""
+    """Settings of an optimizer, and the dynamics that they are.
+
+    `settings` has its `kind` too. `dynamics` is "gd" (or "sgd"), "adam" with its `section`, or
+    "recorded" for any other, with the reason `why`.
+    """
 
     settings: Settings
     dynamics: str
@@ -103,9 +106,30 @@ def read_optimizer(given: Any) -> Optimizer:
 def steps_of(
     given: Any, dynamics: str | None, eta: float | None, batch: int | None, n: int
 ) -> Settings:
-    """Return the options `dynamics`, `eta` and `optimizer` of a recording of n examples.
+    """Return the options `dynamics`, `eta` and `optimizer` of a recording.
 
-    Raises InputError where what was said beside the optimizer contradicts it.
+    Parameters
+    ----------
+    given : optimizer of PyTorch, mapping or None
+        As for `marginscope.record`.
+    dynamics : str or None
+        Dynamics that the user named.
+    eta : float or None
+        Step size that the user named.
+    batch : int or None
+        Examples in a batch.
+    n : int
+        Number of examples.
+
+    Returns
+    -------
+    dict
+        "dynamics" (str), "eta" (float or None) and "optimizer" (Optimizer or None).
+
+    Raises
+    ------
+    InputError
+        What the user named contradicts the optimizer.
     """
     eta = None if eta is None else float(eta)
     said: Settings = {"dynamics": dynamics or "", "eta": eta, "optimizer": None}
@@ -122,7 +146,7 @@ def steps_of(
 
 
 def learning_rates(given: Any) -> tuple[float, ...]:
-    """Learning rates that an optimizer of PyTorch has now; () for anything else."""
+    """Return the learning rates that an optimizer of PyTorch has now; () for anything else."""
     groups = getattr(given, "param_groups", None)
     if not _are_groups(groups):
         return ()
@@ -138,7 +162,7 @@ def _are_groups(groups: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:
 
 
 def _joined(groups: Sequence[Mapping[str, Any]]) -> Settings:
-    """The settings of all groups: a list where they differ."""
+    """Join the settings of all groups; those that differ are lists."""
     names = dict.fromkeys(name for group in groups for name in group if name not in NOT_KEPT)
     settings: Settings = {}
     for name in names:
@@ -161,7 +185,10 @@ def _kept(settings: Mapping[Any, Any]) -> Settings:
 
 
 def _plain(name: str, value: Any, depth: int = 2) -> Any:
-    """A setting as JSON has it. Raises InputError for what is no number, truth, text or list."""
+    """Return a setting as JSON has it.
+
+    Raises InputError for anything but a number, a truth, a text or a list of these.
+    """
     if hasattr(value, "item") and math.prod(getattr(value, "shape", ())) == 1:
         value = value.item()  # of NumPy, or a tensor
     if value is None or isinstance(value, bool):
@@ -179,7 +206,7 @@ def _plain(name: str, value: Any, depth: int = 2) -> Any:
 
 
 def _judged(settings: Settings) -> Optimizer:
-    """Which dynamics some settings are."""
+    """Return the optimizer of some settings, with the dynamics that they are."""
     kind, lr = settings["kind"].lower(), settings.get("lr")
     several = next((name for name, one in settings.items() if _differs(name, one)), None)
     if several is not None:
@@ -195,7 +222,7 @@ def _judged(settings: Settings) -> Optimizer:
 
 
 def _adam(settings: Settings, kind: str) -> Optimizer:
-    """Adam, or AdamW by either of its names; PyTorch's Adam has an L2 penalty in its gradient."""
+    """Return Adam, or AdamW by either name; PyTorch's Adam has an L2 penalty in its gradient."""
     decoupled = kind == "adamw" or settings.get("decoupled_weight_decay") is True
     more = ("weight_decay", "decoupled_weight_decay") if decoupled else ()
     why = _changing(settings, (*OF_ADAM, *more))
@@ -222,7 +249,7 @@ def _is_allowed(name: str, value: Any) -> bool:
 
 
 def _changing(settings: Settings, plain: Sequence[str]) -> str:
-    """Which setting makes a rule another one, in words; empty where none does."""
+    """Return in words which setting makes a rule another one; "" if none does."""
     set_ = (name for name, value in settings.items() if value and value not in UNSET)
     name = next((one for one in set_ if one not in plain), None)
     if name is None:

@@ -33,7 +33,7 @@ MOST_STEPS = 2**63 - 1
 @final
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Of `marginscope.record`, which see. Raises InputError for values that are not allowed."""
+    """Options of `marginscope.record`. Raises InputError for values that are not allowed."""
 
     loss: str
     network: NetworkOptions
@@ -57,7 +57,7 @@ class Options:
 
     @property
     def real(self) -> bool:
-        """Whether y are real targets, and no labels."""
+        """True if y are real targets, and no labels."""
         return self.targets == "real"
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class Options:
 
     @property
     def first(self) -> float:
-        """The time from which frames are equally spaced in log t."""
+        """Time from which frames are equally spaced in log t."""
         return 1.0 if self.time == "step" else 0.01
 
     @property
@@ -135,7 +135,7 @@ class Options:
         return self.loss_factor * self.step_factor
 
     def moment(self, t: float, steps: int | None) -> tuple[int, float]:
-        """(step, log10 of the time) of what is called t."""
+        """Return step and log10 of the time for the loop's t."""
         if self.time == "step":
             if t != math.floor(t) or t > MOST_STEPS:
                 raise InputError(
@@ -148,7 +148,7 @@ class Options:
         return step, float(np.log10(time)) if time > 0.0 else -math.inf
 
     def dynamics_section(self) -> dict[str, Any]:
-        """The section `dynamics` of the experiment."""
+        """Return the section `dynamics` of the experiment."""
         section: dict[str, Any] = {"kind": self.dynamics or "recorded"}
         if self.dynamics in STEPPED:
             section["step"] = self.step

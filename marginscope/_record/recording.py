@@ -1,4 +1,4 @@
-"""`marginscope.record`: a loop of somebody else's becomes a run of this program."""
+"""Recording of a user's training loop into a run file (`marginscope.record`)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MOST_LOST_NOTES = 1000  # of states in a row
 @final
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A recording with its file: made with the first state of the weights."""
+    """File of a recording, made with the first state of the weights."""
 
     form: Form
     dtype: np.dtype[Any]
@@ -55,10 +55,10 @@ class Begun:
 
 @final
 class Recording:
-    """A run file that grows with a loop; made by `marginscope.record`, and best used by `with`.
+    """Run file that grows with a loop; made by `marginscope.record`, best used by `with`.
 
-    `due` says when a frame is due, `frame` keeps one. Neither breaks the loop: what is wrong is a
-    RecordingWarning, once, unless the recording is `strict`.
+    `due` says when a frame is due, `frame` records one. Neither breaks the loop: errors are
+    RecordingWarnings, once each, unless the recording is `strict`.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Recording:
 
     @property
     def path(self) -> Path:
-        """Where the file lies."""
+        """Path of the run file."""
         return self._place if self._begun is None else self._begun.saver.path
 
     @property
@@ -95,7 +95,7 @@ class Recording:
 
     @property
     def frames(self) -> int:
-        """How many frames were taken."""
+        """Number of recorded frames."""
         return self._frames
 
     def __repr__(self) -> str:
@@ -103,11 +103,10 @@ class Recording:
         return f"<Recording {self._shown!r}, {state}: frames = {self._frames}>"
 
     def due(self, t: float) -> bool:
-        """Whether a frame at t is due by the schedule; asked once for each t.
+        """Return True if the schedule wants a frame at t, which is passed once.
 
-        t counts steps, or is the time, as the recording was made. The start, where it was given as
-        V0 and a0, is a frame already, and t = 0 is not due. A t below an earlier one is never due,
-        which a RecordingWarning says once.
+        `t` counts steps, or is the time, as the recording was made. The start, if given as V0 and
+        a0, is a frame already, and t = 0 is not due. A t below an earlier one is never due.
         """
         try:
             self._asked = now = float(t)  # cheap at each of millions; tensors change in place
@@ -144,23 +143,17 @@ class Recording:
         ----------
         t : float
             Number of steps, or the time, as the recording was made; larger than at the last frame.
-        V : array (m, d)
-            Inner weights, a row for each node. Not needed if the recording was made with `layers`
-            or `model`, whose weights are read now.
-        a : array (m,), (1, m) or (k, m)
-            Outer weights; not given if they are not trained.
-        b : array (m,)
-            Inner biases.
-        c : array (k,)
-            Outer biases.
+        V, a, b, c : arrays (m, d); (m,), (1, m) or (k, m); (m,); (k,)
+            Inner weights, outer weights (None if not trained), inner and outer biases. Not needed
+            if the recording was made with `layers` or `model`, whose weights are read now.
         layers : pair
-            Inner and outer layer in place of V, a, b and c, as `marginscope.record` takes them:
-            for libraries whose arrays never change in place, as those of JAX.
+            Inner and outer layer in place of the arrays, as `marginscope.record` takes them: for
+            libraries whose arrays never change in place, such as JAX.
         outputs : array (n,) or (n, k)
             The loop's f(x) of all examples, compared with the recorded network's.
         steps : int
             Number of steps where t is the time.
-        **numbers
+        **numbers : float
             Numbers beside the frame, such as eta=0.1: columns of the run, `run["eta"]`, or
             `run["loop.NAME"]` where an observable has the name. `risk` and `loss` are compared with
             the recorded network's risk.
@@ -177,7 +170,7 @@ class Recording:
         self._give_notices()
 
     def show(self, views: str | Sequence[str] | None = None) -> None:
-        """Open a window that follows the recording; see `marginscope.show`. Harmless in a loop."""
+        """Open a window that follows the recording, with `views` as in `marginscope.show`."""
         if self._elsewhere():
             return
         try:
@@ -220,7 +213,7 @@ class Recording:
     # ------------------------------------------------------------------------------- frames
 
     def _elsewhere(self) -> bool:
-        """Whether this is a copy in another process, as data loaders make them."""
+        """Return True in a copy of the process, as data loaders make them."""
         return os.getpid() != self._process
 
     def _complain(self, error: Exception) -> None:
@@ -250,7 +243,7 @@ class Recording:
         warn_user(f"{self._shown}: {text}")
 
     def start(self, given: Weights) -> None:
-        """Make the file with the weights before the first step: the given ones, or the layers' own.
+        """Make the file with the weights before the first step: given ones, or the layers'.
 
         Raises InputError for weights that do not fit, and what `begin` raises.
         """
@@ -271,7 +264,8 @@ class Recording:
     ) -> None:
         """Make the file, with the first state of the weights as its first frame.
 
-        Raises InputError for weights that do not fit, or a file that cannot be made, and DiskError.
+        Parameters are those of `frame`. Raises InputError for weights that do not fit, or a file
+        that cannot be made, and DiskError.
         """
         network = self._reader.start(weights)
         step, log10_time = self._options.moment(t, steps)
@@ -298,7 +292,7 @@ class Recording:
         atexit.register(self._at_exit)
 
     def resume(self, left: Found, given: Weights) -> None:
-        """Go on in a recording that was left, after its latest frame.
+        """Continue a recording that was left, after its latest frame.
 
         Raises InputError where the file does not agree with this recording, or is being written.
         """
@@ -379,17 +373,17 @@ class Recording:
     def _describe(
         self, form: Form, dtype: np.dtype[Any], fixed: Mapping[str, NDArray[Any]]
     ) -> Describe:
-        """Return what says which content a file has that begins with a frame."""
+        """Return the function that describes a file which begins with a given frame."""
         name = self._options.title or self._place.stem
         return partial(describe_file, self._examples, self._options, name, form, dtype.name, fixed)
 
     def _known_now(self) -> dict[str, str]:
-        """What is only known at the end: how far the loop came."""
+        """Return rows of `meta` that are known only at the end: the time that the loop reached."""
         assert self._begun is not None
         if self._options.until is not None or not math.isfinite(self._last):
             return {}
         return {"experiment": dump_json(with_end(self._begun.saver.experiment, self._last))}
 
     def _at_exit(self) -> None:
-        """A loop that ends without closing its recording."""
+        """Close the recording of a loop that ends without closing it."""
         self.close("cancelled")

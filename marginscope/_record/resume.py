@@ -140,15 +140,16 @@ class Found:
                 yield f"{words}: {there:.6g} there, {here:.6g} now"
 
     def with_factors(self, network: NetworkOptions) -> NetworkOptions:
-        """The network with scale and slope as the file has them, where a model is to confirm it."""
+        """Return the network with the file's scale and slope, which a model is to confirm."""
         section = self.facts.meta["experiment"].get("network", {})
         scale = (self.facts.meta.get("loop") or {}).get("scale", network.scale)
         return replace(network, scale=scale, slope=section.get("slope", network.slope))
 
     def reopen(self, now: Description, place: Path) -> RunWriter:
-        """Take the file to record on in it; `place` is where it goes when it is finished.
+        """Open the file to record on in it.
 
-        Raises InputError where another recording is writing it, DiskError where it cannot be.
+        Raises InputError where another recording is writing it, DiskError where it cannot be
+        written. `place` is the name of the file when it is finished.
         """
         rows = now.rows()
         changes = {key: rows[key] for key in ("experiment", "planned", "title", "source")}

@@ -32,7 +32,31 @@ MOST_NAMES = 1000
 
 
 def make_writer(path: Path, description: Description, arrays: Arrays, force: bool) -> RunWriter:
-    """Make the file of a recording, and its writer, in the thread that will write."""
+    """Make the file of a recording, and its writer, in the thread that will write.
+
+    Parameters
+    ----------
+    path : Path
+        Run file to make.
+    description : Description
+        Rows of `meta`.
+    arrays : mapping of str to array
+        Data and fixed arrays by their names in the file.
+    force : bool
+        True to replace an old file.
+
+    Returns
+    -------
+    RunWriter
+        Keeps what `rescue` needs.
+
+    Raises
+    ------
+    InputError
+        The file exists, or cannot be made.
+    DiskError
+        The disk is full.
+    """
     return RunWriter(path, description, arrays, force=force, rescuable=True)
 
 
@@ -184,10 +208,10 @@ Note = tuple[str, dict[str, Any]]  # kind and payload of an event
 
 @final
 class Saver:
-    """Hands frames to a `RunWriter` in a thread of its own, and commits each within 50 ms.
+    """Thread that writes frames with a `RunWriter`, and commits each within 50 ms.
 
-    `make` makes the writer in that thread; `describe` says what a file holds that begins with a
-    frame, for one that goes on where the first one is lost. Raises what `make` raises.
+    `make` makes the writer in that thread. `describe` returns the content of a file that begins
+    with a frame, for the file that continues a lost one. Raises what `make` raises.
     """
 
     def __init__(self, path: Path, make: Callable[[], RunWriter], describe: Describe) -> None:

@@ -44,6 +44,20 @@ class Sizes:
 def select_array(state: Any, name: Name | None, which: str) -> Any:
     """Return the array of a name in a state.
 
+    Parameters
+    ----------
+    state : mapping, or any with a function as name
+        Names to arrays, or to such mappings.
+    name : str, sequence or callable, or None
+        Name, names of nested mappings, or function of the state.
+    which : str
+        V, a, b or c, for the message.
+
+    Returns
+    -------
+    array or None
+        None without a name.
+
     Raises
     ------
     InputError
@@ -104,9 +118,21 @@ def mappings(state: Any) -> Iterator[tuple[Path, Mapping[Any, Any]]]:
 
 
 def find_name(state: Any, name: str, which: str) -> Path:
-    """Return where an array of a name is: in a state, or in the mapping of weights within it.
+    """Find an array by its name in a state, or in the mapping of weights within it.
 
-    Prefixes that wrappers add to all names ("module.fc1.weight") may be left out.
+    Parameters
+    ----------
+    state : mapping
+        Names to arrays, or to such mappings.
+    name : str
+        Prefixes that wrappers add to all names ("module.fc1.weight") may be left out.
+    which : str
+        V, a, b or c, for the message.
+
+    Returns
+    -------
+    tuple
+        Keys that lead to the array.
 
     Raises
     ------

@@ -204,9 +204,21 @@ def _globals(file: IO[bytes]) -> Iterator[str]:
 
 
 def refusal(path: Path, types: list[str], torch: bool = True) -> InputError:
-    """Return the error for a pickle of these types: which is in the way, and what to do.
+    """Return the error for a pickle that holds more than arrays.
 
-    `torch` says whether `torch.save` wrote the file.
+    Parameters
+    ----------
+    path : Path
+        The file.
+    types : list of str
+        Full names of the types in the way, at least one.
+    torch : bool
+        True if `torch.save` wrote the file, False for NumPy.
+
+    Returns
+    -------
+    InputError
+        Its sentence says what to do.
     """
     first = printable(types[0])[:LONGEST].replace("\n", " ")
     others = f" and {len(types) - 1} more" if len(types) > 1 else ""

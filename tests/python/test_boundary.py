@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import signal
 import subprocess
@@ -79,8 +80,8 @@ def test_every_name_is_there_and_explained() -> None:
 
 def test_functions_say_their_errors_and_show_an_example() -> None:
     for name in ("train", "sweep", "study", "margins", "theorems", "check", "figure", "player"):
-        text = getattr(ms, name).__doc__
-        assert "Raises InputError" in text and ">>> " in text, name
+        text = inspect.getdoc(getattr(ms, name)) or ""
+        assert "\nRaises\n------\nInputError\n" in text and "\n>>> " in text, name
 
 
 # ---------------------------------------------------------------------------- who hides it

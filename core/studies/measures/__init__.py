@@ -1,1 +1,1 @@
-"""Numbers that claims compare: measures over the runs of a study, each a line of `registry`."""
+"""Numbers that claims compare: measures over the runs of a study, each in `registry`."""

@@ -1,7 +1,7 @@
-"""What a measure of a claim returns, and how the numbers of runs are brought together.
+"""Results of measures, and statistics that bring the numbers of runs together.
 
-No run that has no number is left out in silence: a measure says how many runs it was asked about
-and how many it used, and a claim is refuted where more are missing than it allows.
+No run without a number is left out silently: a measure says how many runs it is about and how many
+it used, and a claim is refuted where more are missing than it allows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Measured:
 
     @property
     def missing(self) -> int:
-        """How many runs have no number."""
+        """Number of runs without a number."""
         return 0 if self.requested is None else max(self.requested - self.count, 0)
 
     @property
@@ -55,8 +55,24 @@ class Measured:
 
 
 def aggregated(values: Sequence[float], over: str, note: str = "") -> Measured:
-    """The numbers of runs by `over`; those that are not finite are missing.
+    """Bring the numbers of runs together; numbers that are not finite are missing.
 
+    Parameters
+    ----------
+    values : sequence of float
+        A number for each run.
+    over : str
+        Statistic, as of `core.studies.statistics.aggregate`.
+    note : str
+        Note of the result.
+
+    Returns
+    -------
+    Measured
+        Without an interval.
+
+    Examples
+    --------
     >>> aggregated([1.0, float("nan")], "mean")
     Measured(value=1.0, low=nan, high=nan, count=1, note='', requested=2, unfit=0)
     """
@@ -65,14 +81,33 @@ def aggregated(values: Sequence[float], over: str, note: str = "") -> Measured:
 
 
 def option(quantity: Quantity, name: str) -> Any:
-    """One of `options`; InputError where it is missing."""
+    """Return one of `options`. Raises InputError where it is missing."""
     if name not in quantity.options:
         raise InputError(f"The measure {quantity.measure} needs options.{name}.")
     return quantity.options[name]
 
 
 def number(quantity: Quantity, name: str, default: float) -> float:
-    """One of `options` that is a number."""
+    """Return one of `options` that is a number.
+
+    Parameters
+    ----------
+    quantity : Quantity
+        Has the options.
+    name : str
+        Name of the option.
+    default : float
+        Value where the option is missing.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InputError
+        The option is no number.
+    """
     value = quantity.options.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"The measure {quantity.measure}: options.{name} must be a number.")
@@ -80,19 +115,49 @@ def number(quantity: Quantity, name: str, default: float) -> float:
 
 
 def statistic(name: str, key: str) -> str:
-    """The name of a statistic given as options.KEY; InputError for others."""
+    """Return the name of a statistic given as options.KEY. Raises InputError for others."""
     if name not in STATISTICS:
         raise InputError(f"options.{key} = {name!r}; allowed: {', '.join(STATISTICS)}.")
     return name
 
 
 def formula_values(trials: Sequence[Trial], quantity: Quantity, formula: str) -> Array:
-    """A formula at the moment of the quantity, a number a run; NaN where it is not defined."""
+    """Evaluate a formula on each run, at the moment of the quantity.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Runs.
+    quantity : Quantity
+        `at` is its moment.
+    formula : str
+        Formula over scalar observables.
+
+    Returns
+    -------
+    array (runs,)
+        NaN where the formula is not defined.
+    """
     return np.array([trial.value(formula, quantity.at) for trial in trials], dtype=np.float64)
 
 
 def with_interval(trials: Sequence[Trial], values: Sequence[float], over: str) -> Measured:
-    """As `aggregated`; a mean over runs that differ in their seeds only has Student's interval."""
+    """Bring the numbers of runs together, a mean over seeds with Student's interval.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Runs.
+    values : sequence of float
+        A number for each run.
+    over : str
+        Statistic; only "mean" has an interval.
+
+    Returns
+    -------
+    Measured
+        Interval NaN where runs differ in more than seeds, or numbers are missing.
+    """
     result = aggregated(values, over)
     # Student's interval is for repetitions; runs that differ in more than seeds are none.
     alike = len(grouped(trials, lambda trial: trial.apart_from_seeds)) == 1
@@ -111,13 +176,13 @@ WAYS = ("ratio", "difference", "share")
 
 
 def paired(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """The formula `y` at the second of the two `ends` of the setting `along`, against the first.
+    """Compare the formula `y` at the two `ends` of the setting `along`, seed by seed.
 
-    With `nodes` (min, max, mean, median) `y` is an observable of each node, of which that is taken.
-    Over the seeds that have a run at both, and with `fit` (true without it) those whose runs fit at
-    both. `by` is "ratio" (mean of the second by mean of the first, .95 interval by bootstrap over
-    the seeds), "difference" (mean of second minus first, Student's interval), or "share" (of the
-    seeds at which the second is larger).
+    With `nodes` (min, max, mean, median) `y` is an observable of each node, reduced by that
+    statistic. Seeds count that have a run at both ends; with `fit` (true by default) only those
+    whose runs fit at both. `by` is "ratio" (mean of the second over mean of the first, .95 interval
+    by bootstrap over the seeds), "difference" (mean of second minus first, Student's interval), or
+    "share" (of the seeds at which the second is larger).
     """
     setting = str(option(quantity, "along"))
     ends, by = list(option(quantity, "ends")), str(quantity.options.get("by", "ratio"))
@@ -139,9 +204,32 @@ def paired(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 def pairs(
     trials: Sequence[Trial], quantity: Quantity, setting: str, ends: Sequence[Any], fit: bool
 ) -> tuple[Array, Array, int]:
-    """The formula at both ends for every seed (k,), and how many seeds have a run at both.
+    """Evaluate the formula at both ends of a setting, seed by seed.
 
-    Raises InputError where two runs of one seed stand at an end: `where` then leaves too many.
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Runs.
+    quantity : Quantity
+        Options `y` and `nodes`.
+    setting : str
+        Setting that differs between the ends.
+    ends : sequence of two values
+        Values of the setting.
+    fit : bool
+        True for the seeds alone whose runs fit at both ends.
+
+    Returns
+    -------
+    first, second : array (k,)
+        Values at both ends.
+    seeds : int
+        Number of seeds with a run at both ends.
+
+    Raises
+    ------
+    InputError
+        Two runs of one seed at an end: `where` then leaves too many.
     """
     by_end: list[dict[Any, Trial]] = []
     for end in ends:
@@ -191,7 +279,7 @@ QUANTITY = "stability"
 
 
 def edge(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """Which runs reach the edge of stability, by where S ends with the smallest step.
+    """Measure which runs reach the edge of stability, from S at the end of the smallest step.
 
     S_end is the last sharpness of the run, of the same seeds, with the smallest value of the
     setting `along`, the step size eta. Without `by`: the share of the other runs in which max eta
@@ -216,7 +304,7 @@ def edge(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 
 def share_of_rises(values: np.ndarray) -> float:
-    """The share of the intervals between frames in which a value rises; NaN for under two.
+    """Return the share of intervals between frames in which a value rises; NaN for under two.
 
     >>> share_of_rises(np.array([3.0, 1.0, 2.0, 1.0, 1.5]))
     0.5

@@ -42,7 +42,7 @@ Functions = Mapping[str, Callable[[Run], float]]
 
 
 def measure_of(functions: Functions, key: str) -> Callable[[Sequence[Trial], Quantity], Measured]:
-    """The measure that is one of these functions, which an option names, joined by `over`."""
+    """Return the measure that evaluates the function that an option names, joined by `over`."""
 
     def measure(trials: Sequence[Trial], quantity: Quantity) -> Measured:
         name = str(option(quantity, key))
@@ -68,12 +68,12 @@ def _activation(run: Run) -> Any:
 
 
 def _slopes(run: Run) -> Array:
-    """phi' on ARGUMENTS."""
+    """Return phi' on ARGUMENTS."""
     return np.asarray(_activation(run).slopes(ARGUMENTS), dtype=np.float64)
 
 
 def largest_curvature(run: Run) -> float:
-    """The Lipschitz constant of phi', by differences."""
+    """Return the Lipschitz constant of phi', by differences."""
     return float(np.abs(np.diff(_slopes(run))).max() / (ARGUMENTS[1] - ARGUMENTS[0]))
 
 
@@ -91,7 +91,7 @@ ACTIVATION: Functions = MappingProxyType(
 
 
 def item(measure: Callable[[KktPoint, Context], float]) -> Callable[[Run], float]:
-    """What the theorems' panel measures at the last frame, scaled to min_i p_i = 1, of any run."""
+    """Return the function that measures an item at the last frame, scaled to min_i p_i = 1."""
 
     def measured(run: Run) -> float:
         if not isinstance(run.network, FixedOuter) or run.frames == 0:
@@ -108,9 +108,9 @@ def item(measure: Callable[[KktPoint, Context], float]) -> Callable[[Run], float
 
 
 def multipliers_within(point: KktPoint, context: Context) -> float:
-    """The share of lambda_i in (1/(2 Rmax^2), 3/(2 gamma^2 Rmin^2)).
+    """Return the share of lambda_i in (1/(2 Rmax^2), 3/(2 gamma^2 Rmin^2)).
 
-    They are read off v and u, of which each is such a combination, by least squares.
+    The lambda_i are fitted by least squares to v and u, which are such combinations.
     """
     gamma, (least, most) = slope(context.run), lengths(context.run)
     sides = [np.where(point.y == sign, 1.0, -gamma)[:, None] * point.x for sign in (1.0, -1.0)]
@@ -121,7 +121,7 @@ def multipliers_within(point: KktPoint, context: Context) -> float:
 
 
 def disagreements(point: KktPoint, context: Context) -> float:
-    """The share of random points with sign f(x) != sign <z, x>, z = sum_j a_j w_j.
+    """Return the share of random points with sign f(x) != sign <z, x>, z = sum_j a_j w_j.
 
     Half of the points are Gaussian, half Gaussian combinations of the examples.
     """
@@ -139,7 +139,7 @@ def disagreements(point: KktPoint, context: Context) -> float:
 
 
 def length_of_linear(point: KktPoint, context: Context) -> float:
-    """|z| (kappa + gamma)/(2 |z*|); infinite if some y_i <z, x_i> < 1, to a thousandth."""
+    """Return |z| (kappa + gamma)/(2 |z*|); infinite if some y_i <z, x_i> < 1, to a thousandth."""
     separates = linear_margins(point, context) >= 1.0 - TOLERANCE
     return linear_norm(point, context) if separates else float("inf")
 
@@ -159,7 +159,7 @@ LEAKY: Functions = MappingProxyType(
 
 
 def _objective(run: Run, frame: int) -> float:
-    """R + lambda |W|^2 at a frame."""
+    """Return R + lambda |W|^2 at a frame."""
     flat = run.parameters(frame)  # physical: there is no log-time flow with l2 > 0
     p = run.network.margins(flat, run.inputs, run.dataset.y)
     return float(run.loss.value(p).mean()) + run.experiment.loss.l2 * run.network.norm(flat) ** 2
@@ -176,18 +176,21 @@ def _solved(run: Run) -> PathPoint:
 
 
 def excess(run: Run) -> float:
-    """How far the run's objective is above the least one, relative to it."""
+    """Return the run's objective over the least one, less 1."""
     return _objective(run, run.frames - 1) / _solved(run).objective - 1.0
 
 
 def least_excess(run: Run) -> float:
-    """The same at the best of the recorded moments (Theorem 3.3 is about min over t)."""
+    """Return the least `excess` of all frames (Theorem 3.3 is about min over t)."""
     best = min(_objective(run, frame) for frame in range(run.frames))
     return best / _solved(run).objective - 1.0
 
 
 def distance(run: Run) -> float:
-    """max |f/|W|^2 - g| / max |g| on the data's interval, g the normalised hard-margin l1-SVM."""
+    """Return max |f/|W|^2 - g| / max |g| on the data's interval.
+
+    g is the normalised hard-margin l1-SVM.
+    """
     if plane(run.problem) is None or run.dataset.d != 1:
         raise InputError("Functions are compared on the line, with network.kind = bias.")
     _, f, g = on_the_line(run)
@@ -204,7 +207,10 @@ PATH: Functions = MappingProxyType(
 
 
 def cases(run: Run) -> float:
-    """The largest difference from 1/4 of the shares of e_1, -e_1 (y = +1), e_2, -e_2 (y = -1)."""
+    """Return the largest difference from 1/4 of the shares of the four cases.
+
+    They are e_1 and -e_1 (y = +1), e_2 and -e_2 (y = -1).
+    """
     x, y = run.dataset.x, run.dataset.y
     # `scaled` data have their zeros and ones at another size.
     scale = float(np.abs(x).max())
@@ -217,13 +223,13 @@ def cases(run: Run) -> float:
 
 
 def square_lengths(run: Run) -> float:
-    """The largest difference of |x_i|^2 from d - 1."""
+    """Return the largest difference of |x_i|^2 from d - 1."""
     squares = (run.dataset.x**2).sum(axis=1)
     return float(np.abs(squares - (run.dataset.d - 1)).max())
 
 
 def correlations(run: Run) -> float:
-    """The largest |mean of y_i x_ij| over the coordinates: no linear predictor is of use."""
+    """Return the largest |mean of y_i x_ij| over j; 0 where no linear predictor helps."""
     return float(np.abs((run.dataset.y[:, None] * run.dataset.x).mean(axis=0)).max())
 
 

@@ -1,8 +1,8 @@
-"""Measures over the frames of each run: what a statement says of a time span, and not of its end.
+"""Measures over the frames of each run: statements about a time span, and not about its end.
 
 `span` is the least, largest or mean value between two moments; `fall` how far a quantity ever falls
-below what it was before; `when` where it first passes a level; `statement` the paper's own bound
-beside what was measured, at the worst frame. All bring the runs together by `over`.
+below an earlier value; `when` where it first passes a level; `statement` the paper's own bound
+beside the measured value, at the worst frame. All bring the runs together by `over`.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ MARGIN_SECONDS = 20.0  # for a reference margin, of which then the bracket at ha
 
 
 def span(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """A statistic `by` (min, max, mean, median) over the frames of the formula `of`, of each run.
+    """Return a statistic `by` (min, max, mean, median) of the formula `of` over frames.
 
     The frames are those with `since` <= log10 t <= `until`, and with `after` those from the first
     on at which that formula is positive. With `nodes` (min, max, mean, median) `of` is an
-    observable of each node, of which that statistic is taken at every frame. A run of which no
-    frame is left, or with a frame that has no number, has none.
+    observable of each node, reduced by that statistic at every frame. A run without such frames, or
+    with a frame that has no number, has no number.
     """
     by = statistic(str(option(quantity, "by")), "by")
     numbers = []
@@ -51,11 +51,11 @@ def span(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 
 def fall(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """The largest fall of the formula `of` over the frames of `span`, relative to the value before.
+    """Return the largest relative fall of the formula `of` over the frames of `span`.
 
-    That is max over s < t of (y_s - y_t - room_t)/|y_s|, and 0 where it never falls; `room` is a
-    formula for what a frame may be wrong by (0 without it). A run with fewer than two frames left
-    has none.
+    That is max over s < t of (y_s - y_t - room_t)/|y_s|, and 0 for a formula that never falls;
+    `room` is a formula for the error of a frame, 0 by default. A run with fewer than two such
+    frames has no number.
     """
     numbers = []
     for trial in trials:
@@ -69,13 +69,13 @@ def fall(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 
 def rises(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """The share of the intervals between the frames of `span` in which the formula `of` rises."""
+    """Return the share of intervals between frames of `span` in which the formula `of` rises."""
     values = [share_of_rises(_followed(trial, quantity)) for trial in trials]
     return aggregated(values, quantity.over)
 
 
 def largest_fall(values: Array, room: Array) -> float:
-    """max over s < t of (y_s - y_t - room_t)/|y_s|, at least 0.
+    """Return max over s < t of (y_s - y_t - room_t)/|y_s|, at least 0; y and room are (k,).
 
     >>> largest_fall(np.array([1.0, 2.0, 1.5, 3.0]), np.zeros(4))
     0.25
@@ -89,10 +89,10 @@ def largest_fall(values: Array, room: Array) -> float:
 
 
 def when(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """Where the formula `of` first passes `level` over the frames of `span`, of each run.
+    """Return where the formula `of` first passes `level` over the frames of `span`.
 
-    Told as t, or as the formula `x`, linear between the two frames. A run that does not pass the
-    level, or begins at it, has none; frames at which `of` has no number are left out.
+    The place is t, or the formula `x`, linear between the two frames. A run that does not pass the
+    level, or starts at it, has no number; frames at which `of` has no number are left out.
     """
     level = float(option(quantity, "level"))
     numbers = []
@@ -108,8 +108,22 @@ def when(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 
 def first_passage(x: Array, y: Array, level: float) -> float:
-    """The x at which y is first on the other side of a level than at its beginning, or at it.
+    """Return the x at which y first reaches a level, or the other side of it than at its start.
 
+    Parameters
+    ----------
+    x, y : array (k,)
+        Points in their order, finite.
+    level : float
+        Level of y.
+
+    Returns
+    -------
+    float
+        Linear between two points; NaN if y starts at the level or never reaches it.
+
+    Examples
+    --------
     >>> first_passage(np.array([1.0, 2.0, 4.0]), np.array([3.0, 2.0, 0.0]), 0.5)
     3.5
     """
@@ -123,13 +137,13 @@ def first_passage(x: Array, y: Array, level: float) -> float:
 
 
 def _times(trial: Trial) -> Array:
-    """t of each frame, (T,); beyond float64 it is infinite."""
+    """Return t of each frame, (T,); infinite beyond float64."""
     with np.errstate(over="ignore"):
         return np.asarray(10.0**trial.log10_times)
 
 
 def _followed(trial: Trial, quantity: Quantity, name: str = "of") -> Array:
-    """The formula of an option at the frames that the quantity is about, (k,)."""
+    """Return the formula of an option at the frames of the quantity, (k,)."""
     formula = str(option(quantity, name))
     if "nodes" in quantity.options and name == "of":
         by = statistic(str(quantity.options["nodes"]), "nodes")
@@ -140,7 +154,7 @@ def _followed(trial: Trial, quantity: Quantity, name: str = "of") -> Array:
 
 
 def _chosen(trial: Trial, quantity: Quantity, values: Array) -> Array:
-    """Values of all frames (T,) at those that the quantity is about, (k,)."""
+    """Return values of all frames (T,) at the frames of the quantity, (k,)."""
     times = trial.log10_times
     # Frames of descent are steps, at which log10 t is a mark but for rounding.
     chosen = times >= number(quantity, "since", -math.inf) - 1e-9
@@ -154,7 +168,7 @@ def _chosen(trial: Trial, quantity: Quantity, values: Array) -> Array:
 
 @final
 class RunMargins(Mapping[str, ReferenceMargin]):
-    """The reference margins of a run, each computed when it is first asked for."""
+    """Reference margins of a run, each computed when it is first read."""
 
     def __init__(self, run: Run) -> None:
         from core.reference.registry import references_of
@@ -177,9 +191,9 @@ class RunMargins(Mapping[str, ReferenceMargin]):
 
 
 def statement(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """Measured by bound of the statement `name` of a paper, at its worst frame of each run.
+    """Return measured over bound of the statement `name`, at the worst frame of each run.
 
-    It is what the theorems' panel evaluates (core.theorems): the bound holds in a run where the
+    The theorems' panel evaluates the same (core.theorems): the bound holds in a run where the
     number is at least 1 for "measured >= bound" and at most 1 for "<=". A run of which the
     statement decides nothing has no number.
     """
@@ -194,7 +208,7 @@ def statement(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 
 def _judged(run: Run, name: str) -> tuple[float, bool]:
-    """Measured by bound at the worst frame, and whether all hypotheses are met."""
+    """Return measured over bound at the worst frame, and True if all hypotheses are met."""
     from core.theorems.registry import applicable
 
     known = {one.name: one for one in applicable(run)}

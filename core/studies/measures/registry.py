@@ -1,4 +1,4 @@
-"""Named measures of claims: what is not one number a run. Each is a function and a line below.
+"""Named measures of claims that are more than one number a run: a function and a line each.
 
 A measure takes the trials that `where` keeps and the quantity, whose `options` are its arguments,
 and returns a number with, where it has one, an interval.
@@ -35,7 +35,7 @@ CURVES = "one n* per curve, of one x and one seed"
 
 @final
 class Measure(NamedTuple):
-    """What measures a quantity on the trials that it is about, and the options that it takes."""
+    """Function that measures a quantity on its trials, and the options that it takes."""
 
     of: Callable[[Sequence[Trial], Quantity], Measured]
     options: tuple[str, ...]
@@ -54,8 +54,10 @@ def share(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 
 def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """A statistic of each run's nodes, brought together by `over`: `by` is mean, median, min or max
-    of the observable `of`, or with `below` the share of nodes under that number.
+    """Return a statistic of each run's nodes, brought together by `over`.
+
+    `by` is mean, median, min or max of the observable `of`; with `below` it is the share of nodes
+    under that number.
     """
     name, by = str(option(quantity, "of")), str(quantity.options.get("by", "mean"))
     below = quantity.options.get("below")
@@ -69,8 +71,9 @@ def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 
 def node_ranks(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """Spearman's rank correlation over the nodes of each run of the observables `of` and `with`,
-    each of them one of nodes; brought together by `over`.
+    """Return Spearman's rank correlation of the observables `of` and `with` over nodes.
+
+    Each is an observable of nodes. Runs are brought together by `over`.
     """
     names = [str(option(quantity, name)) for name in ("of", "with")]
     pairs = [[trial.nodes(name, quantity.at) for name in names] for trial in trials]
@@ -125,13 +128,13 @@ def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 
 def crossing(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """n* itself: where y first falls to `level` as `along` grows, geometric mean over seeds."""
+    """Return n*, where y first falls to `level` as `along` grows, geometric mean over seeds."""
     values = [n for _, by_seed in _crossings(trials, quantity) for n in by_seed.values()]
     return aggregated(values, "geometric", CURVES if any(map(math.isfinite, values)) else "")
 
 
 def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float, dict[Any, float]]]:
-    """For every x, n* by seed; NaN where it was not crossed."""
+    """Return n* by seed for every x; NaN where the level was not crossed."""
     formula = str(option(quantity, "y"))
     x, along = str(option(quantity, "x")), str(option(quantity, "along"))
     level = float(quantity.options.get("level", 0.1))
@@ -172,7 +175,7 @@ MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
 
 
 def measured(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """A quantity by its named measure, or by its formula over the runs.
+    """Measure a quantity by its named measure, or by its formula over the runs.
 
     Raises InputError for a name that is neither, and for an option that the measure does not have:
     a claim with a misspelt one would say less than it seems to.
