@@ -1,6 +1,6 @@
-"""gamma_ntk: the margin of the network's tangent at its initial law (telgarsky22, Assumption 1.3).
+"""gamma_ntk: margin of the network's tangent at its initial law (telgarsky22, Assumption 1.3).
 
-For N nodes from a generator of their own in place of the law, with
+For N nodes from a separate generator in place of the law, with
 g_ij = y_i (relu(<v_j, x_i>), a_j 1[<v_j, x_i> > 0] x_i), zero where |w_j| >= 2, minimax says
 
     max over |theta_j| <= 1 of min_i mean_j <theta_j, g_ij>
@@ -10,10 +10,11 @@ Iteratively reweighted least squares: with n_j = |sum_i q_i g_ij| the right side
 K = mean_j g_j g_j'/n_j; the next q minimises that form. theta_j = sum_i q_i g_ij/n_j gives min_i
 (K q)_i on the left side, so that every round has a bracket for these nodes.
 
-The law itself has no closed form in 1 + d dimensions. For the q found, fixed by then, E |sum_i q_i
-g_i| is at least gamma_ntk, and min_i E <theta, g_i> of its theta at most; both are means over other
-nodes, and lie within what the inequality of Maurer and Pontil (2009, Theorem 4: bounded values, by
-their sample variance) allows, but for a probability of FAILURE over the draw.
+The law itself has no closed form in 1 + d dimensions. For the q found, then fixed, E |sum_i q_i
+g_i| is at least gamma_ntk, and min_i E <theta, g_i> of its theta at most. Both are estimated as
+means over other nodes, within the error that the inequality of Maurer and Pontil allows (2009,
+Theorem 4: bounded values, by their sample variance), but for a probability of FAILURE over the
+draw.
 """
 
 from __future__ import annotations
@@ -56,13 +57,13 @@ class Nodes:
     gram: Array
 
     def lengths(self, q: Array) -> Array:
-        """n_j = |sum_i q_i g_ij|, (N,)."""
+        """Return n_j = |sum_i q_i g_ij|, (N,), for weights q (n,)."""
         weighted = self.inner * q
         squares = (self.outer @ q) ** 2 + ((weighted @ self.gram) * weighted).sum(axis=1)
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def form(self, lengths: Array) -> Array:
-        """K = mean_j g_j g_j'/n_j, (n, n); nodes of length 0 have theta = 0."""
+        """Return K = mean_j g_j g_j'/n_j, (n, n), for lengths (N,); theta = 0 at length 0."""
         positive = lengths > 0.0
         scale = np.zeros_like(lengths)
         scale[positive] = 1.0 / (lengths[positive] * lengths.size)
@@ -71,9 +72,19 @@ class Nodes:
         return np.asarray(outer + inner * self.gram)
 
     def along(self, q: Array, x: Array) -> tuple[Array, Array]:
-        """n_j (N,) and <theta_j, g_ij> (N, n), theta_j = sum_i q_i g_ij/n_j.
+        """Return the lengths n_j and products <theta_j, g_ij>, theta_j = sum_i q_i g_ij/n_j.
 
-        x (n, r) are the examples, or rows with their Gram matrix.
+        Parameters
+        ----------
+        q : array (n,)
+            Weights of the examples.
+        x : array (n, r)
+            Examples, or rows with their Gram matrix.
+
+        Returns
+        -------
+        tuple of arrays
+            Lengths (N,) and products (N, n).
         """
         first, inner = self.outer @ q, (self.inner * q) @ x
         lengths = np.sqrt(first**2 + np.einsum("jk,jk->j", inner, inner))
@@ -87,16 +98,52 @@ class Nodes:
 
 
 def sampled(x: Array, y: Array, count: int = NODES, seed: int = SEED) -> Nodes:
-    """`count` nodes a ~ N(0, 1), v ~ N(0, I/d); those with |(a, v)| >= 2 are zero."""
+    """Draw nodes a ~ N(0, 1), v ~ N(0, I/d); those with |(a, v)| >= 2 are zero.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Examples.
+    y : array (n,)
+        Labels +-1.
+    count : int
+        Number of nodes N.
+    seed : int
+        Seed of a separate generator.
+
+    Returns
+    -------
+    Nodes
+        Features of the nodes.
+    """
     return drawn(x, y, count, np.random.default_rng(seed))
 
 
 def drawn(
     x: Array, y: Array, count: int, generator: np.random.Generator, outside: int = 0
 ) -> Nodes:
-    """The same from a generator; x (n, r) may be the examples in a space of r = d - `outside`.
+    """Draw nodes as `sampled` does, from a given generator.
 
-    What v has outside of it meets no example: only its length counts, of chi-squared law.
+    The part of v outside the space of x meets no example: only its length counts, of chi-squared
+    law.
+
+    Parameters
+    ----------
+    x : array (n, r)
+        Examples, perhaps in a space of r = d - `outside` dimensions.
+    y : array (n,)
+        Labels +-1.
+    count : int
+        Number of nodes N.
+    generator : Generator
+        Source of randomness; its state advances.
+    outside : int
+        Number of dimensions that x leaves out.
+
+    Returns
+    -------
+    Nodes
+        Features of the nodes.
     """
     n, r = x.shape
     d = r + outside
@@ -119,7 +166,7 @@ def drawn(
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeBracket:
-    """lower <= the margin for some nodes <= upper, after some rounds, and the q of `upper`."""
+    """Bracket of the margin for some nodes, after some rounds, and the q of `upper`."""
 
     lower: float
     upper: float
@@ -128,8 +175,24 @@ class NodeBracket:
 
 
 def bracket(nodes: Nodes, watch: Watch, enough: float = ENOUGH) -> NodeBracket:
-    """The margin for these nodes.
+    """Return the bracket of the margin for given nodes.
 
+    Parameters
+    ----------
+    nodes : Nodes
+        Features.
+    watch : Watch
+        Cancellation; the search stops when the watch is late.
+    enough : float
+        Relative gap at which to stop.
+
+    Returns
+    -------
+    NodeBracket
+        Bracket after at most ROUNDS rounds.
+
+    Examples
+    --------
     One point x = 1 and a node (a, v) = (1, 1) have g = (1, 1), so the margin is sqrt(2):
 
     >>> one = np.ones((1, 1))
@@ -158,10 +221,28 @@ def bracket(nodes: Nodes, watch: Watch, enough: float = ENOUGH) -> NodeBracket:
 
 
 def of_law(x: Array, y: Array, q: Array, watch: Watch, seed: int = SEED + 1) -> Bracket:
-    """The bracket of the law's margin that weights q (n,) give, by nodes that q knows nothing of.
+    """Return the bracket of the law's margin for weights q, from nodes independent of q.
 
     |g_i| <= 2 |x_i|, so that |sum_i q_i g_i| is in [0, 2 X] and <theta, g_i> in [-2 X, 2 X],
-    X = max |x_i|. A watch that is late ends it with fewer nodes.
+    X = max |x_i|.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Examples.
+    y : array (n,)
+        Labels +-1.
+    q : array (n,)
+        Weights in the simplex, fixed before the draw.
+    watch : Watch
+        Cancellation; a late watch ends the draw with fewer nodes.
+    seed : int
+        Seed of the nodes; not the seed of those that q was found on.
+
+    Returns
+    -------
+    Bracket
+        Uncertified bracket that holds with probability 1 - FAILURE over the draw.
     """
     n, d = x.shape
     count = int(np.clip(WORK / (n * (min(n, d) + OVERHEAD)), FEWEST, MOST))
