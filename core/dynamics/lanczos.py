@@ -73,7 +73,7 @@ class Top:
 
     @staticmethod
     def unknown(count: int, size: int, products: int) -> Top:
-        """Return NaN for the eigenvalues of an operator that is not finite."""
+        """Return NaN for the `count` eigenvalues of an operator that is not finite."""
         nothing = np.full(count, np.nan)
         return Top(nothing, np.full((count, size), np.nan), nothing, products)
 

@@ -34,18 +34,18 @@ class MirrorField:
         self._signs = np.sign(flat[: 2 * self._m])
 
     def state(self, flat: Array) -> Array:
-        """Return (ln u (m,), V flat) of parameters with a^2 = b^2 = u."""
+        """Return the state (ln u (m,), V flat), of parameters (a, b, V) with a^2 = b^2 = u."""
         m = self._m
         with np.errstate(divide="ignore"):
             return np.concatenate([np.log(np.abs(flat[:m] * flat[m : 2 * m])), flat[2 * m :]])
 
     def flat(self, state: Array) -> Array:
-        """Return the parameters (a, b, V) of a state."""
+        """Return the parameters (a, b, V), (size,), of a state (ln u, V)."""
         root = np.exp(0.5 * state[: self._m])
         return np.concatenate([self._signs * np.tile(root, 2), state[self._m :]])
 
     def outputs(self, state: Array) -> Array:
-        """Return f(x_i) on the training data."""
+        """Return f(x_i) on the training data, (n,)."""
         return self._problem.outputs(self.flat(state))
 
     def __call__(self, state: Array, f: Array | None = None) -> Array:
