@@ -72,7 +72,7 @@ class Rule:
         Parameters
         ----------
         kind : int
-            DESCENT, SCHEDULED or ADAM of core.compiled.descent; only ADAM has moments.
+            SCHEDULED, DESCENT or ADAM of core.compiled.stochastic; only ADAM has moments.
         flat : array (size,)
             Parameters.
         penalties : tuple of float

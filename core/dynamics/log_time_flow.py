@@ -364,7 +364,7 @@ class LogTimeFlow(Integrator):
         return ("stalled", facts)
 
     def _where(self, theta: NDArray[Any], rho: float) -> dict[str, Any]:
-        """Return step and time, the risk and its gradient there, and the count of wrong examples."""
+        """Return step and time, the risk and its gradient there, and the wrong examples' count."""
         problem, network = self.problem, self.problem.network
         flat = network.physical(theta, rho)
         g = problem.loss.output_gradient(problem.outputs(flat), problem.dataset.y)
