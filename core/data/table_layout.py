@@ -238,30 +238,10 @@ def _is_one_hot(table: Array) -> bool:
 def lay_out(
     names: list[str] | None, first: Row, rows: TextRows, wanted: Wanted, origin: Origin
 ) -> Layout:
-    """Return the columns of a table, from its names and the first row of values.
+    """Return the columns of a table, from its header, if any, and the first row of values.
 
-    Parameters
-    ----------
-    names : list of str or None
-        Header, if the table has one.
-    first : Row
-        Line number and cells of the first row of values.
-    rows : TextRows
-        Text, for the separator and a comment with names.
-    wanted : Wanted
-        Choices of the user.
-    origin : Origin
-        Origin of the text, for error messages.
-
-    Returns
-    -------
-    Layout
-        Columns.
-
-    Raises
-    ------
-    InputError
-        The label is not clear, or no coordinates are left.
+    `rows` is the text, for the separator and a comment with names. Raises InputError if the label
+    is not clear, or no coordinates are left.
     """
     line, cells = first
     from_comment = names is None and wanted.header is None and bool(rows.comment)

@@ -311,14 +311,13 @@ def global_margin(
 
     max of min_i y_i sum_j w_j alpha_j relu(<beta_j, x_i>) over |beta_j| = 1, sum |w_j| <= 1; its
     dual
-    is min over q in the simplex of max over |v| <= 1 of |sum_i q_i y_i relu(<v, x_i>)|.
+    is min over q in the simplex of max over |v| <= 1 of |sum_i q_i y_i relu(<v, x_i>)|. Source:
+    telgarsky22, section 1.2 (Assumption 1.1). Raises CancelledError.
 
     Parameters
     ----------
-    x : array (n, d)
-        Inputs.
-    y : array (n,)
-        Labels in {-1, 1}.
+    x, y : array (n, d), array (n,)
+        Inputs, and labels in {-1, 1}.
     watch : Watch
         Cancellation, and the time limit of the search.
     columns : array (k, d), optional
@@ -330,15 +329,6 @@ def global_margin(
     -------
     GlobalResult
         Bracket and witnesses.
-
-    Raises
-    ------
-    CancelledError
-        The watch was cancelled.
-
-    References
-    ----------
-    telgarsky22, section 1.2 (Assumption 1.1).
 
     Examples
     --------
