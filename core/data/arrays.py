@@ -161,7 +161,15 @@ def check_shapes(shapes: Shapes, roles: Roles, path: Path, real: bool) -> None:
 
 
 def check_finite(array: Array, name: str, path: Path) -> None:
-    """Raise InputError for a value that is not finite, naming the array and its file."""
+    """Raise InputError for a value that is not finite.
+
+    Parameters
+    ----------
+    array : array
+        Values of the file.
+    name, path : str, Path
+        Array and file, for the message.
+    """
     finite = np.isfinite(array)
     if not finite.all():
         bad = np.unravel_index(int(np.argmin(finite)), array.shape)

@@ -220,7 +220,18 @@ class NearOrthogonalData(DataSection, Distribution):
         return self
 
     def gram(self, generator: Generator) -> Array:
-        """Draw the Gram matrix, (n, n)."""
+        """Draw the Gram matrix.
+
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness.
+
+        Returns
+        -------
+        array (n, n)
+            Unit diagonal, off-diagonal entries of at most `coherence`; perhaps indefinite.
+        """
         upper = np.triu(generator.uniform(-1.0, 1.0, (self.n, self.n)), 1)
         products = upper + upper.T
         return np.asarray(np.eye(self.n) + products * (self.coherence / np.abs(products).max()))

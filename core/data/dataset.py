@@ -56,7 +56,18 @@ class Scaling:
     divisor: Array
 
     def apply(self, raw: Array) -> Array:
-        """Return points (N, d) as a run with this scaling sees them."""
+        """Return points as a run with this scaling sees them.
+
+        Parameters
+        ----------
+        raw : array (N, d)
+            Points of the file.
+
+        Returns
+        -------
+        array (N, d)
+            (raw - shift) / divisor.
+        """
         return np.asarray((raw - self.shift) / self.divisor)
 
 
@@ -180,7 +191,18 @@ class Law(Distribution):
         def real(self) -> bool: ...
 
     def directions(self, generator: Generator) -> dict[str, Array]:
-        """Draw what is drawn once, before the examples: arrays (k, d) by name; empty by default."""
+        """Draw what is drawn once, before the examples.
+
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness.
+
+        Returns
+        -------
+        dict of str to array (k, d)
+            Directions by name; empty by default.
+        """
         return {}
 
     @abstractmethod

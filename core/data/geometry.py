@@ -47,9 +47,19 @@ def principal_axes(x: Array) -> Array:
 
 
 def signed(axes: Array) -> Array:
-    """Return rows (k, d) with signs that make their largest entries positive.
+    """Return rows with signs that make their largest entries positive.
 
     LAPACK implementations differ in signs.
+
+    Parameters
+    ----------
+    axes : array (k, d)
+        Rows.
+
+    Returns
+    -------
+    array (k, d)
+        Rows, some negated; the entry of largest modulus counts.
     """
     largest = np.abs(axes).argmax(axis=1)
     # + 0.0 makes 0 of -0.

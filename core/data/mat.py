@@ -87,7 +87,23 @@ class MatFile(AbstractContextManager["MatFile"]):
         return {name: matrix.shape for name, matrix in self._matrices.items()}
 
     def read(self, name: str) -> Array:
-        """Return the values of a matrix in float64, in its shape. Raises InputError for damage."""
+        """Return the values of a matrix.
+
+        Parameters
+        ----------
+        name : str
+            Matrix, one of `shapes`.
+
+        Returns
+        -------
+        array
+            float64, in the matrix's shape.
+
+        Raises
+        ------
+        InputError
+            The file is damaged.
+        """
         matrix = self._matrices[name]
         try:
             element = self._element(matrix.place)

@@ -92,7 +92,23 @@ class NpzFile(AbstractContextManager["NpzFile"]):
         return {name: header.shape for name, header in self._headers.items()}
 
     def read(self, name: str) -> Array:
-        """Return an array in float64, in its shape. Raises InputError, and KeyError if missing."""
+        """Return the values of an array.
+
+        Parameters
+        ----------
+        name : str
+            Array, one of `shapes`.
+
+        Returns
+        -------
+        array
+            float64, in the array's shape.
+
+        Raises
+        ------
+        InputError
+            The file is damaged.
+        """
         try:
             with self._zip.open(f"{name}.npy") as file:
                 return read_values(file)

@@ -77,7 +77,18 @@ class ParityData(DataSection, Law):
         return self
 
     def labels(self, corners: Array) -> Array:
-        """Return the parity of the first k signs, (n,), for corners (n, d) in {-1, +1}^d."""
+        """Return the parity of the first k signs.
+
+        Parameters
+        ----------
+        corners : array (n, d)
+            Corners in {-1, +1}^d.
+
+        Returns
+        -------
+        array (n,)
+            Labels +-1.
+        """
         return np.asarray(np.prod(corners[:, : self.k], axis=1), dtype=np.float64)
 
     def _corners(self, generator: Generator, n: int) -> Array:
@@ -116,8 +127,20 @@ class ParityData(DataSection, Law):
 
 
 def all_corners(d: int) -> Array:
-    """Return the 2^d points of {-1, +1}^d, (2^d, d).
+    """Return all corners of the cube.
 
+    Parameters
+    ----------
+    d : int
+        Dimension.
+
+    Returns
+    -------
+    array (2^d, d)
+        Points of {-1, +1}^d.
+
+    Examples
+    --------
     >>> all_corners(2).tolist()
     [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
     """

@@ -56,7 +56,20 @@ class TeacherData(DataSection, Law):
 
     @staticmethod
     def outputs(x: Array, known: Directions) -> Array:
-        """Return the teacher's f(x), (n,), for x (n, d) and its directions."""
+        """Return the outputs of the teacher.
+
+        Parameters
+        ----------
+        x : array (n, d)
+            Inputs.
+        known : mapping of str to array
+            Directions `positive` and `negative`.
+
+        Returns
+        -------
+        array (n,)
+            f(x).
+        """
         up, down = (np.maximum(x @ known[name].T, 0.0) for name in ("positive", "negative"))
         return np.asarray(up.sum(axis=1) - down.sum(axis=1))
 

@@ -79,9 +79,22 @@ class LabelColumn:
         return self._labels[label]
 
     def finish(self, single: bool = False) -> tuple[Array, Coding]:
-        """Return the labels as numbers, (n,), and their coding. Raises InputError with a line.
+        """Return the labels as numbers, and their coding.
 
-        A `single` class is allowed where points are added to others.
+        Parameters
+        ----------
+        single : bool
+            True to allow a single class, where points are added to others.
+
+        Returns
+        -------
+        tuple of array (n,) and Coding
+            Labels as `Dataset.y` has them.
+
+        Raises
+        ------
+        InputError
+            The labels are no classes; the message names a line.
         """
         codes = np.frombuffer(self._codes, dtype=np.intc)
         words = [label for label in self._labels if isinstance(label, str)]
@@ -240,7 +253,18 @@ def read_table(
 ) -> Table:
     """Return the table of an open text, as `read_text` does.
 
-    `bounds` are limits beyond the size of a run, `encoding` that of the text, for the note.
+    Parameters
+    ----------
+    file : TextIO
+        Text.
+    origin : Origin
+        Origin of the text, for error messages.
+    wanted : Wanted
+        Choices of the user.
+    bounds : Bounds
+        Limits beyond the size of a run.
+    encoding : str
+        Encoding of the text, for the note.
     """
     rows = TextRows(file, origin)
     numbered: Iterator[Row] = ((rows.line, cells) for cells in rows)

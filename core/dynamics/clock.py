@@ -135,7 +135,13 @@ class Clock:
             self._offset = float(kept[0])
 
     def numbers(self) -> Array:
-        """Return the offset and step size, (2,), which a continued run needs."""
+        """Return what a continued run needs of the clock.
+
+        Returns
+        -------
+        array (2,)
+            Offset and step size.
+        """
         return np.array([self._offset, self._step_size])
 
     def schedule(self, times: Array) -> NDArray[np.int64]:

@@ -124,7 +124,18 @@ class Curvature:
         return np.asarray(0.5 * (out + out.T))
 
     def gauss_newton(self, direction: Array) -> Array:
-        """Return (J' H J / n) direction, (size,)."""
+        """Return the Gauss-Newton part times a direction.
+
+        Parameters
+        ----------
+        direction : array (size,)
+            Direction.
+
+        Returns
+        -------
+        array (size,)
+            (J' H J / n) direction.
+        """
         problem = self._problem
         df = problem.network.derivative(self._flat, problem.inputs, direction)
         curved = problem.loss.output_curvature(self._f, problem.dataset.y, df) / self._n

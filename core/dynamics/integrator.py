@@ -64,7 +64,18 @@ class Pace:
 
 
 def first_units(m: int, n: int, d: int) -> int:
-    """Return units (field evaluations of about 4 m n d operations) that surely fit a chunk."""
+    """Return units of work that surely fit into a chunk.
+
+    Parameters
+    ----------
+    m, n, d : int
+        Width, examples and dimension.
+
+    Returns
+    -------
+    int
+        Field evaluations of about 4 m n d operations, at least 1.
+    """
     # A quarter of a chunk at 5e9 operations a second, and 2 us a call.
     return max(1, int(0.25 * CHUNK_SECONDS / (4.0 * m * n * d / 5e9 + 2e-6)))
 

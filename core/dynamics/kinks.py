@@ -52,13 +52,35 @@ class Hyperplanes:
         return Hyperplanes(normals, of.reshape(-1), length * turned)
 
     def summed(self, values: Array) -> Array:
-        """Return the sums of values (n,) over the examples of each hyperplane, (h,)."""
+        """Return sums over the examples of each hyperplane.
+
+        Parameters
+        ----------
+        values : array (n,)
+            Value of each example.
+
+        Returns
+        -------
+        array (h,)
+            Sums.
+        """
         return np.asarray(
             np.bincount(self.of, weights=values, minlength=self.normals.shape[0]), dtype=np.float64
         )
 
     def of_examples(self, sides: NDArray[np.int64]) -> Array:
-        """Return the sign of each <u_j, x_i>, (n, m), from the sides of hyperplanes (m, h)."""
+        """Return the signs of all <u_j, x_i>.
+
+        Parameters
+        ----------
+        sides : array of int (m, h)
+            Each node's side of the hyperplanes, -1, 0 or 1.
+
+        Returns
+        -------
+        array (n, m)
+            Signs.
+        """
         return np.asarray((sides[:, self.of] * np.sign(self.size)).T, dtype=np.float64)
 
 

@@ -78,7 +78,13 @@ class Replacements:
         self._block = np.array([self._after, *saved.generator_words(self._generator)])
 
     def part(self) -> Array:
-        """Return the step before the present block, and the generator's words there, (11,)."""
+        """Return how the present block is drawn.
+
+        Returns
+        -------
+        array (11,)
+            Step before the block, and the generator's words there.
+        """
         return self._block
 
     def put_back(self, values: Array) -> None:

@@ -107,7 +107,18 @@ class Proximal:
     # ------------------------------------------------------------------------------- the risk
 
     def margins(self, w: Weights) -> Array:
-        """Return the margins p_i = y_i f(x_i), (n,)."""
+        """Return the margins of weights.
+
+        Parameters
+        ----------
+        w : Weights
+            a (m,) and U (m, D).
+
+        Returns
+        -------
+        array (n,)
+            p_i = y_i f(x_i).
+        """
         z = self.x @ w.U.T
         return np.asarray(self.y * (np.where(z > 0.0, z, self.left * z) @ w.a))
 
@@ -276,7 +287,18 @@ class Reduced:
         return first.plus(self.blocks.solve(back), -1.0)
 
     def between(self, js: Signs, ks: Signs) -> Array:
-        """Return C H^-1 C^T for kinks (js, ks), (k, k): how far each force moves each kink."""
+        """Return how far each force moves each kink.
+
+        Parameters
+        ----------
+        js, ks : array of int (k,)
+            Node and hyperplane of each kink.
+
+        Returns
+        -------
+        array (k, k)
+            C H^-1 C^T.
+        """
         of, model, blocks = self._of, self.model, self.blocks
         along = np.einsum("kd,kd->k", of.planes.normals[ks], blocks.rho[js])
         same = js[:, None] == js[None, :]

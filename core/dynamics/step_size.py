@@ -111,7 +111,18 @@ def by_lanczos(problem: Problem, flat: Array, f: Array) -> float:
 
 
 def pulls(problem: Problem) -> Array:
-    """Return |l'_i| |x_i| at f = 0, (n,): with least squares and real y it is |y_i| |x_i|."""
+    """Return |l'_i| |x_i| at f = 0, by which each example pulls small nodes.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem of one output.
+
+    Returns
+    -------
+    array (n,)
+        With least squares and real y it is |y_i| |x_i|.
+    """
     y = problem.dataset.y
     slope = np.abs(problem.loss.output_gradient(np.zeros(y.size), y))
     return np.asarray(slope * np.linalg.norm(problem.inputs, axis=1))
@@ -196,7 +207,20 @@ def objective(problem: Problem, flat: Array) -> float:
 
 
 def objective_gradient(problem: Problem, flat: Array) -> Array:
-    """Return the gradient of `objective` at flat parameters, (size,)."""
+    """Return the gradient of `objective`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem with loss.l2.
+    flat : array (size,)
+        Trained parameters.
+
+    Returns
+    -------
+    array (size,)
+        grad R + 2 lambda W.
+    """
     slope = problem.loss.output_gradient(problem.outputs(flat), problem.dataset.y)
     gradient = problem.network.gradient(flat, problem.inputs, slope)
     l2 = problem.experiment.loss.l2

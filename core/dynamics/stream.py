@@ -47,7 +47,20 @@ class FreshSource:
         )
 
     def draw(self, generator: np.random.Generator, count: int) -> tuple[Array, Array]:
-        """Draw inputs x (count, d) and labels y (count,)."""
+        """Draw further examples.
+
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness.
+        count : int
+            Number of examples.
+
+        Returns
+        -------
+        tuple of arrays
+            Inputs x (count, d) and labels y (count,).
+        """
         drawn = self._source.fresh(generator, count, self._training)
         if drawn is None:
             raise self._nothing(self._kind)
@@ -93,7 +106,13 @@ class Stream(ABC):
         self._block = (saved.generator_words(self._generator), self._leftover())
 
     def part(self) -> Array:
-        """Return the place in the present block, and how that block is drawn, (2 + 10 + ...,)."""
+        """Return the place in the order of examples.
+
+        Returns
+        -------
+        array
+            Place in the block, its size (0 before the first), and how the block is drawn.
+        """
         words, leftover = self._block
         return np.concatenate([[self._place, self._ys.shape[0]], words, leftover])
 

@@ -33,9 +33,17 @@ BLOCK = 4096  # examples of the large batch at a time
 
 
 def first_phase(problem: Problem) -> Array:
-    """Return the unit directions v_j (m, d) after the large-batch step.
+    """Return the inner weights after the large-batch step.
 
-    Rows stay 0 where v_j(0) and g_j are 0.
+    Parameters
+    ----------
+    problem : Problem
+        Problem with the standard network.
+
+    Returns
+    -------
+    array (m, d)
+        Unit directions v_j; 0 where v_j(0) and g_j are 0.
     """
     dynamics = problem.experiment.dynamics
     assert isinstance(dynamics, TwoPhase)
@@ -64,7 +72,20 @@ def _correlations(V: Array, x: Array, y: Array) -> Array:
 
 
 def hidden(V: Array, x: Array) -> Array:
-    """Return the hidden features relu(<v_j, x_i>), (n, m), for V (m, d) and x (n, d)."""
+    """Return the hidden features.
+
+    Parameters
+    ----------
+    V : array (m, d)
+        Inner weights.
+    x : array (n, d)
+        Inputs.
+
+    Returns
+    -------
+    array (n, m)
+        relu(<v_j, x_i>).
+    """
     return np.ascontiguousarray(np.maximum(x @ V.T, 0.0))
 
 

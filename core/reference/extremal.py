@@ -117,7 +117,7 @@ def growth(u: Array, X: Array, y: Array, slope: float = 0.0) -> Array:
 def extremal_vectors(
     X: Array, y: Array, slope: float = 0.0, every_pattern: bool = False
 ) -> tuple[Extremal, ...]:
-    """Return all extremal vectors, by value from the least to the largest.
+    """Return all extremal vectors, by increasing value.
 
     The examined sign vectors are those around the rays of the arrangement of hyperplanes
     <u, x_k> = 0: each cell, and each face of one, has a ray at its boundary.
@@ -141,7 +141,7 @@ def extremal_vectors(
     Raises
     ------
     InputError
-        There are more than MOST_PATTERNS sign vectors, or `slope` is outside [0, 1).
+        More than MOST_PATTERNS sign vectors, or `slope` outside [0, 1).
 
     Examples
     --------

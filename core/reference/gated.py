@@ -45,7 +45,7 @@ from core.reference.watch import Watch
 
 @final
 class Kept(Enum):
-    """What is fixed in the program beside the signs of the nodes."""
+    """Fixed part of the program beside the signs of the nodes."""
 
     GATES = "what each node is active on; the inner weights may be anything"
     CELLS = "what each node is active on, by its inner weights"

@@ -250,7 +250,18 @@ class SampleMargin(Reference):
 
 
 def signed(problem: Problem) -> Array:
-    """Return G_i = y_i x_i, (n, d)."""
+    """Return the signed inputs G_i = y_i x_i.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem of two classes.
+
+    Returns
+    -------
+    array (n, d)
+        Rows whose hard margin is that of the data.
+    """
     return problem.dataset.y[:, None] * problem.dataset.x
 
 

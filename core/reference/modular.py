@@ -29,7 +29,7 @@ def check_odd(p: int) -> None:
 
     The proof for primes needs no more: uniform weights on all gaps bound the margin by one
     frequency's share, which a network of all frequencies attains if no frequency is its own
-    negative. If p is even, p/2 is.
+    negative. If p is even, p/2 is its own negative.
     """
     if p < 3 or p % 2 == 0:
         raise InputError(f"p = {p} is not odd and at least 3; choose one such as {max(3, p + 1)}.")

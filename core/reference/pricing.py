@@ -41,7 +41,18 @@ def value_at(x: Array, c: Array, v: Array) -> Array:
 
 
 def unit(rows: Array) -> Array:
-    """Return the rows (k, r) that are not 0, divided by their lengths."""
+    """Return the rows that are not 0, divided by their lengths.
+
+    Parameters
+    ----------
+    rows : array (k, r)
+        Vectors.
+
+    Returns
+    -------
+    array (k' <= k, r)
+        Unit rows; those shorter than 1e-300 are left out.
+    """
     lengths = np.linalg.norm(rows, axis=1)
     # A shorter row has lost the digits of its direction.
     kept = lengths > 1e-300
@@ -49,8 +60,20 @@ def unit(rows: Array) -> Array:
 
 
 def arcs(x: Array) -> tuple[Array, Array]:
-    """Return ends and middles, (2 n, 2) each, of the arcs into which points (n, 2) cut the circle.
+    """Return the arcs into which the lines <v, x_i> = 0 cut the circle.
 
+    Parameters
+    ----------
+    x : array (n, 2)
+        Points, none of them 0.
+
+    Returns
+    -------
+    tuple of arrays (2 n, 2)
+        Unit vectors at the ends and at the middles of the arcs.
+
+    Examples
+    --------
     >>> np.abs(arcs(np.array([[1.0, 0.0]]))[1].round(3)).tolist()
     [[1.0, 0.0], [1.0, 0.0]]
     """
@@ -62,14 +85,26 @@ def arcs(x: Array) -> tuple[Array, Array]:
 
 
 def candidates(x: Array, c: Array) -> Iterator[Array]:
-    """Yield unit directions (k, r), among which sum_i c_i relu(<v, x_i>) is largest; r <= 3.
+    """Yield directions among which sum_i c_i relu(<v, x_i>) is largest over unit v.
 
     Within a face of the arrangement of the planes <v, x_i> = 0 the sum is <v, w> with the w of that
     face. So a maximum inside a face is at w projected to the face's span, or the face is a vertex.
     A
     vertex is an end of an arc on the circle of some point; every arc is between two vertices there,
     and
-    every cell beside an arc. Points x are (n, r), weights c (n,).
+    every cell beside an arc.
+
+    Parameters
+    ----------
+    x : array (n, r)
+        Points, r <= 3.
+    c : array (n,)
+        Signed weights.
+
+    Yields
+    ------
+    array (k, r)
+        Unit directions.
     """
     r = x.shape[1]
     if r == 1:

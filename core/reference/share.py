@@ -32,7 +32,22 @@ def most(factor: float | None, value: float) -> float:
 
 
 def share(margin: float, factor: float | None, value: float) -> float:
-    """Return margin / (factor * value); NaN if the divisor is unknown or not positive."""
+    """Return a margin as a share of a reference margin.
+
+    Parameters
+    ----------
+    margin : float
+        Normalised margin.
+    factor : float or None
+        Factor of the reference margin in plots of margins.
+    value : float
+        Reference margin.
+
+    Returns
+    -------
+    float
+        margin / (factor * value); NaN if the divisor is unknown or not positive.
+    """
     return margin / most(factor, value)
 
 

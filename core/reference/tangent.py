@@ -57,13 +57,35 @@ class Nodes:
     gram: Array
 
     def lengths(self, q: Array) -> Array:
-        """Return n_j = |sum_i q_i g_ij|, (N,), for weights q (n,)."""
+        """Return the lengths n_j = |sum_i q_i g_ij|.
+
+        Parameters
+        ----------
+        q : array (n,)
+            Weights of the examples.
+
+        Returns
+        -------
+        array (N,)
+            Lengths.
+        """
         weighted = self.inner * q
         squares = (self.outer @ q) ** 2 + ((weighted @ self.gram) * weighted).sum(axis=1)
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def form(self, lengths: Array) -> Array:
-        """Return K = mean_j g_j g_j'/n_j, (n, n), for lengths (N,); theta = 0 at length 0."""
+        """Return the quadratic form K = mean_j g_j g_j'/n_j.
+
+        Parameters
+        ----------
+        lengths : array (N,)
+            n_j; nodes of length 0 have theta = 0.
+
+        Returns
+        -------
+        array (n, n)
+            K.
+        """
         positive = lengths > 0.0
         scale = np.zeros_like(lengths)
         scale[positive] = 1.0 / (lengths[positive] * lengths.size)
