@@ -46,8 +46,7 @@ class Section(BaseModel):
         """Return the section as run files and ledgers have it.
 
         Keys that were `added` later are left out at their defaults, so that older sections stay the
-        same to
-        the byte.
+        same to the byte.
         """
         return self.model_dump(mode="json", context={WRITTEN: True})
 
@@ -128,9 +127,8 @@ class Registry(dict[str, T]):
     """Kinds of one sort by name, in the order in which users see them.
 
     `add` registers one more, and works as a class decorator. It raises ValueError for a name in
-    use,
-    since study files and run files would change their meaning.
-    `aside` are kinds that only run files name: found by their names, and never listed.
+    use, since study files and run files would change their meaning. `aside` are kinds that only run
+    files name: found by their names, and never listed.
     """
 
     _all: ClassVar[list[Registry[Any]]] = []

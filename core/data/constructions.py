@@ -28,9 +28,8 @@ class Wei19Data(DataSection, Law):
     """Distribution D of wei19 (2.1), with the label in two coordinates.
 
     y = +1 with x_1 = +-1, x_2 = 0; y = -1 with x_1 = 0, x_2 = +-1. The four cases are equally
-    likely,
-    the other d - 2 coordinates are uniform bits +-1, so |x|^2 = d - 1; `scaled` divides by sqrt(d -
-    1).
+    likely, the other d - 2 coordinates are uniform bits +-1, so |x|^2 = d - 1; `scaled` divides by
+    sqrt(d - 1).
     """
 
     title: ClassVar[str] = "distribution D: the signal in two coordinates, random bits in the rest"
@@ -163,8 +162,7 @@ class ThreePointData(DataSection, Distribution):
     """Three points (-1,0,0), (eps, sqrt(1-eps^2), 0), (0,0,1) with y = -1, +1, +1.
 
     Source: frei23, Lemma B.8. At slope 1/2 and as many positive as negative outer weights the limit
-    has
-    lambda = (8/(4 eps + 5), 8/(4 eps + 5), 8/5), and is not the linear max-margin predictor.
+    has lambda = (8/(4 eps + 5), 8/(4 eps + 5), 8/5), and is not the linear max-margin predictor.
     """
 
     title: ClassVar[str] = "three points whose leaky ReLU limit is not the linear max-margin one"

@@ -76,10 +76,8 @@ class Dataset:
     """Set of n labelled examples, x (n, d) and y (n,), with a test set if a file has one.
 
     Labels are -1 and +1 for two classes, and the class numbers 0, 1, ..., classes - 1 for more. If
-    they
-    are `real` they are targets, any finite numbers, and the two classes are their signs, by which
-    they
-    are drawn.
+    they are `real` they are targets, any finite numbers, and the two classes are their signs, by
+    which they are drawn.
 
     `directions` are what the distribution knows of itself (mu, a teacher's weights, the axes of
     cones), each (k, d): drawn over the data, and needed for its test points. Run files do not hold

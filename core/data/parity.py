@@ -155,13 +155,11 @@ def all_corners(d: int) -> Array:
 class MixtureData(DataSection, Law):
     """Gaussian mixture x = s mu + z with a clean sign s (frei23, eq. 4).
 
-    |mu| = d^mean_exponent and z ~ N(0, I). mu has equal positive entries. Training: the first
-    n - floor(n/2) examples have s = +1 and the rest s = -1; of each cluster's c labels exactly
-    floor or
+    |mu| = d^mean_exponent and z ~ N(0, I). mu has equal positive entries. Training: the first n -
+    floor(n/2) examples have s = +1 and the rest s = -1; of each cluster's c labels exactly floor or
     ceil of flips * c are wrong, the fraction deciding with its own probability, at places drawn at
     random. Test and fresh examples are independent: s uniform, the label wrong with probability
-    `flips`
-    (accuracy is against the noisy labels).
+    `flips` (accuracy is against the noisy labels).
 
     >>> data = MixtureData(d=4, n=100).sample(np.random.default_rng(0))
     >>> int((data.y[:50] < 0).sum()) in (7, 8), float(data.directions["mean"].std())

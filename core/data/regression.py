@@ -24,14 +24,10 @@ class TeacherData(DataSection, Law):
     """Labels of a random teacher: y = sign f(x), f(x) = sum_j a_j relu(<w_j, x>), x ~ N(0, I).
 
     Examples have |f(x)| >= margin; a_j and w_j are N(0, 1), and f is not normalised. wei19 leaves
-    these
-    laws open: with standard normal inputs its section F.1 has the margins of docs/theory.md, 7.8,
-    with
-    inputs of norm 1 it does not. The directions are |a_j| w_j, `positive` and `negative` by the
-    sign of
-    a_j, so that f is the sum of their relu(<., x>) minus that of the negative ones. Raises
-    InputError
-    where fewer than one proposal in a thousand keeps the margin.
+    these laws open: with standard normal inputs its section F.1 has the margins of docs/theory.md,
+    7.8, with inputs of norm 1 it does not. The directions are |a_j| w_j, `positive` and `negative`
+    by the sign of a_j, so that f is the sum of their relu(<., x>) minus that of the negative ones.
+    Raises InputError where fewer than one proposal in a thousand keeps the margin.
     """
 
     title: ClassVar[str] = "labels of a random two-layer ReLU network, kept where |f(x)| >= margin"

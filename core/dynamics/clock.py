@@ -44,10 +44,8 @@ def frame_times(problem: Problem, first: float, step_size: float = 0.0) -> Array
     """Return log10 t of all frames after the first, increasing.
 
     They are on the schedule that the run would have from t = 0: a run that is interrupted and
-    continued
-    has the same frames as one that is not. Times that the run repeats to reach its start come
-    before
-    them.
+    continued has the same frames as one that is not. Times that the run repeats to reach its start
+    come before them.
 
     Parameters
     ----------

@@ -166,10 +166,9 @@ class _ExampleSpan:
         """Return True if the values are those of the vectors.
 
         Then they are not above the eigenvalues of the same rank (Cauchy). Products check that,
-        without the
-        recurrence. Vectors of nearly no length in G come up where Lanczos continues beyond what its
-        start
-        has. Rounding is as large as they are, and values of nothing have been met: .210 for .131.
+        without the recurrence. Vectors of nearly no length in G come up where Lanczos continues
+        beyond what its start has. Rounding is as large as they are, and values of nothing have been
+        met: .210 for .131.
         """
         lowered = np.stack([self._metric(v) for v in top.vectors])
         images = np.stack([self._product(v) for v in lowered])

@@ -85,8 +85,7 @@ class Integrator(ABC):
 
     `engine` names the implementation, `planned` the number of frames on the schedule (frame 0
     included), `temperature_cap` the E cap of the flow, None without one. The results do not depend
-    on
-    how the work is cut into chunks.
+    on how the work is cut into chunks.
     """
 
     engine: str
@@ -105,7 +104,6 @@ class Integrator(ABC):
         """Return the solver state at the last emitted frame, beside the parameters.
 
         A run whose start has this state continues as if it had not been interrupted. None at t = 0,
-        and
-        where the frame says everything.
+        and where the frame says everything.
         """
         return None

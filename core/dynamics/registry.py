@@ -43,8 +43,7 @@ class Engines:
 
     `integrator` makes the engine for a prepared problem, `general` that for networks without a
     compiled twin (None: `integrator` chooses itself). `default_step` returns the step where the
-    study
-    sets none, `start` changes the start before frame 0.
+    study sets none, `start` changes the start before frame 0.
     """
 
     section: type[DynamicsSection]

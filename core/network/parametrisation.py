@@ -61,16 +61,12 @@ class Network(ABC):
 
     The first `scaled` entries of a flat vector are the homogeneous parameters W_h, in which f has
     degree L = `degree`: f(c W_h) = c^L f(W_h) for c > 0. A frame's factor e^rho multiplies these
-    only.
-    If `homogeneous` is false, f is homogeneous in no parameters, and margins are still divided by
-    the
-    power `degree` of the norm. `fixed` holds the untrained parameters by name. k counts the
-    outputs, 1
-    for two classes.
+    only. If `homogeneous` is false, f is homogeneous in no parameters, and margins are still
+    divided by the power `degree` of the norm. `fixed` holds the untrained parameters by name. k
+    counts the outputs, 1 for two classes.
 
     In all methods `flat` (size,) are the trained parameters, and `inputs` (n, D) the nodes' inputs
-    x~.
-    Networks with effective weights take arrays and tensors where the type is Any.
+    x~. Networks with effective weights take arrays and tensors where the type is Any.
     """
 
     kind: ClassVar[str]
@@ -167,8 +163,7 @@ class Network(ABC):
         """Return the tangent kernel <grad f_i, grad f_r> in the trained parameters.
 
         Row by row as J (J' e_i), without J (n, size): right for any network. Networks whose kernel
-        has a
-        closed form override this method.
+        has a closed form override this method.
 
         Returns
         -------

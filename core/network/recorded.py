@@ -37,8 +37,7 @@ class Phi:
     """Activation by name: phi, phi' and phi'' as functions of any z.
 
     `degree` is that of phi(c z) = c^degree phi(z) for c > 0, and 0 if phi is not homogeneous. At a
-    kink
-    phi' is the slope on the left (docs/theory.md, 2.4). `code` and `slope` are those of
+    kink phi' is the slope on the left (docs/theory.md, 2.4). `code` and `slope` are those of
     `core.network.activation.Activation`.
 
     >>> phi_of("tanh")(np.array([0.0])).tolist(), phi_of("tanh").slopes(np.array([0.0])).tolist()

@@ -43,10 +43,8 @@ class History:
 
     Each has step, log10 t and rho (H,), and flat parameters (H, size). None is at t = 0, where the
     origin is. `complete` is false if some previous runs did not pass their frames on. `errors` (H +
-    1,)
-    are the `margin_error` of these frames, and of the frame that the run starts with, infinite
-    where
-    unknown; None if no step was checked.
+    1,) are the `margin_error` of these frames, and of the frame that the run starts with, infinite
+    where unknown; None if no step was checked.
     """
 
     steps: NDArray[np.int64]
@@ -66,10 +64,8 @@ class Start:
 
     `goes_on` is true if the previous run's dynamics continues unchanged; with its `state` at the
     start the continuation is exact. If that state is only known at an `earlier` start, the run
-    first
-    repeats the times `marks` (log10 t, increasing, the last of them the start's own) without
-    recording,
-    with the dynamics `way` (None: its own). `history` are the frames before the start.
+    first repeats the times `marks` (log10 t, increasing, the last of them the start's own) without
+    recording, with the dynamics `way` (None: its own). `history` are the frames before the start.
     """
 
     parameters: Array
@@ -205,8 +201,7 @@ class Problem:
 
     `inputs` x~ (n, D) are what the network sees of the training data. With a `reduction` (row-space
     form) network, start and inputs are in its coordinates, and the data set is unchanged. `notes`
-    are
-    sentences about chosen defaults, which the run reports. Copies by `replace` share
+    are sentences about chosen defaults, which the run reports. Copies by `replace` share
     `last_lambda_0`.
     """
 

@@ -75,8 +75,7 @@ def has_extremal(problem: Problem) -> bool:
     """Return True if extremal vectors are defined for a problem.
 
     Its targets are real, f = sum_j a_j phi(<v_j, x~>) with phi a ReLU or leaky ReLU, and both
-    layers
-    are trained directly.
+    layers are trained directly.
     """
     network = problem.network
     if not isinstance(network, TwoLayer) or not problem.dataset.real or network.k > 1:

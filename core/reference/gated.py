@@ -183,8 +183,7 @@ def gated_limit(
     """Return the optimum of the program, bracketed.
 
     If no weighting of the gates fits every example the optimum is 0, and `upper` is the bound
-    proved
-    by then.
+    proved by then.
 
     Parameters
     ----------
@@ -227,8 +226,7 @@ def leaky_limit(x: Array, y: Array, a: Array, slopes: Array) -> tuple[float, flo
     """Return max over |V| = 1 of min_i y_i sum_j a_j slopes_ji <v_j, x_i>, bracketed.
 
     With fixed slopes the network is linear in V, and the optimum is a hard margin, found as the
-    point
-    nearest to the origin (core.reference.hull).
+    point nearest to the origin (core.reference.hull).
 
     Parameters
     ----------
@@ -320,10 +318,9 @@ class _Search:
         """Return g + sum_i c_ki x_i of approximately least length, (k, d).
 
         For examples of the other label -q_i <= c_ki <= 0; else c_ki >= 0 where the gate is active
-        and <= 0
-        where not. Coordinate descent on the gates with the largest prices, from the coefficients of
-        the
-        previous round. Lengths that are not the least are still upper bounds of the prices.
+        and <= 0 where not. Coordinate descent on the gates with the largest prices, from the
+        coefficients of the previous round. Lengths that are not the least are still upper bounds of
+        the prices.
         """
         x, squares = self._x, (self._x**2).sum(axis=1)
         low = np.where(self._others, -q, np.where(self._gates.active, 0.0, -np.inf))

@@ -60,8 +60,7 @@ class Generated:
     """Result of column generation on some points.
 
     `value` is the LP's: exactly the margin of `atoms` with `weights` on these points. `above` is
-    the
-    price of `q`, the best weights of the points, by climbing: NOT a proved upper bound.
+    the price of `q`, the best weights of the points, by climbing: NOT a proved upper bound.
     """
 
     atoms: Atoms

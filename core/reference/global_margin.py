@@ -46,8 +46,7 @@ class GlobalResult:
 
     The network f(x) = sum_j weights_j alpha_j relu(<beta_j, x>), alpha (k,) signs, beta (k, d) unit
     rows, weights (k,) >= 0 with sum 1, has margin bracket.lower; the price of q (n,), in the
-    simplex,
-    is at most bracket.upper (proved if certified).
+    simplex, is at most bracket.upper (proved if certified).
     """
 
     bracket: Bracket
@@ -310,9 +309,8 @@ def global_margin(
     """Return gamma_gl: the largest margin of ReLU networks with l1 norm 1 over unit directions.
 
     max of min_i y_i sum_j w_j alpha_j relu(<beta_j, x_i>) over |beta_j| = 1, sum |w_j| <= 1; its
-    dual
-    is min over q in the simplex of max over |v| <= 1 of |sum_i q_i y_i relu(<v, x_i>)|. Source:
-    telgarsky22, section 1.2 (Assumption 1.1). Raises CancelledError.
+    dual is min over q in the simplex of max over |v| <= 1 of |sum_i q_i y_i relu(<v, x_i>)|.
+    Source: telgarsky22, section 1.2 (Assumption 1.1). Raises CancelledError.
 
     Parameters
     ----------

@@ -29,8 +29,7 @@ def rounding(terms: int, size: float) -> float:
     """Return the error bound of a sum of products of `terms` terms, at most `size` in all.
 
     (terms + 8) eps size: n eps is the usual bound of a dot product, and 8 covers the operations
-    before
-    and after it.
+    before and after it.
     """
     return (terms + 8) * EPS * size
 
@@ -39,8 +38,7 @@ def why_not(x: Array, y: Array) -> str:
     """Return a proof, as a sentence, that no such f has a positive margin; "" if none is found.
 
     Compared exactly: a point at 0, two points on one ray with opposite labels, or antipodes of
-    opposite
-    labels whose sum of y_i x_i is 0.
+    opposite labels whose sum of y_i x_i is 0.
     """
     lengths = np.linalg.norm(x, axis=1)
     if not lengths.all():
@@ -100,8 +98,7 @@ def _odd(x: Array, y: Array) -> bool:
     """Return True if points with an antipode of the opposite label have sum_i y_i x_i = 0, exactly.
 
     With f odd on them up to its even part, sum_i y_i f(x_i) = 2 sum over pairs of a linear function
-    of
-    y_i x_i, and so 0: no f is positive on all.
+    of y_i x_i, and so 0: no f is positive on all.
     """
     places = {row.tobytes(): k for k, row in enumerate(x + 0.0)}
     # 0.0 - x and x + 0.0: their zeros are all +0.0, so that equal rows have equal bytes.
@@ -118,8 +115,7 @@ def pair_bound(x: Array, y: Array) -> float:
     """Return an upper bound of gamma_gl from the two nearest rays of opposite labels, x (n, d).
 
     With weights t and 1 - t on x_i and x_k the price is at most |t x_i - (1 - t) x_k|, because relu
-    is
-    1-Lipschitz: half the distance of two near-duplicates. Infinite with one label only.
+    is 1-Lipschitz: half the distance of two near-duplicates. Infinite with one label only.
 
     >>> round(1e9 * pair_bound(np.array([[1.0, 0.0], [1.0, 1e-9]]), np.array([1.0, -1.0])), 4)
     0.5
@@ -173,10 +169,8 @@ class Separation:
     """Bracket of a hard margin: lower <= margin <= upper, with witnesses.
 
     w (d,) is a unit vector with lower = min_i <G_i, w>, and |G' q| = upper. Both are good to
-    `slack`,
-    the rounding of these sums. `farkas` is true if q is proved to be within rounding of weights
-    with
-    G' q = 0 exactly, so that no w is right on every row.
+    `slack`, the rounding of these sums. `farkas` is true if q is proved to be within rounding of
+    weights with G' q = 0 exactly, so that no w is right on every row.
     """
 
     lower: float
@@ -258,11 +252,10 @@ def _weights(rows: Array) -> Array:
 def _polished(rows: Array, q: Array) -> tuple[float, float, Array, Array] | None:
     """Return the bracket of q solved again on its support.
 
-    It is that of the point of the support's affine hull nearest to 0. From one row g_0 it is
-    g_0 + sum_i z_i (g_i - g_0), least squares in z: differences of rows keep the digits that a Gram
+    It is that of the point of the support's affine hull nearest to 0. From one row g_0 it is g_0 +
+    sum_i z_i (g_i - g_0), least squares in z: differences of rows keep the digits that a Gram
     matrix loses where the margin is small. w is orthogonalised to them a second time, since the
-    point
-    is only good to eps, and the margins of its direction to eps/margin.
+    point is only good to eps, and the margins of its direction to eps/margin.
     """
     support = np.flatnonzero(q > 0.0)
     first, chosen = rows[support[0]], rows[support[1:]] - rows[support[0]]
@@ -291,10 +284,8 @@ def _farkas(rows: Array, q: Array) -> bool:
     """Return True if weights q' >= 0 with G' q' = 0 exactly exist near q.
 
     [G'; 1'] has a right inverse of norm 1/s, s its least singular value, if that is not 0; q is off
-    by
-    the residual r, so that some q' with |q' - q| <= |r|/s solves it, and q' >= 0 if no weight of
-    the
-    support is smaller than that.
+    by the residual r, so that some q' with |q' - q| <= |r|/s solves it, and q' >= 0 if no weight of
+    the support is smaller than that.
     """
     kept = rows.any(axis=0)
     support = np.flatnonzero(q > 0.0)

@@ -105,8 +105,7 @@ def best_measure(features: Array) -> Any:
     """Solve max t over a, b >= 0 of sum 1 in all, t <= sum_k (a_k - b_k) F_ik for all i, F (n, K).
 
     Returns SciPy's solution x = (a, b, t) with its marginals. Raises ArithmeticError where the
-    linear
-    program does not end.
+    linear program does not end.
     """
     from scipy.optimize import linprog  # slow to load
 
@@ -286,8 +285,7 @@ def max_margin(points: Array, y: Array, directions: Array) -> PathPoint:
     """Solve the hard-margin l1-SVM: alpha of |alpha|_1 = 1 with the largest min_i y_i f(x_i).
 
     Points x~ (n, 2), y (n,), directions (K, 2). The objective is minus the margin, the gap that of
-    the
-    linear program. Raises ArithmeticError where the linear program does not end.
+    the linear program. Raises ArithmeticError where the linear program does not end.
 
     >>> one = np.array([[1.0, 0.0]])
     >>> max_margin(one, np.array([1.0]), one).margin

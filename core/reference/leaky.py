@@ -39,8 +39,8 @@ class Optimum:
     """Bounds lower <= 1/|W*| <= upper and lambda (n,); `closed` if the closed form is the optimum.
 
     `fits` if y_i <v, x_i> > 0 > y_i <u, x_i> beyond rounding, so that the optimum of (3) is a KKT
-    point
-    of (1). Without these signs a network with these v and u has other margins than those of (3).
+    point of (1). Without these signs a network with these v and u has other margins than those of
+    (3).
     """
 
     lower: float

@@ -29,8 +29,8 @@ def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float =
     """Return the bracket of a separation with its gap.
 
     The value is the primal one, attained by a predictor. If rounding could hide its sign the
-    bracket
-    has an upper bound alone; if weights q with G' q = 0 are proved to exist it has no margin.
+    bracket has an upper bound alone; if weights q with G' q = 0 are proved to exist it has no
+    margin.
 
     Parameters
     ----------
@@ -103,8 +103,7 @@ class KernelMargin(SampleMargin):
     """Margin in the tangent kernel's space, max over |f|_H = 1 of min_i y_i f(x_i).
 
     Both layers' weights, v ~ N(0, I/d). It equals min over q in the simplex of sqrt(q' Y K Y q), K
-    the
-    tangent kernel of core.network.kernel_predictor. It bounds theta in the mean square and not
+    the tangent kernel of core.network.kernel_predictor. It bounds theta in the mean square and not
     pointwise, and has no cutoff, so it is at least gamma_ntk.
     """
 

@@ -30,8 +30,7 @@ class Bracket:
     `certified` is true if both bounds are proved for these data up to rounding. A heuristic upper
     bound, such as the best of many starts, is not, nor are bounds that hold with some probability.
     `method` says in a few words how the bracket was found, with the gap; without a number
-    (`absent`,
-    `nothing`, `unresolved`) it is the sentence that says why.
+    (`absent`, `nothing`, `unresolved`) it is the sentence that says why.
     """
 
     lower: float
@@ -110,8 +109,7 @@ class Reference(ABC):
     """Margin that theory promises: definition, problems with it, and computation.
 
     The plot of margins normalised by |W|^2 draws factor * margin under the name `label` ("gamma_gl
-    / 2"
-    with 1/2). A factor of None means that the margin is not comparable and is only listed.
+    / 2" with 1/2). A factor of None means that the margin is not comparable and is only listed.
     """
 
     name: str

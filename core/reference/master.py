@@ -30,9 +30,8 @@ class Master:
     """Linear program min over q in the simplex of max_j <C_j, q>; rows C_j (n,) can be appended.
 
     The best response of the columns is the dual: weights w in their simplex with min_i (C'w)_i =
-    the
-    value. Solved by dual simplex, which stays feasible when rows are appended. `unit` is about the
-    value where that is small: the program's tolerances are absolute.
+    the value. Solved by dual simplex, which stays feasible when rows are appended. `unit` is about
+    the value where that is small: the program's tolerances are absolute.
     """
 
     def __init__(self, n: int, unit: float = 1.0) -> None:

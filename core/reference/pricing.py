@@ -89,10 +89,8 @@ def candidates(x: Array, c: Array) -> Iterator[Array]:
 
     Within a face of the arrangement of the planes <v, x_i> = 0 the sum is <v, w> with the w of that
     face. So a maximum inside a face is at w projected to the face's span, or the face is a vertex.
-    A
-    vertex is an end of an arc on the circle of some point; every arc is between two vertices there,
-    and
-    every cell beside an arc.
+    A vertex is an end of an arc on the circle of some point; every arc is between two vertices
+    there, and every cell beside an arc.
 
     Parameters
     ----------

@@ -88,8 +88,7 @@ def promise(references: Sequence[Reference], margins: Mapping[str, ReferenceMarg
     """Return the promise of a run: gamma_gl, or the first reference margin that is comparable.
 
     While the margin of a preferred reference is not computed yet, the promise is pending, and no
-    other
-    margin replaces it.
+    other margin replaces it.
     """
     for one in in_order(references):
         known = margins.get(one.name)
@@ -118,8 +117,7 @@ def first_reach(values: Array, log10_time: Array, level: float = REACHED) -> Rea
     """Return the first time at which a trace reaches a level.
 
     Between two frames the trace is linear in log t, as in plots. At the first frame, after t = 0
-    and
-    after a value that is not known, the frame itself is returned.
+    and after a value that is not known, the frame itself is returned.
 
     Parameters
     ----------

@@ -33,10 +33,9 @@ class Watch:
     """Cancellation token. Call `look` at least every 50 ms; any thread may cancel.
 
     `limit` are the seconds after which a computation that can stop early ends with its present
-    bracket;
-    `math.inf` for no limit. `share` returns at each check the share of a core that the computation
-    may
-    use, from 0 to 1. `look` sleeps to keep to it, and sleep does not count towards the limit.
+    bracket; `math.inf` for no limit. `share` returns at each check the share of a core that the
+    computation may use, from 0 to 1. `look` sleeps to keep to it, and sleep does not count towards
+    the limit.
     """
 
     def __init__(self, limit: float = 120.0, share: Callable[[], float] | None = None) -> None:
