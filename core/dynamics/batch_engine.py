@@ -122,11 +122,23 @@ class BatchEngine(ABC):
         """
 
     def flat(self) -> Array:
-        """Return a copy of the parameters, (size,)."""
+        """Return a copy of the parameters.
+
+        Returns
+        -------
+        array (size,)
+            Parameters in the precision of the run.
+        """
         return self.current.copy()
 
     def parts(self) -> dict[str, Array]:
-        """Return the rule's state by name: empty, or Adam's moments and powers."""
+        """Return the rule's state, which a continued run needs.
+
+        Returns
+        -------
+        dict of str to array
+            Empty, or Adam's moments "first", "second" (size,) and "powers" (2,).
+        """
         return {}
 
 

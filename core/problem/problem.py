@@ -229,15 +229,33 @@ class Problem:
         return self.network.physical(self.start.parameters, self.start.rho)
 
     def outputs(self, flat: Array) -> Array:
-        """Return f(x_i) on the training data at flat parameters (size,), (n,) or (n, k)."""
+        """Return the outputs on the training data at flat parameters (size,).
+
+        Returns
+        -------
+        array (n,) or (n, k)
+            f(x_i).
+        """
         return np.asarray(self.network.outputs(flat, self.inputs))
 
     def margins(self, flat: Array) -> Array:
-        """Return the unnormalised margins p_i at flat parameters (size,), (n,)."""
+        """Return the unnormalised margins at flat parameters (size,).
+
+        Returns
+        -------
+        array (n,)
+            p_i.
+        """
         return self.network.margins(flat, self.inputs, self.dataset.y)
 
     def scores(self, flat: Array) -> Array:
-        """Return the loss's scores at flat parameters: p (n,), or for k classes P (n, k - 1)."""
+        """Return the loss's scores at flat parameters (size,).
+
+        Returns
+        -------
+        array (n,), or (n, k - 1) for k classes
+            p, or P.
+        """
         return self.loss.scores(self.outputs(flat), self.dataset.y)
 
     def dual(self, flat: Array) -> Array | None:

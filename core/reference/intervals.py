@@ -28,12 +28,34 @@ ENOUGH, ROUNDS, NEW_COLUMNS = 1e-7, 60, 40
 
 
 def lifted(x: Array) -> Array:
-    """Return (x_i, 1), (n, 2), for x (n, 1)."""
+    """Return inputs with a 1 appended.
+
+    Parameters
+    ----------
+    x : array (n, 1)
+        Inputs on the line.
+
+    Returns
+    -------
+    array (n, 2)
+        (x_i, 1).
+    """
     return np.column_stack([x[:, 0], np.ones(x.shape[0])])
 
 
 def breakpoints(points: Array) -> Array:
-    """Return the unit (w, b), (K, 2), with some w x_i + b = 0, by angle, for points (n, 2)."""
+    """Return the breakpoints of h on the circle.
+
+    Parameters
+    ----------
+    points : array (n, 2)
+        (x_i, 1).
+
+    Returns
+    -------
+    array (K, 2)
+        Unit (w, b) with some w x_i + b = 0, by angle.
+    """
     angle = np.arctan2(-points[:, 0], points[:, 1])  # of (1, -x_i)
     both = np.unique(np.mod(np.concatenate([angle, angle + np.pi]), 2.0 * np.pi))
     return np.column_stack([np.cos(both), np.sin(both)])

@@ -202,5 +202,11 @@ class Stepper:
         return any(bool((x @ U.T).amax() > 0.0) for x, _ in self._blocks)
 
     def parameters(self) -> NDArray[np.floating]:
-        """Return a copy of W, (size,), in the memory of the host."""
+        """Return a copy of W in the memory of the host.
+
+        Returns
+        -------
+        array (size,)
+            Parameters in the precision of the run.
+        """
         return np.array(self.flat.cpu().numpy())
