@@ -1,8 +1,8 @@
-"""Reading and writing whole files: what is too large or no file is refused before it is read.
+"""Reading and writing whole files: what is too large or no file is refused before reading.
 
-A file is written completely or not at all: beside its place, under a name that says who writes it,
-and locked while it is written. What a killed program has left is removed by the next one that
-writes into the same folder.
+A file is written completely or not at all: beside its place, under a name that identifies the
+writer, and locked while it is written. The next program that writes into the same folder removes
+the remains of a killed program.
 """
 
 from __future__ import annotations
@@ -36,9 +36,18 @@ NAME_BYTES = 100  # of a name that is followed by who writes it; file systems ta
 
 
 def has_no_writer(place: Path, machine: str, pid: int) -> bool:
-    """Return True if the program that writes there has ended, as far as can be told.
+    """Return True if the program that writes a file or folder has ended, as far as is known.
 
-    Processes are looked for on this machine and in this container only; see `machine_name`.
+    Processes are sought on this machine and in this container only; see `machine_name`.
+
+    Parameters
+    ----------
+    place : Path
+        Temporary file or folder.
+    machine : str
+        Machine in its name.
+    pid : int
+        Process id in its name.
     """
     return _looks_left(place, machine, pid) and not is_locked(place)
 
@@ -60,7 +69,7 @@ def _looks_left(place: Path, machine: str, pid: int) -> bool:
 
 
 def remove_left(folder: Path, pattern: re.Pattern[str] = LEFT) -> None:
-    """Remove what killed programs have left in a folder, as far as that may be done."""
+    """Remove the remains of killed programs from a folder, if permitted."""
     with suppress(OSError):
         for place in folder.iterdir():
             match = pattern.fullmatch(place.name)
@@ -74,9 +83,10 @@ def remove_left(folder: Path, pattern: re.Pattern[str] = LEFT) -> None:
 
 @contextmanager
 def beside(path: Path, mode: int = 0o666) -> Iterator[tuple[Path, int]]:
-    """A new file beside a path, open for writing: its name and its descriptor, which you close.
+    """Open a new file beside a path; yield its name and its descriptor, which the caller closes.
 
-    Gone at the end unless it was renamed. The mode is limited by the user's mask, as everywhere.
+    The file is removed at the end unless it was renamed. The user's mask limits the mode, as
+    always.
     """
     remove_left(path.parent)
     random = f"{machine_name()}-{os.getpid()}-{secrets.token_hex(4)}"
@@ -97,14 +107,14 @@ def beside(path: Path, mode: int = 0o666) -> Iterator[tuple[Path, int]]:
 
 
 def scratch_prefix(purpose: str) -> str:
-    """Remove the temporary folders of killed programs, and return how to name a further one."""
+    """Remove the temporary folders of killed programs; return the name prefix of a new one."""
     remove_left(Path(tempfile.gettempdir()), FOLDER)
     return f"marginscope-{purpose}-{machine_name()}-{os.getpid()}-"
 
 
 @contextmanager
 def scratch(purpose: str) -> Iterator[Path]:
-    """A folder for files that nobody needs later, gone at the end."""
+    """Yield a temporary folder, which is removed at the end."""
     prefix = scratch_prefix(purpose)
     with tempfile.TemporaryDirectory(prefix=prefix) as name, removed_when_stopped(Path(name)):
         lock = WriterLock(Path(name))
@@ -115,7 +125,7 @@ def scratch(purpose: str) -> Iterator[Path]:
 
 
 def is_there(path: Path) -> bool:
-    """Whether something lies at a path; not where the path is none, as one that is too long."""
+    """Return True if a path exists; False also for an invalid path, such as too long a one."""
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -123,7 +133,7 @@ def is_there(path: Path) -> bool:
 
 
 def set_aside(path: Path) -> Path | None:
-    """Rename what lies at a path and cannot be used; where it lies then, None where it stays."""
+    """Rename a file that cannot be used; return its new path, or None if renaming fails."""
     aside = path.with_name(f"{path.name}.broken")
     try:
         path.replace(aside)
@@ -141,10 +151,27 @@ def is_plain(path: Path) -> bool:
 
 
 def read_whole(path: Path, most: int, what: str) -> bytes:
-    """The content of a plain file of at most `most` bytes.
+    """Return the content of a plain file.
 
-    Raises InputError, its sentence beginning with `what`, for a folder, a pipe or a device (which
-    are not waited for), for a larger file, and for one that cannot be read.
+    Parameters
+    ----------
+    path : Path
+        File.
+    most : int
+        Largest size in bytes.
+    what : str
+        Start of error messages.
+
+    Returns
+    -------
+    bytes
+        Content.
+
+    Raises
+    ------
+    InputError
+        A folder, a pipe or a device (neither waited for), a larger file, or one that cannot be
+        read.
     """
     try:
         # One look at what was opened: a name may stand for something else a moment later.
@@ -169,7 +196,27 @@ def read_whole(path: Path, most: int, what: str) -> bytes:
 
 
 def read_text(path: Path, most: int, what: str) -> str:
-    """The text (UTF-8) of a plain file of at most `most` bytes. Raises InputError."""
+    """Return the text (UTF-8) of a plain file.
+
+    Parameters
+    ----------
+    path : Path
+        File.
+    most : int
+        Largest size in bytes.
+    what : str
+        Start of error messages.
+
+    Returns
+    -------
+    str
+        Text.
+
+    Raises
+    ------
+    InputError
+        `read_whole` fails, or the content is not UTF-8.
+    """
     try:
         return read_whole(path, most, what).decode()
     except UnicodeDecodeError as error:
@@ -180,10 +227,10 @@ def read_text(path: Path, most: int, what: str) -> str:
 
 @contextmanager
 def replacing(path: Path, named: Path | None = None) -> Iterator[tuple[Path, BinaryIO]]:
-    """A temporary neighbour of a file, open for writing, which takes its place at the end.
+    """Yield a temporary neighbour of a file, open for writing, which replaces the file at the end.
 
-    A file is so never seen half written, and the one before stays where the block raises. The
-    neighbour has the suffix of `named`, if that is given, in place of the file's own.
+    So no reader sees a half-written file, and the previous file stays if the block raises. The
+    neighbour has the suffix of `named`, if given, instead of the file's own.
     Raises InputError for a folder that cannot be written, DiskError for a full disk.
     """
     try:

@@ -1,4 +1,4 @@
-"""The losses in the log domain: value, dual weights, smoothed margin, for margins of any size.
+"""Losses in the log domain: value, dual weights, smoothed margin, for margins of any size.
 
 A loss sees an example's scores: its margin p_i = y_i f(x_i), or for k > 2 classes the k - 1 margins
 P_ic = f_y(x_i) - f_c(x_i) of its own logit over each other one, in the order of c.
@@ -26,7 +26,7 @@ LARGE_MARGIN = 30.0  # ln(1 + e^-p) = e^-p to one part in 1e13 beyond this
 
 
 def log_sum_exp(values: Array) -> float:
-    """ln sum_i e^v_i, the largest apart: what SciPy's gives, at a tenth of its cost for few values.
+    """Return ln sum_i e^v_i, as SciPy does, at a tenth of the cost for few values.
 
     >>> round(log_sum_exp(np.array([1000.0, 1000.0])) - 1000.0, 12)
     0.69314718056
@@ -43,7 +43,7 @@ def log_sum_exp(values: Array) -> float:
 
 
 class LossFunction(ABC):
-    """A convex loss l of an example's scores; l(z) -> 0 as z -> infinity where it is `monotone`."""
+    """Convex loss l of an example's scores; l(z) -> 0 as z -> infinity if it is `monotone`."""
 
     kind: str
     code: int  # one of those above
@@ -54,34 +54,34 @@ class LossFunction(ABC):
 
     @abstractmethod
     def log_value(self, z: Array) -> Array:
-        """ln l of each example, (n,)."""
+        """Return ln l of each example, (n,), for scores z (n,) or (n, k - 1)."""
 
     @abstractmethod
     def value(self, z: Array) -> Array:
-        """l of each example, (n,) (may overflow to infinity where l itself does)."""
+        """Return l of each example, (n,); infinite where l itself overflows."""
 
     @abstractmethod
     def scores(self, f: Array, y: Array) -> Array:
-        """The scores (n,) or (n, k - 1) of outputs f."""
+        """Return the scores (n,) or (n, k - 1) of outputs f (n,) or (n, k), labels y (n,)."""
 
     @abstractmethod
     def output_gradient(self, f: Array, y: Array) -> Array:
-        """dl/df, of the shape of f."""
+        """Return dl/df, of the shape of f (n,) or (n, k)."""
 
     @abstractmethod
     def output_curvature(self, f: Array, y: Array, df: Array) -> Array:
-        """The Hessian of l in the outputs applied to df, of the shape of f."""
+        """Return the Hessian of l in the outputs times df, of the shape of f."""
 
     def inverse_of_log(self, log_s: float) -> float:
-        """l^-1(exp(log_s)) for one score; NaN where l is not monotone."""
+        """Return l^-1(exp(log_s)) for one score; NaN if l is not monotone."""
         return float("nan")
 
     @abstractmethod
     def dual(self, p: Array) -> Array:
-        """q_i = l'(p_i) / l'(l^-1(sum_k l(p_k))), of the shape of the scores."""
+        """Return q_i = l'(p_i) / l'(l^-1(sum_k l(p_k))), of the shape of the scores p."""
 
     def divergence(self, p: Array) -> Array:
-        """What divergence is seen by, (n,): l, or max(-margin, 0) of a loss that grows so slowly.
+        """Return the measure of divergence, (n,): l, or max(-margin, 0) if l grows slowly.
 
         The twin of core.compiled.descent.slopes, which sums it.
         """
@@ -90,28 +90,28 @@ class LossFunction(ABC):
         return np.maximum(-(p if p.ndim == 1 else p.min(axis=1)), 0.0)
 
     def log_sum(self, p: Array) -> float:
-        """ln sum_i l(p_i)."""
+        """Return ln sum_i l(p_i)."""
         return log_sum_exp(self.log_value(p))
 
     def log_risk(self, p: Array) -> float:
-        """ln R, R = (1/n) sum_i l(p_i)."""
+        """Return ln R, R = (1/n) sum_i l(p_i)."""
         return self.log_sum(p) - float(np.log(p.shape[0]))
 
     def smoothed(self, p: Array) -> float:
-        """l^-1(sum_i l(p_i)): the smoothed margin before it is divided by |W|^L."""
+        """Return l^-1(sum_i l(p_i)): the smoothed margin before it is divided by |W|^L."""
         return self.inverse_of_log(self.log_sum(p))
 
 
 class MarginLoss(LossFunction):
-    """A loss of the margin p = y f for y = +-1."""
+    """Loss of the margin p = y f for y = +-1."""
 
     @abstractmethod
     def slope(self, z: Array) -> Array:
-        """l'(z), elementwise."""
+        """Return l'(z), elementwise."""
 
     @abstractmethod
     def curvature(self, z: Array) -> Array:
-        """l''(z), elementwise."""
+        """Return l''(z), elementwise."""
 
     def scores(self, f: Array, y: Array) -> Array:
         return np.asarray(y * f)
@@ -125,7 +125,7 @@ class MarginLoss(LossFunction):
 
 @final
 class Exponential(MarginLoss):
-    """l(z) = exp(-z).
+    """Exponential loss l(z) = exp(-z).
 
     >>> round(Exponential().smoothed(np.array([1000.0, 1000.0])), 9)
     999.306852819
@@ -160,7 +160,7 @@ class Exponential(MarginLoss):
 
 
 def softplus(z: Array) -> Array:
-    """ln(1 + e^z) without overflow.
+    """Return ln(1 + e^z) without overflow, elementwise.
 
     >>> softplus(np.array([800.0, 0.0])).tolist() == [800.0, float(np.log(2.0))]
     True
@@ -171,7 +171,7 @@ def softplus(z: Array) -> Array:
 
 @final
 class Logistic(MarginLoss):
-    """l(z) = ln(1 + exp(-z)), with l^-1(S) = -ln(e^S - 1).
+    """Logistic loss l(z) = ln(1 + exp(-z)), with l^-1(S) = -ln(e^S - 1).
 
     >>> loss = Logistic()
     >>> round(loss.smoothed(np.array([-800.0])), 9)
@@ -222,9 +222,9 @@ class Logistic(MarginLoss):
 
 @final
 class Squared(MarginLoss):
-    """l(p) = (1 - p)^2 = (y - f)^2 for y = +-1 (wei19, sections B.3 and F.3).
+    """Squared loss l(p) = (1 - p)^2 = (y - f)^2 for y = +-1 (wei19, sections B.3 and F.3).
 
-    It is not monotone: there is no smoothed margin and there are no dual weights.
+    It is not monotone, and so has neither a smoothed margin nor dual weights.
 
     >>> Squared().value(np.array([3.0])).tolist()
     [4.0]
@@ -256,7 +256,7 @@ class Squared(MarginLoss):
 
 @final
 class LeastSquares(LossFunction):
-    """l = factor (f - y)^2 for real y: 1/2, or 1 as PyTorch's MSELoss. A score is f - y, no margin.
+    """Loss l = factor (f - y)^2 for real y: 1/2, or 1 as PyTorch's MSELoss. A score is f - y.
 
     >>> LeastSquares().value(LeastSquares().scores(np.array([3.0]), np.array([0.5]))).tolist()
     [3.125]
@@ -295,10 +295,11 @@ class LeastSquares(LossFunction):
 
 @final
 class CrossEntropy(LossFunction):
-    """l = ln(1 + sum_(c != y) exp(f_c - f_y)) of k logits (frei23, F.2; wei19, Theorem C.1).
+    """Cross-entropy l = ln(1 + sum_(c != y) exp(f_c - f_y)) of k logits.
 
-    It is the logistic loss of m = -ln sum_c exp(-P_c), so that l^-1 and the dual weights are those
-    of the logistic loss, shared among the classes by exp(-P_c).
+    Source: frei23, F.2; wei19, Theorem C.1. It is the logistic loss of m = -ln sum_c exp(-P_c), so
+    that l^-1 and the dual weights are those of the logistic loss, shared among the classes by
+    exp(-P_c).
 
     >>> round(float(np.exp(CrossEntropy().value(np.zeros((1, 2)))[0])), 12)
     3.0
@@ -355,7 +356,7 @@ class CrossEntropy(LossFunction):
 
 @final
 class Unknown(LossFunction):
-    """The loss of another program's run that it did not name: nothing is known but the margins.
+    """Unnamed loss of another program's run, of which only the margins are known.
 
     >>> Unknown().value(np.zeros(2)).tolist()
     [nan, nan]

@@ -1,4 +1,4 @@
-"""Numbers and moments as the program prints them for people, and as people type them.
+"""Numbers and times as the program prints them for people, and as people type them.
 
 One convention, whatever the system's language: a decimal point, and narrow spaces between groups of
 three digits from five digits on.
@@ -30,9 +30,9 @@ def whole_text(value: int) -> str:
 
 
 def is_ambiguous(text: str, whole: bool = False) -> bool:
-    """Return True for numbers whose commas may be decimal ones, or stand between groups of digits.
+    """Return True for numbers whose commas may be decimal ones, or separate groups of digits.
 
-    Of `whole` numbers no comma is a decimal one, nor where another number has a point.
+    In `whole` numbers no comma is a decimal one, nor where another number has a point.
 
     >>> is_ambiguous("0,5"), is_ambiguous("1.000,5"), is_ambiguous("1,5; 2,5")
     (True, True, True)
@@ -68,7 +68,7 @@ def finite(value: Any) -> Any:
 
 
 def duration_text(seconds: float) -> str:
-    """Return a time to wait as text, the coarser the longer it is.
+    """Return a duration as text, the coarser the longer it is.
 
     >>> duration_text(0.4), duration_text(12.3), duration_text(200), duration_text(7300)
     ('< 1 s', '12 s', '3 min', '2 h 2 min')
@@ -132,7 +132,7 @@ def fixed(value: float, decimals: int) -> str:
 
 
 def number_text(value: float, digits: int = 3) -> str:
-    """Return a number with so many significant digits, trailing zeros dropped.
+    """Return a number with some significant digits, without trailing zeros.
 
     >>> number_text(0.01238), number_text(14.21), number_text(1000.0), number_text(0.0)
     ('.0124', '14.2', '1000', '0')
@@ -170,7 +170,7 @@ def count_text(value: float) -> str:
 
 
 def power_text(exponent: float, digits: int = 3) -> str:
-    """Return 10 to a power, as any number where the power is not whole.
+    """Return 10 to a power; an ordinary number if the power is not whole.
 
     >>> [power_text(x) for x in (2.31, 2.0, 1.0, 0.0, -1.0, -2.0, 0.5)]
     ['204', '10^2', '10', '1', '.1', '10^-2', '3.16']
@@ -186,7 +186,7 @@ def power_text(exponent: float, digits: int = 3) -> str:
 
 
 def _power(exponent: float, digits: int = 3, padded: bool = False) -> str:
-    """Return 10 to a power as a number, `padded` with zeros to so many digits."""
+    """Return 10 to a power as a number, `padded` with zeros to all its digits."""
     # A decimal that ends in 5 may be a little less in binary, and would be rounded down.
     exponent += 1e-9
     small = math.log10(SMALL) <= exponent < math.log10(LARGE)
@@ -202,10 +202,24 @@ def _power(exponent: float, digits: int = 3, padded: bool = False) -> str:
 
 
 def time_text(log10_time: float, steps: bool = False, padded: bool = False) -> str:
-    """Return a moment as people write it; `steps`: t counts steps.
+    """Return a time as people write it.
 
-    `padded` moments have three digits each, so that a running display does not jump.
+    Parameters
+    ----------
+    log10_time : float
+        log10 t; -inf for t = 0.
+    steps : bool
+        True if t counts steps.
+    padded : bool
+        True for three digits always, so that a running display does not jump.
 
+    Returns
+    -------
+    str
+        Text with "t =", "log10 t =" or "step".
+
+    Examples
+    --------
     >>> time_text(2.305), time_text(float("-inf")), time_text(4.0), time_text(7.25)
     ('t = 202', 't = 0', 't = 10^4', 't = 1.78 10^7')
     >>> time_text(2.0e3), time_text(1e4), time_text(0.0, padded=True)

@@ -1,4 +1,4 @@
-"""Functions that run in worker processes of joblib's loky, which cancelling a call kills.
+"""Functions that run in worker processes of joblib's loky; cancelling a call kills its worker.
 
 A function, its arguments and its result are pickled, from this program to itself and back. Workers
 end with this process, even when it is killed. Importing this module does not import joblib.
@@ -55,7 +55,7 @@ def _end_with_parent(parent: int) -> None:
 
 @final
 class KillableProcess:
-    """A worker process for one call at a time, from any thread. Cancelling a call kills it.
+    """Worker process for one call at a time, from any thread. Cancelling a call kills it.
 
     The first call starts the process, and so does the next one after it was idle or killed.
     `failure` starts the sentence of errors about the process: "The figure was not written".
@@ -68,7 +68,7 @@ class KillableProcess:
         self._last: Future[Any] = Future()
 
     def prestart(self, function: Callable[..., object], *arguments: Any) -> None:
-        """Start the process with a first call whose result is ignored, unless it is at work.
+        """Start the process with a first call whose result is ignored, unless it is busy.
 
         Returns at once. The next `run` raises what is wrong with the process.
         """
@@ -148,7 +148,29 @@ class KillableProcess:
 def run_in_process(
     failure: str, is_cancelled: Callable[[], bool], function: Callable[..., T], *arguments: Any
 ) -> T | None:
-    """Return what a function returns in a process of its own: see `KillableProcess.run`."""
+    """Return the result of a function that runs in a fresh process.
+
+    Parameters
+    ----------
+    failure : str
+        Start of errors about the process: "The figure was not written".
+    is_cancelled : callable
+        Returns True to cancel the call, which kills the process.
+    function : callable
+        Picklable function.
+    arguments : Any
+        Picklable arguments.
+
+    Returns
+    -------
+    T or None
+        Result, or None once the call is cancelled.
+
+    Raises
+    ------
+    MarginscopeError
+        The process cannot be started, or died; else what the function raises.
+    """
     process = KillableProcess(failure)
     try:
         return process.run(is_cancelled, function, *arguments)

@@ -1,7 +1,7 @@
-"""What all sections of an experiment share: frozen, validated, hashable, and self-explaining.
+"""Base of all sections of an experiment, which are frozen, validated, hashable and described.
 
-A kind of anything (network, data, dynamics, observable, theorem, margin, view) is known to the
-program once it stands in the registry of its sort.
+The program knows a kind of anything (network, data, dynamics, observable, theorem, margin, view)
+once it is in the registry of its sort.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SEED_MEANING = "seed of a generator of its own for this part; without it run.see
 
 
 class Section(BaseModel):
-    """One section of a study file as a frozen value; unknown keys are errors."""
+    """Section of a study file as a frozen value; unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
     title: ClassVar[str] = ""
@@ -43,12 +43,15 @@ class Section(BaseModel):
     others: ClassVar[Mapping[str, str]] = {}
 
     def written(self) -> dict[str, Any]:
-        """The section as run files and ledgers have it: without keys that were `added` later where
-        they have their defaults, so that what says nothing of them stays the same to the byte."""
+        """Return the section as run files and ledgers have it.
+
+        Keys that were `added` later are left out at their defaults, so that older sections stay the
+        same to the byte.
+        """
         return self.model_dump(mode="json", context={WRITTEN: True})
 
     def written_json(self) -> str:
-        """The same as text."""
+        """Return `written` as JSON text."""
         return self.model_dump_json(context={WRITTEN: True})
 
     @model_serializer(mode="wrap")
@@ -66,7 +69,7 @@ class Section(BaseModel):
 
     @classmethod
     def goes_with(cls, other: type[Section]) -> bool:
-        """Whether a kind of another section may stay when this kind is chosen; see `others`."""
+        """Return True if a kind of another section may stay beside this kind; see `others`."""
         return other.fits_targets
 
 
@@ -80,16 +83,31 @@ def setting(
     added: bool = False,
     **constraints: Any,
 ) -> Any:
-    """A pydantic field with its meaning, unit and source, which forms and `describe` print.
+    """Return a pydantic field with the texts that forms and `describe` print.
 
-    `added`: the key is younger than run files that know nothing of it (`Section.written`).
+    Parameters
+    ----------
+    default : Any
+        Default value; required without one.
+    meaning : str
+        What the key sets.
+    unit : str
+        Unit of the value.
+    source : str
+        Paper and section.
+    advanced : bool
+        True to list the key among the advanced ones.
+    added : bool
+        True for a key that is younger than some run files (`Section.written`).
+    constraints : Any
+        Keywords of pydantic's Field, such as `ge`.
     """
     extra: dict[str, Any] = {"unit": unit, "source": source, "advanced": advanced, "added": added}
     return Field(default, description=meaning, json_schema_extra=extra, **constraints)
 
 
 def kind_of(section: type[Section]) -> str:
-    """The name of a section's kind in study files: the default of its key `kind`."""
+    """Return the name of a section's kind in study files: the default of its key `kind`."""
     return str(section.model_fields["kind"].default)
 
 
@@ -106,12 +124,11 @@ T = TypeVar("T")
 
 @final
 class Registry(dict[str, T]):
-    """The kinds of one sort by name, in the order in which they are listed to users.
+    """Kinds of one sort by name, in the order in which users see them.
 
-    `add` registers one more, and may stand over a class as a decorator. It raises ValueError for a
-    name that is taken, since study files and run files would change their meaning.
-
-    `aside` are kinds that only run files name: found by their names, and never listed.
+    `add` registers one more, and works as a class decorator. It raises ValueError for a name in
+    use, since study files and run files would change their meaning. `aside` are kinds that only run
+    files name: found by their names, and never listed.
     """
 
     _all: ClassVar[list[Registry[Any]]] = []
@@ -132,9 +149,10 @@ class Registry(dict[str, T]):
         return self.aside[name]
 
     def add(self, kind: T, module: str = "") -> T:
-        """Register a kind, and hand it back.
+        """Register a kind, and return it.
 
-        `module` names the module that does so, if it does so by a function of this program.
+        `module` names the registering module, if a function of this program registers on its
+        behalf.
         """
         name = self._name_of(kind)
         if name in self and self[name] is not kind:
@@ -146,7 +164,7 @@ class Registry(dict[str, T]):
 
     @classmethod
     def extensions(cls) -> tuple[str, ...]:
-        """The modules outside this program that registered kinds, which workers must import too."""
+        """Return the modules outside this program that registered kinds; workers need them too."""
         modules = {
             module
             for registry in cls._all

@@ -1,14 +1,14 @@
-"""Gradient flow in plain time with the layers' balance kept exactly, many steps a call, compiled.
+"""Gradient flow in plain time with exactly balanced layers, many steps a call, compiled.
 
-For f(x) = sum_j a_j phi(<v_j, x>) the flow keeps c_j = a_j^2 - |v_j|^2. Each step is one of Heun's
-method, after which the longer of a_j and v_j is given the length that c_j says:
+For f(x) = sum_j a_j phi(<v_j, x>) the flow conserves c_j = a_j^2 - |v_j|^2. Each step is one of
+Heun's method, after which the longer of a_j and v_j gets the length that c_j implies:
 |a_j| = sqrt(|v_j|^2 + c_j) with its sign at the start where c_j >= 0, and else
 |v_j| = sqrt(a_j^2 - c_j). Without that explicit steps let c_j drift, shrinking nodes change their
 signs, and runs from small starts end elsewhere (Boursier and Flammarion 2025).
 
 A step of length h is cut into equal parts, and these in two, as long as Heun's and Euler's results
 differ by more than `tolerance` of some node's length: where the flow is stiff, and around the kinks
-of phi, where it jumps and a part of h/FINEST is taken whatever its error is.
+of phi, where it jumps. Parts of h/FINEST are accepted whatever their error is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Array = NDArray[Any]
 
 
 class Balance(NamedTuple):
-    """What is kept of each node, and the arrays of a step; for m nodes and so many parameters."""
+    """Conserved quantities of m nodes, and the arrays of a step."""
 
     conserved: Array  # (m,), c_j
     signs: Array  # (m,), of a_j at the start, 0 for a_j = 0
@@ -40,7 +40,19 @@ class Balance(NamedTuple):
 
 @compiled
 def slope(work: Work, X: Array, y: Array, flat: Array) -> float:
-    """grad R in work.gradient; returns the sum of the loss's measure."""
+    """Write grad R into work.gradient; return the sum of the loss's measure.
+
+    Parameters
+    ----------
+    work : Work
+        Network and work arrays, overwritten.
+    X : array (n, D)
+        Inputs x~.
+    y : array (n,)
+        Labels or targets.
+    flat : array (size,)
+        Point.
+    """
     forward(work.net, flat, work.columns, work.Z, work.F)
     total = slopes(work.loss, work.F, y, 1.0 / work.Z.shape[1], work.G)
     adjoint(work.net, flat, work.columns, X, work.G, work.Z, work.C, work.gradient)
@@ -49,7 +61,19 @@ def slope(work: Work, X: Array, y: Array, flat: Array) -> float:
 
 @compiled
 def rebalance(flat: Array, m: int, conserved: Array, signs: Array) -> None:
-    """Give a_j, or v_j, the length that c_j says; flat is (a, V)."""
+    """Give a_j, or v_j, the length that c_j implies.
+
+    Parameters
+    ----------
+    flat : array (size,)
+        Parameters (a, V), updated in place.
+    m : int
+        Number of nodes.
+    conserved : array (m,)
+        c_j.
+    signs : array (m,)
+        Signs of a_j at the start.
+    """
     d = flat.size // m - 1
     for j in range(m):
         v = flat[m + j * d : m + (j + 1) * d]
@@ -66,7 +90,15 @@ def rebalance(flat: Array, m: int, conserved: Array, signs: Array) -> None:
 
 @compiled
 def apart(one: Array, other: Array, m: int) -> float:
-    """The largest |w_j - w_j'|/|w_j| over the nodes w_j = (a_j, v_j) of two networks."""
+    """Return the largest |w_j - w_j'|/|w_j| over the nodes w_j = (a_j, v_j) of two networks.
+
+    Parameters
+    ----------
+    one, other : array (size,)
+        Parameters (a, V) of both.
+    m : int
+        Number of nodes.
+    """
     d = one.size // m - 1
     most = 0.0
     for j in range(m):
@@ -83,7 +115,26 @@ def apart(one: Array, other: Array, m: int) -> float:
 
 @compiled
 def heun(work: Work, balance: Balance, X: Array, y: Array, h: float) -> float:
-    """work.flat from balance.base after h, grad R there being balance.first; returns `apart`."""
+    """Write one part of a Heun step from balance.base into work.flat; return `apart`.
+
+    Parameters
+    ----------
+    work : Work
+        Network and work arrays, overwritten.
+    balance : Balance
+        base and first = grad R there; euler is overwritten.
+    X : array (n, D)
+        Inputs x~.
+    y : array (n,)
+        Labels or targets.
+    h : float
+        Length of the part.
+
+    Returns
+    -------
+    float
+        Distance between Heun's and Euler's results.
+    """
     flat, base, first, euler = work.flat, balance.base, balance.first, balance.euler
     m = work.net.m
     for i in range(flat.size):
@@ -100,7 +151,30 @@ def heun(work: Work, balance: Balance, X: Array, y: Array, h: float) -> float:
 def balanced_steps(
     work: Work, balance: Balance, X: Array, y: Array, budget: int, h: float, tolerance: float
 ) -> int:
-    """`budget` steps of length h; returns how many were done before the loss exceeded its limit."""
+    """Take steps of one length until the loss exceeds its limit.
+
+    Parameters
+    ----------
+    work : Work
+        Network; work.flat is updated in place.
+    balance : Balance
+        Conserved quantities; its arrays are overwritten.
+    X : array (n, D)
+        Inputs x~.
+    y : array (n,)
+        Labels or targets.
+    budget : int
+        Number of steps.
+    h : float
+        Length of a step.
+    tolerance : float
+        Error of a part, relative to each node's length.
+
+    Returns
+    -------
+    int
+        Number of steps taken.
+    """
     flat, base, first, part = work.flat, balance.base, balance.first, balance.part
     for step in range(budget):
         place, parts = 0, part[0]  # of FINEST

@@ -1,7 +1,7 @@
-"""This program again, headless, in a process beside this one: for whoever cannot wait within it.
+"""Headless instance of this program in a process beside it, to compile kernels or run commands.
 
-It ends with this one, however this one ends: its standard input is closed then. One compiles
-kernels; what it prints is in core.compiled.warming. No module here imports numba.
+It ends with this program, however this program ends: its standard input is closed then. The command
+that compiles kernels prints what core.compiled.warming describes. No module here imports numba.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ LOOK_SECONDS = 0.05
 
 
 def headless(command: str) -> list[str]:
-    """Return the words that start a command of `python -m core`, by a bundled program itself."""
+    """Return the words that start a command of `python -m core`; a bundle starts itself."""
     if getattr(sys, "frozen", False):
         return [sys.executable, HEADLESS, command]
     return [sys.executable, "-m", package("core"), command]
 
 
 def warm_command() -> list[str]:
-    """The command that compiles kernels."""
+    """Return the command that compiles kernels."""
     return headless("warm")
 
 
 def start(words: Sequence[str]) -> subprocess.Popen[str]:
     """Start such a command.
 
-    The process is in a group of its own: Ctrl-C is answered by this program, which ends it.
+    The process is in a group of its own: Ctrl-C reaches this program alone, which ends the process.
     """
     return subprocess.Popen(
         words,
@@ -56,7 +56,7 @@ def begin(groups: Iterable[str]) -> subprocess.Popen[str]:
 
 @final
 class Compiling:
-    """Groups of kernels that are being compiled beside; see `compiling`."""
+    """Groups of kernels under compilation in another process; see `compiling`."""
 
     def __init__(self, process: subprocess.Popen[str] | None, groups: tuple[str, ...]) -> None:
         self._process, self._groups = process, groups
@@ -65,7 +65,7 @@ class Compiling:
     def ended(self) -> bool:
         """Return True once all kernels are compiled, or if they cannot be.
 
-        Cheap: the cache is looked at a few times a second.
+        Cheap: polls the cache a few times a second.
         """
         if self._process is None:
             return True
@@ -85,9 +85,9 @@ class Compiling:
 
 @contextmanager
 def compiling(groups: Iterable[str]) -> Iterator[Compiling]:
-    """Compile groups of kernels beside the block; what is not done at its end is left undone.
+    """Compile groups of kernels beside the block; its end stops the compilation.
 
-    Where no process can be started, or nothing be kept, this one compiles what it calls, as always.
+    If no process can be started, or nothing be saved, this one compiles what it calls, as always.
     """
     requested = tuple(groups)
     try:

@@ -1,6 +1,6 @@
-"""Matrix products by BLAS, without what np.dot brings into a kernel.
+"""Matrix products by BLAS, without the code that np.dot adds to a kernel.
 
-SciPy's BLAS through numba's own call, and so without the GIL. np.dot returns an array, which takes
+SciPy's BLAS through numba's own call, and so without the GIL. np.dot returns an array, which needs
 numba's reference counts, and checks shapes and alignment with code that is larger than the loops
 here and is compiled for every kernel.
 """

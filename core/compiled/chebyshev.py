@@ -1,8 +1,8 @@
-"""The damped Chebyshev step: how long, how many stages, its recurrence, and its check, compiled.
+"""Damped Chebyshev step: its length, number of stages, recurrence and check, compiled.
 
 Steps end at the frames' times: p is convex across kinks at which a_j y_i > 0, so that a frame
-interpolated between two steps lies below them. A step that ends at a frame is done again as two
-halves, which tells the error that is stored with the frame.
+interpolated between two steps is below them. A step that ends at a frame is repeated as two
+halves, which gives the error that is stored with the frame.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ OVER = 1.0 + 1e-6  # so that rounding does not leave the frame's time ahead
 
 @compiled
 def reach(s: State, stages: int) -> float:
-    """beta(S) = (1 + w0)/w1, the largest stable h E lambda; sets w0 and w1."""
+    """Return beta(S) = (1 + w0)/w1, the largest stable h E lambda; set w0 and w1."""
     # w0 above 1 is what damps: the step's amplification stays below 1 in the interval of stability.
     w0 = 1.0 + 1.0 / (stages * stages)
     # T_S(w) = cosh(S acosh w) beyond 1, so that no recurrence of S terms is needed to try an S.
@@ -51,7 +51,7 @@ def reach(s: State, stages: int) -> float:
 
 @compiled
 def choose_stages(s: State, stiffness: float) -> None:
-    """The smallest S with beta(S) >= h E lambda sf that is allowed; h is cut where none is."""
+    """Set the smallest allowed S with beta(S) >= h E lambda sf; cut h if none exists."""
     needed = s.h * stiffness
     # Chatter is proportional to h/S^2: part of a step needs fewer stages.
     part = sqrt(min(1.0, s.h / s.whole_h)) if s.cut != NOT_CUT else 1.0
@@ -88,7 +88,7 @@ def plan(s: State, marks: Array) -> None:
 
 @compiled
 def land(s: State, marks: Array) -> None:
-    """Cut h where the next frame's time is near."""
+    """Cut h if the next frame's time is near."""
     if s.ln_t == -inf or s.mark >= marks.size:
         return
     needed = length_until(s, marks[s.mark] * LN_10)
@@ -107,7 +107,7 @@ def land(s: State, marks: Array) -> None:
 
 @compiled
 def length_until(s: State, ln_t: float) -> float:
-    """The h at which ln t is reached, where ln dt/ds goes on as in the last step."""
+    """Return the h at which ln t is reached if ln dt/ds keeps its slope of the last step."""
     gap = ln_t - s.ln_t
     if gap <= 0.0:
         return SMALLEST_STEP
@@ -120,7 +120,19 @@ def length_until(s: State, ln_t: float) -> float:
 
 @compiled
 def first_stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
-    """Y_0 = theta and Y_1 = theta + (w1/w0) h G(theta)."""
+    """Set Y_0 = theta and Y_1 = theta + (w1/w0) h G(theta).
+
+    Parameters
+    ----------
+    s : State
+        State of the scheme, updated in place.
+    theta : array (P,)
+        Parameters.
+    older, newer : array (P,)
+        Y_0 and Y_1, written in place.
+    G : array (P,)
+        Field at theta.
+    """
     rate = s.w_1 / s.w_0 * s.h
     for k in range(theta.size):
         older[k] = theta[k]
@@ -131,7 +143,19 @@ def first_stage(s: State, theta: Array, older: Array, newer: Array, G: Array) ->
 
 @compiled
 def stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
-    """Y_j from Y_(j-1) (`newer`), Y_(j-2) (`older`) and G(Y_(j-1)), into `newer`."""
+    """Compute Y_j from Y_(j-1) (`newer`), Y_(j-2) (`older`) and G(Y_(j-1)).
+
+    Parameters
+    ----------
+    s : State
+        State of the scheme, updated in place.
+    theta : array (P,)
+        Parameters at the start of the step.
+    older, newer : array (P,)
+        Last two stages, updated in place to Y_(j-1) and Y_j.
+    G : array (P,)
+        Field at Y_(j-1).
+    """
     t = 2.0 * s.w_0 * s.t_1 - s.t_2
     mu, nu = 2.0 * s.w_0 * s.t_1 / t, -s.t_2 / t
     rate, rest = 2.0 * s.w_1 * s.t_1 / t * s.h, 1.0 - mu - nu
@@ -150,7 +174,7 @@ def stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
 
 @compiled
 def after_step(s: State, marks: Array) -> None:
-    """Whether the step just taken is checked: one that goes to a frame, but not a short rest."""
+    """Choose the phase after a step: check one that goes to a frame, but not a short rest."""
     passed = s.mark < marks.size and marks[s.mark] * LN_10 <= s.ln_t
     # A check does a step that ends at a frame again, as two halves: at most every eighth.
     due = s.step >= s.checked
@@ -166,7 +190,7 @@ def after_step(s: State, marks: Array) -> None:
 
 @compiled
 def plan_half(s: State) -> None:
-    """Half the last step, at the temperature of where it starts."""
+    """Plan half the last step, at the temperature of its start."""
     s.h = 0.5 * s.last_h
     if s.euler == 1:
         s.stages = 1
@@ -177,7 +201,17 @@ def plan_half(s: State) -> None:
 
 @compiled
 def compared(s: State, hard: float, turned: float) -> None:
-    """Store how far the two halves end from the whole step, and go on after the whole step."""
+    """Store the distance of the two halves from the whole step, and continue after the latter.
+
+    Parameters
+    ----------
+    s : State
+        State of the scheme, updated in place.
+    hard : float
+        min p after the halves.
+    turned : float
+        Distance of theta after the halves from that after the whole step.
+    """
     s.error, s.turn_error = abs(hard - s.hard), turned
     s.rho, s.h = s.kept_rho, s.kept_h
     s.half = 0

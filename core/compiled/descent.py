@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 @final
 class Progress:
-    """Where a run stands, see core.compiled.records."""
+    """Progress of a run, see core.compiled.records."""
 
     worst: float  # the largest loss measure so far
     step: int  # steps taken
@@ -29,7 +29,7 @@ class Progress:
 
 
 class Run(NamedTuple):
-    """What a run of constant steps on all examples does, and when."""
+    """Schedule and step of a run of constant steps on all examples."""
 
     progress: Progress
     schedule: Array  # (frames,), the steps of frames
@@ -38,7 +38,7 @@ class Run(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A network, and the arrays of its passes over a batch of b examples."""
+    """Network, and the arrays of its passes over a batch of b examples."""
 
     net: Net
     flat: Array  # W
@@ -54,7 +54,19 @@ class Work(NamedTuple):
 
 @compiled
 def logistic_slopes(f: Array, y: Array, scale: float, g: Array) -> float:
-    """g_i = -scale y_i / (1 + e^p_i); returns sum max(-p_i, 0)."""
+    """Write g_i = -scale y_i / (1 + e^p_i); return sum max(-p_i, 0).
+
+    Parameters
+    ----------
+    f : array (n,)
+        Outputs.
+    y : array (n,)
+        Labels +-1.
+    scale : float
+        Factor of the slopes.
+    g : array (n,)
+        Slopes, written in place.
+    """
     total = 0.0
     for i in range(f.size):
         p = y[i] * f[i]
@@ -74,7 +86,19 @@ def logistic_slopes(f: Array, y: Array, scale: float, g: Array) -> float:
 
 @compiled
 def softmax_slopes(F: Array, y: Array, scale: float, G: Array) -> float:
-    """G_ci = scale (softmax_c(F_.i) - 1[c = y_i]); returns sum_i (max_c F_ci - F_yi)."""
+    """Write G_ci = scale (softmax_c(F_.i) - 1[c = y_i]); return sum_i (max_c F_ci - F_yi).
+
+    Parameters
+    ----------
+    F : array (k, n)
+        Logits.
+    y : array (n,)
+        Class numbers.
+    scale : float
+        Factor of the slopes.
+    G : array (k, n)
+        Slopes, written in place.
+    """
     k, n = F.shape
     measure = 0.0
     for i in range(n):
@@ -96,10 +120,23 @@ def softmax_slopes(F: Array, y: Array, scale: float, G: Array) -> float:
 
 @compiled
 def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
-    """G = scale dl/dF; returns the measure of the loss by which divergence is seen.
+    """Write G = scale dl/dF; return the loss's measure of divergence.
 
     sum exp(-p), sum max(-p, 0), sum (1 - p)^2, sum (f - y)^2/2, or the sum of the gaps to the
     largest logit.
+
+    Parameters
+    ----------
+    loss : int
+        Code of core.losses.
+    F : array (k, n)
+        Outputs.
+    y : array (n,)
+        Labels, targets, or class numbers.
+    scale : float
+        Factor of the slopes.
+    G : array (k, n)
+        Slopes, written in place.
     """
     if loss == LOGISTIC:
         return logistic_slopes(F[0], y, scale, G[0])
@@ -123,10 +160,28 @@ def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
 
 @compiled
 def descend(work: Work, X: Array, y: Array, budget: int, run: Run, buffer: Array) -> int:
-    """At most `budget` steps W <- shrink W - eta grad R(W), copied to `buffer` when scheduled.
+    """Take steps W <- shrink W - eta grad R(W), and copy W to `buffer` when scheduled.
 
-    Returns GOING, BUFFER_FULL, DONE, DIVERGED (loss measure above the limit or not a number) or
-    DEAD (no unit is active on any example: the gradient is zero for ever).
+    Parameters
+    ----------
+    work : Work
+        Network; work.flat is updated in place, as all its arrays are.
+    X : array (n, D) or (0, D)
+        Inputs x~ row by row, which makes small problems faster.
+    y : array (n,)
+        Labels, targets, or class numbers.
+    budget : int
+        Largest number of steps.
+    run : Run
+        Schedule and step; its progress is updated in place.
+    buffer : array (rows, size)
+        Frames, written in place.
+
+    Returns
+    -------
+    int
+        GOING, BUFFER_FULL, DONE, DIVERGED (loss measure above the limit or not a number) or
+        DEAD (no unit is active on any example: the gradient is zero for ever).
     """
     net, flat, Z, F, G, gradient = work.net, work.flat, work.Z, work.F, work.G, work.gradient
     progress, schedule, shrink = run.progress, run.schedule, run.shrink

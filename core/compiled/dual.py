@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 @compiled
 def smallest(p: Array) -> float:
-    """min_i p_i."""
+    """Return min_i p_i."""
     least = p[0]
     for i in range(1, p.size):
         least = min(least, p[i])
@@ -29,21 +29,33 @@ def smallest(p: Array) -> float:
 
 @compiled
 def softplus(z: float) -> float:
-    """ln(1 + e^z)."""
+    """Return ln(1 + e^z)."""
     # Neither end overflows, and far to the left no digit is lost to the 1.
     return max(z, 0.0) + log1p(exp(-abs(z)))
 
 
 @compiled
 def log_logistic(z: float) -> float:
-    """ln ln(1 + e^-z)."""
+    """Return ln ln(1 + e^-z)."""
     # What is left out there is e^-z/2, below 5e-14.
     return -z if z > 30.0 else log(softplus(-z))
 
 
 @compiled
 def log_sum_of_losses(form: int, others: int, p: Array, e: float) -> float:
-    """ln sum_i l(e p_i)."""
+    """Return ln sum_i l(e p_i).
+
+    Parameters
+    ----------
+    form : int
+        Code of the loss, or EXPONENTIAL late.
+    others : int
+        Scores of an example.
+    p : array (N,)
+        Scores.
+    e : float
+        Temperature.
+    """
     least, total = smallest(p), 0.0
     if form == EXPONENTIAL:
         # The difference first: at e p = 1e20 the rounding of e p alone would overflow exp.
@@ -62,7 +74,7 @@ def log_sum_of_losses(form: int, others: int, p: Array, e: float) -> float:
 
 @compiled
 def against_all(p: Array, e: float) -> float:
-    """-ln sum_c exp(-e p_c): cross-entropy is the logistic loss of this."""
+    """Return -ln sum_c exp(-e p_c): cross-entropy is the logistic loss of this."""
     least, total = smallest(p), 0.0
     for c in range(p.size):
         total += exp(e * (least - p[c]))
@@ -71,7 +83,19 @@ def against_all(p: Array, e: float) -> float:
 
 @compiled
 def smoothed_margin(form: int, others: int, p: Array, e: float) -> float:
-    """l^-1(sum_i l(e p_i))."""
+    """Return l^-1(sum_i l(e p_i)).
+
+    Parameters
+    ----------
+    form : int
+        Code of the loss, or EXPONENTIAL late.
+    others : int
+        Scores of an example.
+    p : array (N,)
+        Scores.
+    e : float
+        Temperature.
+    """
     log_s = log_sum_of_losses(form, others, p, e)
     if form == EXPONENTIAL:
         return -log_s
@@ -85,14 +109,40 @@ def smoothed_margin(form: int, others: int, p: Array, e: float) -> float:
 
 @compiled
 def log_n_over_q(form: int, others: int, p: Array, e: float) -> float:
-    """ln(n/Q), Q = |l'(l^-1(sum_i l(e p_i)))|: dt = (n/Q) ds."""
+    """Return ln(n/Q), Q = |l'(l^-1(sum_i l(e p_i)))|: dt = (n/Q) ds.
+
+    Parameters
+    ----------
+    form : int
+        Code of the loss, or EXPONENTIAL late.
+    others : int
+        Scores of an example.
+    p : array (N,)
+        Scores.
+    e : float
+        Temperature.
+    """
     gt = smoothed_margin(form, others, p, e)
     return log(p.size // others) + (softplus(gt) if form != EXPONENTIAL else gt)
 
 
 @compiled
 def dual_weights(form: int, others: int, p: Array, e: float, q: Array) -> None:
-    """q_i = l'(e p_i) / l'(l^-1(sum_k l(e p_k)))."""
+    """Write the dual weights q_i = l'(e p_i) / l'(l^-1(sum_k l(e p_k))).
+
+    Parameters
+    ----------
+    form : int
+        Code of the loss, or EXPONENTIAL late.
+    others : int
+        Scores of an example.
+    p : array (N,)
+        Scores.
+    e : float
+        Temperature.
+    q : array (N,)
+        Dual weights, written in place.
+    """
     if form == EXPONENTIAL:
         least, total = smallest(p), 0.0
         for i in range(p.size):

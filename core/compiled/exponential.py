@@ -18,9 +18,9 @@ LN_2_HIGH, LN_2_LOW = 0.6931471805598903, 5.497923018708371e-14
 
 @compiled
 def exp_minus(x: float) -> float:
-    """e^-x for x >= 0: 2^-k e^r, r = k ln 2 - x, |r| <= ln(2)/2.
+    """Return e^-x for x >= 0: 2^-k e^r, r = k ln 2 - x, |r| <= ln(2)/2.
 
-    A Chebyshev polynomial of degree 10, 2e-16 off; the low part of k ln 2 is a factor of its own,
+    A Chebyshev polynomial of degree 10, 2e-16 off; the low part of k ln 2 is a separate factor,
     so that no reordering of sums can merge it with the high one.
     """
     x = min(x, LARGEST)
@@ -42,7 +42,7 @@ def exp_minus(x: float) -> float:
 
 @compiled
 def twice_atanh(s: float) -> float:
-    """2 atanh(s) = ln((1 + s)/(1 - s)) for 0 <= s <= 1/3.
+    """Return 2 atanh(s) = ln((1 + s)/(1 - s)) for 0 <= s <= 1/3.
 
     A Chebyshev polynomial of degree 9 in s^2, 5e-17 off.
     """
@@ -61,5 +61,5 @@ def twice_atanh(s: float) -> float:
 
 @compiled
 def log_one_plus(e: float) -> float:
-    """ln(1 + e) for 0 <= e <= 1."""
+    """Return ln(1 + e) for 0 <= e <= 1."""
     return twice_atanh(e / (2.0 + e))

@@ -32,7 +32,7 @@ Array = NDArray[Any]
 
 
 class Work(NamedTuple):
-    """A network, its data and the arrays of a run: P parameters, N = n max(k - 1, 1) scores."""
+    """Network, its data and the arrays of a run: P parameters, N = n max(k - 1, 1) scores."""
 
     net: Net
     columns: Array  # (d, n), the inputs
@@ -59,7 +59,19 @@ class Work(NamedTuple):
 
 @compiled
 def scores(F: Array, y: Array, p: Array) -> None:
-    """p_i = y_i f_i; for k > 1 the k - 1 gaps F_yi - F_ci of each example, one after another."""
+    """Write the scores of outputs, one example after another.
+
+    p_i = y_i f_i; for k > 1 the k - 1 gaps F_yi - F_ci of each example.
+
+    Parameters
+    ----------
+    F : array (k, n)
+        Outputs.
+    y : array (n,)
+        Labels +-1, or class numbers.
+    p : array (N,)
+        Scores, written in place.
+    """
     k, n = F.shape
     if k == 1:
         for i in range(n):
@@ -76,7 +88,10 @@ def scores(F: Array, y: Array, p: Array) -> None:
 
 @compiled
 def output_weights(q: Array, y: Array, G: Array) -> None:
-    """The transpose of `scores`: weights G (k, n) of the outputs from those of the scores."""
+    """Write the weights G (k, n) of outputs from those of the scores, q (N,), for labels y (n,).
+
+    The transpose of `scores`.
+    """
     k, n = G.shape
     if k == 1:
         for i in range(n):
@@ -95,14 +110,17 @@ def output_weights(q: Array, y: Array, G: Array) -> None:
 
 @compiled
 def margins(work: Work, flat: Array, Z: Array, p: Array) -> None:
-    """The scores at `flat`, with the preactivations left in Z."""
+    """Write the scores p (N,) at `flat` (P,), and the preactivations, or phi' of them, Z (m, n)."""
     forward(work.net, flat, work.columns, Z, work.F)
     scores(work.F, work.y, p)
 
 
 @compiled
 def speeds(net: Net, s: State, flat: Array, G: Array) -> None:
-    """Multiply the gradient in V by kappa_j = min(e^(2 rho), v_speed/|u_j|), u_j = a_j b_j."""
+    """Multiply the gradient in V by kappa_j = min(e^(2 rho), v_speed/|u_j|), u_j = a_j b_j.
+
+    `flat` (P,) is the point, and G (P,) the gradient, updated in place.
+    """
     if net.scaled == flat.size:
         return
     # The cap bounds the stiffness, which grows like e^(4 rho): early frames at large rho are
@@ -119,7 +137,17 @@ def speeds(net: Net, s: State, flat: Array, G: Array) -> None:
 
 @compiled
 def field(work: Work, s: State, flat: Array, q: Array, Z: Array, G: Array) -> None:
-    """G = sum_i q_i grad p_i, the part in V times kappa, after `margins` at the same point."""
+    """Write sum_i q_i grad p_i, the part in V times kappa, after `margins` at the same point.
+
+    Parameters
+    ----------
+    work, s : Work, State
+        Network, data and state; F and C are overwritten.
+    flat, q : array (P,), array (N,)
+        Point, and weights of the scores.
+    Z, G : array (m, n), array (P,)
+        Result of `margins`, and field, written in place.
+    """
     output_weights(q, work.y, work.F)
     adjoint(work.net, flat, work.columns, work.inputs, work.F, Z, work.C, G)
     speeds(work.net, s, flat, G)
@@ -127,7 +155,7 @@ def field(work: Work, s: State, flat: Array, q: Array, Z: Array, G: Array) -> No
 
 @compiled
 def power_iteration(work: Work, s: State) -> float:
-    """One step w <- K w/|K w|, K = sqrt(q) <grad p_i, kappa grad p_j> sqrt(q); returns |K w|."""
+    """Do one step w <- K w/|K w|, K = sqrt(q) <grad p_i, kappa grad p_j> sqrt(q); return |K w|."""
     w, q, theta = work.wave, work.q0, work.theta
     for i in range(w.size):
         w[i] *= sqrt(q[i])
@@ -150,10 +178,10 @@ def power_iteration(work: Work, s: State) -> float:
 
 @compiled
 def rebalance_scalar(balance: Array, scale: float, theta: Array, newer: Array) -> bool:
-    """Restore a_j^2 - b_j^2 = scale balance_j: see `rebalance`.
+    """Restore a_j^2 - b_j^2 = scale balance_j; arguments and result: see `rebalance`.
 
     The flow multiplies a_j + b_j by a positive factor and a_j - b_j by its inverse: each keeps its
-    sign, and the shorter one follows from the longer one.
+    sign, and the shorter one follows from the longer one. `scale` is e^(-2 rho).
     """
     m = balance.size
     same_signs = True
@@ -173,9 +201,26 @@ def rebalance_scalar(balance: Array, scale: float, theta: Array, newer: Array) -
 def rebalance(net: Net, balance: Array, rho: float, theta: Array, newer: Array) -> bool:
     """Restore what the flow conserves in each node after a step from theta at rho.
 
-    Scalar networks conserve a_j^2 - b_j^2, standard ones and those with biases a_j^2 - |u_j|^2;
-    where the latter is negative a_j may change its sign, and the node is left alone. Return False
-    if a conserved sign has changed: the step was too long for the decay of that node.
+    Scalar networks conserve a_j^2 - b_j^2, standard ones and those with biases a_j^2 - |u_j|^2; if
+    the latter is negative a_j may change its sign, and the node is left alone.
+
+    Parameters
+    ----------
+    net : Net
+        Network.
+    balance : array (m,)
+        Conserved quantities at |W| = 1.
+    rho : float
+        ln |W| before the step.
+    theta : array (P,)
+        Parameters before the step.
+    newer : array (P,)
+        Parameters after it, updated in place.
+
+    Returns
+    -------
+    bool
+        False if a conserved sign has changed: the step was too long for the node's decay.
     """
     # Explicit steps let the balance drift by h^2, and rounding does where a node has decayed to
     # 1e-8. The node then leaves 0 with another sign than it came with (docs/decisions/0037).
@@ -199,7 +244,10 @@ def rebalance(net: Net, balance: Array, rho: float, theta: Array, newer: Array) 
 
 @compiled
 def renormalised(net: Net, theta: Array, newer: Array) -> float:
-    """|W_h| of the last stage, which is divided by it; |v_j| goes back where the flow keeps it."""
+    """Divide the last stage by |W_h|, and return |W_h|; restore |v_j| if the flow conserves it.
+
+    `theta` (P,) are the parameters before the step; `newer` (P,) is updated in place.
+    """
     norm = 0.0
     for k in range(net.scaled):
         norm += newer[k] * newer[k]
@@ -226,7 +274,10 @@ def renormalised(net: Net, theta: Array, newer: Array) -> float:
 
 @compiled
 def distance_moved(net: Net, theta: Array, newer: Array) -> float:
-    """|theta' - theta|; the turn of each v_j counts by its node's share of sum_k |u_k|."""
+    """Return |theta' - theta|; the turn of each v_j counts by its node's share of sum_k |u_k|.
+
+    `theta` and `newer` (P,) are the parameters before and after the step.
+    """
     squared = 0.0
     for k in range(net.scaled):
         step = newer[k] - theta[k]
@@ -250,7 +301,7 @@ def distance_moved(net: Net, theta: Array, newer: Array) -> float:
 
 @compiled
 def start(work: Work, s: State) -> bool:
-    """Evaluate the field at theta; return False where it is zero."""
+    """Evaluate the field at theta; return False if it is zero."""
     margins(work, work.theta, work.Z0, work.p0)
     begin(s, work.p0, work.q0)
     field(work, s, work.theta, work.q0, work.Z0, work.G0)
@@ -259,19 +310,22 @@ def start(work: Work, s: State) -> bool:
 
 @compiled
 def evaluate(work: Work, s: State, at: Array) -> None:
-    """Set p, and the preactivations Z."""
+    """Set p, and the preactivations Z, at a point (P,): see `core.compiled.phases.Field`."""
     margins(work, at, work.Z, work.p)
 
 
 @compiled
 def gradient(work: Work, s: State, at: Array) -> None:
-    """Set G by q, after `evaluate` at the same point."""
+    """Set G by q, after `evaluate` at the same point (P,)."""
     field(work, s, at, work.q, work.Z, work.G)
 
 
 @compiled
 def normalise(work: Work, s: State, base: Array) -> float:
-    """Restore what the flow conserves, and divide by the norm; -1 where a whole step breaks it."""
+    """Restore what the flow conserves, and divide by the norm.
+
+    Returns the norm; -1 if a whole step breaks a conserved sign.
+    """
     same_signs = rebalance(work.net, work.balance, s.rho, base, work.newer)
     if not same_signs and s.euler == 0 and s.half == 0:
         return -1.0
@@ -287,7 +341,19 @@ def measure(work: Work, s: State, norm: float) -> float:
 
 @compiled
 def interpolate(work: Work, s: State, w: float, out: Array) -> float:
-    """Write the direction of a frame within the last step; return its rho."""
+    """Write the direction of a frame within the last step; return its rho.
+
+    Parameters
+    ----------
+    work : Work
+        Parameters before and after the step.
+    s : State
+        State of the scheme.
+    w : float
+        Weight of the end of the step, from 0 to 1.
+    out : array (P,)
+        Direction, written in place.
+    """
     return between(s, work.net.scaled, work.previous, work.theta, w, out)
 
 
@@ -296,5 +362,5 @@ FIELD = Field(start, power_iteration, evaluate, normalise, measure, interpolate,
 
 @compiled
 def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
-    """Take steps of the flow: see `core.compiled.phases`."""
+    """Take steps of the flow; return a code: see `core.compiled.phases.advance`."""
     return phases.advance(FIELD, work, s, frames, budget)

@@ -1,6 +1,6 @@
 """Constant-step descent of the coefficients on the examples, K steps a call, compiled.
 
-For networks whose inner weights are trained as they are (with biases as an input 1), a full-batch
+For networks whose inner weights are trained directly (with biases as an input 1), a full-batch
 step adds rows of the inputs to U, so that U(t) = s(t) U(0) + D(t) X, and the preactivations
 
     Z <- shrink Z - C (X X'),   D <- shrink D - C,   s <- shrink s
@@ -26,7 +26,7 @@ BLOCK = 256  # nodes at a time: their rows of four matrices stay in the cache
 
 
 class Work(NamedTuple):
-    """A network with m nodes and k outputs, n inputs in d dimensions, and work."""
+    """Network with m nodes and k outputs, n inputs in d dimensions, and work arrays."""
 
     phi: int  # its activation's code
     slope: float  # of phi on the left
@@ -53,7 +53,7 @@ class Work(NamedTuple):
 
 @compiled
 def copy_weights(work: Work, U: Array) -> None:
-    """U = s U(0) + D X."""
+    """Write s U(0) + D X into U (m, d)."""
     U0, s = work.U0, work.scale
     gemm(work.D, work.X, U)
     for j in range(U.shape[0]):
@@ -63,7 +63,21 @@ def copy_weights(work: Work, U: Array) -> None:
 
 @compiled
 def move(shrink: float, gram: Array, C: Array, W: Array, Z: Array, D: Array) -> None:
-    """Z <- shrink Z - C (X X'), D <- shrink D - C; W is work."""
+    """Update Z <- shrink Z - C (X X'), D <- shrink D - C.
+
+    Parameters
+    ----------
+    shrink : float
+        1 - 2 eta lambda.
+    gram : array (n, n)
+        X X'.
+    C : array (b, n)
+        Weighted slopes of b nodes.
+    W : array (b, n)
+        Work.
+    Z, D : array (b, n)
+        Updated in place.
+    """
     gemm(C, gram, W)
     m, n = C.shape
     for j in range(m):
@@ -91,8 +105,22 @@ def update(work: Work, shrink: float) -> None:
 
 @compiled
 def descend(work: Work, run: Run, budget: int) -> int:
-    """As core.compiled.descent.descend; alpha and U are copied to `outer`, `inner` when scheduled,
-    and U to the next of `inner` at DEAD.
+    """Take steps as core.compiled.descent.descend does, in the examples' coordinates.
+
+    Parameters
+    ----------
+    work : Work
+        Network; alpha and U go to `outer`, `inner` when scheduled, and U at DEAD to the next of
+        `inner`. All arrays but the data are updated in place.
+    run : Run
+        Schedule and step; its progress is updated in place.
+    budget : int
+        Largest number of steps.
+
+    Returns
+    -------
+    int
+        GOING, BUFFER_FULL, DONE, DIVERGED or DEAD.
     """
     alpha, Z, outer, inner = work.alpha, work.Z, work.outer, work.inner
     progress, schedule, shrink = run.progress, run.schedule, run.shrink

@@ -1,8 +1,8 @@
 """Compilation of kernels, at their first call.
 
 A kernel is compiled for Python when Python first calls it with some types of arguments, together
-with all that it calls, and that is kept on disk (core.compiled.store). For other kernels it is only
-a part (core.compiled.numba_compat).
+with all that it calls, and the result is saved on disk (core.compiled.store). For other kernels it
+is only a part (core.compiled.numba_compat).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _part(function: Callable[..., Any]) -> Any:
 
 @final
 class Kernel:
-    """A function that is compiled when it is called; numba takes it for one of its own."""
+    """Function that is compiled when it is called; numba treats it as one of its own."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
@@ -77,12 +77,12 @@ class Kernel:
 
 
 def compiled(function: Function) -> Function:
-    """Compile a kernel at its first call for the argument types; the result is kept on disk."""
+    """Compile a kernel at its first call for the argument types; the result is saved on disk."""
     return cast(Function, function if numba.config.DISABLE_JIT else Kernel(function))
 
 
 def generic(function: Function) -> Function:
-    """Compile a function within kernels only, for the functions that it gets; Python runs it."""
+    """Compile a function within kernels only, for the functions passed to it; Python runs it."""
     if not numba.config.DISABLE_JIT:
         part = _part(function)
         vars(function).update(part=part, _numba_type_=part._numba_type_)

@@ -4,7 +4,7 @@ Shapes: alpha (m, k), U (m, d), XT (d, n) the transposed data, Z and C (m, n), F
 outputs and their weights. Loops are blocked by four nodes and four (two) coordinates so that every
 value loaded serves several multiply-adds; the inner loop runs over examples, which are contiguous.
 Small products are done by tiles in registers (core.compiled.tiles), large ones by BLAS (of SciPy,
-without the GIL), which is faster from about 32 coordinates on; the loops are for what is between.
+without the GIL), which is faster from about 32 coordinates on; the loops are for sizes between.
 Tested against core.network.kernel.
 """
 
@@ -32,13 +32,13 @@ BLAS_NODES, BLAS_COORDINATES, BLAS_EXAMPLES = 64, 32, 32
 
 @compiled
 def is_large(m: int, d: int, n: int) -> bool:
-    """Whether a product of these sizes goes to BLAS."""
+    """Return True if BLAS does products of sizes m, d and n."""
     return m >= BLAS_NODES and d >= BLAS_COORDINATES and n >= BLAS_EXAMPLES
 
 
 @compiled
 def is_active(Z: Matrix) -> bool:
-    """Whether some element is above zero."""
+    """Return True if some element is above zero."""
     for j in range(Z.shape[0]):
         for i in range(Z.shape[1]):
             if Z[j, i] > 0:
@@ -48,7 +48,7 @@ def is_active(Z: Matrix) -> bool:
 
 @compiled
 def preactivations(U: Matrix, XT: Matrix, Z: Matrix) -> None:
-    """Z = U XT."""
+    """Write U XT, of U (m, d) and XT (d, n), into Z (m, n)."""
     if fits(U, XT):
         product(U, XT, Z)
     elif is_large(U.shape[0], U.shape[1], XT.shape[1]):
@@ -59,7 +59,7 @@ def preactivations(U: Matrix, XT: Matrix, Z: Matrix) -> None:
 
 @compiled
 def preactivations_by_loops(U: Matrix, XT: Matrix, Z: Matrix) -> None:
-    """Z = U XT, by four nodes and four coordinates."""
+    """Write U XT into Z as `preactivations` does, by four nodes and four coordinates."""
     m, d = U.shape
     n = XT.shape[1]
     whole_m, whole_d = m - m % 4, d - d % 4
@@ -104,7 +104,7 @@ def preactivations_by_loops(U: Matrix, XT: Matrix, Z: Matrix) -> None:
 
 @compiled
 def activate(phi: int, slope: float, z: Vector, h: Vector) -> None:
-    """h = phi(z)."""
+    """Write phi(z) into h (n,), for the code phi, its left slope, and z (n,)."""
     zero = z.dtype.type(0)
     if phi == RELU:
         for i in range(z.size):
@@ -123,7 +123,7 @@ def activate(phi: int, slope: float, z: Vector, h: Vector) -> None:
 
 @compiled
 def times_slopes(phi: int, slope: float, z: Vector, c: Vector) -> None:
-    """c *= phi'(z)."""
+    """Multiply c (n,) in place by phi'(z), for z (n,); with SLOPES z holds phi'(z)."""
     zero = z.dtype.type(0)
     if phi == RELU:
         for i in range(z.size):
@@ -147,7 +147,17 @@ def times_slopes(phi: int, slope: float, z: Vector, c: Vector) -> None:
 
 @compiled
 def outputs(phi: int, slope: float, alpha: Matrix, Z: Matrix, F: Matrix, h: Vector) -> None:
-    """F_ci = sum_j alpha_jc phi(Z_ji); h is one row of work."""
+    """Write the outputs F_ci = sum_j alpha_jc phi(Z_ji).
+
+    Parameters
+    ----------
+    phi, slope : int, float
+        Code of the activation, and its slope on the left.
+    alpha, Z : array (m, k), array (m, n)
+        Outer weights and preactivations.
+    F, h : array (k, n), array (n,)
+        Outputs, written in place, and work.
+    """
     m, n = Z.shape
     k = F.shape[0]
     zero = Z.dtype.type(0)
@@ -169,7 +179,7 @@ def outputs(phi: int, slope: float, alpha: Matrix, Z: Matrix, F: Matrix, h: Vect
 
 @compiled
 def smoothed(slope: float, z: Vector, h: Vector) -> None:
-    """h = phi(z) and z <- phi'(z) of the smoothed leaky ReLU, one exponential for each value."""
+    """Write phi(z) into h and phi'(z) into z, of the smoothed leaky ReLU, by one exponential."""
     zero = z.dtype.type(0)
     for i in range(z.size):
         e = exp_minus(abs(z[i]))
@@ -183,9 +193,9 @@ def smoothed(slope: float, z: Vector, h: Vector) -> None:
 
 @compiled
 def outputs_and_slopes(slope: float, alpha: Matrix, Z: Matrix, F: Matrix, H: Matrix) -> None:
-    """F of the smoothed leaky ReLU; Z is left with phi'(Z). H (ROWS, n) is work.
+    """Write the outputs F of the smoothed leaky ReLU, and phi'(Z) into Z. H (ROWS, n) is work.
 
-    Some nodes at a time, so that vectors do not end with every row, within the first cache.
+    A few nodes at a time, so that vectors do not end with every row, within the first cache.
     """
     m, n = Z.shape
     F[:] = Z.dtype.type(0)
@@ -206,7 +216,7 @@ def outputs_and_slopes(slope: float, alpha: Matrix, Z: Matrix, F: Matrix, H: Mat
 
 @compiled
 def spread(a: Vector, G: Matrix, c: Vector) -> None:
-    """c_i = sum_o a_o G_oi."""
+    """Write c_i = sum_o a_o G_oi into c (n,), for a (k,) and G (k, n)."""
     for i in range(c.size):
         c[i] = a[0] * G[0, i]
     for o in range(1, a.size):
@@ -225,9 +235,18 @@ def backward(
     d_alpha: Matrix,
     h: Vector,
 ) -> None:
-    """d_alpha_jc = sum_i G_ci phi(Z_ji) and C_ji = phi'(Z_ji) sum_c alpha_jc G_ci.
+    """Write d_alpha_jc = sum_i G_ci phi(Z_ji) and C_ji = phi'(Z_ji) sum_c alpha_jc G_ci.
 
-    Where d_alpha has no columns, since alpha is not trained, only C is made.
+    Parameters
+    ----------
+    phi, slope : int, float
+        Code of the activation, and its slope on the left.
+    alpha, Z, G : array (m, k), (m, n), (k, n)
+        Outer weights, preactivations, output weights.
+    C, d_alpha : array (m, n), (m, k) or (m, 0)
+        Written in place; without columns of d_alpha, as alpha is not trained, only C.
+    h : array (n,)
+        Work.
     """
     m, n = Z.shape
     k = G.shape[0]
@@ -270,9 +289,18 @@ def along(
     F: Matrix,
     h: Vector,
 ) -> None:
-    """F_ci = sum_j (d_alpha_jc phi(Z_ji) + alpha_jc phi'(Z_ji) dZ_ji); dZ is used up.
+    """Write F_ci = sum_j (d_alpha_jc phi(Z_ji) + alpha_jc phi'(Z_ji) dZ_ji).
 
-    Without columns d_alpha counts as zero.
+    Parameters
+    ----------
+    phi, slope : int, float
+        Code of the activation, and its slope on the left.
+    alpha, Z : array (m, k), array (m, n)
+        Outer weights and preactivations.
+    d_alpha, dZ : array (m, k) or (m, 0), (m, n)
+        Their directions; dZ is overwritten.
+    F, h : array (k, n), array (n,)
+        Derivatives, written in place, and work.
     """
     m, n = Z.shape
     k = F.shape[0]
@@ -296,7 +324,7 @@ def along(
 
 @compiled
 def inner_gradient(C: Matrix, XT: Matrix, X: Matrix, d_U: Matrix) -> None:
-    """d_U = C X; X may have no rows where only XT is at hand."""
+    """Write C X into d_U (m, d), from XT (d, n) and X (n, d), which may have no rows."""
     if X.shape[0] == C.shape[1] and fits(C, X):
         product(C, X, d_U)
     elif is_large(C.shape[0], XT.shape[0], C.shape[1]):
@@ -307,7 +335,7 @@ def inner_gradient(C: Matrix, XT: Matrix, X: Matrix, d_U: Matrix) -> None:
 
 @compiled
 def inner_gradient_by_loops(C: Matrix, XT: Matrix, d_U: Matrix) -> None:
-    """d_U = C XT', by four nodes and two coordinates."""
+    """Write C XT' into d_U as `inner_gradient` does, by four nodes and two coordinates."""
     m, n = C.shape
     d = XT.shape[0]
     whole_m, whole_d = m - m % 4, d - d % 2

@@ -1,6 +1,6 @@
-"""The log-time scheme apart from the network: its state, its steps, its clock, its frames.
+"""Log-time scheme apart from the network: its state, steps, clock and frames.
 
-`core.compiled.phases` calls these between evaluations of the field. What a run knows is a State,
+`core.compiled.phases` calls these between evaluations of the field. A run's state is a State,
 whose values kernels and Python read by name.
 """
 
@@ -49,7 +49,7 @@ LN_10 = 2.302585092994046
 
 
 class Floats(Protocol):
-    """The real numbers of a run. Run files keep them, in this order."""
+    """Real numbers of a run. Run files keep them, in this order."""
 
     rho: float  # ln |W|, W the homogeneous parameters
     ln_t: float  # of the time t
@@ -83,7 +83,7 @@ class Floats(Protocol):
 
 
 class Counts(Protocol):
-    """The whole numbers of a run. Run files keep them, in this order."""
+    """Whole numbers of a run. Run files keep them, in this order."""
 
     phase: int  # what is done next: BEGIN to HALVE
     stage: int  # stages made of this step
@@ -107,7 +107,7 @@ class Counts(Protocol):
 
 
 class Settings(Protocol):
-    """What does not change in a run; `early` is before ln t = late_ln_t."""
+    """Constants of a run; `early` is before ln t = late_ln_t."""
 
     tau_early: float  # |theta' - theta| that a step aims at
     h_early: float  # the longest step
@@ -126,11 +126,11 @@ class Settings(Protocol):
 
 
 class State(Floats, Counts, Settings, Protocol):
-    """What the scheme knows of a run: see `new_state`."""
+    """State of the scheme in a run: see `new_state`."""
 
 
 class Frames(NamedTuple):
-    """Where frames go, and when."""
+    """Times and arrays of the frames to write."""
 
     marks: Array  # (frames,) their log10 t
     buffer: Array  # (rows, parameters) theta
@@ -138,7 +138,7 @@ class Frames(NamedTuple):
 
 
 def new_state() -> tuple[State, Array, Array]:
-    """A state of zeros, and its floats and counts as arrays in the same memory."""
+    """Return a state of zeros, and its floats and counts as arrays in the same memory."""
     state, words = record(State)
     first = len(Floats.__annotations__)
     counts = words[first : first + len(Counts.__annotations__)].view(np.int64)
@@ -147,7 +147,7 @@ def new_state() -> tuple[State, Array, Array]:
 
 @compiled
 def log_time_rate(s: State, p: Array) -> float:
-    """ln dt/ds = ln(n/Q) + (2 - L) rho."""
+    """Return ln dt/ds = ln(n/Q) + (2 - L) rho."""
     # The factor of L keeps dW/ds = sum_i q_i grad p_i at every degree: one scheme for all networks.
     rate = log_n_over_q(s.form, s.others, p, exp(s.degree * s.rho))
     return rate + (2 - s.degree) * s.rho
@@ -155,7 +155,10 @@ def log_time_rate(s: State, p: Array) -> float:
 
 @compiled
 def heat(s: State, p: Array, q: Array) -> None:
-    """The temperature E = min(e^(L rho), cap), the form of the loss, and the dual weights."""
+    """Set the temperature E = min(e^(L rho), cap), the form of the loss, and the dual weights.
+
+    `p` (N,) are the scores; q (N,) is written in place.
+    """
     # Only q sees the cap; the clock runs by the true temperature (`log_time_rate`). Past p = 20 the
     # other losses are e^-p to one part in 1e9 (docs/theory.md, 3.2).
     true_temperature = exp(s.degree * s.rho)
@@ -166,7 +169,7 @@ def heat(s: State, p: Array, q: Array) -> None:
 
 @compiled
 def begin(s: State, p: Array, q: Array) -> None:
-    """Temperature, dual weights and the smoothed margin at the start of a step."""
+    """Set temperature, dual weights q and the smoothed margin for scores p, at a step's start."""
     heat(s, p, q)
     e = s.temperature
     s.smoothed = smoothed_margin(s.form, s.others, p, e) / e
@@ -188,7 +191,7 @@ def begin(s: State, p: Array, q: Array) -> None:
 
 @compiled
 def log_mean(a: float, b: float) -> float:
-    """ln of the logarithmic mean of e^a and e^b."""
+    """Return ln of the logarithmic mean of e^a and e^b."""
     gap = abs(b - a)
     if gap < 1e-6:
         # Off by gap^2/24, below 1e-13, where the quotient below would cancel.
@@ -198,10 +201,10 @@ def log_mean(a: float, b: float) -> float:
 
 @compiled
 def is_stuck(s: State, distance: float, tau: float, longest: float) -> bool:
-    """Whether theta hardly moves although some example is not classified.
+    """Return True if theta hardly moves although some example is not classified.
 
-    Q stays what it is there, s grows like t instead of ln t, and the run takes steps in proportion
-    to t.
+    Q is constant there, s grows like t instead of ln t, and the run takes steps in proportion to t.
+    `distance` is that of the last step, `tau` and `longest` its wanted distance and longest length.
     """
     slow: bool = distance * longest <= 0.25 * tau * s.h and s.ln_t > LONG
     return slow and bool(s.smoothed <= 0.0)
@@ -209,8 +212,9 @@ def is_stuck(s: State, distance: float, tau: float, longest: float) -> bool:
 
 @compiled
 def is_slow(s: State, gained: float) -> bool:
-    """Whether some example is not classified, and a step is a thousandth of t at most: it may be
-    stuck all the same, and move by nothing but chatter.
+    """Return True if some example is not classified, and a step is at most a thousandth of t.
+
+    Such a network may be stuck all the same, and move by nothing but chatter.
     """
     late: bool = s.ln_t > LONG and gained < s.ln_t - SHORT
     return late and bool(s.smoothed <= 0.0)
@@ -218,7 +222,19 @@ def is_slow(s: State, gained: float) -> bool:
 
 @compiled
 def accept(s: State, p: Array, norm: float, distance: float) -> None:
-    """Move rho and ln t on, and choose the next h, safety factor and least number of stages."""
+    """Advance rho and ln t, and choose the next h, safety factor and least number of stages.
+
+    Parameters
+    ----------
+    s : State
+        State of the scheme, updated in place.
+    p : array (N,)
+        Scores at the normalised end of the step.
+    norm : float
+        Norm of the last stage.
+    distance : float
+        |theta' - theta| of the step.
+    """
     s.previous_rho, s.previous_ln_t = s.rho, s.ln_t
     s.rho += log(norm)
     s.hard, s.last_h = smallest(p), s.h
@@ -258,10 +274,10 @@ def accept(s: State, p: Array, norm: float, distance: float) -> None:
 
 @compiled
 def fit(s: State, p: Array, norm: float) -> bool:
-    """Whether a step may be taken: the smoothed margin must not fall. If not, the next is finer.
+    """Return True if a step may be taken: the smoothed margin must not fall. Else refine it.
 
-    After some refusals in a row, or with the most stages that are tried for it, a small fall is let
-    through, rather than the run comes to a stop; and any of 1e-8 beyond log10 t = 1e8.
+    After some refusals in a row, or with the most stages that are tried for it, a small fall is
+    accepted, since the run would stop otherwise; and any of 1e-8 beyond log10 t = 1e8.
 
     A finer step has half the length, or, where parts of degree 0 slide along kinks, more stages:
     both what is gained and what chatter across a kink loses are proportional to h there, while
@@ -289,7 +305,7 @@ def fit(s: State, p: Array, norm: float) -> bool:
 
 @compiled
 def replace_theta(previous: Array, theta: Array, newer: Array) -> None:
-    """Set theta to the last stage, and `previous` to theta."""
+    """Set theta (P,) to the last stage `newer`, and `previous` to theta, in place."""
     for k in range(theta.size):
         previous[k] = theta[k]
         theta[k] = newer[k]
@@ -297,7 +313,10 @@ def replace_theta(previous: Array, theta: Array, newer: Array) -> None:
 
 @compiled
 def second_half(s: State, norm: float, middle: Array, newer: Array) -> None:
-    """Start the second half of a step where the first ended."""
+    """Start the second half of a step where the first ended.
+
+    `norm` is that of the first half's end `newer` (P,), which is copied to `middle`.
+    """
     for k in range(middle.size):
         middle[k] = newer[k]
     s.rho += log(norm)
@@ -307,7 +326,7 @@ def second_half(s: State, norm: float, middle: Array, newer: Array) -> None:
 
 @compiled
 def refine(s: State) -> None:
-    """After a refused step: half the length, or more stages where refusals come again."""
+    """Halve the length after a refused step, or add stages if refusals repeat."""
     # Half the length does not help against chatter: what a step gains and what chatter takes are
     # both proportional to h. 1.7 times the stages make chatter a third.
     stages = max(s.least_stages, float(s.stages))
@@ -321,7 +340,7 @@ def refine(s: State) -> None:
 
 @compiled
 def weight_of_mark(s: State, mark: float) -> float:
-    """Where between the last two steps log10 t = mark lies, in the schedule's coordinate.
+    """Return the position of log10 t = mark between the last two steps, in schedule coordinates.
 
     Linear in log t below t = 10 and in ln log10 t above; in t itself during the first step.
     """
@@ -337,7 +356,10 @@ def weight_of_mark(s: State, mark: float) -> float:
 
 @compiled
 def between(s: State, scaled: int, previous: Array, theta: Array, w: float, out: Array) -> float:
-    """Write (1 - w) previous + w theta, with the first `scaled` parts of norm 1; return its rho."""
+    """Write (1 - w) previous + w theta into out; return its rho.
+
+    The first `scaled` numbers get norm 1.
+    """
     norm = 0.0
     for k in range(theta.size):
         out[k] = (1.0 - w) * previous[k] + w * theta[k]
@@ -351,7 +373,7 @@ def between(s: State, scaled: int, previous: Array, theta: Array, w: float, out:
 
 @compiled
 def moves(s: State, G: Array) -> bool:
-    """Whether theta moves at all: |G| against what rounding leaves of a sum that is zero.
+    """Set the speed |G|; return True if it is above the rounding of a sum that is zero.
 
     |sum_i q_i grad p_i|^2 <= lambda sum_i q_i over the examples with a gradient, so that
     sqrt(lambda) says how large it would be if nothing cancelled. A flow into W = 0 stays there.

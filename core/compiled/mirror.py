@@ -1,12 +1,12 @@
-"""The scalar network's exact n-dimensional equation, in log time, compiled.
+"""Exact n-dimensional equation of the scalar network, in log time, compiled.
 
-From a balanced start |a_j| = |b_j| signs and balance are kept, so that with u_j = |a_j b_j| and
+A balanced start |a_j| = |b_j| conserves signs and balance, so that with u_j = |a_j b_j| and
 z_ij = y_i sgn(a_j) relu(sgn(b_j) <v_j, x_i>) the margins are p = Z u, and
 
     u = u(0) exp(2 Z' lambda),    d lambda/ds = q,    ds = (Q/n) dt,
 
 with lambda in R^n. Source: telgarsky22, section 3.2; homogeneity, Lemma 3.2. The scheme is that of
-core.compiled.log_time with lambda in place of theta; the parameters of a frame are
+core.compiled.log_time with lambda instead of theta; the parameters of a frame are
 theta = (sgn(a) sqrt(u), sgn(b) sqrt(u)) e^-rho of norm 1, rho = ln(2 sum u)/2.
 """
 
@@ -33,7 +33,7 @@ TURNED = 0.02  # change of ln dt/ds that such a step may see: the clock's error 
 
 
 class Work(NamedTuple):
-    """The problem and the arrays of a run, for n examples and m nodes."""
+    """Problem and arrays of a run, for n examples and m nodes."""
 
     Z: Array  # (n, m)
     start: Array  # (m,), ln u at lambda = 0
@@ -56,7 +56,19 @@ class Work(NamedTuple):
 
 @compiled
 def weights(work: Work, scale: float, at: Array, u: Array) -> float:
-    """u_j = u_j(0) exp(2 (Z' at)_j - 2 scale); returns sqrt(2 sum u), the norm of (a, b)."""
+    """Write u_j = u_j(0) exp(2 (Z' at)_j - 2 scale); return sqrt(2 sum u), the norm of (a, b).
+
+    Parameters
+    ----------
+    work : Work
+        Z and ln u(0).
+    scale : float
+        rho that u is divided by.
+    at : array (n,)
+        lambda.
+    u : array (m,)
+        Written in place.
+    """
     Z, start = work.Z, work.start
     for j in range(u.size):
         u[j] = start[j] - 2.0 * scale
@@ -73,7 +85,7 @@ def weights(work: Work, scale: float, at: Array, u: Array) -> float:
 
 @compiled
 def margins(Z: Array, u: Array, p: Array) -> None:
-    """p = Z u."""
+    """Write p = Z u, for Z (n, m) and u (m,), into p (n,)."""
     for i in range(p.size):
         z, total = Z[i], 0.0
         for j in range(u.size):
@@ -83,7 +95,7 @@ def margins(Z: Array, u: Array, p: Array) -> None:
 
 @compiled
 def power_iteration(work: Work, s: State) -> float:
-    """One step w <- K w/|K w|, K = sqrt(q) 2 Z diag(u) Z' sqrt(q); returns |K w|."""
+    """Do one step w <- K w/|K w|, K = sqrt(q) 2 Z diag(u) Z' sqrt(q); return |K w|."""
     Z, u, q, w, image = work.Z, work.u0, work.q0, work.wave, work.u
     image[:] = 0.0
     for i in range(w.size):
@@ -105,16 +117,17 @@ def power_iteration(work: Work, s: State) -> float:
 
 @compiled
 def evaluate(work: Work, s: State, at: Array) -> None:
-    """Set p, and u."""
+    """Set p, and u, at lambda = `at` (n,): see `core.compiled.phases.Field`."""
     weights(work, s.rho, at, work.u)
     margins(work.Z, work.u, work.p)
 
 
 @compiled
 def drift(work: Work, s: State) -> float:
-    """How far a step bends ln u: h max_j |2 (Z' (q - q0))_j|, with q at its end; u0 is used up.
+    """Return how far a step bends ln u: h max_j |2 (Z' (q - q0))_j|, with q at its end.
 
-    A step of first order takes q0 for all of it, so that this bounds its error twice.
+    A step of first order uses q0 for all of it, so that this bounds its error twice. u0 is
+    overwritten.
     """
     Z, q, q0, bent = work.Z, work.q, work.q0, work.u0
     dual_weights(s.form, s.others, work.p, s.temperature, q)
@@ -137,7 +150,7 @@ def normalise(work: Work, s: State, base: Array) -> float:
 
 @compiled
 def measure(work: Work, s: State, norm: float) -> float:
-    """Normalise u, set p; return the distance of (a, b) to that of lambda."""
+    """Normalise u by `norm`, set p; return the distance of (a, b) to that of lambda."""
     u, whole = work.u, work.u0
     if s.half == 2:
         weights(work, s.kept_rho, work.theta, whole)
@@ -152,7 +165,24 @@ def measure(work: Work, s: State, norm: float) -> float:
 
 @compiled
 def after(work: Work, s: State, norm: float, distance: float) -> int:
-    """Choose the next h while some example is not classified; STATIONARY where nothing moves."""
+    """Choose the next h while some example is not classified.
+
+    Parameters
+    ----------
+    work : Work
+        Arrays; q and u0 are overwritten.
+    s : State
+        State of the scheme, updated in place.
+    norm : float
+        Norm of (a, b) before it was divided by.
+    distance : float
+        Distance of the step.
+
+    Returns
+    -------
+    int
+        STATIONARY if nothing moves, else GOING.
+    """
     # While some example is wrong u tends to a finite limit, or 0, and t grows only like s: steps
     # may then be as long as ln u stays straight (docs/decisions/0003).
     if s.smoothed > 0.0:
@@ -168,11 +198,22 @@ def after(work: Work, s: State, norm: float, distance: float) -> int:
 
 @compiled
 def lengthen(s: State, distance: float, bent: float, turned: float) -> None:
-    """The next h while some example is not classified.
+    """Set the next h while some example is not classified.
 
-    Where that stays so u has a finite limit, or none but 0, and t grows only like s: once all but
+    If that stays so u has a finite limit, or none but 0, and t grows only like s: once all but
     nothing turns, h may grow without the bound that resolves the way to infinity, as long as the
     error of ln u and that of the clock are small.
+
+    Parameters
+    ----------
+    s : State
+        State of the scheme, updated in place.
+    distance : float
+        Distance of the step.
+    bent : float
+        Result of `drift`.
+    turned : float
+        Change of ln dt/ds over the step.
     """
     factor = s.growth
     if bent > 0.0:
@@ -187,7 +228,19 @@ def lengthen(s: State, distance: float, bent: float, turned: float) -> None:
 
 @compiled
 def interpolate(work: Work, s: State, w: float, out: Array) -> float:
-    """Write the direction of a frame at an interpolated lambda, in p; return its rho."""
+    """Write the direction of a frame at an interpolated lambda, in p; return its rho.
+
+    Parameters
+    ----------
+    work : Work
+        lambda before and after the step; u and p are overwritten.
+    s : State
+        State of the scheme.
+    w : float
+        Weight of the end of the step, from 0 to 1.
+    out : array (2 m,)
+        Direction (a, b), written in place.
+    """
     u, between, m = work.u, work.p, work.u.size
     for i in range(between.size):
         between[i] = (1.0 - w) * work.previous[i] + w * work.theta[i]
@@ -200,7 +253,17 @@ def interpolate(work: Work, s: State, w: float, out: Array) -> float:
 
 @compiled
 def recentre(Z: Array, start: Array, at: Array) -> None:
-    """Take lambda into ln u(0), where it is so large that differences of its parts lose digits."""
+    """Move a large lambda into ln u(0), as differences of its parts lose digits.
+
+    Parameters
+    ----------
+    Z : array (n, m)
+        p = Z u.
+    start : array (m,)
+        ln u(0), updated in place.
+    at : array (n,)
+        lambda, set to 0 if its largest entry is above FAR.
+    """
     most = 0.0
     for i in range(at.size):
         most = max(most, at[i])
@@ -215,7 +278,7 @@ def recentre(Z: Array, start: Array, at: Array) -> None:
 
 @compiled
 def start(work: Work, s: State) -> bool:
-    """Evaluate q at lambda; return False where nothing is left of u."""
+    """Evaluate q at lambda; return False if nothing is left of u."""
     recentre(work.Z, work.start, work.theta)
     weights(work, s.rho, work.theta, work.u0)
     margins(work.Z, work.u0, work.p0)
@@ -228,5 +291,5 @@ FIELD = Field(start, power_iteration, evaluate, normalise, measure, interpolate,
 
 @compiled
 def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
-    """Take steps of the flow: see `core.compiled.phases`."""
+    """Take steps of the flow; return a code: see `core.compiled.phases.advance`."""
     return phases.advance(FIELD, work, s, frames, budget)

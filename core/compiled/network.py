@@ -1,7 +1,7 @@
-"""The compiled twins of core.network: effective weights, their linearisation and its transpose.
+"""Compiled twins of core.network: effective weights, their linearisation and its transpose.
 
-`core.dynamics.twin` makes the Net by which kernels know a network. Where the effective weights are
-the trained ones as they are, no copies are made. Tested against core.network.
+`core.dynamics.twin` makes the Net that describes a network to kernels. If the effective weights are
+the trained ones, no copies are made. Tested against core.network.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Matrix = NDArray[Any]
 
 @compiled
 def squares(Z: Matrix, H: Matrix) -> None:
-    """H = Z^2, elementwise."""
+    """Write Z^2, elementwise, into H."""
     for j in range(Z.shape[0]):
         z, h = Z[j], H[j]
         for i in range(z.size):
@@ -64,14 +64,32 @@ def squares(Z: Matrix, H: Matrix) -> None:
 
 @compiled
 def square_outputs(alpha: Matrix, Z: Matrix, F: Matrix, H: Matrix) -> None:
-    """F_ci = sum_j alpha_jc Z_ji^2; H (m, n) is work."""
+    """Write F_ci = sum_j alpha_jc Z_ji^2.
+
+    Parameters
+    ----------
+    alpha, Z : array (m, k), array (m, n)
+        Outer weights and preactivations.
+    F : array (k, n)
+        Outputs, written in place.
+    H : array (m, n)
+        Work.
+    """
     squares(Z, H)
     gemm(alpha.T, H, F)
 
 
 @compiled
 def square_backward(alpha: Matrix, Z: Matrix, G: Matrix, C: Matrix, d_alpha: Matrix) -> None:
-    """d_alpha_jc = sum_i G_ci Z_ji^2 and C_ji = 2 Z_ji sum_c alpha_jc G_ci."""
+    """Write d_alpha_jc = sum_i G_ci Z_ji^2 and C_ji = 2 Z_ji sum_c alpha_jc G_ci.
+
+    Parameters
+    ----------
+    alpha, Z, G : array (m, k), (m, n), (k, n)
+        Outer weights, preactivations, output weights.
+    C, d_alpha : array (m, n), array (m, k)
+        Written in place.
+    """
     squares(Z, C)
     gemm(C, G.T, d_alpha)
     gemm(alpha, G, C)
@@ -85,7 +103,7 @@ Array = NDArray[Any]
 
 
 class Net(NamedTuple):
-    """A network with m nodes, D coordinates and k outputs, its numbers and work for n inputs."""
+    """Network with m nodes, D coordinates and k outputs, its constants and work for n inputs."""
 
     code: int  # its parametrisation, see core.network.activation
     phi: int  # its activation, see core.network.activation
@@ -108,7 +126,17 @@ class Net(NamedTuple):
 
 @compiled
 def effective(net: Net, flat: Array, alpha: Array, U: Array) -> tuple[Array, Array]:
-    """alpha (m, k) and U (m, D) as they lie in flat, or the work arrays that `weights` fills."""
+    """Return alpha (m, k) and U (m, D) as views of flat, or the arrays that `weights` fills.
+
+    Parameters
+    ----------
+    net : Net
+        Network.
+    flat : array (size,)
+        Trained parameters.
+    alpha, U : array (m, k), array (m, D)
+        Arrays to return where weights are not parameters.
+    """
     # Told apart by a number: a function handed to kernels would be a type of its own, and each
     # kernel compiled anew for every network (docs/decisions/0004).
     m, k, d, code = net.m, net.k, net.D, net.code
@@ -123,14 +151,14 @@ def effective(net: Net, flat: Array, alpha: Array, U: Array) -> tuple[Array, Arr
 
 @compiled
 def node_rows(net: Net, flat: Array) -> tuple[Array, Array, Array]:
-    """The two (m,) blocks and V (m, D) of the networks laid out as (a, b, V) and (a, c, V)."""
+    """Return the two (m,) blocks and V (m, D) of networks laid out as (a, b, V) and (a, c, V)."""
     m = net.m
     return flat[:m], flat[m : 2 * m], as_matrix(flat[2 * m :], m, net.D)
 
 
 @compiled
 def bias_rows(net: Net, flat: Array) -> tuple[Array, Array]:
-    """V (m, D - 1) and b (m,) of the networks laid out as (a, V, b)."""
+    """Return V (m, D - 1) and b (m,) of networks laid out as (a, V, b)."""
     m, d = net.m, net.D - 1
     first = m * net.k
     return as_matrix(flat[first : first + m * d], m, d), flat[first + m * d :]
@@ -138,7 +166,7 @@ def bias_rows(net: Net, flat: Array) -> tuple[Array, Array]:
 
 @compiled
 def weights(net: Net, flat: Array) -> None:
-    """Fill the work arrays alpha and U, and what `pull` and `push` need of this point."""
+    """Fill the work arrays alpha and U, and what `pull` and `push` need at this point."""
     constants, alpha, U, scratch = net.constants, net.alpha, net.U, net.scratch
     m, code = net.m, net.code
     if code == SCALAR:
@@ -160,7 +188,17 @@ def weights(net: Net, flat: Array) -> None:
 
 @compiled
 def pull(net: Net, flat: Array, result: Array) -> None:
-    """The gradient in the trained parameters from d_alpha, d_U, after `weights(net, flat)`."""
+    """Write the gradient in the trained parameters from d_alpha, d_U, after `weights`.
+
+    Parameters
+    ----------
+    net : Net
+        Network, with d_alpha and d_U; its work arrays are those of `flat`.
+    flat : array (size,)
+        Trained parameters.
+    result : array (size,)
+        Gradient, written in place, except blocks that `effective` views.
+    """
     constants, U, scratch = net.constants, net.U, net.scratch
     m, code, d_alpha, d_U = net.m, net.code, net.d_alpha, net.d_U
     if code == SCALAR:
@@ -181,7 +219,17 @@ def pull(net: Net, flat: Array, result: Array) -> None:
 
 @compiled
 def push(net: Net, flat: Array, direction: Array) -> None:
-    """Fill d_alpha, d_U with the derivative of alpha, U along a direction, after `weights`."""
+    """Fill d_alpha, d_U with the derivative of alpha, U along a direction, after `weights`.
+
+    Parameters
+    ----------
+    net : Net
+        Network; d_alpha and d_U are written in place.
+    flat : array (size,)
+        Trained parameters.
+    direction : array (size,)
+        Direction.
+    """
     constants, U, scratch = net.constants, net.U, net.scratch
     m, code, d_alpha, d_U = net.m, net.code, net.d_alpha, net.d_U
     if code == SCALAR:
@@ -204,7 +252,19 @@ def push(net: Net, flat: Array, direction: Array) -> None:
 
 @compiled
 def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
-    """The outputs F (k, n), with the preactivations left in Z, or phi' of them: see `left`."""
+    """Write the outputs, and the preactivations or phi' of them: see `left`.
+
+    Parameters
+    ----------
+    net : Net
+        Network; its work arrays are overwritten.
+    flat : array (size,)
+        Trained parameters.
+    XT : array (D, n)
+        Inputs x~, one column each.
+    Z, F : array (m, n), array (k, n)
+        Preactivations and outputs, written in place.
+    """
     if net.code != PLAIN:  # a call that hands on a Net costs 2 % of a small network's step
         weights(net, flat)
     a, V = effective(net, flat, net.alpha, net.U)
@@ -219,7 +279,7 @@ def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
 
 @compiled
 def left(net: Net) -> int:
-    """How to read the Z of `forward`: the activation, or SLOPES where phi is smooth.
+    """Return how to read the Z of `forward`: the activation, or SLOPES if phi is smooth.
 
     Then nothing but phi'(Z) is needed again, since such networks do not train alpha.
     """
@@ -231,9 +291,24 @@ def left(net: Net) -> int:
 def adjoint(
     net: Net, flat: Array, XT: Array, X: Array, G: Array, Z: Array, C: Array, result: Array
 ) -> None:
-    """result = sum_ci G_ci grad f_c(x_i), after `forward` at the same point; C is work.
+    """Write sum_ci G_ci grad f_c(x_i), after `forward` at the same point.
 
-    X (n, D), or no rows of it: the inputs also row by row, which makes small problems faster.
+    Parameters
+    ----------
+    net : Net
+        Network; its work arrays are overwritten.
+    flat : array (size,)
+        Trained parameters.
+    XT : array (D, n)
+        Inputs x~, one column each.
+    X : array (n, D) or (0, D)
+        Inputs also row by row, which makes small problems faster.
+    G, Z : array (k, n), array (m, n)
+        Weights of the outputs, and the Z of `forward`.
+    C : array (m, n)
+        Work.
+    result : array (size,)
+        Gradient, written in place.
     """
     a, _ = effective(net, flat, net.alpha, net.U)
     to_outer, to_inner = effective(net, result, net.d_alpha, net.d_U)
@@ -250,7 +325,21 @@ def adjoint(
 def tangent(
     net: Net, flat: Array, XT: Array, direction: Array, Z: Array, C: Array, F: Array
 ) -> None:
-    """F = the derivative of the outputs along `direction`, after `forward` at flat; C is work."""
+    """Write the derivative of the outputs along a direction, after `forward` at flat.
+
+    Parameters
+    ----------
+    net : Net
+        Network; its work arrays are overwritten.
+    flat, direction : array (size,)
+        Trained parameters and direction.
+    XT : array (D, n)
+        Inputs x~, one column each.
+    Z, C : array (m, n)
+        The Z of `forward`, and work.
+    F : array (k, n)
+        Derivatives, written in place.
+    """
     push(net, flat, direction)
     a, _ = effective(net, flat, net.alpha, net.U)
     b, d_V = effective(net, direction, net.d_alpha, net.d_U)

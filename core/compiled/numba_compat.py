@@ -1,4 +1,4 @@
-"""All that Marginscope uses of numba's internals (numba 0.68.1, pinned), each with its reason.
+"""All uses of numba's internals (numba 0.68.1, pinned), each with its reason.
 
 PartCompiler and PartLibrary: numba optimises each function by itself, with all that it calls, and
 makes machine code of it: in a tree of calls the leaves go through LLVM once for each level above
@@ -52,7 +52,7 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
     attributes: tuple[str, ...] = ()
 
     def add_ir_module(self, module: Any) -> None:
-        """Add a module of llvmlite's, after its functions were given the part's attributes."""
+        """Add a module of llvmlite's, after giving its functions the part's attributes."""
         for function in module.functions:
             if not function.is_declaration:
                 # Not `add`: llvmlite knows no attributes with values, but writes what is there.
@@ -81,7 +81,7 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
 @register_pass(mutates_CFG=False, analysis_only=False)
 @final
 class MakePartLibrary(FunctionPass):  # type: ignore[misc]
-    """Have the passes that follow lower into a PartLibrary."""
+    """Pass that makes the following passes lower into a PartLibrary."""
 
     _name = "make_part_library"
 
@@ -98,7 +98,7 @@ class MakePartLibrary(FunctionPass):  # type: ignore[misc]
 
 @final
 class PartCompiler(CompilerBase):  # type: ignore[misc]
-    """numba's own passes, into a PartLibrary."""
+    """Compiler with numba's own passes, into a PartLibrary."""
 
     def define_pipelines(self) -> list[Any]:
         """Return numba's pipeline with one pass more."""

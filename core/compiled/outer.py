@@ -25,10 +25,31 @@ def outer_steps(
     F: Array,
     G: Array,
 ) -> int:
-    """`count` steps a <- shrink a - eta grad (1/n) sum_i l(y_i <a, h_i>), h_i the rows of H (n, m).
+    """Take steps a <- shrink a - eta grad (1/n) sum_i l(y_i <a, h_i>), h_i the rows of H.
 
-    F and G (1, n) are work. Returns the number of steps done: fewer than `count` once the loss is
-    above `limit` or not a number.
+    Parameters
+    ----------
+    a : array (m,)
+        Outer weights, updated in place.
+    H : array (n, m)
+        Hidden features.
+    y : array (n,)
+        Labels.
+    count : int
+        Number of steps.
+    loss : int
+        Code of core.losses.
+    step_size, shrink : float
+        eta, and 1 - 2 eta lambda.
+    limit : float
+        Divergence limit of the loss measure.
+    F, G : array (1, n)
+        Work.
+
+    Returns
+    -------
+    int
+        Number of steps taken; below `count` once the measure exceeds `limit` or is NaN.
     """
     n, m = H.shape
     for s in range(count):

@@ -21,7 +21,17 @@ Array = NDArray[Any]
 
 @compiled
 def scalar_weights(a: Array, b: Array, V: Array, alpha: Array, U: Array) -> None:
-    """alpha = a, u_j = b_j v_j; also its own linearisation."""
+    """Write alpha = a, u_j = b_j v_j; also its own linearisation.
+
+    Parameters
+    ----------
+    a, b : array (m,)
+        Trained parameters.
+    V : array (m, d)
+        Fixed directions.
+    alpha, U : array (m, 1), array (m, d)
+        Written in place.
+    """
     for j in range(a.size):
         alpha[j, 0] = a[j]
         for i in range(V.shape[1]):
@@ -30,7 +40,17 @@ def scalar_weights(a: Array, b: Array, V: Array, alpha: Array, U: Array) -> None
 
 @compiled
 def scalar_pull(V: Array, d_alpha: Array, d_U: Array, ga: Array, gb: Array) -> None:
-    """ga = d alpha, gb_j = <v_j, d u_j>."""
+    """Write ga = d alpha, gb_j = <v_j, d u_j>.
+
+    Parameters
+    ----------
+    V : array (m, d)
+        Fixed directions.
+    d_alpha, d_U : array (m, 1), array (m, d)
+        Gradient in (alpha, U).
+    ga, gb : array (m,)
+        Written in place.
+    """
     for j in range(ga.size):
         total = V.dtype.type(0)
         for i in range(V.shape[1]):
@@ -43,7 +63,15 @@ def scalar_pull(V: Array, d_alpha: Array, d_U: Array, ga: Array, gb: Array) -> N
 
 @compiled
 def bias_weights(V: Array, b: Array, U: Array) -> None:
-    """u_j = (v_j, b_j); also its own linearisation."""
+    """Write u_j = (v_j, b_j); also its own linearisation.
+
+    Parameters
+    ----------
+    V, b : array (m, d), array (m,)
+        Trained parameters.
+    U : array (m, d + 1)
+        Written in place.
+    """
     m, d = V.shape
     for j in range(m):
         for i in range(d):
@@ -53,7 +81,15 @@ def bias_weights(V: Array, b: Array, U: Array) -> None:
 
 @compiled
 def bias_pull(d_U: Array, gV: Array, gb: Array) -> None:
-    """The parts of d_U."""
+    """Split d_U (m, d + 1) into gV (m, d) and gb (m,), written in place.
+
+    Parameters
+    ----------
+    d_U : array (m, d + 1)
+        Gradient in U.
+    gV, gb : array (m, d), array (m,)
+        Written in place.
+    """
     m, d = gV.shape
     for j in range(m):
         for i in range(d):
@@ -68,7 +104,17 @@ def bias_pull(d_U: Array, gV: Array, gb: Array) -> None:
 def normalised_weights(
     a: Array, b: Array, V: Array, alpha: Array, U: Array, scratch: Array
 ) -> None:
-    """alpha_j = a_j b_j, u_j = v_j/|v_j|."""
+    """Write alpha_j = a_j b_j, u_j = v_j/|v_j|.
+
+    Parameters
+    ----------
+    a, b, V : array (m,), (m,), (m, d)
+        Trained parameters.
+    alpha, U : array (m, 1), array (m, d)
+        Written in place.
+    scratch : array (m, d + 1)
+        Work; its last column becomes |v_j|.
+    """
     m, d = V.shape
     for j in range(m):
         total = V.dtype.type(0)
@@ -82,7 +128,19 @@ def normalised_weights(
 
 @compiled
 def across(U: Array, D: Array, scratch: Array, result: Array) -> None:
-    """result_j = (I - u_j u_j') D_j/|v_j|, the derivative of v/|v| and its transpose."""
+    """Write (I - u_j u_j') D_j/|v_j|, the derivative of v/|v| and its transpose.
+
+    Parameters
+    ----------
+    U : array (m, d)
+        Unit rows u_j.
+    D : array (m, d)
+        Direction, or gradient in U.
+    scratch : array (m, d + 1)
+        |v_j| in the last column.
+    result : array (m, d)
+        Written in place.
+    """
     m, d = U.shape
     for j in range(m):
         total = U.dtype.type(0)
@@ -107,7 +165,23 @@ def batch_norm_weights(
     U: Array,
     scratch: Array,
 ) -> None:
-    """alpha = a, u_j = c_j v_j/N(v_j), N(v) = sqrt(v' Sigma v + eps); N = sqrt(eps) without."""
+    """Write alpha = a, u_j = c_j v_j/N(v_j), N(v) = sqrt(v' Sigma v + eps); N = sqrt(eps) without.
+
+    Parameters
+    ----------
+    a, c, V : array (m,), (m,), (m, d)
+        Trained parameters.
+    sigma : array (d, d)
+        Covariance of the inputs.
+    normalises : int
+        0 to leave Sigma out.
+    eps : float
+        eps in N.
+    alpha, U : array (m, 1), array (m, d)
+        Written in place.
+    scratch : array (m, d + 1)
+        Written in place: V Sigma, and N(v_j) in the last column.
+    """
     # Sigma may be singular, and is never inverted (docs/theory.md, 9).
     m, d = V.shape
     for j in range(m):
@@ -132,9 +206,20 @@ def batch_norm_weights(
 def batch_norm_pull(
     c: Array, V: Array, scratch: Array, d_alpha: Array, d_U: Array, ga: Array, gc: Array, gV: Array
 ) -> None:
-    """ga = d alpha, gc_j = s_j/N_j, gV_j = (c_j/N_j)(d u_j - Sigma v_j s_j/N_j^2).
+    """Write ga = d alpha, gc_j = s_j/N_j, gV_j = (c_j/N_j)(d u_j - Sigma v_j s_j/N_j^2).
 
     s_j = <v_j, d u_j>. Source: batchnorm, section 1.3, with d u_j = a_j T_j.
+
+    Parameters
+    ----------
+    c, V : array (m,), array (m, d)
+        Trained parameters.
+    scratch : array (m, d + 1)
+        Result of `batch_norm_weights`.
+    d_alpha, d_U : array (m, 1), array (m, d)
+        Gradient in (alpha, U).
+    ga, gc, gV : array (m,), (m,), (m, d)
+        Written in place.
     """
     m, d = V.shape
     for j in range(m):
@@ -151,7 +236,19 @@ def batch_norm_pull(
 def batch_norm_push(
     c: Array, V: Array, scratch: Array, da: Array, dc: Array, dV: Array, d_alpha: Array, d_U: Array
 ) -> None:
-    """The derivative of alpha and U along (da, dc, dV)."""
+    """Write the derivative of alpha and U along (da, dc, dV).
+
+    Parameters
+    ----------
+    c, V : array (m,), array (m, d)
+        Trained parameters.
+    scratch : array (m, d + 1)
+        Result of `batch_norm_weights`.
+    da, dc, dV : array (m,), (m,), (m, d)
+        Direction.
+    d_alpha, d_U : array (m, 1), array (m, d)
+        Written in place.
+    """
     m, d = V.shape
     for j in range(m):
         size, total = scratch[j, d], V.dtype.type(0)

@@ -24,7 +24,7 @@ Array = NDArray[Any]
 
 @generic
 def no_gradient(work: Any, s: State, at: Array) -> None:
-    """Leave G, where it is q itself."""
+    """Do nothing: G is q itself."""
 
 
 @generic
@@ -61,7 +61,26 @@ class Field(NamedTuple):
 
 @generic
 def advance(f: Field, work: Any, s: State, frames: Frames, budget: int) -> int:
-    """Do at most about `budget` field evaluations; return GOING, BUFFER_FULL, DONE and so on."""
+    """Do at most about `budget` field evaluations.
+
+    Parameters
+    ----------
+    f : Field
+        Functions of the engine.
+    work : Any
+        Network, data and arrays of the run, updated in place.
+    s : State
+        State of the scheme, updated in place.
+    frames : Frames
+        Times of frames; buffer and rows are written in place.
+    budget : int
+        Field evaluations.
+
+    Returns
+    -------
+    int
+        GOING, BUFFER_FULL, DONE, STATIONARY, STALLED or STICKS.
+    """
     for _ in range(budget):  # every turn is about one of them
         s.evaluations += 1
         code: int = emit(f, work, s, frames) if s.phase == scheme.EMIT else GOING
@@ -74,7 +93,15 @@ def advance(f: Field, work: Any, s: State, frames: Frames, budget: int) -> int:
 
 @generic
 def turn(f: Field, work: Any, s: State, marks: Array) -> int:
-    """Do what the phase requires; return GOING, or why no step is made."""
+    """Do what the phase requires; return GOING, or why no step is made.
+
+    Parameters
+    ----------
+    f, work, s : Field, Any, State
+        As in `advance`.
+    marks : array (T,)
+        log10 t of the frames.
+    """
     phase, half = s.phase, s.half
     base = work.previous if half == 1 else work.middle if half == 2 else work.theta
     if phase == scheme.RUN_STAGE:  # most often
@@ -100,7 +127,17 @@ def turn(f: Field, work: Any, s: State, marks: Array) -> int:
 
 @generic
 def start_or_end(f: Field, work: Any, s: State, base: Array, marks: Array) -> int:
-    """Begin, plan or end a step."""
+    """Start, plan or finish a step; return GOING, or why no step is made.
+
+    Parameters
+    ----------
+    f, work, s : Field, Any, State
+        As in `advance`.
+    base : array (P,)
+        Unknowns at the start of the step or half step.
+    marks : array (T,)
+        log10 t of the frames.
+    """
     if s.phase == scheme.BEGIN:
         if s.stuck != scheme.MOVES and s.step >= s.slides_from:
             return scheme.STICKS
@@ -118,7 +155,22 @@ def start_or_end(f: Field, work: Any, s: State, base: Array, marks: Array) -> in
 
 @generic
 def end_step(f: Field, work: Any, s: State, base: Array, marks: Array) -> int:
-    """Accept or refuse a step by its last stage, or compare it with its two halves."""
+    """Accept or refuse a step by its last stage, or compare it with its two halves.
+
+    Parameters
+    ----------
+    f, work, s : Field, Any, State
+        As in `advance`.
+    base : array (P,)
+        Unknowns at the start of the step or half step.
+    marks : array (T,)
+        log10 t of the frames.
+
+    Returns
+    -------
+    int
+        GOING or STATIONARY.
+    """
     norm = f.normalise(work, s, base)
     if s.half == 1:
         scheme.second_half(s, norm, work.middle, work.newer)
@@ -147,7 +199,19 @@ def emit(f: Field, work: Any, s: State, frames: Frames) -> int:
     """Write the frames of all marks that the last step passed, as far as the buffer holds them.
 
     A row of `rows` holds step, rho, h, stages, fewest atoms of q, largest fall of the smoothed
-    margin since the frame before, and the errors of the last step that was checked.
+    margin since the previous frame, and the errors of the last checked step.
+
+    Parameters
+    ----------
+    f, work, s : Field, Any, State
+        As in `advance`.
+    frames : Frames
+        Times of frames; buffer and rows are written in place.
+
+    Returns
+    -------
+    int
+        DONE, BUFFER_FULL or GOING.
     """
     marks, buffer, rows = frames
     while s.mark < marks.size and marks[s.mark] * scheme.LN_10 <= s.ln_t:

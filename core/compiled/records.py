@@ -1,4 +1,4 @@
-"""Numbers that kernels and Python change and read by name, in memory that both share."""
+"""Numbers that kernels and Python change and read by name, in shared memory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,21 @@ _KINDS = {"float": np.dtype(np.float64), "int": np.dtype(np.int64)}
 
 
 def record(kind: type) -> tuple[Any, NDArray[np.float64]]:
-    """Zeros with the fields, float or int, that a class and its bases annotate in this order.
+    """Return zeros with the fields, float or int, that a class and its bases annotate.
 
-    Also the same memory as an array, one word for each field; numba knows the record by its fields.
+    numba knows the record by its fields.
+
+    Parameters
+    ----------
+    kind : type
+        Class with annotations, in the order of the fields.
+
+    Returns
+    -------
+    Any
+        Record.
+    array (fields,)
+        Same memory, one word for each field.
     """
     layout = _layout(kind)
     words = np.zeros(layout.itemsize // WORD)

@@ -1,7 +1,7 @@
 """Steps of every two-layer network, full batch or on batches, as one kernel.
 
-What they have in common, the passes through the network, is most of the code: as two kernels it
-would be compiled twice for each precision.
+Most of the code is common to both, the passes through the network: as two kernels it would be
+compiled twice for each precision.
 """
 
 from __future__ import annotations
@@ -21,9 +21,25 @@ Array = NDArray[Any]
 def network_steps(
     work: Work, X: Array, y: Array, budget: int, rule: Rule, run: Run, buffer: Array
 ) -> int:
-    """`descend` for the rule SCHEDULED, else `batch_steps`; returns what they do.
+    """Call `descend` for the rule SCHEDULED, else `batch_steps`.
 
-    `run` and `buffer` are for the first, and the numbers of `rule` for the other.
+    Parameters
+    ----------
+    work : Work
+        Network; work.flat is updated in place.
+    X, y : array (N, D), array (N,)
+        Inputs and labels.
+    budget : int
+        Number of steps.
+    rule : Rule
+        Update rule; its constants are for `batch_steps`.
+    run, buffer : Run, array (rows, size)
+        Schedule, and frames, for `descend`.
+
+    Returns
+    -------
+    int
+        Code of `descend`, or number of steps.
     """
     if rule.kind == SCHEDULED:
         return descend(work, X, y, budget, run, buffer)

@@ -1,8 +1,8 @@
 """Steps of stochastic gradient descent and of Adam, K steps a call, compiled.
 
-Two kernels. `row_steps` is for the standard network and few examples a step: a row of V is read and
+`row_steps` is for the standard network and few examples a step: a row of V is read and
 written once a step, since the update by one batch and the inner products with the next are done
-while the row is in the cache. There are no branches in its inner loop: whether a node is active is
+while the row is in the cache. Its inner loop has no branches: whether a node is active is
 as good as random, and a processor that guesses wrong loses more than the skipped row saves.
 `batch_steps` is for every two-layer network, through core.compiled.network.
 """
@@ -25,7 +25,7 @@ SCHEDULED, DESCENT, ADAM = -1, 0, 1
 
 
 class Rule(NamedTuple):
-    """How a gradient becomes a step, in the precision of the run."""
+    """Update rule from gradient to step, in the precision of the run."""
 
     kind: int  # SCHEDULED, DESCENT or ADAM
     eta: float
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The standard network, row by row, and what its steps take."""
+    """Standard network, row by row, and the work arrays of its steps."""
 
     a: Array  # (m,)
     V: Array  # (m, d)
@@ -60,7 +60,26 @@ class Rows(NamedTuple):
 def one_pass(
     a: Array, V: Array, z: Array, g: float, shrink: float, x: Array, following: Array
 ) -> Any:
-    """Move (a, V) by the example x, whose weight is g; z and the output returned are the next's."""
+    """Move (a, V) by one example, and evaluate the next one.
+
+    Parameters
+    ----------
+    a, V : array (m,), array (m, d)
+        Parameters, updated in place.
+    z : array (m,)
+        Preactivations of x; becomes those of `following`.
+    g : float
+        eta times the slope of the loss at x.
+    shrink : float
+        1 - 2 eta lambda.
+    x, following : array (d,)
+        Example, and the next one.
+
+    Returns
+    -------
+    float
+        Output at `following`.
+    """
     m, d = V.shape
     zero = V.dtype.type(0)
     f = zero
@@ -80,11 +99,24 @@ def one_pass(
 
 @compiled
 def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
-    """`count` steps (a, V) <- shrink (a, V) - eta grad l(p_s) on consecutive rows of xs, ys.
+    """Take steps (a, V) <- shrink (a, V) - eta grad l(p_s) on consecutive examples.
 
-    xs (N, d), N >= count. Returns the number of steps done: fewer than `count` once an example's
-    loss is above the limit or not a number. Columns of V and xs that are zero stay so: they may be
-    added to make d a good length for the processor.
+    Columns of V and xs that are zero stay zero: they may be added to make d a good length for the
+    processor.
+
+    Parameters
+    ----------
+    work : Rows
+        Network; a and V are updated in place.
+    xs, ys : array (N, d), array (N,)
+        Examples, N >= count.
+    count : int
+        Number of steps.
+
+    Returns
+    -------
+    int
+        Number of steps taken; below `count` once a loss exceeds the limit or is NaN.
     """
     a, V, z, F, G = work.a, work.V, work.z, work.F, work.G
     kept, weight = V.dtype.type(1), V.dtype.type(0)
@@ -100,7 +132,19 @@ def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
 
 @compiled
 def add_group_penalty(flat: Array, gradient: Array, rule: Rule, nodes: int) -> None:
-    """g <- g + 3 lambda |theta_j| theta_j, the gradient of lambda sum_j |theta_j|^3."""
+    """Add 3 lambda |theta_j| theta_j, the gradient of lambda sum_j |theta_j|^3.
+
+    Parameters
+    ----------
+    flat : array (size,)
+        Parameters W.
+    gradient : array (size,)
+        Updated in place.
+    rule : Rule
+        lambda and the blocks of nodes.
+    nodes : int
+        Number of nodes.
+    """
     blocks = rule.blocks
     for j in range(nodes):
         total = flat.dtype.type(0)
@@ -119,7 +163,19 @@ def add_group_penalty(flat: Array, gradient: Array, rule: Rule, nodes: int) -> N
 
 @compiled
 def descend(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
-    """W <- W - eta (g + 2 lambda W)."""
+    """Update W <- W - eta (g + 2 lambda W).
+
+    Parameters
+    ----------
+    flat : array (size,)
+        W, updated in place.
+    gradient : array (size,)
+        g.
+    rule : Rule
+        lambda.
+    eta : float
+        Step size.
+    """
     shrink = 1 - 2 * eta * rule.penalty
     for k in range(flat.size):
         flat[k] = shrink * flat[k] - eta * gradient[k]
@@ -127,7 +183,19 @@ def descend(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
 
 @compiled
 def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
-    """One step of Adam on g + 2 lambda W, after the decay W <- (1 - eta decay) W."""
+    """Do one step of Adam on g + 2 lambda W, after the decay W <- (1 - eta decay) W.
+
+    Parameters
+    ----------
+    flat : array (size,)
+        W, updated in place.
+    gradient : array (size,)
+        g.
+    rule : Rule
+        Constants; moments and powers are updated in place.
+    eta : float
+        Step size.
+    """
     powers, first, second, epsilon = rule.powers, rule.first, rule.second, rule.epsilon
     # Adam as it was published, with both moments corrected for their start at 0 and epsilon beside
     # the root of the corrected one. The penalty is part of g, and the decay of AdamW is not.
@@ -145,11 +213,27 @@ def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
 
 @compiled
 def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int:
-    """`count` steps on consecutive batches of rows of xs (N, D), or all on the same full batch.
+    """Take steps on consecutive batches of rows of xs, or all on the same full batch.
 
-    The batch has as many examples as `work` has columns. Where xs has no rows these are the full
-    batch and ys (batch,) its labels. Returns the number of steps done: fewer than `count` once a
-    batch's mean loss is above the limit or not a number.
+    A batch has as many examples as `work` has columns.
+
+    Parameters
+    ----------
+    work : Work
+        Network; work.flat is updated in place.
+    xs : array (N, D), or (0, D) for the full batch in work.columns
+        Inputs.
+    ys : array (N,)
+        Labels.
+    count : int
+        Number of steps.
+    rule : Rule
+        Update rule; moments are updated in place.
+
+    Returns
+    -------
+    int
+        Number of steps taken; below `count` once a mean loss exceeds the limit or is NaN.
     """
     flat, XT, Z, F, G, gradient = work.flat, work.columns, work.Z, work.F, work.G, work.gradient
     D, batch = XT.shape

@@ -1,16 +1,16 @@
-"""Where machine code of kernels is kept between programs: by content, not by place or date.
+"""Store of the machine code of kernels between programs: by content, not by place or date.
 
-A file holds one kernel for one list of argument types. Its folder is named by everything that the
-code depends on: the byte code of all kernels, the versions of what compiles them, the processor
-and numba's settings. So the same code is compiled once for a user, wherever it is started from,
-also from an installed wheel or a bundle whose sources are not there, and by whichever version.
+A file holds one kernel for one list of argument types. The name of its folder depends on everything
+that the code depends on: the byte code of all kernels, the versions of the compiling packages, the
+processor and numba's settings. So the same code is compiled once for a user, wherever it is started
+from, also from an installed wheel or a bundle without sources, and by whichever version.
 
-Files are pickles, and loading one runs what is in it. So the folder is the user's own, nobody else
-may write to it or to its files, and whatever is not so is neither read nor written. The folders
-above it belong to the user or to root, and no other user can put another folder or a link in its
-place.
+Files are pickles, and loading one runs its content. So the folder is the user's own, no other user
+may write to it or to its files, and anything else is neither read nor written. The folders
+above it belong to the user or to root, and no other user can replace it by another folder or a
+link.
 
-numba is not imported here: to know what is there must cost next to nothing.
+numba is not imported here: listing the stored kernels must cost next to nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ MOST_LINKS = 40  # on the way to a folder, as on Linux
 
 
 def _said(value: Any) -> Iterator[str]:
-    """A constant or a code object, without the names of files and the numbers of lines."""
+    """Yield a constant or a code object as text, without file names and line numbers."""
     if isinstance(value, CodeType):
         yield f"{value.co_name} {value.co_names} {value.co_varnames} {value.co_freevars}"
         yield f"{value.co_cellvars} {value.co_argcount} {value.co_kwonlyargcount} {value.co_flags}"
@@ -80,7 +80,7 @@ def _code_of(name: str) -> CodeType | None:
 
 
 def _modules() -> list[str]:
-    """The names of all modules that kernels depend on."""
+    """Return the names of all modules that kernels depend on."""
     spec = find_spec(PACKAGE)
     places = [] if spec is None else list(spec.submodule_search_locations or ())
     names = {info.name for info in pkgutil.iter_modules(places)} - WITHOUT_CODE
@@ -111,7 +111,7 @@ def _version_of(package: str) -> str:
 
 @cache
 def code_digest() -> str:
-    """What identifies the code of all kernels: equal wherever the same version is installed."""
+    """Return a digest of the code of all kernels: equal wherever the same version is installed."""
     digest = hashlib.sha256()
     for module in _modules():
         digest.update(module.encode())
@@ -122,7 +122,7 @@ def code_digest() -> str:
 
 @cache
 def processor() -> str:
-    """The processor for which code is compiled, with all its features."""
+    """Return the processor for which code is compiled, with all its features."""
     from llvmlite import binding
 
     features = binding.get_host_cpu_features().flatten()
@@ -135,7 +135,7 @@ def _versions() -> list[str]:
 
 
 def folder() -> Path:
-    """The folder of what is compiled here; NUMBA_CACHE_DIR names another parent."""
+    """Return the folder of the stored kernels; NUMBA_CACHE_DIR names another parent."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
         parent = Path(chosen)
@@ -150,7 +150,7 @@ def folder() -> Path:
 
 
 def is_private(status: os.stat_result) -> bool:
-    """Whether a file or folder is this user's, and nobody else may change it."""
+    """Return True if a file or folder is this user's, and no other user may change it."""
     if os.name != "posix":  # the profile's folder is private by its access list
         return True
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -188,7 +188,7 @@ def untrusted_parent(path: Path, links: int = 0) -> Path | None:
 
 
 def problem() -> str:
-    """Return a sentence about a folder in which nothing can be kept, "" about a good one.
+    """Return a sentence about a folder in which nothing can be saved, "" about a good one.
 
     Makes the folder, and writes a file that is removed at once.
     """
@@ -203,7 +203,7 @@ def problem() -> str:
 
 
 def _refusal(place: Path) -> tuple[str, str]:
-    """Why nothing can be kept in a folder, and what to do; empty if something can."""
+    """Return why nothing can be saved in a folder, and what to do; empty if something can."""
     if is_replaced():
         return "another version was installed since this program started", "start it again"
     try:
@@ -251,7 +251,7 @@ def _is_own_group(number: int) -> bool:
 
 
 def names() -> frozenset[str]:
-    """The files that are there and may be read."""
+    """Return the names of the existing files that may be read."""
     place = folder()
     if not usable(place):
         return frozenset()
@@ -262,12 +262,12 @@ def names() -> frozenset[str]:
 
 
 def name_for(kernel: str, types: str) -> str:
-    """The file of a kernel for argument types, both as numba writes them."""
+    """Return the file name of a kernel for argument types, both as numba writes them."""
     return f"{kernel}-{hashlib.sha256(types.encode()).hexdigest()[:16]}{SUFFIX}"
 
 
 def load(name: str) -> bytes | None:
-    """What was saved under a name, or None: there is none, it is damaged, or it is not private."""
+    """Return the content saved under a name; None if missing, damaged, or not private."""
     place = folder()
     if not usable(place):
         return None
@@ -285,10 +285,10 @@ def load(name: str) -> bytes | None:
 
 
 def save(name: str, content: bytes) -> bool:
-    """Keep a content under a name, whole or not at all; False where that cannot be done.
+    """Save a content under a name, whole or not at all; return False if that fails.
 
-    Nothing is kept once another version was installed over this one: machine code of one version
-    would get the name of the other, and be used by it.
+    Nothing is saved once another version was installed over this one: machine code of one version
+    would get the name of the other, which would use it.
     """
     place = folder()
     if is_replaced():

@@ -1,12 +1,12 @@
-"""Small matrix products at the machine's rate: tiles that are kept in vector registers.
+"""Small matrix products at the machine's rate: tiles that stay in vector registers.
 
 Compilers turn the plain loops of core.compiled.kernel into vector code that loads and stores each
 element of the result once for every four terms, and checks before each loop that arrays do not
 overlap; at Figure 1's sizes that costs half the time. Here the vector instructions of one tile are
 written out: four rows by two vectors (eight sums in registers) at a time.
 
-A last tile that would stand out is moved back over the one before it, and computes the same again.
-Vectors have 256 bits; elsewhere the compiler splits them.
+A last tile that would exceed the matrix is moved back over the previous one, and computes the same
+again. Vectors have 256 bits; elsewhere the compiler splits them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LANE = ir.IntType(32)
 
 @final
 class Lanes:
-    """Emits operations on vectors of one element type."""
+    """Emitter of operations on vectors of one element type."""
 
     def __init__(self, builder: Any, bits: int) -> None:
         self.builder, self.size = builder, 8 * VECTOR_BYTES // bits
@@ -43,46 +43,46 @@ class Lanes:
         self.zero = ir.Constant(self.type, [0.0] * self.size)
 
     def pointer(self, start: Any, offset: Any) -> Any:
-        """A place in an array, as that of a vector."""
+        """Return a pointer to start + offset in an array, as that of a vector."""
         return self.builder.bitcast(self.builder.gep(start, [offset]), self.type.as_pointer())
 
     def load(self, start: Any, offset: Any) -> Any:
-        """The vector at start + offset; rows need not be aligned."""
+        """Load the vector at start + offset; rows need not be aligned."""
         loaded = self.builder.load(self.pointer(start, offset))
         loaded.align = self.bytes
         return loaded
 
     def store(self, value: Any, start: Any, offset: Any) -> None:
-        """Write the vector at start + offset."""
+        """Write the vector `value` at start + offset."""
         self.builder.store(value, self.pointer(start, offset)).align = self.bytes
 
     def spread(self, value: Any) -> Any:
-        """A number in every lane."""
+        """Return a number in every lane."""
         undefined = ir.Constant(self.type, ir.Undefined)
         first = self.builder.insert_element(undefined, value, ir.Constant(LANE, 0))
         chosen = ir.Constant(ir.VectorType(LANE, self.size), [0] * self.size)
         return self.builder.shuffle_vector(first, undefined, chosen)
 
     def add_product(self, place: Any, left: Any, right: Any) -> None:
-        """*place += left * right."""
+        """Emit *place += left * right."""
         total = self.builder.call(self._fma, [left, right, self.builder.load(place)])
         self.builder.store(total, place)
 
 
 def _matrix(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any]:
-    """Where a matrix begins, and the length of its rows."""
+    """Return the start of a matrix, and the length of its rows."""
     array = context.make_array(kind)(context, builder, value)
     return array.data, cgutils.unpack_tuple(builder, array.shape, 2)[1]
 
 
 def _rows(builder: Any, start: Any, length: Any, first: Any, count: int) -> list[Any]:
-    """Where consecutive rows begin."""
+    """Return the starts of consecutive rows."""
     at = [builder.add(first, ir.Constant(INDEX, r)) for r in range(count)]
     return [builder.gep(start, [builder.mul(row, length)]) for row in at]
 
 
 def _product_tile(rows: int, vectors: int) -> Any:
-    """An intrinsic for so many rows and vectors of columns of C = A B."""
+    """Return an intrinsic for some rows and vectors of columns of C = A B."""
 
     def tile(typing: Any, A: Any, B: Any, C: Any, j: Any, i: Any) -> Any:
         def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -124,7 +124,7 @@ _wide_tile, _narrow_tile, _tall_tile = (
 
 @compiled
 def fits(A: Array, B: Array) -> bool:
-    """Whether `product` can do A B, and B stays in the first cache, as it must to be fast."""
+    """Return True if `product` can do A B, with B in the first cache, as it must be to be fast."""
     columns = B.shape[1]
     wide = columns * B.itemsize >= VECTOR_BYTES
     return A.shape[0] >= ROWS and wide and B.size * B.itemsize <= CACHE_BYTES
@@ -132,7 +132,15 @@ def fits(A: Array, B: Array) -> bool:
 
 @compiled
 def product(A: Array, B: Array, C: Array) -> None:
-    """C = A B for A (m, K) and B (K, n) that `fits`."""
+    """Write A B, for operands that `fits` accepts.
+
+    Parameters
+    ----------
+    A, B : array (m, K), array (K, n)
+        Operands.
+    C : array (m, n)
+        Product, written in place.
+    """
     m, n = C.shape
     width = VECTOR_BYTES // C.itemsize
     i = 0

@@ -1,7 +1,7 @@
-"""Which groups of kernels are compiled; what a program beside (the window) may rely on.
+"""Compiled groups of kernels; interface for a program that starts the compilation (the window).
 
     ready()     the groups whose machine code is in the cache. Cheap (0.1 s the first time, then a
-                look at one folder) and without numba, so for any thread; it changes as groups
+                poll of one folder) and without numba, so for any thread; it changes as groups
                 are compiled by any program of this user.
     missing()   the others, in the order in which they are compiled: GROUPS.
 
@@ -12,17 +12,17 @@ and prints a line of JSON on standard output, flushed, for each group once it ca
 
     {"done": i, "of": n, "group": name, "seconds": s}
 
-with i = 1 .. n of the n groups asked for; those already in the cache come first, with 0.0 seconds.
-Exit status 0. Where nothing can be kept, a sentence on standard error says so and the status is 2
-before anything is compiled; it is 1 where a group could not be kept. SIGTERM ends it at once (143),
-Ctrl-C too (130); what is compiled stays, and nothing half written is left that would be read. It
-starts no process. With --progress it also ends by itself when its standard input is closed, as it
-is when the program that started it dies, however it dies: give it a pipe that is never written to
-(stdin=subprocess.PIPE), and keep the other end. A bundled window starts itself, with --headless in
-place of `-m core` (core.compiled.beside).
+with i = 1 .. n of the n requested groups; those already in the cache come first, with 0.0 seconds.
+Exit status 0. If nothing can be saved, a sentence on standard error says so and the status is 2
+before anything is compiled; it is 1 if a group could not be saved. SIGTERM ends it at once (143),
+Ctrl-C too (130); what is compiled stays, and no half-written file is left that would be read. It
+starts no process. With --progress it also ends by itself when its standard input is closed, as
+happens when the program that started it dies, however it dies: give it a pipe that is never written
+to (stdin=subprocess.PIPE), and keep the other end. A bundled window starts itself, with --headless
+instead of `-m core` (core.compiled.beside).
 
-The flow of Figure 1 needs FLOW alone. A group is marked by a file of its own, which names the files
-of its kernels.
+The flow of Figure 1 needs FLOW alone. Each group has a file of its own, which names the files of
+its kernels.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ _reported: list[str] = []
 
 
 def listen(listener: Callable[[str], None]) -> None:
-    """Have a function called with the name of each kernel that this program begins to compile."""
+    """Have a function called with the name of each kernel whose compilation starts."""
     if listener not in listeners:
         listeners.append(listener)
 
 
 def tell(kernel: str) -> None:
-    """Say that a kernel begins to be compiled."""
+    """Report to all listeners that the compilation of a kernel starts."""
     for listener in listeners:
         listener(kernel)
 
 
 def ready() -> frozenset[str]:
-    """The groups whose kernels are all in the cache."""
+    """Return the groups whose kernels are all in the cache."""
     there = store.names()
     return frozenset(group for group in GROUPS if group + MARK in there and _whole(group, there))
 
@@ -72,18 +72,18 @@ def _whole(group: str, there: frozenset[str]) -> bool:
 
 
 def missing(requested: Iterable[str] = GROUPS) -> tuple[str, ...]:
-    """Of the groups asked for, those that are not ready, in the same order."""
+    """Return the requested groups that are not ready, in the same order."""
     there = ready()
     return tuple(group for group in requested if group not in there)
 
 
 def mark(group: str, files: Iterable[str]) -> bool:
-    """Note that a group is compiled, into these files; False where nothing can be kept."""
+    """Save that a group is compiled, into these files; return False if nothing can be saved."""
     return store.save(group + MARK, json.dumps(sorted(files)).encode())
 
 
 def unreported_problem() -> str:
-    """Return why no kernels can be kept (`store.problem`), once; "" afterwards and if they can."""
+    """Return why no kernels can be saved (`store.problem`), once; "" afterwards and if they can."""
     sentence = "" if _reported else store.problem()
     if sentence:
         _reported.append(sentence)
@@ -96,7 +96,7 @@ def has_reported_problem() -> bool:
 
 
 def compiling_words(groups: Sequence[str]) -> str:
-    """Return the sentence before kernels are compiled, with why they cannot be kept, if so."""
+    """Return the sentence before kernels are compiled, with why they cannot be saved, if so."""
     problem = unreported_problem()
     named = f"Compiling kernels ({', '.join(groups)})"
     if has_reported_problem():

@@ -1,4 +1,4 @@
-"""The largest sum_i c_i relu(<v, x_i>) over unit v, by zonotopes, compiled.
+"""Largest sum_i c_i relu(<v, x_i>) over unit v, by zonotopes, compiled.
 
 Rows of B are c_i x_i, those with c_i > 0 (the first `split`) before those with c_i < 0. With
 w(u) = sum_i u_i B_i the value is
@@ -6,7 +6,7 @@ w(u) = sum_i u_i B_i the value is
     max over u_1..u_split in {0, 1} of min over u_split+1.. in [0, 1] of |w(u)|,
 
 since relu(z) = max over s in [0, 1] of s z, and the norm is convex. `ascend` climbs to local
-maxima; `explore` finds the largest, or proves that nothing is above a limit.
+maxima; `explore` finds the largest, or proves that none is above a limit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GAINED = 1e-10
 
 @compiled
 def dot(a: Array, b: Array) -> float:
-    """<a, b>."""
+    """Return <a, b>."""
     total = 0.0
     for k in range(a.size):
         total += a[k] * b[k]
@@ -37,7 +37,21 @@ def dot(a: Array, b: Array) -> float:
 
 @compiled
 def relax(B: Array, squares: Array, split: int, u: Array, w: Array) -> None:
-    """Coordinate descent of |w|^2 over the box of the rows from `split` on."""
+    """Minimise |w|^2 over the box of the rows from `split` on, by coordinate descent.
+
+    Parameters
+    ----------
+    B : array (n, r)
+        Rows c_i x_i.
+    squares : array (n,)
+        |B_i|^2.
+    split : int
+        First row of the box.
+    u : array (n,)
+        Coordinates, updated in place.
+    w : array (r,)
+        sum_i u_i B_i, updated in place.
+    """
     n, r = B.shape
     for _ in range(SWEEPS):
         largest = 0.0
@@ -56,7 +70,21 @@ def relax(B: Array, squares: Array, split: int, u: Array, w: Array) -> None:
 
 @compiled
 def choose(B: Array, first: int, last: int, split: int, v: Array, u: Array) -> int:
-    """u_i <- what is best at v for the rows first..last; returns how many changed."""
+    """Set each u_i to its best value at v; return how many changed.
+
+    Parameters
+    ----------
+    B : array (n, r)
+        Rows c_i x_i.
+    first, last : int
+        Range of the rows.
+    split : int
+        Number of rows with c_i > 0.
+    v : array (r,)
+        Direction.
+    u : array (n,)
+        Coordinates, updated in place.
+    """
     changed = 0
     for i in range(first, last):
         along = dot(B[i], v)
@@ -71,7 +99,23 @@ def choose(B: Array, first: int, last: int, split: int, v: Array, u: Array) -> i
 def ascend(
     B: Array, squares: Array, split: int, V: Array, values: Array, u: Array, w: Array
 ) -> None:
-    """Climb from every row of V (k, r), a unit vector, in place; `values` (k,) are reached."""
+    """Climb from every row of V to a local maximum.
+
+    Parameters
+    ----------
+    B : array (n, r)
+        Rows c_i x_i.
+    squares : array (n,)
+        |B_i|^2.
+    split : int
+        Number of rows with c_i > 0.
+    V : array (k, r)
+        Unit vectors, updated in place.
+    values : array (k,)
+        Reached values, written in place.
+    u, w : array (n,), array (r,)
+        Work.
+    """
     n, r = B.shape
     for start in range(V.shape[0]):
         v = V[start]
@@ -100,7 +144,17 @@ def ascend(
 
 @compiled
 def refresh(K: Array, u: Array, g: Array) -> float:
-    """g <- K u; returns |w|^2 = u'K u."""
+    """Write g = K u; return |w|^2 = u'K u.
+
+    Parameters
+    ----------
+    K : array (n, n)
+        BB'.
+    u : array (n,)
+        Coordinates.
+    g : array (n,)
+        Written in place.
+    """
     total = 0.0
     for i in range(u.size):
         g[i] = dot(K[i], u)
@@ -110,7 +164,19 @@ def refresh(K: Array, u: Array, g: Array) -> float:
 
 @compiled
 def shift(row: Array, k: int, step: float, u: Array, g: Array) -> float:
-    """u_k += step; returns the change of |w|^2."""
+    """Update u_k by a step, and g = K u; return the change of |w|^2.
+
+    Parameters
+    ----------
+    row : array (n,)
+        Row k of K.
+    k : int
+        Coordinate.
+    step : float
+        Change of u_k.
+    u, g : array (n,)
+        Updated in place.
+    """
     change = step * (2.0 * g[k] + step * row[k])
     u[k] += step
     for i in range(g.size):
@@ -120,7 +186,19 @@ def shift(row: Array, k: int, step: float, u: Array, g: Array) -> float:
 
 @compiled
 def reach(size: float, rest: float, free: int, g: Array) -> float:
-    """Upper bound of |w|^2 over the cells below a node: see `explore`."""
+    """Return an upper bound of |w|^2 over the cells below a node: see `explore`.
+
+    Parameters
+    ----------
+    size : float
+        |w|^2 at the node.
+    rest : float
+        spread[free].
+    free : int
+        Number of free coordinates, at 1/2.
+    g : array (n,)
+        K u.
+    """
     total = size + rest
     for i in range(free):
         total += abs(g[i])
@@ -131,9 +209,27 @@ def reach(size: float, rest: float, free: int, g: Array) -> float:
 def settle(
     K: Array, split: int, free: int, rest: float, limit: float, size: float, u: Array, g: Array
 ) -> float:
-    """Descend on the box until `reach` is below the limit or, at a cell, no further.
+    """Descend on the box until `reach` is below the limit or, at a cell, until convergence.
 
     One sweep at a node (branching is cheaper than a second), LAST_SWEEPS at a cell.
+
+    Parameters
+    ----------
+    K : array (n, n)
+        BB'.
+    split, free : int
+        Number of rows with c_i > 0, and of free ones among them.
+    rest, limit : float
+        spread[free], and the limit of |w|^2.
+    size : float
+        |w|^2 at the node.
+    u, g : array (n,)
+        Coordinates and K u, updated in place.
+
+    Returns
+    -------
+    float
+        |w|^2 afterwards.
     """
     for _ in range(1 if free > 0 else LAST_SWEEPS):
         gained = 0.0
@@ -166,17 +262,18 @@ def explore(
     limit: Array,
     budget: int,
 ) -> int:
-    """Search the tree of u_1..u_split in {0, 1} for cells above limit[0]; returns nodes visited.
+    """Search the tree of u_1..u_split in {0, 1} for cells above limit[0]; return nodes visited.
 
-    K = BB' (n, n). At a node the first f = place[0] of them are free and stand at 1/2. With g = K u
+    K = BB' (n, n). At a node the first f = place[0] of them are free, at 1/2. With g = K u (n,)
     and u_i = (1 + e_i)/2 for those, |w|^2 = |w(1/2)|^2 + sum e_i g_i + e'K_ff e/4, at most
 
         |w(1/2)|^2 + sum_i |g_i| + spread[f],   spread[f] >= max of e'K_ff e / 4 over e in {-1,1}^f,
 
     for any box values, so that a node at most at limit[0] = U^2 is left; otherwise its two children
-    are visited. A cell (f = 0) above it raises limit[0] and is copied to `best`. Finished when
+    are visited. A cell (f = 0) above it raises limit[0] and is copied to `best` (n,). Finished when
     place[0] = -1; else call again. place[1 + f] and place[2 + split + f] are how many children of
-    the node with f free ones were visited, and which first.
+    the node with f free ones were visited, and which first. u, g, place, best, limit change in
+    place.
     """
     size = refresh(K, u, g)
     free, nodes = place[0], 0

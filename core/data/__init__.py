@@ -1,6 +1,6 @@
-"""Distributions and data files: each gives a Dataset.
+"""Distributions and data files, each of which gives a Dataset.
 
-Kinds are in files by theme, and `registry` lists them; `dataset` and `section` are what they share.
-`files` reads what a user brings: `text_table` over `text_lines`, `table_layout`, `labels` and
+Each file holds the kinds of one theme, and `registry` lists them; `dataset` and `section` are their
+base. `files` reads a user's data: `text_table` over `text_lines`, `table_layout`, `labels` and
 `numbers`; `arrays` over `numpy_files` and `mat`. `preview` describes data before training.
 """

@@ -1,4 +1,4 @@
-"""Arrays of a data file, NPZ, .npy or .mat, by what they are: x, y, x_test and y_test."""
+"""Roles of the arrays of a data file, NPZ, .npy or .mat: x, y, x_test and y_test."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 class ArrayFile(Protocol):
-    """An open file of arrays: shapes first, values when they are asked for."""
+    """Open file of arrays: shapes first, values on request."""
 
     @property
     def shapes(self) -> Shapes:
         """Shape of each array by its name."""
 
     def read(self, name: str) -> Array:
-        """Return the values of an array in float64."""
+        """Return the values of an array in float64, in the array's shape."""
 
 
 @final
@@ -60,7 +60,27 @@ class Roles:
 
 
 def find_roles(shapes: Shapes, path: Path, label: str | None) -> Roles:
-    """Return which array is what. Raises InputError for a missing one, and if two may be it."""
+    """Return the array of each role.
+
+    Parameters
+    ----------
+    shapes : mapping of str to tuple
+        Shape of each array of the file.
+    path : Path
+        File, for sentences.
+    label : str or None
+        Name of the label array, if the user stated one.
+
+    Returns
+    -------
+    Roles
+        Names of x, y, and of test arrays if both exist.
+
+    Raises
+    ------
+    InputError
+        An array is missing, or two may have the same role.
+    """
     names: dict[str, str] = {}
     for role, called in CALLED.items():
         found = [name for name in called if name in shapes]
@@ -93,9 +113,21 @@ def find_roles(shapes: Shapes, path: Path, label: str | None) -> Roles:
 
 
 def check_shapes(shapes: Shapes, roles: Roles, path: Path, real: bool) -> None:
-    """Raise InputError unless x (n, d) and y (n,), and test points of the same d, fit together.
+    """Raise InputError unless the shapes of inputs and labels fit together.
 
-    y may also be a column (n, 1), a row (1, n), or one-hot (n, k).
+    x is (n, d); y is (n,), a column (n, 1), a row (1, n), or one-hot (n, k). Test points have the
+    same d.
+
+    Parameters
+    ----------
+    shapes : mapping of str to tuple
+        Shape of each array of the file.
+    roles : Roles
+        Names of the arrays.
+    path : Path
+        File, for sentences.
+    real : bool
+        True for real targets, which cannot be one-hot.
     """
     names = roles.names
     for inputs, labels in NAMES:
@@ -129,7 +161,15 @@ def check_shapes(shapes: Shapes, roles: Roles, path: Path, real: bool) -> None:
 
 
 def check_finite(array: Array, name: str, path: Path) -> None:
-    """Raise InputError for a value that is not finite."""
+    """Raise InputError for a value that is not finite.
+
+    Parameters
+    ----------
+    array : array
+        Values of the file.
+    name, path : str, Path
+        Array and file, for the message.
+    """
     finite = np.isfinite(array)
     if not finite.all():
         bad = np.unravel_index(int(np.argmin(finite)), array.shape)
@@ -141,9 +181,28 @@ def check_finite(array: Array, name: str, path: Path) -> None:
 
 
 def class_numbers_of(y: Array, n: int, where: str) -> tuple[Array, str]:
-    """Return labels (n,) of a column, a row or one-hot rows, and what was understood.
+    """Return labels from a column, a row or one-hot rows.
 
-    Raises InputError for rows that are not one-hot.
+    Parameters
+    ----------
+    y : array (n,), (n, 1), (1, n) or (n, k)
+        Labels of the file.
+    n : int
+        Number of examples.
+    where : str
+        Array and file, for sentences.
+
+    Returns
+    -------
+    array (n,)
+        Labels; of one-hot rows the column of the 1.
+    str
+        "one-hot" for such rows, else "".
+
+    Raises
+    ------
+    InputError
+        Rows with several columns are not one-hot.
     """
     if y.ndim == 1 or y.shape[1] == 1 or y.shape == (1, n):
         return y.reshape(-1), ""
@@ -159,7 +218,7 @@ def class_numbers_of(y: Array, n: int, where: str) -> tuple[Array, str]:
 
 @final
 class LabelReader:
-    """Training labels and test labels of the same coding."""
+    """Training labels `y` (n,), and test labels of the same coding."""
 
     def __init__(self, y: Array, n: int, where: str) -> None:
         self._where = where
@@ -181,7 +240,27 @@ class LabelReader:
         return self.coding.note
 
     def test_labels(self, y: Array, n: int, where: str) -> Array:
-        """Return test labels by the coding of the training labels. Raises InputError."""
+        """Return test labels by the coding of the training labels.
+
+        Parameters
+        ----------
+        y : array
+            Labels in one of the shapes of `class_numbers_of`.
+        n : int
+            Number of test points.
+        where : str
+            Array and file, for sentences.
+
+        Returns
+        -------
+        array (n,)
+            Labels as `Dataset.y` has them.
+
+        Raises
+        ------
+        InputError
+            The shape differs from the training labels', or a label is unknown.
+        """
         numbers, note = class_numbers_of(y, n, where)
         if note != self.shape_note or (note and y.shape[1] != self.coding.classes):
             raise InputError(

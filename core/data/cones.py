@@ -17,8 +17,22 @@ from core.settings import MAX_SEED, SEED_MEANING, setting
 
 
 def simplex(r: int, d: int) -> Array:
-    """r unit vectors of R^d with <b_k, b_l> = -1/(r - 1), (r, d); r <= d + 1.
+    """Return the corners of a regular simplex around the origin.
 
+    Parameters
+    ----------
+    r : int
+        Number of corners, at most d + 1.
+    d : int
+        Dimension.
+
+    Returns
+    -------
+    array (r, d)
+        Unit rows with <b_k, b_l> = -1/(r - 1).
+
+    Examples
+    --------
     >>> corners = simplex(3, 2)
     >>> (corners @ corners.T).round(6).tolist()
     [[1.0, -0.5, -0.5], [-0.5, 1.0, -0.5], [-0.5, -0.5, 1.0]]
@@ -35,7 +49,20 @@ def simplex(r: int, d: int) -> Array:
 
 
 def across(generator: Generator, axes: Array) -> Array:
-    """For each unit row of `axes` (n, d) a point of the unit ball across it, uniformly, (n, d)."""
+    """Draw points uniformly from the unit balls orthogonal to some axes.
+
+    Parameters
+    ----------
+    generator : Generator
+        Source of randomness.
+    axes : array (n, d)
+        Unit rows.
+
+    Returns
+    -------
+    array (n, d)
+        One point for each axis.
+    """
     count, d = axes.shape
     if d == 1:
         return np.zeros((count, 1))
@@ -56,8 +83,8 @@ class ConesData(DataSection, Law):
     An example of cone k, k uniform on r: x = s beta_k + w with s uniform on [gamma_nc,
     sqrt(1 - o^2)] and w uniform across beta_k, |w| <= o = gamma_nc sqrt(eps/2). beta are the
     corners of a simplex, so <beta_k, x> >= gamma_nc in the own cone, <beta_l, x> <= -eps for the
-    others (the section of the study has checked that), and |x| <= 1. Labels: +1, or by cone +1, -1,
-    +1, ...
+    others (the study's section has checked that), and |x| <= 1. Labels: +1, or by cone +1, -1, +1,
+    ...
     """
 
     title: ClassVar[str] = "neural collapse: narrow cones around the r corners of a simplex"
@@ -88,7 +115,7 @@ class ConesData(DataSection, Law):
 
     @property
     def offset(self) -> float:
-        """How far from its axis an example may lie: gamma_nc sqrt(eps/2)."""
+        """Largest distance of an example from its axis: gamma_nc sqrt(eps/2)."""
         return self.gamma_nc * math.sqrt(self.eps / 2.0)
 
     @model_validator(mode="after")
@@ -119,7 +146,7 @@ class ConesData(DataSection, Law):
         return self
 
     def _exclude(self) -> None:
-        """The least favourable point of a cone must lie in the polar of the others."""
+        """Raise RuleError unless a cone's least favourable point is in the polar of the others."""
         if self.r < 2:
             return
         slope = 1.0 / (self.r - 1)
@@ -147,13 +174,13 @@ class ConesData(DataSection, Law):
 
 @final
 class TwoConesData(DataSection, Law):
-    """S_1, S_2 and x' of Proposition 2.6 (telgarsky22; appendix B has the construction).
+    """Sets S_1, S_2 and x' of Proposition 2.6 (telgarsky22; appendix B has the construction).
 
     Unit vectors: ceil((n - 1)/2) within `spread` degrees of the first axis, the others of the
     second, `separation` away; the last one is x' = alpha v_0 - sqrt(1 - alpha^2) v_1, where u is
     the linear separator of S_1 and S_2, v_1 its support vector in S_1 and v_0 the direction of u
     across v_1. Every label is +1. In the plane the linear margin is sin(asin(alpha)/2) whenever x'
-    lies beyond S_2. Test and fresh examples are x' with probability 1/n, else of either cone.
+    is beyond S_2. Test and fresh examples are x' with probability 1/n, else of either cone.
 
     >>> data = TwoConesData(n=5, spread=0.0).sample(np.random.default_rng(0))
     >>> round(max_margin(data.x)[0], 6), round(float(np.sin(np.arcsin(0.3) / 2)), 6)

@@ -25,10 +25,11 @@ from core.settings import MAX_SEED, SEED_MEANING, setting
 
 @final
 class Wei19Data(DataSection, Law):
-    """D of wei19 (2.1): y = +1 with x_1 = +-1, x_2 = 0; y = -1 with x_1 = 0, x_2 = +-1.
+    """Distribution D of wei19 (2.1), with the label in two coordinates.
 
-    The four cases are alike, the other d - 2 coordinates are uniform bits +-1, so |x|^2 = d - 1;
-    `scaled` divides by sqrt(d - 1).
+    y = +1 with x_1 = +-1, x_2 = 0; y = -1 with x_1 = 0, x_2 = +-1. The four cases are equally
+    likely, the other d - 2 coordinates are uniform bits +-1, so |x|^2 = d - 1; `scaled` divides by
+    sqrt(d - 1).
     """
 
     title: ClassVar[str] = "distribution D: the signal in two coordinates, random bits in the rest"
@@ -46,7 +47,7 @@ class Wei19Data(DataSection, Law):
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def _point(self, corners: Array) -> tuple[Array, Array]:
-        """(x, y) of corners of the cube: s_1 is the label, s_2 the sign of the signal."""
+        """Return (x, y) of corners of the cube: s_1 is the label, s_2 the sign of the signal."""
         # One corner a point: so the exact test set is all corners, each of the four cases alike.
         y, x = corners[:, 0].copy(), corners.copy()
         x[:, 0] = np.where(y > 0, corners[:, 1], 0.0)
@@ -65,7 +66,7 @@ class Wei19Data(DataSection, Law):
 
 @final
 class IntervalsData(DataSection, Law):
-    """x uniform on the pieces of [-1, 1] (by length), labelled -1, +1, -1, ... from the left."""
+    """Points uniform on the pieces of [-1, 1] by length, labelled -1, +1, -1, ... from left."""
 
     title: ClassVar[str] = "points of [-1, 1], labelled -1 and +1 in turn from break to break"
     source: ClassVar[str] = "wei19, section F.4 (which leaves its points open)"
@@ -102,7 +103,7 @@ class IntervalsData(DataSection, Law):
         return self
 
     def pieces(self) -> list[tuple[float, float]]:
-        """The intervals that points are drawn from, left to right."""
+        """Return the intervals that points are drawn from, left to right."""
         half = self.gap / 2.0
         lows = [-1.0, *(place + half for place in self.breaks)]
         highs = [*(place - half for place in self.breaks), 1.0]
@@ -119,7 +120,7 @@ class IntervalsData(DataSection, Law):
 
 @final
 class DyadicData(DataSection, Distribution):
-    """(2^-j e_j, +1) and (-2^-j e_j, -1), j = 1, ..., d (batchnorm, Definition 1.1).
+    """Points (2^-j e_j, +1) and (-2^-j e_j, -1), j = 1, ..., d (batchnorm, Definition 1.1).
 
     >>> DyadicData(d=2).sample(np.random.default_rng(0)).x.tolist()
     [[0.5, 0.0], [0.0, 0.25], [-0.5, -0.0], [-0.0, -0.25]]
@@ -158,10 +159,10 @@ class DyadicData(DataSection, Distribution):
 
 @final
 class ThreePointData(DataSection, Distribution):
-    """x = (-1,0,0), (eps, sqrt(1-eps^2), 0), (0,0,1) with y = -1, +1, +1 (frei23, Lemma B.8).
+    """Three points (-1,0,0), (eps, sqrt(1-eps^2), 0), (0,0,1) with y = -1, +1, +1.
 
-    At slope 1/2 and as many positive as negative outer weights the limit has
-    lambda = (8/(4 eps + 5), 8/(4 eps + 5), 8/5), and is not the linear max-margin predictor.
+    Source: frei23, Lemma B.8. At slope 1/2 and as many positive as negative outer weights the limit
+    has lambda = (8/(4 eps + 5), 8/(4 eps + 5), 8/5), and is not the linear max-margin predictor.
     """
 
     title: ClassVar[str] = "three points whose leaky ReLU limit is not the linear max-margin one"
@@ -185,7 +186,7 @@ class ThreePointData(DataSection, Distribution):
 
 @final
 class NearOrthogonalData(DataSection, Distribution):
-    """n unit vectors of R^d with a prescribed random Gram matrix (frei23, Theorem 3.2's setting).
+    """Unit vectors of R^d with a prescribed random Gram matrix (frei23, Theorem 3.2's setting).
 
     Off-diagonal entries are uniform on [-1, 1] and then scaled, so that the largest is `coherence`;
     X is the Gram matrix's Cholesky factor in a random orthonormal frame of n directions. Labels:
@@ -217,7 +218,18 @@ class NearOrthogonalData(DataSection, Distribution):
         return self
 
     def gram(self, generator: Generator) -> Array:
-        """The Gram matrix (n, n), drawn."""
+        """Draw the Gram matrix.
+
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness.
+
+        Returns
+        -------
+        array (n, n)
+            Unit diagonal, off-diagonal entries of at most `coherence`; perhaps indefinite.
+        """
         upper = np.triu(generator.uniform(-1.0, 1.0, (self.n, self.n)), 1)
         products = upper + upper.T
         return np.asarray(np.eye(self.n) + products * (self.coherence / np.abs(products).max()))

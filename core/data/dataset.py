@@ -1,4 +1,4 @@
-"""A data set, and the distribution it came from."""
+"""Data set, and the distribution that it comes from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEWEST_TEST_POINTS = 64
 
 
 def points_at(d: int) -> int:
-    """How many points a sampled test set has in d dimensions.
+    """Return the number of points in a sampled test set in d dimensions.
 
     >>> points_at(20), points_at(10_000)
     (16384, 1677)
@@ -34,7 +34,7 @@ def points_at(d: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TestSet:
-    """Points for the test error; `exact` when they are the whole support, equally likely."""
+    """Points for the test error; `exact` if they are the whole support, equally likely."""
 
     __test__ = False  # the name must not make a test class of it
 
@@ -56,23 +56,37 @@ class Scaling:
     divisor: Array
 
     def apply(self, raw: Array) -> Array:
-        """Return points (N, d) as a run with this scaling sees them."""
+        """Return points as a run with this scaling sees them.
+
+        Parameters
+        ----------
+        raw : array (N, d)
+            Points of the file.
+
+        Returns
+        -------
+        array (N, d)
+            (raw - shift) / divisor.
+        """
         return np.asarray((raw - self.shift) / self.divisor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """n labelled examples: x (n, d), y (n,); a test set when a file brought one.
+    """Set of n labelled examples, x (n, d) and y (n,), with a test set if a file has one.
 
-    Labels are -1 and +1 for two classes, and the class numbers 0, 1, ..., classes - 1 for more.
-    Where they are `real` they are targets, any finite numbers, and the two classes are their signs,
-    by which they are drawn.
+    Labels are -1 and +1 for two classes, and the class numbers 0, 1, ..., classes - 1 for more. If
+    they are `real` they are targets, any finite numbers, and the two classes are their signs, by
+    which they are drawn.
+
     `directions` are what the distribution knows of itself (mu, a teacher's weights, the axes of
     cones), each (k, d): drawn over the data, and needed for its test points. Run files do not hold
-    them: they are drawn anew.
-    `note` is what a reader of files understood, `is_guess` if the file itself does not say all of
+    them: they are drawn again.
+
+    `note` says how a file was read, and `is_guess` is true if the file itself does not say all of
     it; run files do not hold them either.
-    `scaling` is what `data.scale` did to the columns of a file, None where it did nothing to them.
+
+    `scaling` is what `data.scale` did to the columns of a file; None if it did nothing.
     """
 
     x: Array
@@ -88,7 +102,7 @@ class Dataset:
 
     @property
     def understood(self) -> str:
-        """A sentence on how a file was understood; empty where it leaves no choice."""
+        """Sentence on how a file was read; empty if the file leaves no choice."""
         return f"Understood: {self.note}" if self.is_guess else ""
 
     @property
@@ -101,12 +115,15 @@ class Dataset:
 
     @property
     def labels(self) -> NDArray[np.int64]:
-        """The class of each training example, (n,): 0 for -1 and 1 for +1, else its number; of real
-        targets the sign, 0 for those that are not positive."""
+        """Class of each training example, (n,).
+
+        0 for -1 and 1 for +1, else its number; of real targets the sign, 0 for those that are not
+        positive.
+        """
         return np.asarray(self.y > 0.0 if self.classes == 2 else self.y, dtype=np.int64)
 
     def words(self, label: int) -> str:
-        """What one of `labels` is, as it is written.
+        """Return one of `labels` as it is written.
 
         >>> two = Dataset(np.eye(2), np.array([1.0, -1.0]))
         >>> two.words(0), two.words(1)
@@ -117,20 +134,20 @@ class Dataset:
         return f"{2 * label - 1:+d}" if self.classes == 2 else f"{label}"
 
     def digest(self) -> str:
-        """SHA-256 of the shapes and values, as hexadecimal digits."""
+        """Return the SHA-256 of the shapes and values, as hexadecimal digits."""
         arrays = (self.x, self.y, self.x_test, self.y_test)
         return digest(array for array in arrays if array is not None)
 
 
 class Distribution(ABC):
-    """Where examples come from: a training sample and points for the test error."""
+    """Source of examples: a training sample and points for the test error."""
 
     @abstractmethod
     def sample(self, generator: Generator) -> Dataset:
         """Draw the training examples."""
 
     def test_set(self, generator: Generator, training: Dataset) -> TestSet | None:
-        """Points for the test error, or None where the distribution is not known.
+        """Return points for the test error, or None if the distribution is not known.
 
         `training` is what `sample` drew, with its directions.
         """
@@ -139,17 +156,29 @@ class Distribution(ABC):
     def fresh(
         self, generator: Generator, count: int, training: Dataset
     ) -> tuple[Array, Array] | None:
-        """`count` further examples of the same law: x (count, d), y (count,).
+        """Draw further examples of the same law.
 
-        `training` is what `sample` drew, with its directions. None where none can be drawn.
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness.
+        count : int
+            Number of examples.
+        training : Dataset
+            Result of `sample`, with its directions.
+
+        Returns
+        -------
+        tuple of arrays, or None
+            x (count, d) and y (count,); None if the law is not known.
         """
         return None
 
 
 class Law(Distribution):
-    """A law of single examples, all drawn alike: training, test and fresh ones.
+    """Law of single examples, with the same draw for training, test and fresh ones.
 
-    Subclasses have the fields `d` and `n`, and say how to draw; `directions` are drawn first.
+    Subclasses have the fields `d` and `n`, and implement `draw`; `directions` are drawn first.
     """
 
     if TYPE_CHECKING:
@@ -160,12 +189,38 @@ class Law(Distribution):
         def real(self) -> bool: ...
 
     def directions(self, generator: Generator) -> dict[str, Array]:
-        """What is drawn once, before the examples; nothing unless a law says so."""
+        """Draw what is drawn once, before the examples.
+
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness.
+
+        Returns
+        -------
+        dict of str to array (k, d)
+            Directions by name; empty by default.
+        """
         return {}
 
     @abstractmethod
     def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
-        """`count` independent examples: x (count, d), y (count,); `known` are the directions."""
+        """Draw independent examples.
+
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness.
+        count : int
+            Number of examples.
+        known : mapping of str to array
+            Directions.
+
+        Returns
+        -------
+        tuple of arrays
+            x (count, d) and y (count,).
+        """
 
     def sample(self, generator: Generator) -> Dataset:
         # Before the examples: with one seed there is one teacher at every n.

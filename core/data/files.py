@@ -59,7 +59,7 @@ def is_data_file(name: str) -> bool:
 @final
 @dataclass(frozen=True, slots=True)
 class FileSource(Distribution):
-    """A data file; d and n, when given, must agree with it. `label`, `header`: as in FileData."""
+    """Data file; d and n, when given, must agree with it. `label`, `header`: as in FileData."""
 
     path: Path
     d: int | None = None
@@ -107,7 +107,7 @@ class FileSource(Distribution):
             return self._read_arrays(npy, None) if self.label is None else self._read_column(npy)
 
     def _check_others(self, others: Mapping[str, InputError]) -> None:
-        """Raise the error of an array that is needed and not of numbers."""
+        """Raise the error of a needed array that does not hold numbers."""
         needed = {name for called in CALLED.values() for name in called} | {self.label}
         for name, error in others.items():
             if name in needed:
@@ -179,7 +179,7 @@ class FileSource(Distribution):
 
 
 def stated_size(path: Path) -> int:
-    """Return how many values the headers of a file of arrays state for x; 0 for other files."""
+    """Return the number of values that headers state for x; 0 for other than files of arrays."""
     suffix = path.suffix.lower()
     if suffix not in (".npz", ".mat"):
         return 0

@@ -1,4 +1,4 @@
-"""Directions of the input space: axes to draw on, and the hard-margin separator."""
+"""Directions of the input space: axes of plots, and the hard-margin separator."""
 
 from __future__ import annotations
 
@@ -14,10 +14,22 @@ MOST_FOR_AXES = 1_000  # examples that the principal components are computed fro
 
 
 def principal_axes(x: Array) -> Array:
-    """The first two principal directions of the rows, orthonormal, (2, d), signs fixed.
+    """Return the first two principal directions of the rows.
 
-    They are those of the first 1000 rows where there are more.
+    They are those of the first 1000 rows if there are more.
 
+    Parameters
+    ----------
+    x : array (n, d)
+        Points.
+
+    Returns
+    -------
+    array (2, d), or (1, 1) for d = 1
+        Orthonormal rows whose largest entries are positive.
+
+    Examples
+    --------
     >>> principal_axes(np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
@@ -35,14 +47,38 @@ def principal_axes(x: Array) -> Array:
 
 
 def signed(axes: Array) -> Array:
-    """Rows whose largest entries are positive, since LAPACKs differ in signs."""
+    """Return rows with signs that make their largest entries positive.
+
+    LAPACK implementations differ in signs.
+
+    Parameters
+    ----------
+    axes : array (k, d)
+        Rows.
+
+    Returns
+    -------
+    array (k, d)
+        Rows, some negated; the entry of largest modulus counts.
+    """
     largest = np.abs(axes).argmax(axis=1)
     # + 0.0 makes 0 of -0.
     return np.asarray(axes * np.sign(axes[np.arange(len(axes)), largest])[:, None]) + 0.0
 
 
 def orthonormal(rows: Sequence[Array]) -> Array:
-    """The first two independent directions of some rows, made orthonormal, (2, d)."""
+    """Return the first two independent directions of some rows, made orthonormal.
+
+    Parameters
+    ----------
+    rows : sequence of array (d,)
+        Directions; dependent ones are skipped.
+
+    Returns
+    -------
+    array (2, d)
+        Orthonormal rows; fewer if the rows span less.
+    """
     axes: list[Array] = []
     for row in rows:
         size = np.linalg.norm(row)
@@ -59,12 +95,32 @@ def orthonormal(rows: Sequence[Array]) -> Array:
 
 
 def max_margin(points: Array) -> tuple[float, Array, NDArray[np.intp]]:
-    """max over |w| = 1 of min_i <G_i, w> for the rows G_i = y_i x_i: margin, w (d,), support.
+    """Return the hard margin through the origin, max over |w| = 1 of min_i <G_i, w>.
 
     Lawson and Hanson: with u >= 0 closest to e in min |[G'; 1'] u - e_(d+1)|, q = u / sum u are the
-    weights of the hull's point nearest to 0, and w points there. `support` are the indices of
-    positive weight. Raises InputError where no w is right on every point.
+    weights of the hull's point nearest to 0, and w points there.
 
+    Parameters
+    ----------
+    points : array (n, d)
+        Rows G_i = y_i x_i.
+
+    Returns
+    -------
+    margin : float
+        min_i <G_i, w> > 0.
+    w : array (d,)
+        Unit vector.
+    support : array of int
+        Indices of positive weight.
+
+    Raises
+    ------
+    InputError
+        No w is right on every point.
+
+    Examples
+    --------
     >>> margin, w, support = max_margin(np.array([[1.0, 0.0], [0.0, 1.0]]))
     >>> round(margin, 6), w.round(6).tolist(), support.tolist()
     (0.707107, [0.707107, 0.707107], [0, 1])

@@ -1,4 +1,4 @@
-"""MNIST and CIFAR-10 from the user's disk."""
+"""Readers of MNIST and CIFAR-10 from the user's disk."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FORMS = ("{}-images-idx3-ubyte", "{}-images.idx3-ubyte")  # as distributed, and 
 
 
 def read_mnist(path: Path) -> tuple[Images, Images | None]:
-    """The images of a folder, for training and the test, or of one file.
+    """Return the images of a folder, for training and the test, or of one file.
 
     Raises InputError for files that are missing or do not belong together.
     """
@@ -62,7 +62,7 @@ def read_mnist(path: Path) -> tuple[Images, Images | None]:
 
 
 def find_images(folder: Path, part: str) -> Path | None:
-    """The images of a part of MNIST by one of their usual names, plain before compressed."""
+    """Return MNIST's images of a part by one of their usual names, plain before compressed."""
     names = [form.format(part) for form in FORMS]
     for name in [*names, *(f"{name}.gz" for name in names)]:
         if (folder / name).is_file():
@@ -71,7 +71,7 @@ def find_images(folder: Path, part: str) -> Path | None:
 
 
 def labels_beside(images: Path) -> Path:
-    """The labels' file that goes with a file of images, by its name."""
+    """Return the label file that belongs to a file of images, by its name."""
     name = images.name.replace("images", "labels").replace("idx3", "idx1")
     plain = name.removesuffix(".gz")
     for other in (name, plain, f"{plain}.gz"):
@@ -81,7 +81,7 @@ def labels_beside(images: Path) -> Path:
 
 
 def read_pair(images: Path) -> Images:
-    """Images and the labels beside them. Raises InputError where they do not belong together."""
+    """Return images with the labels beside them. Raises InputError if they do not match."""
     labels = labels_beside(images)
     pixels, numbers = read_idx(images, IMAGES), read_idx(labels, LABELS)
     if pixels.shape[0] != numbers.shape[0]:
@@ -93,10 +93,24 @@ def read_pair(images: Path) -> Images:
 
 
 def read_idx(path: Path, magic: int) -> NDArray[np.uint8]:
-    """The unsigned bytes of an idx file in their shape.
+    """Return the unsigned bytes of an idx file. Unpacks no more than the header says.
 
-    Raises InputError for another magic number, sizes that cannot be, and a file that is cut off or
-    too long. What is unpacked is never more than the header says.
+    Parameters
+    ----------
+    path : Path
+        File, plain or .gz.
+    magic : int
+        IMAGES or LABELS.
+
+    Returns
+    -------
+    array of uint8 (N, h, w) or (N,)
+        Values in the shape of the header.
+
+    Raises
+    ------
+    InputError
+        Wrong magic number, impossible sizes, or a file that is cut off or too long.
     """
     try:
         if path.suffix == ".gz":
@@ -144,7 +158,7 @@ def _read_idx(file: BinaryIO | gzip.GzipFile, path: Path, magic: int) -> NDArray
 
 
 class ImageSection(FileSection):
-    """Images of the user's disk, of chosen classes."""
+    """Settings of images on the user's disk, of chosen classes."""
 
     own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
     plane: ClassVar[str] = "components"  # single pixels show little of a picture
@@ -205,7 +219,7 @@ TRAINING, TEST_BATCH = "data_batch_*", "test_batch"
 
 
 def read_cifar(path: Path) -> tuple[Images, Images | None]:
-    """The images of a folder's batches, for training and the test, or of one batch."""
+    """Return the images of a folder's batches, for training and the test, or of one batch."""
     train, test = _batches(path)
     return read_batches(train), read_batches([test]) if test is not None else None
 
@@ -226,7 +240,7 @@ def _batches(path: Path) -> tuple[list[Path], Path | None]:
 
 
 def read_batches(paths: Sequence[Path]) -> Images:
-    """The images of some batches, one after the other.
+    """Return the images of some batches, one after the other.
 
     Raises InputError for a file that is no batch.
     """

@@ -32,7 +32,7 @@ UNIT_MAX = (
 
 
 def check_classes(classes: tuple[int, ...]) -> None:
-    """Raise RuleError for class numbers that are no choice of two or more of 0, ..., 9."""
+    """Raise RuleError unless the class numbers are two or more distinct ones of 0, ..., 9."""
     shown = ", ".join(map(str, classes))
     if len(classes) == 1:
         raise RuleError(
@@ -47,29 +47,29 @@ def check_classes(classes: tuple[int, ...]) -> None:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Images:
-    """Grey values `pixels` (N, d), class numbers `labels` (N,); `brightest` is the full value."""
+    """Grey values `pixels` (N, d), class numbers `labels` (N,), and `brightest`, the full value."""
 
     pixels: NDArray[Any]
     labels: NDArray[np.int64]
     brightest: float
 
     def of_classes(self, classes: tuple[int, ...]) -> Images:
-        """Those whose class is one of `classes`, in their order."""
+        """Return the images whose class is one of `classes`, in their order."""
         return self.part(np.flatnonzero(np.isin(self.labels, classes)))
 
     def part(self, places: NDArray[np.int64]) -> Images:
-        """Those at some places, in that order."""
+        """Return the images at some places, in that order."""
         return Images(self.pixels[places], self.labels[places], self.brightest)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What becomes of images: which classes (none: all), how many, and how they are scaled.
+    """Choice of images: which classes (none: all), how many, and how they are scaled.
 
     `n` training images are drawn from the chosen classes without replacement (None: all). Labels
     are -1 and +1 for two classes in the order named, else 0, 1, ... `unit_max` divides by the
-    largest norm of training and test images together, `centred` first takes the training mean off,
+    largest norm of training and test images together, `centred` first subtracts the training mean,
     so that |x - mu| <= 1, and `pixels` divides by the brightest value.
     """
 
@@ -80,10 +80,28 @@ class Choice:
     def dataset(
         self, generator: Generator, images: Images, test: Images | None, where: str
     ) -> Dataset:
-        """The data set; without test images of its own, those not drawn are the test set.
+        """Draw the data set. Without given test images, those not drawn are the test set.
 
-        At most 10,000 test images are kept, fewer of large ones. Raises InputError, its sentence
-        beginning with `where`, where a class has no image or n is larger than there are.
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness.
+        images : Images
+            Images to draw from.
+        test : Images or None
+            Test images, of which at most 10,000 are kept, fewer of large ones.
+        where : str
+            Name of the images, which starts error messages.
+
+        Returns
+        -------
+        Dataset
+            Training and test examples.
+
+        Raises
+        ------
+        InputError
+            A class has no image, or n is larger than their number.
         """
         classes = self.classes or tuple(np.unique(images.labels).tolist())
         self._check(images, classes, where)
@@ -172,10 +190,22 @@ DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 
 
 def bundled_digits() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Pixels (1797, 64) from 0 to 16 and what they show, from scikit-learn's own file.
+    """Return scikit-learn's digits, from its own file.
 
-    scikit-learn itself is not loaded, which takes a second, and need not be there: a bundle has
-    this file of it and nothing else. Raises InputError where there is none.
+    scikit-learn itself is not loaded, which takes a second, and need not be present: a bundle has
+    this file of it and nothing else.
+
+    Returns
+    -------
+    pixels : array (1797, 64)
+        Grey values from 0 to 16.
+    labels : array of int (1797,)
+        Digits.
+
+    Raises
+    ------
+    InputError
+        The file is not installed.
     """
     spec = find_spec("sklearn")
     places = [] if spec is None else list(spec.submodule_search_locations or ())
@@ -191,7 +221,7 @@ def bundled_digits() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 @final
 class DigitsData(DataSection, Distribution):
-    """n digits of the chosen classes; those not drawn are the data set's own test set.
+    """Digits of chosen classes; those not drawn are the data set's own test set.
 
     A run holds both, so that it opens where another scikit-learn is installed or none.
     """

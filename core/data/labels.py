@@ -1,4 +1,4 @@
-"""Labels as people write them, as the numbers -1 and +1 or 0, ..., k - 1."""
+"""Labels as people write them, converted to -1 and +1 or 0, ..., k - 1."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Where = Callable[[float], str]  # the place of a value: a file's array, or a lin
 class Coding:
     """Classes that the labels of a training set stand for.
 
-    `values` are the labels as they were, in the order of their classes; `note` says what became of
-    them, and is empty for -1 and +1, 0 and 1, and 0, ..., k - 1.
+    `values` are the labels as they were, in the order of their classes; `note` says how they were
+    coded, and is empty for -1 and +1, 0 and 1, and 0, ..., k - 1.
     """
 
     values: tuple[float, ...]
@@ -40,7 +40,25 @@ class Coding:
         return max(len(self.values), 2)
 
     def encode(self, y: Array, where: str) -> Array:
-        """Return labels of the same kind as numbers. Raises InputError for one that is none."""
+        """Return the numbers of labels of the same kind.
+
+        Parameters
+        ----------
+        y : array (n,)
+            Labels as they are written.
+        where : str
+            Place of the labels, which starts error messages.
+
+        Returns
+        -------
+        array (n,)
+            -1 and +1, or 0, ..., k - 1.
+
+        Raises
+        ------
+        InputError
+            A label is not one of `values`.
+        """
         if self.classes > 2 and not self.note:
             return class_numbers(y, self.classes, where)
         if not self.note:
@@ -56,21 +74,32 @@ class Coding:
 
 
 def as_labels(places: NDArray[np.int64], classes: int) -> Array:
-    """Return the places of classes, counted from 0, as labels: -1 and +1 if there are two."""
+    """Return the places of classes, counted from 0, as labels: -1 and +1 if there are two.
+
+    Parameters
+    ----------
+    places : array of int (n,)
+        Places.
+    classes : int
+        Number of classes.
+
+    Returns
+    -------
+    array (n,)
+        Labels in float64.
+    """
     numbers = places.astype(np.float64)
     return 2.0 * numbers - 1.0 if classes == 2 else numbers
 
 
 def coding_of(y: Array, where: Where) -> Coding:
-    """Return what numeric training labels stand for.
+    r"""Return the coding of numeric training labels.
 
     Two whole numbers from 1 on are the classes -1 and +1 in their order, and 1, ..., k the classes
-    0, ..., k - 1.
+    0, ..., k - 1. Raises InputError for values that are no labels, and for a single class.
 
     >>> coding_of(np.array([2.0, 1.0]), lambda value: "y").note
     '1 is \u22121, 2 is +1'
-
-    Raises InputError for labels that are none, and for a single class.
     """
     values = np.unique(y)
     if np.any(values != np.round(values)):
@@ -94,7 +123,7 @@ def coding_of(y: Array, where: Where) -> Coding:
 
 
 def note_of(names: Sequence[str]) -> str:
-    """Return which class each label is, as a clause.
+    r"""Return the class of each label, as a clause.
 
     >>> note_of(["cat", "dog"])
     'cat is \u22121, dog is +1'
@@ -113,12 +142,31 @@ def _single(where: str, label: str) -> str:
 
 
 def binary_labels(y: Array, where: str, both: bool = True) -> Array:
-    """Labels as -1 and +1; 0/1 is turned into -1/+1.
+    """Return labels as -1 and +1; 0/1 becomes -1/+1.
 
+    Parameters
+    ----------
+    y : array (n,)
+        Labels.
+    where : str
+        Place of the labels, which starts error messages.
+    both : bool
+        True if both classes are needed.
+
+    Returns
+    -------
+    array (n,)
+        -1 and +1.
+
+    Raises
+    ------
+    InputError
+        Another value, or a missing class.
+
+    Examples
+    --------
     >>> binary_labels(np.array([0.0, 1.0]), "y").tolist()
     [-1.0, 1.0]
-
-    Raises InputError for any other value, and when `both` classes are needed and one is missing.
     """
     values = set(np.unique(y).tolist())
     if not values <= {-1.0, 1.0} and not values <= {0.0, 1.0}:
@@ -133,10 +181,10 @@ def binary_labels(y: Array, where: str, both: bool = True) -> Array:
 def class_count(y: Array, where: str) -> int:
     """Return the number of classes: k >= 3 for class numbers up to k - 1, else 2.
 
+    Raises InputError for class numbers with a gap, and for more than 10,000 classes.
+
     >>> class_count(np.array([2.0, 0.0, 1.0]), "y"), class_count(np.array([1.0, 0.0]), "y")
     (3, 2)
-
-    Raises InputError for class numbers with a gap, and for more than 10,000 classes.
     """
     values = np.unique(y)
     if values[0] != 0.0 or values[-1] < 2.0 or np.any(values != np.round(values)):
@@ -156,7 +204,27 @@ def class_count(y: Array, where: str) -> int:
 
 
 def class_numbers(y: Array, classes: int, where: str) -> Array:
-    """Labels of three or more classes. Raises InputError for one that is not 0, ..., k - 1."""
+    """Return labels of three or more classes unchanged, after a check.
+
+    Parameters
+    ----------
+    y : array (n,)
+        Class numbers.
+    classes : int
+        Number of classes k.
+    where : str
+        Place of the labels, which starts error messages.
+
+    Returns
+    -------
+    array (n,)
+        The same labels.
+
+    Raises
+    ------
+    InputError
+        A label is not one of 0, ..., k - 1.
+    """
     odd = y[(y < 0) | (y >= classes) | (y != np.round(y))]
     if odd.size:
         raise InputError(

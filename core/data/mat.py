@@ -1,4 +1,4 @@
-"""MATLAB's .mat files of version 5: matrices of numbers, with sizes checked before memory is taken.
+"""MATLAB's .mat files of version 5: matrices of numbers, with sizes checked before allocation.
 
 Only what `save` writes for numeric and logical matrices is read, compressed or not; cells, structs,
 objects, text and sparse matrices are named and left out. The format is described in MathWorks'
@@ -54,7 +54,7 @@ class Matrix:
 
 @final
 class MatFile(AbstractContextManager["MatFile"]):
-    """An open .mat file: `shapes` are read at once, values when they are asked for.
+    """Open .mat file: `shapes` are read at once, values on request.
 
     Raises InputError, its sentence beginning with `what`, for a missing, foreign or damaged file.
     """
@@ -87,7 +87,23 @@ class MatFile(AbstractContextManager["MatFile"]):
         return {name: matrix.shape for name, matrix in self._matrices.items()}
 
     def read(self, name: str) -> Array:
-        """Return the values of a matrix in float64. Raises InputError if they are not there."""
+        """Return the values of a matrix.
+
+        Parameters
+        ----------
+        name : str
+            Matrix, one of `shapes`.
+
+        Returns
+        -------
+        array
+            float64, in the matrix's shape.
+
+        Raises
+        ------
+        InputError
+            The file is damaged.
+        """
         matrix = self._matrices[name]
         try:
             element = self._element(matrix.place)
@@ -143,7 +159,7 @@ class MatFile(AbstractContextManager["MatFile"]):
 
 @final
 class _Element:
-    """One top-level element, read forwards, and unpacked piece by piece where it is compressed."""
+    """Top-level element, read forwards, and unpacked piece by piece if compressed."""
 
     def __init__(self, file: IO[bytes], place: int, order: str) -> None:
         self._file, self._order = file, order
@@ -162,7 +178,7 @@ class _Element:
             raise ValueError("it holds more than arrays")
 
     def read_header(self) -> tuple[str, tuple[int, ...], str]:
-        """Return name, shape, and for what is no matrix of real numbers its class."""
+        """Return name, shape, and the class of other than matrices of real numbers, else ""."""
         kind, size = self._tag()
         if (kind, size) != (UINT32, 8):
             raise ValueError("an array has no flags")
@@ -184,7 +200,7 @@ class _Element:
         return name, shape, "complex" if flags & COMPLEX and not other else other
 
     def read_values(self, count: int) -> Array:
-        """Return the real part, `count` numbers."""
+        """Return the real part, (count,). Raises ValueError if lengths do not agree."""
         kind, size = self._tag()
         if kind not in STORED:
             raise ValueError("an array has values of an unknown type")
@@ -204,7 +220,7 @@ class _Element:
         return values
 
     def _finish(self, padding: int) -> None:
-        """Read to the end of what is packed, whose checksum is then seen."""
+        """Read to the end of packed data, so that zlib compares the checksum."""
         self._take(0 if self._short else padding)
         while not self._unpack.eof:
             packed = self._unpack.unconsumed_tail or self._file.read(min(CHUNK, self._left))
@@ -215,7 +231,7 @@ class _Element:
                 raise ValueError("it is cut off")
 
     def _tag(self) -> tuple[int, int]:
-        """Return type and length of the next part; short parts stand in the tag itself."""
+        """Return type and length of the next part; the tag itself holds short parts."""
         first = self._take(4)
         word = struct.unpack(f"{self._order}I", first)[0]
         self._short = bool(word >> 16)

@@ -19,7 +19,7 @@ FEWEST, MOST = 3, 291  # of p: n d = 2 p^3 numbers
 
 
 def pair_count(p: int, fraction: float) -> int:
-    """How many of the p^2 pairs are trained on: fraction p^2, rounded, and two at least.
+    """Return how many of the p^2 pairs are trained on: fraction p^2, rounded, at least two.
 
     >>> pair_count(5, 1.0), pair_count(23, 0.6)
     (25, 317)
@@ -28,8 +28,24 @@ def pair_count(p: int, fraction: float) -> int:
 
 
 def examples(pairs: NDArray[np.int64], p: int) -> tuple[Array, Array]:
-    """x = (e_a, e_b) (k, 2 p) and y = (a + b) mod p (k,) of pairs numbered a p + b.
+    """Return the examples of some pairs.
 
+    Parameters
+    ----------
+    pairs : array of int (k,)
+        Pairs, numbered a p + b.
+    p : int
+        Modulus.
+
+    Returns
+    -------
+    x : array (k, 2 p)
+        (e_a, e_b).
+    y : array (k,)
+        (a + b) mod p.
+
+    Examples
+    --------
     >>> x, y = examples(np.array([5]), 3)
     >>> x.tolist(), y.tolist()
     ([[0.0, 1.0, 0.0, 0.0, 0.0, 1.0]], [0.0])
@@ -42,8 +58,20 @@ def examples(pairs: NDArray[np.int64], p: int) -> tuple[Array, Array]:
 
 
 def pairs_of(x: Array) -> NDArray[np.int64]:
-    """The numbers a p + b of inputs (e_a, e_b), (k,).
+    """Return the numbers a p + b of inputs.
 
+    Parameters
+    ----------
+    x : array (k, 2 p)
+        (e_a, e_b).
+
+    Returns
+    -------
+    array of int (k,)
+        Pairs.
+
+    Examples
+    --------
     >>> pairs_of(examples(np.array([1, 5, 8]), 3)[0]).tolist()
     [1, 5, 8]
     """
@@ -67,9 +95,9 @@ def is_addition(x: Array, y: Array) -> bool:
 
 @final
 class ModularData(DataSection, Distribution):
-    """x = (e_a, e_b) in R^2p with label (a + b) mod p; the pairs left out are the test points.
+    """Pairs x = (e_a, e_b) in R^2p, labelled (a + b) mod p; pairs left out are the test points.
 
-    Which pairs are trained on is drawn without replacement, alike for all.
+    The trained pairs are drawn without replacement, all alike.
 
     >>> data = ModularData(p=5, fraction=0.6).sample(np.random.default_rng(0))
     >>> data.x.shape, data.classes
@@ -139,7 +167,7 @@ class ModularData(DataSection, Distribution):
         return Dataset(x, y, classes=self.p)
 
     def test_set(self, generator: Generator, training: Dataset) -> TestSet | None:
-        """All pairs that are not trained on; None where all are."""
+        """Return all pairs that are not trained on; None if all are."""
         left = np.setdiff1d(np.arange(self.p * self.p), pairs_of(training.x))
         if not left.size:
             return None

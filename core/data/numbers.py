@@ -17,7 +17,7 @@ NOTHING = "Nothing was pasted."
 @final
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A file, named with the key that it belongs to, or with neither the clipboard."""
+    """Origin of a text: a file, with the key that names it, or the clipboard without either."""
 
     what: str = ""
     path: Path | None = None
@@ -40,7 +40,7 @@ class Origin:
         return self.error(f"{name} {words}")
 
     def place(self, line: int) -> str:
-        """Return the beginning of a sentence about one line."""
+        """Return the start of a sentence about one line."""
         return f"{self.what}: line {line} of {self.path}" if self.is_file else f"Line {line}"
 
     def error(self, sentence: str) -> InputError:
@@ -48,7 +48,7 @@ class Origin:
 
     @property
     def choose_label(self) -> str:
-        """The way to name the label column, as the end of a sentence."""
+        """Way to name the label column, as the end of a sentence."""
         if self.path is None:
             return "begin the text with a line of names, such as x1,x2,y"
         return (
@@ -58,7 +58,7 @@ class Origin:
 
     @property
     def choose_header(self) -> str:
-        """The way to say if the first line has names, as the end of a sentence."""
+        """Way to say if the first line has names, as the end of a sentence."""
         if self.path is None:
             return "begin the text with a line of names, such as x1,x2,y"
         return "set data.header = true or false"
@@ -135,10 +135,10 @@ def without_groups(text: str) -> str | None:
 
 @final
 class NumberReader:
-    """Reads the numbers of one text, in which the decimal mark must be the same everywhere."""
+    """Reader of the numbers of one text, in which the decimal mark must be the same everywhere."""
 
     def __init__(self, origin: Origin, largest: float, is_european: bool = False) -> None:
-        """`is_european`: columns are separated as where points may separate thousands."""
+        """Prepare to read; `is_european` if the separators are those of decimal commas."""
         self._origin, self._largest = origin, largest
         self._doubts_points = is_european  # until a point cannot be one of thousands
         self._point: tuple[int, str] = (0, "")  # first number with a decimal point: line and text
@@ -154,7 +154,27 @@ class NumberReader:
         return bool(self._comma[0])
 
     def read(self, text: str, line: int, column: str) -> float:
-        """Return a coordinate or target. Raises InputError with the line for any other text."""
+        """Return a coordinate or target.
+
+        Parameters
+        ----------
+        text : str
+            Cell.
+        line : int
+            Line number, from 1.
+        column : str
+            End of an error message on the column, such as " in column 3".
+
+        Returns
+        -------
+        float
+            Finite number, at most `largest` in absolute value.
+
+        Raises
+        ------
+        InputError
+            The text is no such number; the message names the line.
+        """
         try:
             if not text.isascii() or "_" in text:
                 raise ValueError

@@ -1,4 +1,4 @@
-"""NPZ and .npy files, header first: sizes are checked before memory is taken."""
+"""NPZ and .npy files, header first: sizes are checked before memory is allocated."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DAMAGED = (
 @final
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What an array of an NPZ says of itself, and where its values begin in its file."""
+    """Shape and type that an array states, and the offset of its values in the file."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -61,14 +61,14 @@ class Header:
 
 @final
 class NpzFile(AbstractContextManager["NpzFile"]):
-    """An open NPZ file: `shapes` are there at once, values when they are asked for.
+    """Open NPZ file: `shapes` are read at once, values on request.
 
     Raises InputError, its sentence beginning with `what`, for a missing or foreign file and for
     arrays that are not plain numbers. Nothing is ever unpickled.
     """
 
     def __init__(self, path: Path, what: str, lenient: bool = False) -> None:
-        """`lenient`: arrays that are not of numbers are left out, with their errors in `others`."""
+        """Open a file. `lenient` leaves arrays out that are not of numbers; see `others`."""
         self._path, self._what, self._lenient = path, what, lenient
         self.others: dict[str, InputError] = {}
         if not path.is_file():
@@ -92,7 +92,23 @@ class NpzFile(AbstractContextManager["NpzFile"]):
         return {name: header.shape for name, header in self._headers.items()}
 
     def read(self, name: str) -> Array:
-        """Return an array in float64. Raises InputError, and KeyError for one that is not there."""
+        """Return the values of an array.
+
+        Parameters
+        ----------
+        name : str
+            Array, one of `shapes`.
+
+        Returns
+        -------
+        array
+            float64, in the array's shape.
+
+        Raises
+        ------
+        InputError
+            The file is damaged.
+        """
         try:
             with self._zip.open(f"{name}.npy") as file:
                 return read_values(file)
@@ -147,9 +163,9 @@ class NpzFile(AbstractContextManager["NpzFile"]):
 
 
 def _check_end(path: Path) -> None:
-    """Raise ValueError where the end of a file is not that of a zip with a short list of contents.
+    """Raise ValueError unless a file ends as a zip with a short list of contents does.
 
-    The list is read whole by whoever opens the file, and a large one takes gigabytes.
+    Opening the file reads the whole list, and a large one takes gigabytes.
     """
     with path.open("rb") as file:
         file.seek(0, 2)
@@ -196,9 +212,24 @@ def read_header(file: IO[bytes]) -> Header:
 
 
 def read_values(file: IO[bytes]) -> Array:
-    """Return an array whose header was checked, in float64; at the end of a file its checksum is.
+    """Return an array whose header was checked, in float64.
 
-    Raises one of DAMAGED for a file that is shorter or longer than it says.
+    At the end of a file zipfile compares its checksum.
+
+    Parameters
+    ----------
+    file : file object
+        At the start of the array.
+
+    Returns
+    -------
+    array
+        Values, in the shape of the header.
+
+    Raises
+    ------
+    DAMAGED
+        One of these, for a file that is shorter or longer than it says.
     """
     values = np.lib.format.read_array(file, allow_pickle=False, max_header_size=MOST_HEADER)
     if file.read(1):
@@ -221,10 +252,10 @@ TRAIN = re.compile(r"train(?:ing)?", re.IGNORECASE)
 
 @final
 class NpyFiles(AbstractContextManager["NpyFiles"]):
-    """The arrays x and y, perhaps x_test and y_test, of a .npy file and those beside it.
+    """Arrays x and y, perhaps x_test and y_test, of a .npy file and those beside it.
 
-    `shapes` are read at once, values when they are asked for. A table without a file of labels
-    beside it has the name `table`. Raises InputError for missing and damaged files.
+    `shapes` are read at once, values on request. A table without a file of labels beside it has the
+    name `table`. Raises InputError for missing and damaged files.
     """
 
     def __init__(self, path: Path, what: str, alone: bool) -> None:

@@ -16,7 +16,7 @@ from core.settings import MAX_SEED, SEED_MEANING, setting
 
 @final
 class ParityData(DataSection, Law):
-    """x on {+-1/sqrt(d)}^d and y = d^(k/2) x_1 ... x_k.
+    """k-sparse parity: x on {+-1/sqrt(d)}^d and y = d^(k/2) x_1 ... x_k.
 
     With s = sqrt(d) x the laws on the corners are: `uniform`; `biased`, P(s_i = 1) = bias for
     each i alone; `markov`, s_1 uniform and P(s_i = s_(i-1)) = bias; `decoy`, uniform but for
@@ -77,7 +77,18 @@ class ParityData(DataSection, Law):
         return self
 
     def labels(self, corners: Array) -> Array:
-        """The parity of the first k signs, for corners in {-1, +1}^d."""
+        """Return the parity of the first k signs.
+
+        Parameters
+        ----------
+        corners : array (n, d)
+            Corners in {-1, +1}^d.
+
+        Returns
+        -------
+        array (n,)
+            Labels +-1.
+        """
         return np.asarray(np.prod(corners[:, : self.k], axis=1), dtype=np.float64)
 
     def _corners(self, generator: Generator, n: int) -> Array:
@@ -98,7 +109,7 @@ class ParityData(DataSection, Law):
         return corners
 
     def _agreeing(self, generator: Generator, shape: tuple[int, ...]) -> Array:
-        """+1 with probability `bias`, else -1."""
+        """Draw +1 with probability `bias`, else -1."""
         return np.where(generator.random(shape) < self.bias, 1.0, -1.0)
 
     def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
@@ -116,8 +127,20 @@ class ParityData(DataSection, Law):
 
 
 def all_corners(d: int) -> Array:
-    """The 2^d points of {-1, +1}^d, (2^d, d).
+    """Return all corners of the cube.
 
+    Parameters
+    ----------
+    d : int
+        Dimension.
+
+    Returns
+    -------
+    array (2^d, d)
+        Points of {-1, +1}^d.
+
+    Examples
+    --------
     >>> all_corners(2).tolist()
     [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
     """
@@ -130,13 +153,13 @@ def all_corners(d: int) -> Array:
 
 @final
 class MixtureData(DataSection, Law):
-    """x = s mu + z with a clean sign s, |mu| = d^mean_exponent and z ~ N(0, I) (frei23, eq. 4).
+    """Gaussian mixture x = s mu + z with a clean sign s (frei23, eq. 4).
 
-    mu has equal positive entries. Training: the first n - floor(n/2) examples have s = +1 and the
-    rest s = -1; of each cluster's c labels exactly floor or ceil of flips * c are wrong, the
-    fraction deciding with its own probability, at places drawn at random. Test and fresh examples
-    are independent: s uniform, the label wrong with probability `flips` (accuracy is against the
-    noisy labels).
+    |mu| = d^mean_exponent and z ~ N(0, I). mu has equal positive entries. Training: the first n -
+    floor(n/2) examples have s = +1 and the rest s = -1; of each cluster's c labels exactly floor or
+    ceil of flips * c are wrong, the fraction deciding with its own probability, at places drawn at
+    random. Test and fresh examples are independent: s uniform, the label wrong with probability
+    `flips` (accuracy is against the noisy labels).
 
     >>> data = MixtureData(d=4, n=100).sample(np.random.default_rng(0))
     >>> int((data.y[:50] < 0).sum()) in (7, 8), float(data.directions["mean"].std())
@@ -172,7 +195,7 @@ class MixtureData(DataSection, Law):
         return x
 
     def _wrong(self, generator: Generator, count: int) -> Array:
-        """Factors of a cluster's labels: -1 exactly floor or ceil of flips * count times."""
+        """Draw factors of a cluster's labels: -1 exactly floor or ceil of flips * count times."""
         factors = np.ones(count)
         # Rounded at random, so that the share is `flips` in expectation for every n.
         flipped = int(np.floor(self.flips * count + generator.random()))
@@ -195,9 +218,9 @@ class MixtureData(DataSection, Law):
 
 @final
 class XorData(DataSection, Law):
-    """x = z + xi, z uniform on {+-mu_1, +-mu_2}, xi ~ N(0, I) (frei23, section 5).
+    """Noisy XOR x = z + xi, z uniform on {+-mu_1, +-mu_2}, xi ~ N(0, I) (frei23, section 5).
 
-    y = sign(|<mu_1, x>| - |<mu_2, x>|), |mu_1| = |mu_2| = d^mean_exponent; mu_1 lies along e_1 and
+    y = sign(|<mu_1, x>| - |<mu_2, x>|), |mu_1| = |mu_2| = d^mean_exponent; mu_1 is along e_1 and
     mu_2 along e_2, which loses nothing since the noise has no direction. The label is that of x,
     not of z: it is never wrong, and a cluster's outliers bear the other one.
 

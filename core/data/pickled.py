@@ -1,7 +1,7 @@
-"""Python's pickles read as data: lists, dicts, tuples, texts, bytes, numbers and NumPy arrays.
+"""Python pickles read as data: lists, dicts, tuples, texts, bytes, numbers and NumPy arrays.
 
 Python's unpickler calls whatever a file names. Here each name but those that NumPy's arrays and
-bytes are written with is refused, and these stand for functions of this module. Instructions that
+bytes are written with is refused, and functions of this module replace these. Instructions that
 make other objects are refused before the unpickler sees them.
 """
 
@@ -42,12 +42,12 @@ DAMAGED = (
 
 
 class PickleError(Exception):
-    """A pickle that is damaged, or that holds something else than data."""
+    """Error of a pickle that is damaged, or that holds something else than data."""
 
 
 @final
 class _Name:
-    """Function of this module in place of one that a file names."""
+    """Function of this module instead of one that a file names."""
 
     __slots__ = ("_make",)
 
@@ -95,7 +95,24 @@ class _Array:
         self.fill(content, dtype, shape, "F" if fortran else "C")
 
     def fill(self, content: Any, dtype: Any, shape: Any, order: Any) -> _Array:
-        """Set the values; they are the bytes of the pickle, not a copy."""
+        """Set the values to the bytes of the pickle, without a copy, and return self.
+
+        Parameters
+        ----------
+        content : bytes
+            Values.
+        dtype : _Dtype
+            Plain type of numbers.
+        shape : tuple of int
+            At most 8 axes.
+        order : str
+            "F", else "C".
+
+        Raises
+        ------
+        PickleError
+            An argument is of another type, or the sizes do not agree.
+        """
         sizes = isinstance(shape, tuple) and all(
             type(size) is int and 0 <= size <= MOST_VALUES for size in shape
         )
@@ -110,7 +127,7 @@ class _Array:
 
 
 def _text(value: Any) -> str:
-    """Return the code of a type or a byte order, which a file may make long and name often."""
+    """Return the code of a type or a byte order; a file may make it long and repeat it."""
     if not isinstance(value, str | bytes) or len(value) > LONGEST_CODE:
         raise PickleError("it has a damaged array")
     return value.decode("latin-1") if isinstance(value, bytes) else value
@@ -169,12 +186,12 @@ def _check(content: bytes) -> None:
 
 
 def read_pickle(content: bytes) -> Any:
-    """Return the value of a pickle that holds lists, dicts, text, numbers and arrays only.
+    r"""Return the value of a pickle that holds lists, dicts, text, numbers and arrays only.
 
     Texts of Python 2 become bytes. Nothing that the pickle names is imported or called. Raises
     PickleError for damage and for everything else.
 
-    >>> read_pickle(b"\\x80\\x02}q\\x00U\\x01aK\\x07s.")
+    >>> read_pickle(b"\x80\x02}q\x00U\x01aK\x07s.")
     {b'a': 7}
     """
     try:

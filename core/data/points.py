@@ -45,8 +45,9 @@ ISLAND: Points = (
 
 
 def fault_of(points: Sequence[Sequence[float]], real: bool = False) -> str:
-    """What is wrong with points as rows of coordinates and a label, or a real target, as a clause;
-    "" for nothing.
+    """Return what is wrong with points, as a clause; "" for nothing.
+
+    Points are rows of coordinates and a label, or a real target.
 
     >>> fault_of([(0.5, 1), (0.25, -1)])
     ''
@@ -94,7 +95,7 @@ def _counted(count: int) -> str:
 
 @final
 class PointsData(DataSection, Distribution):
-    """The points as they are: nothing is drawn, and nothing is rescaled.
+    """Points of the study file, unchanged: nothing is drawn, and nothing is rescaled.
 
     >>> PointsData(points=((0.5, 1), (0.25, -1))).sample(np.random.default_rng(0)).x.tolist()
     [[0.5], [0.25]]
@@ -160,25 +161,25 @@ BOUNDS = Bounds(rows=MAX_POINTS, largest=LARGEST, classes=2, single=True)
 @final
 @dataclass(frozen=True, slots=True)
 class Pasted:
-    """Rows of one or two coordinates and a label -1 or +1; `note` says what was understood where
-    the text leaves a choice."""
+    """Rows of one or two coordinates and a label -1 or +1.
+
+    `note` says how the text was read where it leaves a choice.
+    """
 
     points: Points
     note: str = ""
 
 
 def parse_points(text: str) -> Pasted:
-    """Return the points of a text of lines of one or two coordinates and a label.
+    r"""Return the points of a text of lines of one or two coordinates and a label.
 
     The text is read as a data file is (core.data.text_table). Without a header, and where no column
-    looks like labels, the label is the last column.
+    looks like labels, the label is the last column. Raises InputError with the line that is wrong.
 
-    >>> parse_points("x1,x2,y\\n0.5,1,1\\n0,2e-1,0").points
+    >>> parse_points("x1,x2,y\n0.5,1,1\n0,2e-1,0").points
     ((0.5, 1.0, 1.0), (0.0, 0.2, -1.0))
-    >>> parse_points("a\\tb\\ty\\n0.5\\t1\\tcat\\n0.25\\t2\\tdog").note
+    >>> parse_points("a\tb\ty\n0.5\t1\tcat\n0.25\t2\tdog").note
     "Understood: label column 'y' (last); cat is \u22121, dog is +1."
-
-    Raises InputError with the line that is wrong.
     """
     if len(text) > MOST_CHARACTERS:
         raise CLIPBOARD.whole(f"has more than {whole_text(MOST_CHARACTERS)} characters.")
@@ -193,7 +194,7 @@ def parse_points(text: str) -> Pasted:
 
 
 def points_csv(points: Sequence[Sequence[float]]) -> str:
-    """Points as the text of a CSV file, to the last digit.
+    """Return points as the text of a CSV file, to the last digit.
 
     >>> print(points_csv([(0.5, 1.0, -1.0)]), end="")
     x1,x2,y
@@ -208,7 +209,7 @@ def points_csv(points: Sequence[Sequence[float]]) -> str:
 
 
 def label_of(text: str) -> float | None:
-    """The label that a text alone is; None where it is none.
+    """Return the label that a text alone is; None if it is none.
 
     >>> label_of("+"), label_of("-1"), label_of("0"), label_of("2")
     (1.0, -1.0, -1.0, None)
@@ -232,7 +233,7 @@ def _labels() -> Array:
 
 
 def _moons(generator: Generator) -> tuple[Array, Array]:
-    """Two half circles of radius 1, one inside the other's arc."""
+    """Draw two half circles of radius 1, one inside the other's arc."""
     angle = generator.uniform(0.0, np.pi, COUNT)
     y = _labels()
     x = np.stack([np.cos(angle) - 0.5, y * np.sin(angle) - 0.25 * y], axis=1)
@@ -241,13 +242,13 @@ def _moons(generator: Generator) -> tuple[Array, Array]:
 
 
 def _gaussians(generator: Generator) -> tuple[Array, Array]:
-    """N((1, 0.5), 0.16 I) and N((-1, -0.5), 0.16 I)."""
+    """Draw N((1, 0.5), 0.16 I) and N((-1, -0.5), 0.16 I)."""
     y = _labels()
     return y[:, None] * [1.0, 0.5] + 0.4 * generator.standard_normal((COUNT, 2)), y
 
 
 def _xor(generator: Generator) -> tuple[Array, Array]:
-    """Uniform on four squares, labelled by sign(x_1 x_2)."""
+    """Draw uniformly on four squares, labelled by sign(x_1 x_2)."""
     sides = generator.uniform(0.15, 1.0, (COUNT, 2))
     first = np.tile([1.0, -1.0], COUNT // 2)
     y = _labels()
@@ -255,7 +256,7 @@ def _xor(generator: Generator) -> tuple[Array, Array]:
 
 
 def _circle(generator: Generator) -> tuple[Array, Array]:
-    """+1 inside of radius 0.5, -1 on the ring from 0.8 to 1.1."""
+    """Draw +1 inside of radius 0.5, -1 on the ring from 0.8 to 1.1."""
     y = _labels()
     angle = generator.uniform(0.0, 2.0 * np.pi, COUNT)
     inner = 0.5 * np.sqrt(generator.random(COUNT))
@@ -264,7 +265,7 @@ def _circle(generator: Generator) -> tuple[Array, Array]:
 
 
 def _pieces(generator: Generator) -> tuple[Array, Array]:
-    """Five points on each of four pieces of [-1, 1], labelled -1 and +1 in turn."""
+    """Draw five points on each of four pieces of [-1, 1], labelled -1 and +1 in turn."""
     low = np.repeat([-0.95, -0.45, 0.05, 0.55], 5)
     return (low + generator.uniform(0.0, 0.4, low.size))[:, None], np.tile(
         np.repeat([-1.0, 1.0], 5), 2
@@ -284,7 +285,7 @@ NAMES = (ISLAND_NAME, *SHAPES)
 
 
 def shape(name: str, seed: int = 0) -> Points:
-    """The points of a shape by its name, rounded; the island is the same for all seeds.
+    """Draw the points of a named shape, rounded; the island is the same for all seeds.
 
     >>> len(shape("XOR")), len(shape("intervals")[0])
     (40, 2)

@@ -1,4 +1,4 @@
-"""What data look like before anything is trained: counts, norms, planes to draw, pictures."""
+"""Preview of data before training: counts, norms, planes to draw, pictures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIRECTIONS, COMPONENTS = "known directions", "principal components"
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Plane:
-    """Where the points lie on two axes, (k, 2), and what the axes are."""
+    """Points on two axes, (k, 2), and the names of the axes."""
 
     title: str
     horizontal: str
@@ -33,13 +33,13 @@ class Plane:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Preview:
-    """A data set as it is shown before training.
+    """Data set as it is shown before training.
 
-    `counts` are (label, how many), for real targets those of a sign; `which` (k,) is the
-    class of each point drawn, as a place in `counts`; `shortest` and `longest` are the least and
-    the largest |x_i|; `planes` are the projections that say most, the best first; `pictures`
+    `counts` are (label, number), for real targets those of a sign; `which` (k,) is the
+    class of each drawn point, as a place in `counts`; `shortest` and `longest` are the least and
+    the largest |x_i|; `planes` are the most informative projections, the best first; `pictures`
     (p, h, w) or (p, h, w, 3) of bytes. `caution` says that the data are of an unsuitable scale.
-    How a file was read is `dataset.note`.
+    `dataset.note` says how a file was read.
     """
 
     dataset: Dataset
@@ -52,7 +52,7 @@ class Preview:
     caution: str = ""
 
     def coordinates(self, first: int, second: int) -> Plane:
-        """The points on two coordinates, counted from 0; for d = 1 the labels are the height."""
+        """Return the points on two coordinates, counted from 0; for d = 1 on x and the labels."""
         x = self.dataset.x[: self.which.size]
         if self.dataset.d == 1:
             points = np.stack([x[:, 0], self.dataset.y[: self.which.size]], axis=1)
@@ -62,9 +62,26 @@ class Preview:
 
 
 def preview(section: DataSection, run_seed: int, folder: Path | None) -> Preview:
-    """The data that a run with this data section and seed would be trained on, described.
+    """Return a description of the data that a run would be trained on.
 
-    Raises InputError as the run would.
+    Parameters
+    ----------
+    section : DataSection
+        Settings of the data.
+    run_seed : int
+        Seed of the run, used if the section has none.
+    folder : Path or None
+        Folder of the study file, to which relative paths refer.
+
+    Returns
+    -------
+    Preview
+        Description.
+
+    Raises
+    ------
+    InputError
+        The run could not draw or read the data.
     """
     seed = run_seed if section.seed is None else section.seed
     # A run draws its data before all else, so that these are its data whatever the network.
@@ -87,7 +104,7 @@ def preview(section: DataSection, run_seed: int, folder: Path | None) -> Preview
 
 
 def _planes(dataset: Dataset) -> list[Plane]:
-    """On the known directions, where there are some, and on the first principal components."""
+    """Return the known directions' plane, if any, and that of the first principal components."""
     if dataset.d < 2:
         return []
     x = dataset.x[:MOST_POINTS]
@@ -109,7 +126,7 @@ def _planes(dataset: Dataset) -> list[Plane]:
 def _pictures(
     shape: tuple[int, ...], dataset: Dataset, places: NDArray[Any]
 ) -> NDArray[np.uint8] | None:
-    """The first images of each class in turn, as bytes; None for other data."""
+    """Return the first images of each class in turn, as bytes; None for other data."""
     if not shape or int(np.prod(shape)) != dataset.d:
         return None
     classes = int(places.max()) + 1

@@ -1,4 +1,4 @@
-"""The kinds of data by the names they have in study files."""
+"""Registry of the kinds of data, by their names in study files."""
 
 from __future__ import annotations
 
@@ -53,11 +53,27 @@ DATA: Registry[type[DataSection]] = Registry(
 
 
 def draw(section: DataSection, generator: Generator, folder: Path | None) -> Dataset:
-    """The training examples of a data section, drawn or read.
+    """Draw or read the training examples of a data section.
 
-    Raises InputError for what the distribution refuses, for numbers whose squares float64 does not
-    hold, and for a draw with a single class, which teaches nothing, unless the distribution is made
-    so or y are targets.
+    Parameters
+    ----------
+    section : DataSection
+        Settings of the data.
+    generator : Generator
+        Source of randomness.
+    folder : Path or None
+        Folder of the study file, to which relative paths refer.
+
+    Returns
+    -------
+    Dataset
+        Examples with squares within float64.
+
+    Raises
+    ------
+    InputError
+        The distribution refuses its settings, numbers are out of range, or a draw has a single
+        class where both are needed.
     """
     dataset = section.distribution(folder).sample(generator)
     if fault := range_fault(dataset, section.rescaling):

@@ -21,13 +21,13 @@ MOST_PROPOSALS = (200_000, 1000)  # so many, and so many more for each example w
 
 @final
 class TeacherData(DataSection, Law):
-    """y = sign f(x), f(x) = sum_j a_j relu(<w_j, x>) with |f(x)| >= margin; x ~ N(0, I).
+    """Labels of a random teacher: y = sign f(x), f(x) = sum_j a_j relu(<w_j, x>), x ~ N(0, I).
 
-    a_j and w_j are N(0, 1); f is not normalised. wei19 leaves these laws open: with standard normal
-    inputs its section F.1 has the margins of docs/theory.md, 7.8, with inputs of norm 1 it does
-    not. The directions are |a_j| w_j, `positive` and `negative` by the sign of a_j, so that f is
-    the sum of their relu(<., x>) minus that of the negative ones. Raises InputError where fewer
-    than one proposal in a thousand keeps the margin.
+    Examples have |f(x)| >= margin; a_j and w_j are N(0, 1), and f is not normalised. wei19 leaves
+    these laws open: with standard normal inputs its section F.1 has the margins of docs/theory.md,
+    7.8, with inputs of norm 1 it does not. The directions are |a_j| w_j, `positive` and `negative`
+    by the sign of a_j, so that f is the sum of their relu(<., x>) minus that of the negative ones.
+    Raises InputError where fewer than one proposal in a thousand keeps the margin.
     """
 
     title: ClassVar[str] = "labels of a random two-layer ReLU network, kept where |f(x)| >= margin"
@@ -52,7 +52,20 @@ class TeacherData(DataSection, Law):
 
     @staticmethod
     def outputs(x: Array, known: Directions) -> Array:
-        """f(x), (n,)."""
+        """Return the outputs of the teacher.
+
+        Parameters
+        ----------
+        x : array (n, d)
+            Inputs.
+        known : mapping of str to array
+            Directions `positive` and `negative`.
+
+        Returns
+        -------
+        array (n,)
+            f(x).
+        """
         up, down = (np.maximum(x @ known[name].T, 0.0) for name in ("positive", "negative"))
         return np.asarray(up.sum(axis=1) - down.sum(axis=1))
 
@@ -90,7 +103,7 @@ SETS: dict[str, tuple[tuple[float, float, float], ...]] = {
 
 
 class TargetData(DataSection, ABC):
-    """Data whose y are real targets."""
+    """Settings of data whose y are real targets."""
 
     others: ClassVar[Mapping[str, str]] = {"loss": "least_squares", "dynamics": "plain_flow"}
 
@@ -101,7 +114,7 @@ class TargetData(DataSection, ABC):
 
 @final
 class RegressionData(TargetData, Law):
-    """x ~ N(0, I); y ~ N(0, 1) independent of x, or a teacher's output with noise.
+    """Gaussian inputs; y ~ N(0, 1) independent of x, or a teacher's output with noise.
 
     With `units` > 0 y = f(x) + noise z, f(x) = sum_j a_j relu(<w_j, x>), a_j, w_j and z N(0, 1);
     the directions are the teacher's, as those of the kind "teacher".
@@ -170,7 +183,7 @@ class SpuriousData(TargetData, Distribution):
 
 @final
 class OrthonormalData(TargetData, Distribution):
-    """x_k = e_k with targets y_k: the risk falls in steps, whose levels are known exactly.
+    """Orthonormal inputs x_k = e_k with targets y_k: the risk falls in steps of known levels.
 
     >>> OrthonormalData(y=(2.0, -1.0)).sample(np.random.default_rng(0)).x.tolist()
     [[1.0, 0.0], [0.0, 1.0]]

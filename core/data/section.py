@@ -1,4 +1,4 @@
-"""Sections of study files that say where examples come from, and the scaling of file data."""
+"""Base of the [data] sections, which say where examples come from, and scaling of file data."""
 
 from __future__ import annotations
 
@@ -72,14 +72,34 @@ def scale_dataset(dataset: Dataset, scale: Scale, path: Path) -> Dataset:
 
 
 def scale_points(dataset: Dataset, scale: str, raw: Array) -> Array:
-    """Return further points (N, d) of a file as a run with `data.scale = scale` sees them."""
+    """Return further points of a file as a run with `data.scale = scale` sees them.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Data of the run, with its scaling.
+    scale : str
+        Value of `data.scale`.
+    raw : array (N, d)
+        Points as the file has them.
+
+    Returns
+    -------
+    array (N, d)
+        Scaled points.
+
+    Raises
+    ------
+    InputError
+        A point has no direction, with "unit".
+    """
     if scale == "unit":
         return _on_sphere(raw, "The array")
     return raw if dataset.scaling is None else dataset.scaling.apply(raw)
 
 
 def scaling_words(scale: str) -> str:
-    """Return what `data.scale` did to the points, as a formula; "" for nothing.
+    """Return the effect of `data.scale` on the points, as a formula; "" for none.
 
     >>> scaling_words("standard")
     'x = (raw - shift) / divisor'
@@ -164,7 +184,7 @@ OTHER_UNIT = "give the points in another unit"
 
 
 def range_fault(dataset: Dataset, remedy: str = OTHER_UNIT) -> str:
-    """Return what is wrong where squares of the numbers leave float64, and the remedy; else "".
+    """Return what is wrong if squares of the numbers leave float64, and the remedy; else "".
 
     A norm would be infinite, or 0 for a point that is not 0, and no margin of it would be true.
 
@@ -218,9 +238,9 @@ CONTENT_MEANING = "SHA-256 of the embedded data; set by the program"
 
 
 class DataSection(Section):
-    """What every kind of data has: a dimension d, n examples, and a seed of its own.
+    """Settings common to all data: dimension d, n examples, and a seed of their own.
 
-    d and n are None where a file will say them. A law that can be drawn from is a `Distribution`
+    d and n are None until a file says them. A law that can be drawn from is a `Distribution`
     itself; data that are read are those of the file that `path` names (`FileSection`).
     """
 
@@ -236,31 +256,45 @@ class DataSection(Section):
 
     @property
     def real(self) -> bool:
-        """Whether y are real targets, and no labels of classes."""
+        """True if y are real targets, and not labels of classes."""
         return False
 
     @property
     def single(self) -> bool:
-        """Whether examples of one class only are meant."""
+        """True if examples of one class only are meant."""
         return False
 
     def distribution(self, folder: Path | None) -> Distribution:
-        """Where the examples come from; paths are relative to `folder`.
+        """Return the source of the examples; paths are relative to `folder`.
 
-        Raises InputError where files are needed and none is named.
+        Raises InputError if files are needed and none is named.
         """
         assert isinstance(self, Distribution)
         return self
 
     def picture_shape(self, d: int) -> tuple[int, ...]:
-        """(h, w) or (3, h, w) of examples that are pictures of d pixels; else empty."""
+        """Return (h, w) or (3, h, w) of examples that are pictures of d pixels; else ()."""
         return ()
 
 
 def set_sizes(section: DataSection, sizes: Mapping[str, int], there: str, key: str) -> None:
-    """Set those of n and d that are left out and follow another key.
+    """Set n and d, if left out, to the values that follow from another key.
 
-    Raises RuleError for another number; `there` is a clause about `{name}` and `{size}`.
+    Parameters
+    ----------
+    section : DataSection
+        Section under validation.
+    sizes : mapping of str to int
+        Value of each size.
+    there : str
+        Clause about `{name}` and `{size}`, for the error.
+    key : str
+        Key that the sizes follow from.
+
+    Raises
+    ------
+    RuleError
+        A size is stated and differs.
     """
     for name, size in sizes.items():
         stated = getattr(section, name)
@@ -272,7 +306,7 @@ def set_sizes(section: DataSection, sizes: Mapping[str, int], there: str, key: s
 
 
 class FileSection(DataSection):
-    """Data that are read from files; a run holds the content, never the path."""
+    """Settings of data read from files; a run holds the content, never the path."""
 
     embedded: ClassVar[bool] = True
     known_law: ClassVar[bool] = False
@@ -283,7 +317,7 @@ class FileSection(DataSection):
     def with_read(self, dataset: Dataset) -> FileSection:
         """Return the section as a run holds it after the data were read.
 
-        A path means nothing on the machine where the run is opened; what was read does.
+        A path means nothing on the machine where the run is opened; its content does.
         """
         changes: dict[str, object] = {"path": None, "d": dataset.d, "n": dataset.n}
         changes["content"] = dataset.digest()
@@ -293,7 +327,7 @@ class FileSection(DataSection):
 
     @abstractmethod
     def read_from(self, path: Path) -> Distribution:
-        """The examples at a path."""
+        """Return the source of the examples at a path."""
 
     def distribution(self, folder: Path | None) -> Distribution:
         if self.path is None:
@@ -304,12 +338,25 @@ class FileSection(DataSection):
 
 
 def check_sizes(dataset: Dataset, path: Path, d: int | None, n: int | None) -> None:
-    """Raise InputError where a stated d or n is not that of the data; None states nothing."""
+    """Raise InputError if a stated d or n differs from the data's; None states nothing.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Data that were read.
+    path : Path
+        File, for the message.
+    d, n : int or None
+        Stated sizes.
+    """
     check_stated(path, (("d", d, dataset.d), ("n", n, dataset.n)))
 
 
 def check_stated(path: Path, sizes: Iterable[tuple[str, int | None, int]]) -> None:
-    """The same for sizes (name, stated, there) that are known before the data are read."""
+    """Raise InputError if a stated size differs from the file's, before the data are read.
+
+    `sizes` are (name, stated, size in the file); None states nothing.
+    """
     for name, stated, there in sizes:
         if stated is not None and stated != there:
             raise InputError(

@@ -1,4 +1,4 @@
-"""Which column of a text table is the label, a coordinate, row numbers, or blank."""
+"""Roles of the columns of a text table: label, coordinate, row numbers, or blank."""
 
 from __future__ import annotations
 
@@ -70,7 +70,19 @@ class Layout:
         raise self.origin.at(line, width_fault(len(cells), self.width, self.names is not None))
 
     def check_dropped(self, row: Sequence[str], line: int, place: int, first_line: int) -> None:
-        """Raise InputError for a value in a blank column, and for other than row numbers."""
+        """Raise InputError for a value in a blank column, and for other than row numbers.
+
+        Parameters
+        ----------
+        row : sequence of str
+            Cells, as many as the table has columns.
+        line : int
+            Line number of the row, from 1.
+        place : int
+            Number of the row, from 0.
+        first_line : int
+            Line number of the first row.
+        """
         for i in self.blanks:
             if row[i]:
                 raise self.origin.at(
@@ -92,10 +104,28 @@ class Layout:
             )
 
     def infer_label(self, table: Array, real: bool, last: bool) -> int:
-        """Return the place in `coordinates` of the column whose values are labels.
+        """Choose the column whose values are labels, and remove it from `coordinates`.
 
-        It is the last column, or the first if no other column has labels. With `last` it is the
-        last one also where no column looks like labels. Raises InputError in doubt.
+        It is the last column, or the first if no other column has labels.
+
+        Parameters
+        ----------
+        table : array (n, columns)
+            Values of all coordinates.
+        real : bool
+            True for real targets, which no values show.
+        last : bool
+            True to choose the last column also where no column looks like labels.
+
+        Returns
+        -------
+        int
+            Place of the column in the table.
+
+        Raises
+        ------
+        InputError
+            The choice is in doubt.
         """
         end = table.shape[1] - 1
         found = [] if real else [i for i in range(end + 1) if has_labels(table[:, i])]
@@ -208,9 +238,10 @@ def _is_one_hot(table: Array) -> bool:
 def lay_out(
     names: list[str] | None, first: Row, rows: TextRows, wanted: Wanted, origin: Origin
 ) -> Layout:
-    """Return the columns of a table, from its names and the first row of values.
+    """Return the columns of a table, from its header, if any, and the first row of values.
 
-    Raises InputError where the label is not clear, or no coordinates are left.
+    `rows` is the text, for the separator and a comment with names. Raises InputError if the label
+    is not clear, or no coordinates are left.
     """
     line, cells = first
     from_comment = names is None and wanted.header is None and bool(rows.comment)
@@ -289,7 +320,7 @@ def _too_narrow(names: list[str] | None, line: int, origin: Origin) -> InputErro
 def _label_by_name(
     names: list[str] | None, width: int, wanted: Wanted, origin: Origin
 ) -> int | None:
-    """Return the column that the user or its name says is the label; None if nothing does."""
+    """Return the label column by the user's choice or its name; None if neither names one."""
     stated = wanted.label
     if stated is not None:
         exact = [i for i, name in enumerate(names or ()) if name == stated]

@@ -35,7 +35,7 @@ QUOTES = "\"'"
 
 @contextmanager
 def open_text(path: Path, what: str) -> Iterator[tuple[TextIO, str]]:
-    """Open a text file; yields the file and its encoding. Raises InputError if it is no text."""
+    """Open a text file; yield the file and its encoding. Raises InputError if it is no text."""
     if not path.is_file():
         raise InputError(f"{what}: {path} does not exist; check the path.")
     kind = "CSV" if path.suffix.lower() == ".csv" else "text"
@@ -65,7 +65,7 @@ def _encoding_of(path: Path) -> str:
 
 @final
 class TextRows:
-    """Rows of cells of a text table; `line` is the number of the line read last, from 1.
+    """Rows of cells of a text table; `line` is the number of the last line read, from 1.
 
     Raises InputError for lines that are too long, and for quotes that do not close.
     """
@@ -189,7 +189,7 @@ class Wanted:
     """Choices of the user about a table.
 
     `label` is a column's name, its number from 1, first or last; `header` says if the first line
-    has names, None where the text shows it.
+    has names, None if the text shows it.
     """
 
     label: str | None = None
@@ -204,7 +204,22 @@ def is_word(cell: str) -> bool:
 
 
 def has_header(rows: Sequence[Row], wanted: Wanted, origin: Origin) -> bool:
-    """Return True if the first of the first two rows has names. Raises InputError in doubt."""
+    """Return True if the first row of a table has names.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        First two rows, or the only one.
+    wanted : Wanted
+        Choices of the user.
+    origin : Origin
+        Origin of the text, for error messages.
+
+    Raises
+    ------
+    InputError
+        The first row may be a header or data.
+    """
     line, first = rows[0]
     if wanted.header is not None:
         return wanted.header
@@ -248,7 +263,26 @@ def names_in_comment(rows: TextRows, width: int) -> list[str] | None:
 def fitting_names(
     names: list[str], cells: list[str], line: int, separator: str, origin: Origin
 ) -> list[str]:
-    """Return a name for each column: blank ones at the end go, and R's row names get one."""
+    """Return a name for each column: drop blank ones at the end, and add one for R's row names.
+
+    Parameters
+    ----------
+    names : list of str
+        Cells of the header.
+    cells : list of str
+        Cells of the first row of values.
+    line : int
+        Its line number, from 1.
+    separator : str
+        Separator of the table.
+    origin : Origin
+        Origin of the text, for error messages.
+
+    Raises
+    ------
+    InputError
+        The row has another number of values.
+    """
     count = max(i for i, name in enumerate(names, start=1) if name) if any(names) else len(names)
     there = len(cells)
     while there > count and not cells[there - 1]:
@@ -261,7 +295,17 @@ def fitting_names(
 
 
 def width_fault(there: int, needed: int, header: bool) -> str:
-    """Return what is wrong with the number of values of a line."""
+    """Return what is wrong with the number of values of a line, as a clause.
+
+    Parameters
+    ----------
+    there : int
+        Number of values.
+    needed : int
+        Number of columns.
+    header : bool
+        True if a header counts the columns.
+    """
     counted = "1 value" if there == 1 else f"{there} values"
     other = f"its header {needed}" if header else f"the lines before it have {needed}"
     return f"has {counted}, and {other}; check its separators, and that no number has a comma."

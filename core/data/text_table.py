@@ -1,4 +1,4 @@
-"""The one reader of text tables, of files and of the clipboard: which column is what, and values.
+"""Reader of text tables, of files and of the clipboard: roles of columns, and values.
 
 Rows are read line by line into no more memory than their numbers need.
 """
@@ -39,7 +39,7 @@ from core.settings import MAX_ELEMENTS
 
 @final
 class LabelColumn:
-    """Collects labels as texts, four bytes each, and makes numbers of them."""
+    """Collector of labels as texts, four bytes each, which makes numbers of them."""
 
     def __init__(self, origin: Origin, most: int = MAX_CLASSES) -> None:
         self._origin, self._most = origin, most
@@ -50,7 +50,7 @@ class LabelColumn:
         self._codes = array("i")
 
     def add(self, text: str, line: int) -> None:
-        """Take one label. Raises InputError with the line if it is none."""
+        """Add one label. Raises InputError with the line if the text is no label."""
         place = self._places.get(text)
         if place is None:
             place = self._place_of(text, line)
@@ -79,9 +79,22 @@ class LabelColumn:
         return self._labels[label]
 
     def finish(self, single: bool = False) -> tuple[Array, Coding]:
-        """Return the labels as numbers, and what they stand for.
+        """Return the labels as numbers, and their coding.
 
-        A `single` class is allowed where points are added to others. Raises InputError with a line.
+        Parameters
+        ----------
+        single : bool
+            True to allow a single class, where points are added to others.
+
+        Returns
+        -------
+        tuple of array (n,) and Coding
+            Labels as `Dataset.y` has them.
+
+        Raises
+        ------
+        InputError
+            The labels are no classes; the message names a line.
         """
         codes = np.frombuffer(self._codes, dtype=np.intc)
         words = [label for label in self._labels if isinstance(label, str)]
@@ -143,7 +156,7 @@ ADVICE = "separate the columns by semicolons or tabs, or name them in a first li
 
 @final
 class CommaCheck:
-    """Looks for 0,05 and 1,257.30 that were cut at their commas."""
+    """Check for 0,05 and 1,257.30 that were cut at their commas."""
 
     def __init__(self, origin: Origin, active: bool) -> None:
         self._origin, self._active = origin, active
@@ -152,7 +165,7 @@ class CommaCheck:
         self._first = (0, "")
 
     def add(self, row: Sequence[str], line: int, has_points: bool) -> None:
-        """Take the cells of one row."""
+        """Add the cells of one row; `has_points` if some number so far has a decimal point."""
         if not self._active:
             return
         if self._decimal is None and not has_points:
@@ -166,7 +179,7 @@ class CommaCheck:
             }
 
     def finish(self, has_points: bool) -> None:
-        """Raise InputError if the commas may stand in numbers."""
+        """Raise InputError if the commas may belong to numbers."""
         if self._decimal is not None and not has_points:
             line, cell = self._decimal
             raise self._origin.at(
@@ -196,9 +209,9 @@ class Bounds:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """x (n, d), y (n,) with `coding.classes` classes, and what was understood.
+    """Coordinates x (n, d), labels y (n,) with `coding.classes` classes, and how they were read.
 
-    `note` names what a reader could have understood otherwise; `is_guess` is False where the text
+    `note` names what a reader could have understood otherwise; `is_guess` is False if the text
     itself says all of it.
     """
 
@@ -238,7 +251,21 @@ def read_text(path: Path, what: str, wanted: Wanted | None = None) -> Table:
 def read_table(
     file: TextIO, origin: Origin, wanted: Wanted, bounds: Bounds, encoding: str = COMMON[0]
 ) -> Table:
-    """Return the table of an open text, as `read_text` does."""
+    """Return the table of an open text, as `read_text` does.
+
+    Parameters
+    ----------
+    file : TextIO
+        Text.
+    origin : Origin
+        Origin of the text, for error messages.
+    wanted : Wanted
+        Choices of the user.
+    bounds : Bounds
+        Limits beyond the size of a run.
+    encoding : str
+        Encoding of the text, for the note.
+    """
     rows = TextRows(file, origin)
     numbered: Iterator[Row] = ((rows.line, cells) for cells in rows)
     start = [row for row in (next(numbered, None), next(numbered, None)) if row is not None]
@@ -259,7 +286,7 @@ def read_table(
 @final
 @dataclass(slots=True)
 class _Reader:
-    """Values of a table whose columns are known."""
+    """Reader of the values of a table whose columns are known."""
 
     layout: Layout
     origin: Origin
@@ -316,7 +343,7 @@ class _Reader:
         )
 
     def _infer(self, table: Array) -> tuple[Array, Array, Coding]:
-        """Return x, y and the coding where no name says which column has the labels."""
+        """Return x, y and the coding if no name says which column has the labels."""
         layout, origin = self.layout, self.origin
         column = layout.infer_label(table, self.wanted.real, self.wanted.last)
         y = np.ascontiguousarray(table[:, column])

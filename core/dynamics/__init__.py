@@ -1,1 +1,1 @@
-"""How parameters move: each dynamics is an Integrator that hands on frames in short chunks."""
+"""Dynamics of the parameters: each is an Integrator that emits frames in short chunks."""

@@ -1,4 +1,4 @@
-"""Engines for steps on batches: by rows, compiled for every two-layer network, and with arrays."""
+"""Engines for steps on batches: by rows, compiled for two-layer networks, and with arrays."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Array = NDArray[Any]
 @final
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How a gradient becomes a step: plain descent, or Adam with its numbers.
+    """Update rule from gradient to step: plain descent, or Adam with its constants.
 
-    `decay` is AdamW's; `total` is the number of steps until the end where the last half of them
-    become shorter, down to 0, and 0 where all are alike.
+    `decay` is AdamW's. `total` is the number of steps of a run whose second half shortens its steps
+    linearly to 0; 0 for steps of equal length.
     """
 
     step_size: float
@@ -38,8 +38,24 @@ class Rule:
     total: int = 0
 
     def factors(self, first: int, count: int, dtype: Any) -> Array:
-        """What eta is multiplied by in the steps first, ..., first + count - 1; (0,) where by 1.
+        """Return the factors of eta in consecutive steps.
 
+        Parameters
+        ----------
+        first : int
+            First step, counted from t = 0.
+        count : int
+            Number of steps.
+        dtype : dtype
+            Type of the result.
+
+        Returns
+        -------
+        array (count,), or (0,) for equal steps
+            Factors from 1 down to 0.
+
+        Examples
+        --------
         >>> Rule(0.1, total=8).factors(3, 4, float).tolist()
         [1.0, 1.0, 0.75, 0.5]
         """
@@ -51,9 +67,23 @@ class Rule:
     def for_kernels(
         self, kind: int, flat: Array, penalties: tuple[float, float], blocks: Array
     ) -> kernel.Rule:
-        """The rule for parameters `flat`, in their precision; plain descent keeps no moments.
+        """Return the rule for the compiled kernels, in the precision of the parameters.
 
-        `penalties` are the lambdas of |W|^2 and of sum_j |theta_j|^3, over `blocks` (b, 2).
+        Parameters
+        ----------
+        kind : int
+            SCHEDULED, DESCENT or ADAM of core.compiled.stochastic; only ADAM has moments.
+        flat : array (size,)
+            Parameters.
+        penalties : tuple of float
+            lambda of |W|^2 and of sum_j |theta_j|^3.
+        blocks : array of int (b, 2)
+            Offset and width of each block of nodes (`node_blocks`).
+
+        Returns
+        -------
+        kernel.Rule
+            Rule with moments of 0.
         """
         l2, group = penalties
         values = (self.step_size, l2, self.beta1, self.beta2, self.eps, self.decay, group)
@@ -65,30 +95,56 @@ class Rule:
 
 
 class BatchEngine(ABC):
-    """Moves the parameters by steps on consecutive batches of rows of xs (N, D)."""
+    """Engine that moves the parameters by steps on consecutive batches of rows of xs (N, D)."""
 
     name: str
     current: Array  # the parameters, but of RowEngine
 
     @abstractmethod
     def steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
-        """`count` steps, or as many as stay below the limit; returns their number.
+        """Take steps until `count`, or until the divergence limit.
 
-        `first` is how many were taken since t = 0, by which their lengths are scheduled.
+        Parameters
+        ----------
+        xs : array (N, D)
+            Inputs of the batches in a row; empty for an engine of full batches.
+        ys : array (N,)
+            Labels.
+        count : int
+            Number of steps.
+        first : int
+            Steps already taken since t = 0, for the schedule of their lengths.
+
+        Returns
+        -------
+        int
+            Number of steps taken; less than `count` if the run diverged.
         """
 
     def flat(self) -> Array:
-        """The parameters, a copy."""
+        """Return a copy of the parameters.
+
+        Returns
+        -------
+        array (size,)
+            Parameters in the precision of the run.
+        """
         return self.current.copy()
 
     def parts(self) -> dict[str, Array]:
-        """What a rule keeps from one step to the next: nothing, or Adam's moments and powers."""
+        """Return the rule's state, which a continued run needs.
+
+        Returns
+        -------
+        dict of str to array
+            Empty, or Adam's moments "first", "second" (size,) and "powers" (2,).
+        """
         return {}
 
 
 @final
 class RowEngine(BatchEngine):
-    """Descent of the standard network on one example a step, see core.compiled.stochastic."""
+    """Descent of the standard network on one example a step (core.compiled.stochastic)."""
 
     def __init__(self, problem: Problem, rule: Rule, dtype: Any, limit: float) -> None:
         m, D = problem.network.m, problem.inputs.shape[1]
@@ -115,7 +171,7 @@ class RowEngine(BatchEngine):
 
 
 def padded(d: int, itemsize: int) -> int:
-    """The length of rows that the compiled loop likes: whole runs of 128 bytes, or few beyond.
+    """Return a row length that suits the compiled loop: whole runs of 128 bytes, or few beyond.
 
     >>> padded(50, 8), padded(50, 4), padded(20, 8)
     (50, 64, 20)
@@ -127,7 +183,7 @@ def padded(d: int, itemsize: int) -> int:
 
 @final
 class CompiledEngine(BatchEngine):
-    """Every two-layer network, batches of one size; with `full` the batch is the training set."""
+    """Engine of every two-layer network for batches of one size; `full` for the training set."""
 
     def __init__(
         self, problem: Problem, rule: Rule, dtype: Any, limit: float, batch: int, full: bool = False
@@ -164,7 +220,7 @@ class CompiledEngine(BatchEngine):
 
 @final
 class ArrayEngine(BatchEngine):
-    """Every network, through `network.gradient`."""
+    """Engine of every network, through `network.gradient`."""
 
     def __init__(
         self, problem: Problem, rule: Rule, dtype: Any, limit: float, batch: int, full: bool = False
@@ -229,7 +285,28 @@ class ArrayEngine(BatchEngine):
 def batch_engine(
     problem: Problem, rule: Rule, dtype: Any, limit: float, batch: int, full: bool = False
 ) -> BatchEngine:
-    """The engine for a problem: rows, else compiled, else arrays where there is no twin."""
+    """Return the engine for a problem: rows, else compiled, else arrays without a twin.
+
+    Parameters
+    ----------
+    problem : Problem
+        Prepared problem.
+    rule : Rule
+        Update rule.
+    dtype : dtype
+        Precision of the run.
+    limit : float
+        Divergence limit (`LossFunction.divergence`).
+    batch : int
+        Examples in a batch.
+    full : bool
+        True if the batch is the training set.
+
+    Returns
+    -------
+    BatchEngine
+        Engine at the problem's start.
+    """
     network, alike = problem.network, not (rule.total or problem.experiment.loss.l23)
     rows = network.kind == "standard" and network.plain_relu
     if rows and batch == 1 and not (full or rule.adam) and alike:

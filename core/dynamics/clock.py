@@ -1,6 +1,6 @@
-"""The times of a run's frames, and of equal steps: t = offset + step size * steps from t = 0.
+"""Times of a run's frames, and of equal steps: t = offset + step size * steps from t = 0.
 
-The offset is 0 but where a run was continued with another step size than it began with.
+The offset is 0 unless a run was continued with another step size than it started with.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ MOST_STEPS = 2.0**53  # whole numbers that float64 tells apart
 
 
 def first_time(problem: Problem) -> float:
-    """log10 t of the first frame after t = 0, by the curvature there, or by how fast small nodes
-    turn."""
+    """Return log10 t of the first frame after t = 0.
+
+    It follows from the curvature there, or from the rate at which small nodes turn.
+    """
     rate = lambda_0(problem, problem.start.origin)
     if problem.experiment.network.small_start:
         rate = max(rate, growth_rate(problem))
@@ -39,11 +41,25 @@ def first_time(problem: Problem) -> float:
 
 
 def frame_times(problem: Problem, first: float, step_size: float = 0.0) -> Array:
-    """log10 t of all frames after the first, increasing; `step_size` that of equal steps.
+    """Return log10 t of all frames after the first, increasing.
 
-    They are on the schedule that the run would have from t = 0 on: a run that is interrupted and
-    continued has the same frames as one that is not. Times that the run passes through once more,
-    to reach its start, come before them.
+    They are on the schedule that the run would have from t = 0: a run that is interrupted and
+    continued has the same frames as one that is not. Times that the run repeats to reach its start
+    come before them.
+
+    Parameters
+    ----------
+    problem : Problem
+        Prepared problem.
+    first : float
+        log10 t of the first frame after t = 0.
+    step_size : float
+        Length of equal steps; 0 without them.
+
+    Returns
+    -------
+    array (T,)
+        log10 t.
     """
     start, experiment = problem.start, problem.experiment
     recording, last = experiment.recording, experiment.dynamics.until_log10_time
@@ -67,14 +83,20 @@ def first_step(problem: Problem, theta: Array, rho: float, marks: Array, tau: fl
     Parameters
     ----------
     problem : Problem
-    theta : ndarray, shape (P,)
+        Problem with a homogeneous network.
+    theta : array (size,)
         Parameters at the start, of norm 1.
     rho : float
         ln |W| at the start.
-    marks : ndarray, shape (frames,)
+    marks : array (T,)
         log10 t of the frames after the start.
     tau : float
         Distance on the unit sphere.
+
+    Returns
+    -------
+    float
+        Length, at most FIRST_STEP.
     """
     if not marks.size:
         return FIRST_STEP
@@ -96,7 +118,7 @@ def first_step(problem: Problem, theta: Array, rho: float, marks: Array, tau: fl
 
 @final
 class Clock:
-    """The times of steps; the frame of a mark is the first step with t >= 10^mark."""
+    """Times of steps; the frame of a mark is the first step with t >= 10^mark."""
 
     def __init__(self, problem: Problem, step_size: float) -> None:
         self._start, self._step_size = problem.start, step_size
@@ -111,11 +133,33 @@ class Clock:
             self._offset = float(kept[0])
 
     def numbers(self) -> Array:
-        """Offset and step size, which a run that goes on needs."""
+        """Return what a continued run needs of the clock.
+
+        Returns
+        -------
+        array (2,)
+            Offset and step size.
+        """
         return np.array([self._offset, self._step_size])
 
     def schedule(self, times: Array) -> NDArray[np.int64]:
-        """The steps of the frames at some log10 t, after the start."""
+        """Return the steps of the frames at given times, after the start.
+
+        Parameters
+        ----------
+        times : array (T,)
+            log10 t, increasing.
+
+        Returns
+        -------
+        array of int
+            Steps, increasing, without repeats.
+
+        Raises
+        ------
+        InputError
+            A frame needs more than 2^53 steps.
+        """
         shifted = 10.0**times - self._offset
         most = float(shifted.max(initial=0.0))
         if most > MOST_STEPS * self._step_size:

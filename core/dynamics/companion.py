@@ -1,4 +1,4 @@
-"""A second solution of a flow at another step length, which measures the error of early frames.
+"""Second solution of a flow at another step length, which measures the error of early frames.
 
 Before t = 10^3 the errors of single steps add up: the flow forgets them only later. The scheme is
 of first order, so that a solution with steps of three times the length differs from the finer one
@@ -50,10 +50,22 @@ def has_companion(state: State) -> bool:
 
 
 def select_compared(marks: Array, begun: float) -> Array:
-    """Return the frames' times at which a run begun at log10 t = `begun` and its companion compare.
+    """Return the frames' times at which a run and its companion compare.
 
     Steps end at the frames' times. If all were compared, a run of many frames and its companion
     would take the same steps.
+
+    Parameters
+    ----------
+    marks : array (T,)
+        log10 t of the frames after the start.
+    begun : float
+        log10 t of the start.
+
+    Returns
+    -------
+    array
+        Times among `marks`, at most PER_DECADE a decade, up to UNTIL_LOG10_TIME.
     """
     bins = np.floor(PER_DECADE * np.append(begun, marks))
     chosen: Array = marks[(bins[1:] > bins[:-1]) & (marks <= UNTIL_LOG10_TIME)]
@@ -67,7 +79,7 @@ def is_needed_after(log10_time: float) -> bool:
 
 @final
 class Companion:
-    """The same flow with steps of another length, ahead of the run.
+    """Same flow with steps of another length, ahead of the run.
 
     Parameters
     ----------
@@ -88,7 +100,7 @@ class Companion:
 
     @property
     def must_work(self) -> bool:
-        """Return True before the companion reaches the next comparison."""
+        """True before the companion reaches the next comparison."""
         behind = int(self._flow.kernel_state.mark) == self._next < self._flow.marks.size
         return behind and not self._at_rest
 
@@ -139,7 +151,7 @@ class Companion:
         return scores
 
     def parts(self) -> Parts:
-        """Return what the companion carries from frame to frame, by name."""
+        """Return the companion's state arrays by name."""
         return {PREFIX + name: part for name, part in self._flow.parts().items()}
 
     def set_state(self, state: State, log10_time: float) -> None:

@@ -1,4 +1,4 @@
-"""The Hessian of the training risk, by products with directions, and its sharpness.
+"""Hessian of the training risk, by products with directions, and its sharpness.
 
 R = (1/n) sum_i l(f(x_i), y_i) + lambda |W|^2 + mu sum_j |theta_j|^3 (loss.l2 and loss.l23). With
 J the derivative of the outputs, H the loss's curvature in them and g_i = l'_i/n,
@@ -11,8 +11,8 @@ parameters, is in closed form: along (d alpha, d U), with T = d U X',
     d alpha_j: sum_i g_i phi'(z_ij) T_ij,
     d u_j: sum_i g_i (d alpha_j phi'(z_ij) + alpha_j phi''(z_ij) T_ij) x_i,
 
-phi'' = 0 and phi'(0) = slope on the left for ReLUs, as in training; of other networks PyTorch's
-autograd takes it. Sharpness is the largest eigenvalue: constant-step descent on a quadratic with
+phi'' = 0 and phi'(0) = slope on the left for ReLUs, as in training. For other networks PyTorch's
+autograd computes it. Sharpness is the largest eigenvalue: constant-step descent on a quadratic with
 more than 2/eta of it diverges (Cohen et al., ICLR 2021).
 """
 
@@ -49,16 +49,16 @@ def _in_closed_form(network: Network) -> bool:
 
 
 def needs_pytorch(network: Network) -> bool:
-    """Whether second derivatives of this network's outputs are PyTorch's."""
+    """Return True if second derivatives of this network's outputs need PyTorch."""
     return not _in_closed_form(network)
 
 
 @final
 class Curvature:
-    """Products with the Hessian of a problem's risk at flat parameters.
+    """Hessian of a problem's risk at flat parameters, as products with directions.
 
     Raises InputError for networks whose second derivatives need PyTorch where it is not installed,
-    and for more parameters than Lanczos can keep vectors of.
+    and for more parameters than Lanczos can store vectors of.
     """
 
     def __init__(self, problem: Problem, flat: Array) -> None:
@@ -91,7 +91,18 @@ class Curvature:
         return self._flat.size
 
     def dense(self, whole: bool = True) -> Array:
-        """Return the Hessian, or the Gauss-Newton part where not `whole`, (size, size)."""
+        """Return the Hessian as a matrix.
+
+        Parameters
+        ----------
+        whole : bool
+            False for the Gauss-Newton part alone.
+
+        Returns
+        -------
+        array (size, size)
+            Symmetric matrix.
+        """
         network, problem, size = self._problem.network, self._problem, self.size
         units, n, k = np.eye(size), self._n, network.k
         if k * n <= size:
@@ -113,14 +124,25 @@ class Curvature:
         return np.asarray(0.5 * (out + out.T))
 
     def gauss_newton(self, direction: Array) -> Array:
-        """(J' H J / n) direction."""
+        """Return the Gauss-Newton part times a direction.
+
+        Parameters
+        ----------
+        direction : array (size,)
+            Direction.
+
+        Returns
+        -------
+        array (size,)
+            (J' H J / n) direction.
+        """
         problem = self._problem
         df = problem.network.derivative(self._flat, problem.inputs, direction)
         curved = problem.loss.output_curvature(self._f, problem.dataset.y, df) / self._n
         return np.asarray(problem.network.gradient(self._flat, problem.inputs, curved))
 
     def __call__(self, direction: Array) -> Array:
-        """Hessian direction, (size,)."""
+        """Return the Hessian times a direction, (size,)."""
         if self._closed is not None:
             along = self._closed.whole(direction, self._curved)
         else:
@@ -149,15 +171,15 @@ class _ClosedForm:
 
     @property
     def all(self) -> bool:
-        """Whether f is the nodes' sum alone."""
+        """True if f is the nodes' sum alone."""
         return not self._linear.size
 
     def outputs(self) -> Array:
-        """f, (n,) or (n, k)."""
+        """Return f, (n,) or (n, k)."""
         return np.asarray(self._values.T @ self._alpha)
 
     def weigh(self, g: Array) -> None:
-        """Take g_i = l'_i/n, (n,) or (n, k)."""
+        """Set g_i = l'_i/n, (n,) or (n, k)."""
         self._g, alpha, activation = g, self._alpha, self._network.activation
         if activation.bent:
             # sum_c alpha_jc g_ic, which phi'' is weighted by.
@@ -176,12 +198,14 @@ class _ClosedForm:
         return np.concatenate([along, self._linear])
 
     def dense(self) -> Array:
-        """Return the matrix of these products."""
+        """Return the matrix of these products, (size, size)."""
         return np.stack([self(unit) for unit in np.eye(self._flat.size)])
 
     def whole(self, direction: Array, curved: Array) -> Array:
-        """That and the Gauss-Newton part, of one output with l''_i/n = `curved` (n,), in which what
-        both need is computed once: two products of matrices in place of six.
+        """Return these products plus the Gauss-Newton part, of one output.
+
+        l''_i/n is `curved` (n,). Shared factors are computed once: two matrix products instead of
+        six.
         """
         network, alpha, g = self._network, self._alpha, self._g
         d_alpha, d_U = network.push(self._flat, direction)
@@ -199,7 +223,7 @@ class _ClosedForm:
 
 @final
 class _Autograd:
-    """The same for any network that takes tensors."""
+    """sum_i g_i (Hessian of f(x_i)) for any network that takes tensors."""
 
     def __init__(self, network: Network, flat: Array, inputs: Array, g: Array) -> None:
         custom.require_pytorch(f'The sharpness of network.kind = "{network.kind}"')
@@ -217,7 +241,7 @@ class _Autograd:
         return torch.autograd.grad(self._total, self._leaf, create_graph=True)[0]
 
     def dense(self) -> Array:
-        """Return the matrix of these products, a batch of rows at a time."""
+        """Return the matrix of these products, (size, size), a batch of rows at a time."""
         import torch
 
         size = self._leaf.numel()
@@ -253,7 +277,7 @@ class _Autograd:
 
 
 def check_size(network: Network) -> None:
-    """Raise InputError for more parameters than dozens of vectors can be kept of."""
+    """Raise InputError if dozens of vectors of the network's size are too many."""
     if network.size > MOST_PARAMETERS:
         raise InputError(
             f"the sharpness of a network with {network.size:.2g} parameters is not computed; "
@@ -262,7 +286,7 @@ def check_size(network: Network) -> None:
 
 
 def is_dense(problem: Problem) -> bool:
-    """Return True where the whole matrix is cheaper than Lanczos."""
+    """Return True if the whole matrix is cheaper than Lanczos."""
     size = problem.network.size
     entries = size * problem.dataset.n * problem.network.k
     return size <= FEW_PARAMETERS or (size <= MOST_DENSE and entries <= MOST_ENTRIES)
@@ -274,11 +298,27 @@ def sharpness(
     count: int = 3,
     tolerance: float = TOLERANCE,
 ) -> Top:
-    """Return the `count` largest eigenvalues of the Hessian of the risk at flat parameters.
+    """Return the largest eigenvalues of the Hessian of the risk at flat parameters.
 
-    Of few parameters those of the whole matrix, to rounding. Otherwise within `tolerance` of the
-    largest, but for the probability `core.dynamics.lanczos.MISS`. Lanczos starts at random: from
-    the vectors of a nearby frame it took no fewer products (46 and 51 a frame, m = 64).
+    For few parameters those of the whole matrix, to rounding. Lanczos starts at random: from the
+    vectors of a nearby frame it needed no fewer products (46 and 51 a frame, m = 64).
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem whose risk counts, penalties included.
+    flat : array (size,)
+        Physical parameters.
+    count : int
+        Number of eigenvalues.
+    tolerance : float
+        Error bound relative to the largest, which fails with probability
+        `core.dynamics.lanczos.MISS`.
+
+    Returns
+    -------
+    Top
+        Eigenvalues, decreasing, with vectors and bounds.
     """
     curvature = Curvature(problem, flat)
     if is_dense(problem):
@@ -287,7 +327,22 @@ def sharpness(
 
 
 def gauss_newton_sharpness(problem: Problem, flat: Array, tolerance: float = TOLERANCE) -> float:
-    """Return the largest eigenvalue of J' H J / n, the Gauss-Newton part alone."""
+    """Return the largest eigenvalue of J' H J / n, the Gauss-Newton part alone.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem whose risk counts.
+    flat : array (size,)
+        Physical parameters.
+    tolerance : float
+        Error bound relative to the value.
+
+    Returns
+    -------
+    float
+        Eigenvalue, NaN if the matrix is not finite.
+    """
     curvature = Curvature(problem, flat)
     if is_dense(problem):
         return _of_matrix(curvature.dense(whole=False), 1).largest
@@ -295,7 +350,7 @@ def gauss_newton_sharpness(problem: Problem, flat: Array, tolerance: float = TOL
 
 
 def _of_matrix(matrix: Array, count: int) -> Top:
-    """Return the largest eigenvalues of a symmetric matrix; NaN where it is not finite."""
+    """Return the largest eigenvalues of a symmetric matrix; NaN if it is not finite."""
     from scipy.linalg import eigh  # slow to load
 
     size = len(matrix)

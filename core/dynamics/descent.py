@@ -1,4 +1,4 @@
-"""Full-batch gradient descent, in three ways: core.dynamics.engines chooses.
+"""Engines of full-batch gradient descent, among which core.dynamics.engines chooses.
 
 `Descent` is the compiled kernel for every two-layer network, `GramDescent` that for coefficients on
 the examples, and `GeneralDescent` takes a step at a time for networks without a compiled twin.
@@ -23,9 +23,9 @@ from core.network.quadratic import node_blocks
 
 @final
 class GramDescent(FullBatch):
-    """Many steps a call in float64 or float32, at a cost that does not depend on d.
+    """Compiled descent in the examples' coordinates, at a cost that does not depend on d.
 
-    Only for `direct` networks, whose weights are parameters as they are, or not trained.
+    Only for `direct` networks, whose weights are parameters, or not trained.
     """
 
     def _allocate(self) -> None:
@@ -72,7 +72,7 @@ class GramDescent(FullBatch):
 
 @final
 class GeneralDescent(FullBatch):
-    """Steps along `network.gradient`, whatever the network."""
+    """Descent along `network.gradient`, for any network."""
 
     def _allocate(self) -> None:
         self.engine = f"{self.problem.network.engine} {self.dtype.name}"
@@ -97,7 +97,7 @@ class GeneralDescent(FullBatch):
 
 @final
 class Descent(FullBatch):
-    """Many steps a call in float64 or float32, without the GIL."""
+    """Compiled descent in float64 or float32, many steps a call, without the GIL."""
 
     def _allocate(self) -> None:
         self.engine = f"compiled {self.dtype.name}"

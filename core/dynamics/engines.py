@@ -1,7 +1,8 @@
-"""Which engine a run of gradient descent gets, by size and device; all give the same numbers.
+"""Choice of the engine of a gradient descent run, by size and device.
 
-On one core torch is about as fast as the compiled kernel where sizes are large (decision 0044).
-Where n <= d, training the coefficients on the examples halves the work.
+All engines give the same numbers. On one core torch is about as fast as the compiled kernel where
+sizes are large (decision 0044). Where n <= d, training the coefficients on the examples halves the
+work.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ CUDA_OPERATIONS = 14_000_000
 
 
 def check_device(problem: Problem) -> None:
-    """Raise InputError where run.device = "cuda" and there is no such device, or no use for it."""
+    """Raise InputError if run.device = "cuda" and no such device is present, or none is of use."""
     if problem.experiment.run.device != "cuda":
         return
     kind, network = problem.experiment.dynamics.kind, problem.network.kind
@@ -48,7 +49,7 @@ def check_device(problem: Problem) -> None:
 
 
 def check_precision(problem: Problem) -> None:
-    """Raise InputError where run.precision = "float32" cannot hold what the run begins with."""
+    """Raise InputError if run.precision = "float32" cannot represent the start of a run."""
     experiment = problem.experiment
     if experiment.run.precision != "float32":
         return
@@ -71,7 +72,7 @@ def check_precision(problem: Problem) -> None:
 
 
 def _check_lengths(problem: Problem) -> None:
-    """Networks that divide by the length of v_j need one whose square float32 tells from zero."""
+    """Raise InputError if the square of a divisor |v_j| underflows in float32."""
     network = problem.network
     if not isinstance(network, TwoLayer):
         return
@@ -87,7 +88,7 @@ def _check_lengths(problem: Problem) -> None:
 
 
 def is_shaped(problem: Problem) -> bool:
-    """Whether full-batch descent has a schedule or a penalty of nodes, which few engines know."""
+    """Return True for descent with a schedule or a penalty of nodes, which few engines support."""
     experiment = problem.experiment
     dynamics = experiment.dynamics
     shorter = isinstance(dynamics, GradientDescent) and dynamics.schedule != "constant"

@@ -1,10 +1,10 @@
-"""The Hessian of the risk in the span of its examples' gradients, where its top can be proved.
+"""Hessian of the risk in the span of its examples' gradients, where its top can be proved.
 
 Of one output, with weights that are parameters and an activation without curvature (ReLUs), at
 n examples: Hessian = J' C J + S, with C the loss's curvature over n and S acting on each node's
 (alpha_j, u_j) alone, S (1, 0) = (0, q_j) and S (0, u) = (q_j' u, 0), q_j = sum_i g_i phi'_ij x_i.
 All eigenvectors to eigenvalues that are not 0 are J' C^1/2 w + (c_j, e_j q_j)_j, w (n,), c and e
-(m,): n + 2m numbers in place of the parameters' (d + 1) m, and S^2 = |q_j|^2 there. With
+(m,): n + 2m numbers instead of the parameters' (d + 1) m, and S^2 = |q_j|^2 there. With
 
     A = phi(z) C^1/2,  B_ji = alpha_j phi'_ij q_j' x_i C_i^1/2,
     R_il = C_i^1/2 C_l^1/2 x_i' x_l sum_j alpha_j^2 phi'_ij phi'_lj,
@@ -19,7 +19,7 @@ with |q_j| > mu, and of the n x n matrix
 
     1 - (R + sum_j (mu A_j + B_j)(mu A_j + B_j)' / (mu^2 - |q_j|^2)) / mu:
 
-where a Cholesky factor of it exists, and no |q_j| is above mu, no eigenvalue is. Lanczos alone
+if a Cholesky factor of it exists, and no |q_j| is above mu, no eigenvalue is. Lanczos alone
 knows only that some eigenvalue is near its Ritz value (core.dynamics.lanczos).
 """
 
@@ -46,7 +46,7 @@ SAME = 1e-6  # of products with the vectors, computed twice; rounding alone is 1
 
 
 def has_span(problem: Problem) -> bool:
-    """Whether this form of the Hessian is there, and shorter than the parameters' own."""
+    """Return True if this form of the Hessian exists, and is smaller than the parameters' own."""
     network, n = problem.network, problem.dataset.n
     if not (isinstance(network, TwoLayer) and network.direct and network.k == 1):
         return False
@@ -56,9 +56,9 @@ def has_span(problem: Problem) -> bool:
 
 @final
 class ProvedSharpness:
-    """The largest eigenvalues of the Hessian of a problem's risk, with a proof that they are.
+    """Largest eigenvalues of the Hessian of a problem's risk, with a proof.
 
-    Raises ValueError where `has_span` is not.
+    Raises ValueError if `has_span` is False.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -68,12 +68,25 @@ class ProvedSharpness:
         self._inner: Array = problem.inputs @ problem.inputs.T
 
     def at(self, flat: Array, count: int, slack: float, whole: bool = True) -> Array | None:
-        """The `count` largest at flat parameters, decreasing, (count,): each at most `slack` of the
-        largest below the true one, and above it by no more than rounding; of the Gauss-Newton part
-        alone where not `whole`.
+        """Return the largest eigenvalues at flat parameters, proved.
 
-        None where the proof fails (of equal eigenvalues Lanczos finds one), or no number is
-        positive or finite.
+        Parameters
+        ----------
+        flat : array (size,)
+            Physical parameters.
+        count : int
+            Number of eigenvalues.
+        slack : float
+            Each value is below the true one by at most `slack` of the largest, and above it by
+            no more than rounding.
+        whole : bool
+            False for the Gauss-Newton part alone.
+
+        Returns
+        -------
+        array (count,) or None
+            Decreasing. None where the proof fails (of equal eigenvalues Lanczos finds one), or
+            no number is positive or finite.
         """
         with np.errstate(all="ignore"):
             span = _ExampleSpan(self._problem, self._inner, np.asarray(flat, np.float64), whole)
@@ -82,8 +95,10 @@ class ProvedSharpness:
 
 @final
 class _ExampleSpan:
-    """G and the proof, with C and g over the largest of their numbers: late in a run these are
-    1e-50, and their squares are no numbers."""
+    """Metric G and the proof, with C and g divided by the largest of their numbers.
+
+    Late in a run these are 1e-50, and their squares underflow.
+    """
 
     def __init__(self, problem: Problem, inner: Array, flat: Array, whole: bool) -> None:
         network, X, y = problem.network, problem.inputs, problem.dataset.y
@@ -113,7 +128,7 @@ class _ExampleSpan:
         return 0.0 < self._scale < np.inf and bool(np.isfinite(self._R).all())
 
     def _metric(self, v: Array) -> Array:
-        """G (w, c, e)."""
+        """Return G (w, c, e)."""
         n, m = len(self._R), self._squares.size
         w, c, e = v[:n], v[n : n + m], v[n + m :]
         out = np.empty_like(v)
@@ -123,12 +138,12 @@ class _ExampleSpan:
         return out
 
     def _product(self, lowered: Array) -> Array:
-        """The Hessian of a vector, from G of it."""
+        """Return the Hessian of a vector, from G of the vector."""
         n, m = len(self._R), self._squares.size
         return np.concatenate([lowered[:n], lowered[n + m :], lowered[n : n + m]])
 
     def proved(self, count: int, slack: float) -> Array | None:
-        """See `ProvedSharpness.at`."""
+        """Return the proved eigenvalues; see `ProvedSharpness.at`."""
         n, m = len(self._R), self._squares.size
         start = np.zeros(n + 2 * m)
         start[:n] = np.random.default_rng(0).standard_normal(n)
@@ -148,11 +163,12 @@ class _ExampleSpan:
         return None
 
     def _are_ritz(self, top: Top) -> bool:
-        """Return True if the values are those of the vectors, so that they are not above the
-        eigenvalues of the same rank (Cauchy). Products check that, without the recurrence.
+        """Return True if the values are those of the vectors.
 
-        Vectors of nearly no length in G come up where Lanczos goes on beyond what its start has.
-        Rounding is as large as they are, and values of nothing have been met: .210 for .131.
+        Then they are not above the eigenvalues of the same rank (Cauchy). Products check that,
+        without the recurrence. Vectors of nearly no length in G come up where Lanczos continues
+        beyond what its start has. Rounding is as large as they are, and values of nothing have been
+        met: .210 for .131.
         """
         lowered = np.stack([self._metric(v) for v in top.vectors])
         images = np.stack([self._product(v) for v in lowered])
@@ -162,7 +178,7 @@ class _ExampleSpan:
         return bool(max(off, apart) <= SAME)
 
     def _complement(self, mu: float) -> Array:
-        """The matrix of the proof, its upper triangle."""
+        """Return the matrix of the proof, its upper triangle."""
         over = mu * mu - self._squares
         F = mu * self._A
         F += self._B
@@ -176,7 +192,7 @@ class _ExampleSpan:
         return np.asarray(out)
 
     def _above(self, mu: float) -> int:
-        """How many eigenvalues are above mu: all of them where this cannot be told."""
+        """Return the number of eigenvalues above mu: all of them if the matrix is not finite."""
         nodes = int((self._squares > mu * mu).sum())
         complement = self._complement(mu)
         if not nodes and dpotrf(complement, clean=0)[1] == 0:
@@ -186,8 +202,10 @@ class _ExampleSpan:
         return nodes + int((eigh(complement, lower=False, eigvals_only=True) < 0.0).sum())
 
     def _missed(self, mu: float) -> Array:
-        """A vector whose Rayleigh quotient is above mu, where an eigenvalue is:
-        (mu - S)^-1 J' C^1/2 w with the least eigenvector w of the complement."""
+        """Return a vector whose Rayleigh quotient is above mu, where an eigenvalue is.
+
+        (mu - S)^-1 J' C^1/2 w with the least eigenvector w of the complement.
+        """
         complement = self._complement(mu)
         if not np.isfinite(complement).all():
             return np.zeros(len(complement) + 2 * self._squares.size)

@@ -1,4 +1,4 @@
-"""Gradient flow in log time by the compiled kernel, for every homogeneous two-layer network."""
+"""Gradient flow in log time by the compiled kernel, for homogeneous two-layer networks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUNDING = 1e-13  # a balance that is smaller, as a part of a_j^2, is 0
 
 @final
 class Flow(LogTimeFlow):
-    """Many steps a call, without the GIL."""
+    """Compiled flow, many steps a call, without the GIL."""
 
     engine = "compiled float64"
 
@@ -70,7 +70,7 @@ class Flow(LogTimeFlow):
         return self._slide() if code == state.STICKS else code
 
     def _slide(self) -> int:
-        """One implicit step; what it takes is made when it is needed first."""
+        """Take one implicit step; allocate its arrays on first use."""
         if self._sliding is None:
             self._sliding = Sliding(self.problem, self._work.balance)
         return self._sliding.advance(

@@ -1,4 +1,4 @@
-"""What all engines of full-batch gradient descent share: schedule, frames, and how runs end.
+"""Base of all engines of full-batch gradient descent: schedule, frames, and ends of runs.
 
 W <- W - eta grad R(W), t = step size * steps, 1/n inside the risk. With loss.l2 = lambda > 0 the
 objective is R(W) + lambda |W|^2 (wei19, section 2).
@@ -29,7 +29,7 @@ BUFFER_BYTES = 8_000_000
 class FullBatch(EqualSteps):
     """Constant-step descent; an engine adds `_allocate` and `_take_steps`.
 
-    `_flat` is W in the run's precision, `_progress` where the run stands.
+    `_flat` is W in the run's precision, `_progress` the progress of the run.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -41,14 +41,14 @@ class FullBatch(EqualSteps):
 
     @abstractmethod
     def _allocate(self) -> None:
-        """Set `engine`, and make what it works with."""
+        """Set `engine`, and allocate its arrays."""
 
     @abstractmethod
     def _take_steps(self, budget: int) -> int:
-        """At most `budget` steps; returns a code of core.compiled.descent."""
+        """Take at most `budget` steps; return a code of core.compiled.descent."""
 
     def _step_singly(self, budget: int, step: Callable[[], int]) -> int:
-        """Take steps one by one, each of which returns GOING, or why it was not taken."""
+        """Take steps one by one; `step` returns GOING, or the code for why it took none."""
         progress = self._progress
         for _ in range(budget):
             if progress.mark == self.schedule.size:
@@ -90,7 +90,7 @@ class FullBatch(EqualSteps):
         return int(self._progress.step)
 
     def state(self) -> State:
-        """The time of step 0, and the largest loss measure so far: the frame says the rest."""
+        """Return the time of step 0, and the largest loss measure so far; frames hold the rest."""
         return saved.taken(self._parts())
 
     def _parts(self) -> saved.Parts:
@@ -130,5 +130,5 @@ class FullBatch(EqualSteps):
         return self._diverged(kept)
 
     def suggested_step(self) -> float:
-        """A step that should not diverge: the smaller of 1/lambda_0 and half the present one."""
+        """Return a step that should not diverge: at most 1/lambda_0 and half the present one."""
         return rounded_down(min(default_step(self.problem), self.step_size / 2.0))

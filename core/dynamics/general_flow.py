@@ -1,4 +1,4 @@
-"""Gradient flow in log time for networks without a compiled twin: the same steps, from Python.
+"""Gradient flow in log time for networks without a compiled twin: same steps, from Python.
 
 The homogeneous parameters move as in core.compiled.flow; the others, of which the normalisation of
 the abstract head makes f bounded, move kappa = min(e^(L rho), v_speed/max_j |u_j|) times as fast
@@ -40,7 +40,7 @@ class GeneralField:
         return np.ascontiguousarray(self._problem.scores(flat).reshape(-1))
 
     def _speed(self, s: State, flat: Array) -> float:
-        """kappa, the factor of the parameters in which f is not homogeneous."""
+        """Return kappa, the factor of the parameters in which f is not homogeneous."""
         # One factor for all of V, where core.compiled.flow has one a node: what is inside a head
         # belongs to no node.
         fastest = float(np.exp(self._network.degree * s.rho))
@@ -48,7 +48,7 @@ class GeneralField:
         return fastest if fastest * largest <= self._v_speed else self._v_speed / largest
 
     def _gradient(self, s: State, flat: Array, weights: Array) -> Array:
-        """sum_i weights_i grad p_i, with kappa."""
+        """Return sum_i weights_i grad p_i, with kappa."""
         g = _output_weights(weights, self._y, self._network.k)
         slope = np.array(self._network.gradient(flat, self._inputs, g))
         slope[self._network.scaled :] *= self._speed(s, flat)
@@ -73,15 +73,15 @@ class GeneralField:
         return norm
 
     def evaluate(self, s: State, at: Array) -> None:
-        """Set p."""
+        """Set p at a point."""
         self.p = self._scores(at)
 
     def gradient(self, s: State, at: Array) -> None:
-        """Set G by q."""
+        """Set G at a point, from q."""
         self.G = self._gradient(s, at, self.q)
 
     def normalise(self, s: State, base: Array) -> float:
-        """Divide the last stage by |W_h|, and return that."""
+        """Divide the last stage by |W_h|, and return |W_h|."""
         norm = self._network.norm(self.newer)
         self.newer[: self._network.scaled] /= norm
         return norm
@@ -98,7 +98,22 @@ class GeneralField:
         return math.hypot(distance, np.linalg.norm(rest - before) / length)
 
     def interpolate(self, s: State, w: float, out: Array) -> float:
-        """Write the direction of a frame within the last step; return its rho."""
+        """Write the direction of a frame within the last step; return its rho.
+
+        Parameters
+        ----------
+        s : State
+            State of the scheme.
+        w : float
+            Position within the step, from 0 to 1.
+        out : array (size,)
+            Written in place.
+
+        Returns
+        -------
+        float
+            rho of the frame.
+        """
         return between(s, self._network.scaled, self.previous, self.theta, w, out)
 
 
@@ -115,7 +130,7 @@ FIELD = Field(
 
 @final
 class GeneralFlow(LogTimeFlow):
-    """One field evaluation after another, in Python."""
+    """Flow with one field evaluation after another, in Python."""
 
     def _allocate(self) -> None:
         self.engine = f"{self.problem.network.engine} float64"
@@ -127,7 +142,7 @@ class GeneralFlow(LogTimeFlow):
 
 
 def _output_weights(weights: Array, y: Array, k: int) -> Array:
-    """The transpose of LossFunction.scores: weights (n,) or (n, k) of the outputs.
+    """Return weights (n,) or (n, k) of the outputs: the transpose of LossFunction.scores.
 
     >>> _output_weights(np.array([1.0, 2.0]), np.array([1.0]), 3).tolist()
     [[-1.0, 3.0, -2.0]]

@@ -1,4 +1,4 @@
-"""The protocol between dynamics and the run loop: short chunks of work, frames on a schedule."""
+"""Protocol between dynamics and the run loop: short chunks of work, frames on a schedule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHUNK_SECONDS = 0.0175  # shorter costs the training 40-70 % beside a window, lo
 
 @final
 class Outcome(Enum):
-    """What a chunk ended with."""
+    """Outcome of a chunk."""
 
     GOING = "going"
     COMPLETED = "completed"
@@ -29,9 +29,9 @@ class Outcome(Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one chunk of work gave: the frames it reached, where it stands, how it ended.
+    """Result of one chunk of work: the frames it reached, the progress, and the outcome.
 
-    `event` is (kind, payload) of something worth recording, such as a divergence.
+    `event` is (kind, payload) of an event to record, such as a divergence.
     """
 
     frames: tuple[Frame, ...]
@@ -44,19 +44,19 @@ class Chunk:
 @final
 @dataclass(slots=True)
 class Pace:
-    """Chooses how many units of work fill a chunk of 15-20 ms, from how long the last ones took."""
+    """Controller of the units of work in a chunk of 15-20 ms, by the duration of the last ones."""
 
     units: int
     seconds: float = CHUNK_SECONDS
     _started: float = field(default=0.0, init=False)
 
     def start(self) -> int:
-        """Units to do now."""
+        """Start the timer; return the units to do now."""
         self._started = time.perf_counter()
         return self.units
 
     def stop(self) -> None:
-        """Adapt; called when all the units were done."""
+        """Adapt the units after all of them were done."""
         elapsed = max(time.perf_counter() - self._started, 1e-7)
         # Bounded: a chunk in which the system did something else is no measure.
         factor = min(4.0, max(0.25, self.seconds / elapsed))
@@ -64,17 +64,28 @@ class Pace:
 
 
 def first_units(m: int, n: int, d: int) -> int:
-    """Units (field evaluations of about 4 m n d operations) that surely fit into a chunk."""
+    """Return units of work that surely fit into a chunk.
+
+    Parameters
+    ----------
+    m, n, d : int
+        Width, examples and dimension.
+
+    Returns
+    -------
+    int
+        Field evaluations of about 4 m n d operations, at least 1.
+    """
     # A quarter of a chunk at 5e9 operations a second, and 2 us a call.
     return max(1, int(0.25 * CHUNK_SECONDS / (4.0 * m * n * d / 5e9 + 2e-6)))
 
 
 class Integrator(ABC):
-    """One run's dynamics between two chunks.
+    """Dynamics of one run, advanced in chunks.
 
-    `engine` names what computes, `planned` the number of frames on the schedule (frame 0 included),
-    `temperature_cap` the E cap of the flow, None where there is none. The results do not depend on
-    how the work is cut into chunks.
+    `engine` names the implementation, `planned` the number of frames on the schedule (frame 0
+    included), `temperature_cap` the E cap of the flow, None without one. The results do not depend
+    on how the work is cut into chunks.
     """
 
     engine: str
@@ -86,13 +97,13 @@ class Integrator(ABC):
         """Work for about 17 ms without the GIL. Not called again after a final outcome."""
 
     def log10_progress(self, log10_time: float) -> float:
-        """Return how far the work is, as log10 t, where a chunk ended at `log10_time`."""
+        """Return the progress of the work as log10 t, for a chunk that ended at `log10_time`."""
         return log10_time
 
     def state(self) -> State | None:
-        """What it carried, beside the parameters, at the last frame it handed on.
+        """Return the solver state at the last emitted frame, beside the parameters.
 
-        A run whose start has this state goes on as if it had not been interrupted. None at t = 0,
+        A run whose start has this state continues as if it had not been interrupted. None at t = 0,
         and where the frame says everything.
         """
         return None

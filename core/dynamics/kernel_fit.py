@@ -29,7 +29,7 @@ SEPARABLE = 1e-10  # of the largest K_ii: the smallest q' K_y q that is not roun
 
 
 def kernel_start(problem: Problem) -> Problem:
-    """The problem with the predictor for its network, at c = 0."""
+    """Return the problem with the predictor for its network, at c = 0."""
     dynamics = problem.experiment.dynamics
     assert isinstance(dynamics, KernelPredictor)
     if isinstance(problem.network, KernelNetwork):
@@ -45,7 +45,27 @@ def kernel_start(problem: Problem) -> Problem:
 
 
 def ridge_coefficients(K: Array, y: Array, ridge: float) -> Array:
-    """(K + ridge I)^-1 y. Raises InputError where the matrix is singular to rounding."""
+    """Return the coefficients of kernel ridge regression.
+
+    Parameters
+    ----------
+    K : array (n, n)
+        Kernel matrix.
+    y : array (n,)
+        Labels.
+    ridge : float
+        Ridge, >= 0.
+
+    Returns
+    -------
+    array (n,)
+        (K + ridge I)^-1 y.
+
+    Raises
+    ------
+    InputError
+        The matrix is singular to rounding.
+    """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     try:
@@ -59,9 +79,28 @@ def ridge_coefficients(K: Array, y: Array, ridge: float) -> Array:
 
 
 def hard_margin(K: Array, y: Array) -> tuple[Array, float, float]:
-    """(c, margin, gap): the hard-margin predictor, min_i y_i f(x_i)/|f|, and how far from optimal.
+    """Return the hard-margin predictor in the kernel's space.
 
-    gap is 1 - primal/dual. Raises InputError where no predictor of the kernel's space separates.
+    Parameters
+    ----------
+    K : array (n, n)
+        Kernel matrix.
+    y : array (n,)
+        Labels +-1.
+
+    Returns
+    -------
+    c : array (n,)
+        Coefficients, with min_i y_i f(x_i) = 1.
+    margin : float
+        min_i y_i f(x_i)/|f|.
+    gap : float
+        1 - primal/dual, the relative distance from the optimum.
+
+    Raises
+    ------
+    InputError
+        No predictor of the kernel's space separates the data.
     """
     from scipy.optimize import nnls
 
@@ -87,7 +126,7 @@ def hard_margin(K: Array, y: Array) -> tuple[Array, float, float]:
 
 @final
 class KernelFit(Integrator):
-    """One chunk for frame 0 and one for the solution, which is found when it is made."""
+    """Integrator with one chunk for frame 0 and one for the solution, fitted by the constructor."""
 
     engine = "LAPACK float64"
     planned = 2

@@ -1,7 +1,7 @@
-"""The kinks of a two-layer ReLU network's risk, and the convex program that slides along them.
+"""Kinks of a two-layer ReLU network's risk, and the convex program that slides along them.
 
 Node j has a kink wherever <u_j, x_i> = 0. At those whose slope to the right is the larger one the
-flow slides: Filippov's field takes the part sigma in [0, 1] of the jump that keeps it there.
+flow slides: Filippov's field takes the part sigma in [0, 1] of the jump that keeps the node there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEGLIGIBLE = 1e-13  # of the largest eigenvalue of a Gram matrix
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Hyperplanes:
-    """The hyperplanes <u, x_i> = 0 that the examples make, parallel ones taken as one.
+    """Hyperplanes <u, x_i> = 0 of the examples, with parallel ones as one.
 
     x_i = size_i * normals[of_i], with unit normals (h, D); x_i = 0 has size 0.
     """
@@ -34,7 +34,7 @@ class Hyperplanes:
 
     @staticmethod
     def through(x: Array) -> Hyperplanes:
-        """Of inputs x (n, D).
+        """Return the hyperplanes of inputs x (n, D).
 
         >>> planes = Hyperplanes.through(np.array([[2.0, 0.0], [-1.0, 0.0], [0.0, 3.0]]))
         >>> planes.normals[planes.of].tolist(), planes.size.tolist()
@@ -52,22 +52,59 @@ class Hyperplanes:
         return Hyperplanes(normals, of.reshape(-1), length * turned)
 
     def summed(self, values: Array) -> Array:
-        """Sums over the examples of each hyperplane, (h,)."""
+        """Return sums over the examples of each hyperplane.
+
+        Parameters
+        ----------
+        values : array (n,)
+            Value of each example.
+
+        Returns
+        -------
+        array (h,)
+            Sums.
+        """
         return np.asarray(
             np.bincount(self.of, weights=values, minlength=self.normals.shape[0]), dtype=np.float64
         )
 
     def of_examples(self, sides: NDArray[np.int64]) -> Array:
-        """From the side of each node's hyperplanes (m, h) the sign of each <u_j, x_i>, (n, m)."""
+        """Return the signs of all <u_j, x_i>.
+
+        Parameters
+        ----------
+        sides : array of int (m, h)
+            Each node's side of the hyperplanes, -1, 0 or 1.
+
+        Returns
+        -------
+        array (n, m)
+            Signs.
+        """
         return np.asarray((sides[:, self.of] * np.sign(self.size)).T, dtype=np.float64)
 
 
 def forces_at_kinks(Q: Array, b: Array, low: Array, high: Array) -> Array | None:
-    """argmin of mu Q mu / 2 - b mu over low <= mu <= high, Q (k, k) a Gram matrix.
+    """Return argmin of mu Q mu / 2 - b mu over low <= mu <= high.
 
     An active-set Newton method from mu = 0; where it cycles, bounded least squares.
-    Returns None where both fail.
 
+    Parameters
+    ----------
+    Q : array (k, k)
+        Gram matrix, perhaps singular.
+    b : array (k,)
+        Linear term.
+    low, high : array (k,)
+        Bounds.
+
+    Returns
+    -------
+    array (k,) or None
+        Minimiser; None where both methods fail.
+
+    Examples
+    --------
     >>> forces_at_kinks(np.eye(2), np.array([3.0, 0.5]), np.zeros(2), np.ones(2)).tolist()
     [1.0, 0.5]
     """
@@ -87,7 +124,7 @@ def forces_at_kinks(Q: Array, b: Array, low: Array, high: Array) -> Array | None
 
 
 def _solved(block: Array, aim: Array) -> Array:
-    """The solution of least norm of block mu = aim, for a Gram matrix that may be singular."""
+    """Return the least-norm solution of block mu = aim, for a possibly singular Gram matrix."""
     try:
         mu = np.linalg.solve(block, aim)
     except np.linalg.LinAlgError:
@@ -98,7 +135,7 @@ def _solved(block: Array, aim: Array) -> Array:
 
 
 def _is_solution(Q: Array, b: Array, low: Array, high: Array, mu: Array) -> bool:
-    """Whether mu is allowed, and no change that is allowed gains more than rounding."""
+    """Return True if mu is allowed, and no allowed change gains more than rounding."""
     if (mu < low).any() or (mu > high).any():
         return False
     product = Q @ mu
@@ -108,7 +145,7 @@ def _is_solution(Q: Array, b: Array, low: Array, high: Array, mu: Array) -> bool
 
 
 def _bounded(Q: Array, b: Array, low: Array, high: Array) -> Array | None:
-    """The same by bounded least squares on a root of Q."""
+    """Solve the program by bounded least squares on a root of Q."""
     from scipy.optimize import lsq_linear  # slow to load, and needed where a run is stuck
 
     values, vectors = np.linalg.eigh(Q)

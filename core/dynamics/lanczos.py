@@ -1,4 +1,4 @@
-"""The largest eigenvalues of a symmetric operator that is known by its products, with a bound.
+"""Largest eigenvalues of a symmetric operator known by its products, with an error bound.
 
 Lanczos keeps every vector and orthogonalises each new one twice against all before it: without
 that, rounding brings copies of eigenvalues that have been found. The residual of a Ritz vector is
@@ -17,6 +17,7 @@ can have missed:
    `MISS`. (Van Dorsselaer, Hochstenbach and van der Vorst, SIAM J. Matrix Anal. Appl. 22, 2000,
    with a start that is uniform on the sphere. What Kuczynski and Wozniakowski, same journal 13,
    1992, bound before any product is taken asks for hundreds of them at 1e-4.)
+
 2. With E = P H Q, the eigenvalues of H differ from those of Q'HQ and A together by at most |E|
    (Weyl), which the residuals give. Ritz values are never above eigenvalues of the same rank
    (Cauchy).
@@ -73,7 +74,7 @@ class Top:
 
     @staticmethod
     def unknown(count: int, size: int, products: int) -> Top:
-        """Return NaN for the eigenvalues of an operator that is not finite."""
+        """Return NaN for the `count` eigenvalues of an operator that is not finite."""
         nothing = np.full(count, np.nan)
         return Top(nothing, np.full((count, size), np.nan), nothing, products)
 

@@ -1,4 +1,4 @@
-"""Gradient flow dW/dt = -grad R(W) in log time: what its engines share.
+"""Gradient flow dW/dt = -grad R(W) in log time: base of its engines.
 
 The scheme is in core.compiled.log_time and core.compiled.phases.
 """
@@ -44,7 +44,7 @@ DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall", "margin_error", "t
 
 
 def set_up(s: state.State, dynamics: GradientFlow, network: Network) -> None:
-    """tau and h_max before and after log10 t = 30, the temperature cap, and the scheme."""
+    """Set tau and h_max before and after log10 t = 30, the temperature cap, and the scheme in s."""
     m = network.m
     fine = m < WIDE and isinstance(network, TwoLayer)  # deep heads turn fast, and cost more
     tau, longest = (0.0005, 0.02) if fine else (0.002, 0.1)
@@ -72,16 +72,16 @@ def set_up(s: state.State, dynamics: GradientFlow, network: Network) -> None:
 
 
 def apart(size: int) -> NDArray[np.float64]:
-    """Zeros that no other array follows closely.
+    """Return zeros (size,) that no other array follows closely.
 
-    Loops over arrays that begin within some 128 bytes of each other are not run as vectors, and
-    round otherwise: results would depend on where in memory short ones lie.
+    Loops over arrays that start within some 128 bytes of each other are not vectorised, and round
+    otherwise: results would depend on the memory addresses of short arrays.
     """
     return np.zeros(size + APART)[:size]
 
 
 class LogTimeFlow(Integrator):
-    """Chebyshev steps (or Euler, the test oracle) in float64; an engine adds two methods.
+    """Flow by Chebyshev steps (or Euler, the test oracle) in float64; an engine adds two methods.
 
     `kernel_state` is the state of the scheme, of which run files keep `_floats` and `_counts`;
     `direction` are the parameters on the unit sphere.
@@ -118,7 +118,7 @@ class LogTimeFlow(Integrator):
 
     @abstractmethod
     def _vectors(self) -> dict[str, NDArray[np.float64]]:
-        """The engine's arrays that live from one step to the next, beside floats and counts."""
+        """Return the engine's arrays that live from step to step, beside floats and counts."""
 
     def work_for(self, budget: int) -> int:
         """Take steps for about `budget` field evaluations, to the next frame at most.
@@ -163,7 +163,7 @@ class LogTimeFlow(Integrator):
         self.pace = Pace(first_units(network.m, *problem.inputs.shape))
 
     def _start_companion(self) -> None:
-        """Follow the flow a second time before t = 10^3."""
+        """Start the companion of a flow before t = 10^3."""
         self._companion_is_due = False
         passed = self.marks[: int(self.kernel_state.mark)]
         time = float(passed[-1]) if passed.size else self.problem.start.log10_time
@@ -175,7 +175,7 @@ class LogTimeFlow(Integrator):
             self._companion.set_state(self._kept, time)
 
     def emitted(self) -> NDArray[np.float64]:
-        """Return the parameters of the last frame written, of norm 1."""
+        """Return the parameters of the last frame written, of norm 1, (size,)."""
         return np.asarray(self._buffer[0])
 
     def advance(self) -> Chunk:
@@ -231,7 +231,7 @@ class LogTimeFlow(Integrator):
     # ---------------------------------------------------------------------- going on elsewhere
 
     def state(self) -> State | None:
-        """The scheme as it stood at the last frame: its numbers, and the engine's vectors."""
+        """Return the scheme at the last frame: its numbers, and the engine's vectors."""
         return self._kept
 
     def parts(self) -> saved.Parts:
@@ -244,7 +244,7 @@ class LogTimeFlow(Integrator):
         return {**numbers, "wave": self._wave, **self._vectors()}
 
     def _resume(self, kept: State) -> None:
-        """Go on from a state: it must give the very frame that the run starts with."""
+        """Continue from a state, which must reproduce the very frame that the run starts with."""
         start = self.problem.start
         self.set_state(kept)
         self._kept = kept
@@ -277,7 +277,7 @@ class LogTimeFlow(Integrator):
         self._set_slides()
 
     def _set_slides(self) -> None:
-        """From which step on there are implicit ones, which another engine may not have had."""
+        """Set the first step with implicit steps, which another engine may not have had."""
         if not self.slides:
             self.kernel_state.slides_from = NEVER
         elif self.kernel_state.slides_from == NEVER:
@@ -315,7 +315,7 @@ class LogTimeFlow(Integrator):
         )
 
     def _stationary(self, frames: tuple[Frame, ...]) -> Chunk:
-        """The field is zero: every later frame is this one."""
+        """Repeat the present frame for all later ones: the field is zero."""
         step, rho = self._step(), float(self.kernel_state.rho)
         theta = self.direction.copy()
         if self._companion is not None:
@@ -337,7 +337,7 @@ class LogTimeFlow(Integrator):
         return self._chunk(frames + still, Outcome.COMPLETED, ("stationary", facts))
 
     def _stuck(self, frames: tuple[Frame, ...]) -> Event | None:
-        """What is told once, at the first frame where a network hardly moves and does not fit."""
+        """Return the event of the first frame at which a network hardly moves and does not fit."""
         if self.kernel_state.stuck != state.HARDLY or self._warned or not frames:
             return None
         self._warned = True
@@ -353,7 +353,7 @@ class LogTimeFlow(Integrator):
         return ("unfitted", facts)
 
     def _end_of_digits(self) -> Event:
-        """Where R has come to rest, while the margins of what is fitted grow like ln t."""
+        """Return the event of a risk at rest, while fitted margins still grow like ln t."""
         facts = self._where(self.direction, float(self.kernel_state.rho))
         facts["note"] = (
             f"From log10 t = {facts['log10_time']:.4g} on, while {_unfitted(facts)}, the risk "
@@ -364,7 +364,7 @@ class LogTimeFlow(Integrator):
         return ("stalled", facts)
 
     def _where(self, theta: NDArray[Any], rho: float) -> dict[str, Any]:
-        """Step and time, the risk and its gradient there, and how many examples are wrong."""
+        """Return step and time, the risk and its gradient there, and the wrong examples' count."""
         problem, network = self.problem, self.problem.network
         flat = network.physical(theta, rho)
         g = problem.loss.output_gradient(problem.outputs(flat), problem.dataset.y)
@@ -382,6 +382,6 @@ class LogTimeFlow(Integrator):
 
 
 def _unfitted(facts: dict[str, Any]) -> str:
-    """How many examples are not classified, in words."""
+    """Return in words how many examples are not classified."""
     verb = "is" if facts["wrong"] == 1 else "are"
     return f"{facts['wrong']} of {facts['of']} examples {verb} not classified"

@@ -1,4 +1,4 @@
-"""The mirror flow of u = |a b|: exactly for the scalar network, by explicit steps for the others.
+"""Mirror flow of u = |a b|: exactly for the scalar network, by explicit steps for the others.
 
 d ln u/dt = -2 dR/du for networks with outer weights a_j b_j and a balanced start |a_j| = |b_j|,
 which is the gradient flow of (a, b) in other coordinates (homogeneity, Lemma 3.2). Frames hold
@@ -38,7 +38,20 @@ def check_balanced(problem: Problem) -> None:
 
 
 def features(problem: Problem) -> tuple[Array, Array]:
-    """Z (n, m) with p = Z u, and the signs (2, m) of a and b, of a scalar network."""
+    """Return the linear features of a scalar network's margins.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem with a scalar network, at a balanced start.
+
+    Returns
+    -------
+    Z : array (n, m)
+        p = Z u.
+    signs : array (2, m)
+        Signs of a and b.
+    """
     network, flat = problem.network, problem.start.parameters
     signs = np.sign(flat.reshape(2, network.m))
     nodes = signs[1][:, None] * network.fixed["V"]
@@ -48,7 +61,7 @@ def features(problem: Problem) -> tuple[Array, Array]:
 
 @final
 class ScalarMirror(LogTimeFlow):
-    """u = u(0) exp(2 Z' lambda) with lambda in R^n, followed in log time, compiled."""
+    """Compiled mirror flow u = u(0) exp(2 Z' lambda) with lambda in R^n, in log time."""
 
     engine = "compiled float64, n-dimensional"
 
@@ -91,7 +104,7 @@ class ScalarMirror(LogTimeFlow):
 
 @final
 class SteppedMirror(Stepper):
-    """u <- u exp(-2 eta dR/du) and V <- V - eta dR/dV."""
+    """Explicit steps u <- u exp(-2 eta dR/du) and V <- V - eta dR/dV."""
 
     def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics
@@ -124,7 +137,7 @@ class SteppedMirror(Stepper):
 
 
 def mirror_step(problem: Problem) -> float | None:
-    """The default step; None for the scalar network, which chooses its own."""
+    """Return the default step; None for the scalar network, which chooses its own."""
     return None if problem.network.fixed_features else default_step(problem)
 
 

@@ -34,18 +34,51 @@ class MirrorField:
         self._signs = np.sign(flat[: 2 * self._m])
 
     def state(self, flat: Array) -> Array:
-        """Return (ln u (m,), V flat) of parameters with a^2 = b^2 = u."""
+        """Return the state of parameters.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            (a, b, V) with a^2 = b^2 = u.
+
+        Returns
+        -------
+        array (m + size of V,)
+            (ln u, V).
+        """
         m = self._m
         with np.errstate(divide="ignore"):
             return np.concatenate([np.log(np.abs(flat[:m] * flat[m : 2 * m])), flat[2 * m :]])
 
     def flat(self, state: Array) -> Array:
-        """Return the parameters (a, b, V) of a state."""
+        """Return the parameters of a state.
+
+        Parameters
+        ----------
+        state : array (m + size of V,)
+            (ln u, V).
+
+        Returns
+        -------
+        array (size,)
+            (a, b, V), with the signs of the start.
+        """
         root = np.exp(0.5 * state[: self._m])
         return np.concatenate([self._signs * np.tile(root, 2), state[self._m :]])
 
     def outputs(self, state: Array) -> Array:
-        """Return f(x_i) on the training data."""
+        """Return the outputs on the training data.
+
+        Parameters
+        ----------
+        state : array (m + size of V,)
+            (ln u, V).
+
+        Returns
+        -------
+        array (n,) or (n, k)
+            f(x_i).
+        """
         return self._problem.outputs(self.flat(state))
 
     def __call__(self, state: Array, f: Array | None = None) -> Array:

@@ -1,4 +1,4 @@
-"""Which groups of kernels (core.compiled.warming) a run needs. Does not import numba."""
+"""Groups of kernels (core.compiled.warming) that a run needs. Does not import numba."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.study_file.experiment import Experiment
 
 
 def groups_of(experiment: Experiment) -> tuple[str, ...]:
-    """The groups of kernels that training an experiment may need, in the order of need."""
+    """Return the groups of kernels that training may need, in the order of need."""
     dynamics = experiment.dynamics
     twin = NETWORKS[experiment.network.kind].compiled
     groups = dynamics.kernels if twin else dynamics.kernels_without_twin

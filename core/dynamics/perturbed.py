@@ -1,4 +1,4 @@
-"""The perturbed Wasserstein flow by particles (wei19, equation 3.2 and section E.3).
+"""Perturbed Wasserstein flow by particles (wei19, equation 3.2 and section E.3).
 
     d rho/dt = -sigma rho + sigma U^d - div(v[rho] rho),    v[rho] = -grad L'[rho],
 
@@ -35,7 +35,7 @@ Replacement = tuple[int, NDArray[np.int64], Array]  # after which step, which, a
 
 
 def perturbed_start(problem: Problem) -> Problem:
-    """The problem with its particles where the section wants them at t = 0."""
+    """Return the problem with its particles at t = 0 as the section defines them."""
     dynamics, start = problem.experiment.dynamics, problem.start
     assert isinstance(dynamics, PerturbedFlow)
     if dynamics.particles == "network" or start.continues is not None:
@@ -49,7 +49,7 @@ def perturbed_start(problem: Problem) -> Problem:
 
 
 def perturbed_step(problem: Problem) -> float:
-    """The smaller of 1/max_i |x_i|^2 and 1/lambda_0 at the particles' start.
+    """Return the smaller of 1/max_i |x_i|^2 and 1/lambda_0 at the particles' start.
 
     With inputs of entries +-1, eta = 1/d and lambda = 2e-3 do (docs/theory.md, 7.5). For those of
     |x| = 1 the same run has eta = d^(-1/2) and lambda = 2e-3 d^(-1/2).
@@ -61,7 +61,7 @@ def perturbed_step(problem: Problem) -> float:
 
 @final
 class Replacements:
-    """What is replaced after which step, in order.
+    """Replaced particles and the steps after which they are replaced, in order.
 
     The numbers of a block of steps are drawn together, and then the particles one step after the
     other. `block` is the step before the present block.
@@ -78,19 +78,25 @@ class Replacements:
         self._block = np.array([self._after, *saved.generator_words(self._generator)])
 
     def part(self) -> Array:
-        """How the present block is drawn: the step before it, and the generator there."""
+        """Return how the present block is drawn.
+
+        Returns
+        -------
+        array (11,)
+            Step before the block, and the generator's words there.
+        """
         return self._block
 
     def put_back(self, values: Array) -> None:
-        """Go to the begin of the block where `part` was taken."""
+        """Return to the start of the block where `part` was taken."""
         self._after, self._left = int(values[0]), deque()
         saved.set_generator(self._generator, values[1:])
         self._mark_block()
 
     def upto(self, last: int) -> Replacement | None:
-        """The next one; None where there is none up to the block of step `last`.
+        """Return the next replacement; None if the block of step `last` and earlier ones have none.
 
-        Where they are rare the next one may lie further ahead than any run goes.
+        Rare replacements may be further ahead than any run goes.
         """
         while not self._left:
             if self._after >= last or not self._probability > 0.0:
@@ -109,7 +115,7 @@ class Replacements:
 
 @final
 class Perturbed(Stepper):
-    """Gradient descent, with particles drawn anew between its steps."""
+    """Gradient descent with random replacements of particles between its steps."""
 
     def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics
@@ -150,7 +156,7 @@ class Perturbed(Stepper):
         self._first = int(first)
 
     def _find_next(self, last: int) -> None:
-        """The next replacement after the present step, if there is one up to about `last`.
+        """Find the next replacement after the present step, if one is due up to about `last`.
 
         A continued run has had the earlier ones.
         """

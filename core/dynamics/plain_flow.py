@@ -1,4 +1,4 @@
-"""Gradient flow in plain time on networks whose layers stay in balance (core.compiled.balanced)."""
+"""Gradient flow in plain time on networks with balanced layers (core.compiled.balanced)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ TOLERANCE = 1e-3  # of a node's length, between Heun's and Euler's results of on
 
 
 def plain_flow_step(problem: Problem) -> float:
-    """A hundredth of 1/`growth_rate`, two digits of it; .01 where nothing pulls."""
+    """Return a hundredth of 1/`growth_rate`, two digits of it; .01 where nothing pulls."""
     rate = growth_rate(problem)
     return rounded_down(TURN / rate) if np.isfinite(rate) and rate > 0.0 else TURN
 
 
 @final
 class BalancedFlow(Stepper):
-    """Heun's steps in float64, cut in two as often as they need it."""
+    """Flow by Heun's steps in float64, halved as often as they need it."""
 
     engine = "compiled float64"
 

@@ -1,11 +1,11 @@
-"""The proximal step of a two-layer network: W' = argmin R(W') + |W' - W|^2/(2 dt).
+"""Proximal step of a two-layer network: W' = argmin R(W') + |W' - W|^2/(2 dt).
 
 It is the implicit Euler step of dW/dt = -grad R(W), and where R has kinks that of Filippov's field:
 dt may be as long as the motion is smooth, however fast the flow would chatter across them. Newton's
 method on the true risk: each round minimises the quadratic model plus the model's convex kinks
 exactly, through the dual, whose variables are the forces that hold the nodes on their kinks.
 
-For f(x) = sum_j a_j phi(<u_j, x>), a and U trained as they are (ReLU or leaky). The quadratic
+For f(x) = sum_j a_j phi(<u_j, x>), a and U both trained (ReLU or leaky). The quadratic
 model's matrix is 1/dt + the coupling of a_j and u_j, a block per node with an inverse in closed
 form, + J^T diag(l''/n) J: everything is solved in the space of the n examples.
 """
@@ -36,7 +36,7 @@ ROUNDING = 1e-13
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """a (m,) and U (m, D)."""
+    """Weights a (m,) and U (m, D)."""
 
     a: Array
     U: Array
@@ -48,7 +48,7 @@ class Weights:
         return Weights(self.a - other.a, self.U - other.U)
 
     def squares(self) -> Array:
-        """a_j^2 + |u_j|^2, (m,)."""
+        """Return a_j^2 + |u_j|^2, (m,)."""
         return np.asarray(self.a**2 + np.einsum("jd,jd->j", self.U, self.U))
 
     def norm(self) -> float:
@@ -58,7 +58,7 @@ class Weights:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """The risk at a point as the examples see it, with the slopes of one side of each kink.
+    """Risk at a point as the examples see it, with the slopes of one side of each kink.
 
     gradient of R; J = (alpha, beta x): dp_i = sum_j alpha_ij da_j + beta_ij <x_i, du_j>; curvature
     l''/n (n,); r (m, D): the coupling -d^2 R/da_j du_j; jump (m, h) of the slope at each kink.
@@ -74,10 +74,10 @@ class Model:
 
 @final
 class Blocks:
-    """The inverse of 1/dt + coupling: dt [[g, g rho^T], [g rho, 1 + g rho rho^T]] for each node.
+    """Inverse of 1/dt + coupling: dt [[g, g rho^T], [g rho, 1 + g rho rho^T]] for each node.
 
     rho_j = dt r_j and g = 1/(1 - |rho_j|^2). Far from the solution |rho_j| may be 1 or more, where
-    the model is not convex; it is cut to .9 then, which changes the way and not where it ends.
+    the model is not convex; then it is cut to .9, which changes the path and not its end.
     """
 
     def __init__(self, dt: float, r: Array) -> None:
@@ -107,6 +107,18 @@ class Proximal:
     # ------------------------------------------------------------------------------- the risk
 
     def margins(self, w: Weights) -> Array:
+        """Return the margins of weights.
+
+        Parameters
+        ----------
+        w : Weights
+            a (m,) and U (m, D).
+
+        Returns
+        -------
+        array (n,)
+            p_i = y_i f(x_i).
+        """
         z = self.x @ w.U.T
         return np.asarray(self.y * (np.where(z > 0.0, z, self.left * z) @ w.a))
 
@@ -115,13 +127,13 @@ class Proximal:
         return risk + float(w.minus(start).squares().sum()) / (2.0 * dt)
 
     def sides(self, w: Weights) -> Signs:
-        """On which side of its hyperplanes each node lies: -1, 1, or 0 on a kink, (m, h)."""
+        """Return each node's side of its hyperplanes, -1, 1, or 0 on a kink, (m, h)."""
         z = w.U @ self.planes.normals.T
         near = np.abs(z) < ON_KINK * np.linalg.norm(w.U, axis=1)[:, None]
         return np.where(near, 0, np.where(z > 0.0, 1, -1))
 
     def _model(self, w: Weights, sides: Signs) -> Model:
-        """At w, with the slope of the left at sides = 0."""
+        """Return the model at w, with the slope of the left at sides = 0."""
         y, n = self.y, self.y.size
         signs = self.planes.of_examples(np.where(sides == 0, -1, sides))
         slopes = np.where(signs > 0.0, 1.0, self.left)
@@ -136,7 +148,7 @@ class Proximal:
         return Model(gradient, alpha, beta, self.loss.curvature(p) / n, r, jump)
 
     def _along_kinks(self, r: Array, sides: Signs) -> Array:
-        """r_j less what lies in the span of node j's kinks, where it does not move."""
+        """Return r_j less its part in the span of node j's kinks, where the node does not move."""
         rest, kinks = r.copy(), sides == 0
         for j in np.flatnonzero(kinks.any(axis=1)):
             basis = self._basis(kinks[j])
@@ -144,7 +156,7 @@ class Proximal:
         return rest
 
     def _basis(self, kinks: NDArray[np.bool_]) -> Array:
-        """An orthonormal basis of the span of some normals (D, k), kept for the next round."""
+        """Return an orthonormal basis (D, k) of the span of some normals; cached."""
         key = kinks.tobytes()
         if key not in self._bases:
             if len(self._bases) >= MOST_BASES:
@@ -155,7 +167,7 @@ class Proximal:
     # ------------------------------------------------------------------------------- the step
 
     def step(self, start: Weights, dt: float) -> tuple[Weights, Signs] | None:
-        """The proximal point of `start` and its sides; None where it was not found.
+        """Return the proximal point of `start` and its sides; None if it was not found.
 
         dt is then too long: the objective is not convex along the motion, or the rounds cycle.
         """
@@ -184,7 +196,7 @@ class Proximal:
     def _round(
         self, w: Weights, sides: Signs, forces: Array, start: Weights, dt: float
     ) -> tuple[Weights, Signs, Array] | None:
-        """One round: the move, the sides after it, and the forces at the kinks."""
+        """Do one round; return the move, the sides after it, and the forces at the kinks."""
         kinks, z = sides == 0, w.U @ self.planes.normals.T
         for _ in range(ROUNDS):
             model = self._model(w, np.where(kinks, 0, sides))
@@ -221,9 +233,9 @@ class Proximal:
     def _solve(
         self, reduced: Reduced, pull: Weights, kinks: NDArray[np.bool_], forces: Array, z: Array
     ) -> tuple[Weights, Array] | None:
-        """The minimiser of the model with its kinks, from the forces of the round before.
+        """Return the minimiser of the model with its kinks, from the previous round's forces.
 
-        What is solved for is the change of the forces, so that nothing large cancels.
+        The unknown is the change of the forces, so that nothing large cancels.
         """
         js, ks = np.nonzero(kinks)
         jump = reduced.model.jump[js, ks]
@@ -244,7 +256,7 @@ class Proximal:
         return Weights(-back.a, -back.U), lasting
 
     def _spread(self, js: Signs, ks: Signs, change: Array, m: int) -> Array:
-        """sum of change_k e_k over the kinks of each node, (m, D)."""
+        """Return the sum of change_k e_k over the kinks of each node, (m, D)."""
         total = np.zeros((m, self.x.shape[1]))
         np.add.at(total, js, change[:, None] * self.planes.normals[ks])
         return total
@@ -252,7 +264,7 @@ class Proximal:
 
 @final
 class Reduced:
-    """The inverse of the model's matrix, B^-1 - B^-1 J^T c (1 + c J B^-1 J^T c)^-1 c J B^-1."""
+    """Inverse of the model's matrix, B^-1 - B^-1 J^T c (1 + c J B^-1 J^T c)^-1 c J B^-1."""
 
     def __init__(self, of: Proximal, model: Model, blocks: Blocks) -> None:
         self._of, self.model, self.blocks = of, model, blocks
@@ -263,7 +275,7 @@ class Reduced:
         self._matrix = np.eye(of.y.size) + dt * self._root[:, None] * gram * self._root[None, :]
 
     def _seen(self, w: Weights) -> Array:
-        """J w, (n,)."""
+        """Return J w, (n,)."""
         model = self.model
         return np.asarray(model.alpha @ w.a + (model.beta * (self._of.x @ w.U.T)).sum(axis=1))
 
@@ -275,7 +287,18 @@ class Reduced:
         return first.plus(self.blocks.solve(back), -1.0)
 
     def between(self, js: Signs, ks: Signs) -> Array:
-        """C H^-1 C^T for the kinks (js, ks): how far each force moves each kink, (k, k)."""
+        """Return how far each force moves each kink.
+
+        Parameters
+        ----------
+        js, ks : array of int (k,)
+            Node and hyperplane of each kink.
+
+        Returns
+        -------
+        array (k, k)
+            C H^-1 C^T.
+        """
         of, model, blocks = self._of, self.model, self.blocks
         along = np.einsum("kd,kd->k", of.planes.normals[ks], blocks.rho[js])
         same = js[:, None] == js[None, :]

@@ -1,4 +1,4 @@
-"""Which engines train by each dynamics, by the kind that study files name."""
+"""Engines that train by each dynamics, by the kind that study files name."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from core.study_file.dynamics_section import DynamicsSection
 @final
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """What trains by one dynamics; what it goes with is said by its section.
+    """Engines of one dynamics; its section says which networks and losses it supports.
 
     `integrator` makes the engine for a prepared problem, `general` that for networks without a
-    compiled twin (None: `integrator` chooses itself). `default_step` is the step of a dynamics that
-    was given none, `start` what it does to the start before frame 0.
+    compiled twin (None: `integrator` chooses itself). `default_step` returns the step where the
+    study sets none, `start` changes the start before frame 0.
     """
 
     section: type[DynamicsSection]
@@ -80,14 +80,14 @@ ENGINES.aside["recorded"] = Engines(RecordedLoop, _refuse, start=_refuse)
 
 
 def register(engines: Engines) -> None:
-    """Make a further dynamics known: to study files by its section, and to training."""
+    """Register a further dynamics, for study files by its section, and for training."""
     module = calling_module()
     DYNAMICS.add(engines.section, module)
     ENGINES.add(engines, module)
 
 
 def prepared(problem: Problem) -> Problem:
-    """The problem as its dynamics takes it up: its own start, and defaults made explicit."""
+    """Return the problem with its dynamics' own start, and defaults made explicit."""
     engines = ENGINES[problem.experiment.dynamics.kind]
     problem = suited(problem if engines.start is None else engines.start(problem))
     dynamics: DynamicsSection = problem.experiment.dynamics
@@ -102,9 +102,9 @@ def prepared(problem: Problem) -> Problem:
 
 
 def integrator(problem: Problem) -> Integrator:
-    """A fresh integrator of a prepared problem.
+    """Return a fresh integrator of a prepared problem.
 
-    Raises InputError where the device that is asked for is not there.
+    Raises InputError if the requested device is not present.
     """
     # First: the two integrators of a replay come through here again, and are checked then.
     if problem.start.earlier is not None:

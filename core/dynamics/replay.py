@@ -1,8 +1,8 @@
-"""A run whose start is reached once more, from an earlier moment at which all is known.
+"""Replay of a run from an earlier frame whose state is known, up to its start.
 
-The frames of some dynamics do not say how they go on: the flow's lie between two of its steps, and
-Adam has moments. Where the state at a frame was not kept the run is taken up at an earlier state,
-or at t = 0, and passes through the same frames again, of which nothing is handed on.
+The frames of some dynamics do not determine the continuation: the flow's are between two of its
+steps, and Adam has moments. If the state at a frame was not saved, the run restarts at an earlier
+state, or at t = 0, and passes through the same frames again without emitting them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.run_files.frame import Frame
 
 @final
 class Replay(Integrator):
-    """First the way from the earlier start to the start, then the run from there on.
+    """Integrator from the earlier start to the start, and from there on that of the run.
 
     `make` makes the integrator of a problem without an earlier start.
     """

@@ -1,7 +1,8 @@
-"""When and how a problem is put into row-space form (core.problem.reduction), and taken out of it.
+"""Choice and change of coordinates: plain, or row-space form (core.problem.reduction).
 
-Exact for full-batch training, and for stochastic descent on the training set, of networks with
-`row_space`: each gradient in v_j lies in the span of the (centred) data rows and of v_j(0).
+The form is exact for full-batch training, and for stochastic descent on the training set, of
+networks with `row_space`: each gradient in v_j is in the span of the (centred) data rows and of
+v_j(0).
 """
 
 from __future__ import annotations
@@ -26,20 +27,23 @@ GAIN = 2.0  # in dimensions
 
 
 def possible(problem: Problem) -> bool:
-    """Whether the dynamics of a problem stays within the row space, and it starts at t = 0."""
+    """Return True if a problem's dynamics stays within the row space, and starts at t = 0."""
     dynamics, start = problem.experiment.dynamics, problem.start
     fresh = start.step == 0 and np.array_equal(start.parameters, start.origin)
     return dynamics.in_row_space() and fresh and problem.network.row_space
 
 
 def worth_it(problem: Problem) -> bool:
-    """d >= 2 (n + 1), and m n d >= 1e6: the form halves the cost of a step at least."""
+    """Return True if the form at least halves the cost of a step.
+
+    d >= 2 (n + 1), and m n d >= 1e6.
+    """
     data, m = problem.dataset, problem.network.m
     return data.d >= GAIN * (data.n + 1) and float(m) * data.n * data.d >= SMALLEST
 
 
 def reduced(problem: Problem) -> Problem:
-    """The same problem in row-space form; one that has this form already is handed back.
+    """Return a problem in row-space form; one that has this form already is unchanged.
 
     Raises InputError where the form would not be exact.
     """
@@ -58,21 +62,21 @@ def reduced(problem: Problem) -> Problem:
 
 
 def restored(problem: Problem) -> Problem:
-    """A problem in row-space form in plain coordinates again; any other is handed back."""
+    """Return a problem in plain coordinates; one that has these already is unchanged."""
     if problem.reduction is None:
         return problem
     return _in_other_coordinates(problem, None, problem.dataset.x, problem.reduction.full)
 
 
 def suited(problem: Problem) -> Problem:
-    """The problem in the form that its dynamics is best run in."""
+    """Return a problem in the coordinates that suit its dynamics best."""
     if problem.reduction is not None:
         return problem if problem.experiment.dynamics.in_row_space() else restored(problem)
     return reduced(problem) if will_be_reduced(problem) else problem
 
 
 def will_be_reduced(problem: Problem) -> bool:
-    """Whether a problem in plain coordinates is put into row-space form when it is run."""
+    """Return True if a problem in plain coordinates will run in row-space form."""
     return problem.reduction is None and worth_it(problem) and possible(problem)
 
 

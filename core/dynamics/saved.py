@@ -1,4 +1,4 @@
-"""What a dynamics hands on to the run that continues it, and takes up again: arrays by name.
+"""Saved state of a dynamics, from which a continued run starts: arrays by name.
 
 A dynamics names its parts, the arrays that live from one step to the next; `taken` copies them out
 and `put_back` checks a state and copies it in. Values are float64: integers are whole numbers
@@ -25,7 +25,7 @@ Parts = Mapping[str, NDArray[Any]]
 
 
 def refused(what: str) -> InputError:
-    """The error for a state that a dynamics cannot go on from."""
+    """Return the error for a state from which a dynamics cannot continue."""
     return InputError(
         f"The state that the run before left is damaged: {what}",
         remedy="get a fresh copy of its file",
@@ -34,7 +34,7 @@ def refused(what: str) -> InputError:
 
 
 def taken(parts: Parts) -> State:
-    """Copies of all parts, as float64."""
+    """Return copies of all parts, as float64."""
     return {name: np.array(part, dtype=np.float64) for name, part in parts.items()}
 
 
@@ -64,12 +64,24 @@ def _names(parts: Mapping[str, object]) -> str:
 
 
 def finite(name: str, values: NDArray[Any]) -> None:
+    """Raise InputError unless all values of a part are finite."""
     if not np.isfinite(values).all():
         raise refused(f"{name} holds a value that is not finite")
 
 
 def generator_words(generator: np.random.Generator) -> NDArray[np.float64]:
-    """The state of a PCG64 generator as 32-bit words, (10,): state, increment, and what is left."""
+    """Return the state of a PCG64 generator as 32-bit words.
+
+    Parameters
+    ----------
+    generator : Generator
+        Generator, which stays unchanged.
+
+    Returns
+    -------
+    array (10,)
+        Four words each of state and increment, and two of the half-used word.
+    """
     state: Any = generator.bit_generator.state
     numbers = state["state"]
     words = [(numbers[key] >> (32 * k)) % WORD for key in ("state", "inc") for k in range(4)]
@@ -77,7 +89,7 @@ def generator_words(generator: np.random.Generator) -> NDArray[np.float64]:
 
 
 def set_generator(generator: np.random.Generator, words: NDArray[np.float64]) -> None:
-    """Put a PCG64 generator where `generator_words` found it. Raises InputError for other words."""
+    """Set a PCG64 generator to `generator_words`. Raises InputError for invalid words."""
     whole = np.array_equal(words, np.round(words))
     if words.shape != (GENERATOR_WORDS,) or not whole or words.min() < 0 or words.max() >= WORD:
         raise refused("the random generator's state is not one")

@@ -2,8 +2,8 @@
 
 Some example stays wrong there, the risk does not vanish, and nodes slide along the kinks of these
 examples while the margins of the others grow like ln t. Proximal steps (core.dynamics.proximal)
-follow that at a step in proportion to t. Each is taken as a whole, W', and as two halves, W'';
-where both hold the same kinks 2 W'' - W', of second order, is the point taken, else W''.
+follow that at a step in proportion to t. Each is computed as a whole, W', and as two halves, W''.
+If both hold the same kinks the step ends at 2 W'' - W', of second order, else at W''.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MOST_ENTRIES = 4_000_000  # of the matrix of nodes and examples
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A step that was taken: W flat, how long it was and how long the next may be, parts of t."""
+    """Accepted step: W flat, its length and the next one's as parts of t, and its errors."""
 
     flat: Array
     part: float
@@ -57,7 +57,7 @@ class Step:
 
 @final
 class Sliding:
-    """Implicit steps for one problem that `follows` takes."""
+    """Implicit steps for one problem that `follows` accepts."""
 
     def __init__(self, problem: Problem, balance: Array) -> None:
         """Prepare steps; `balance` (m,) holds a_j^2 - |u_j|^2, which the flow conserves."""
@@ -70,7 +70,7 @@ class Sliding:
 
     @staticmethod
     def follows(problem: Problem) -> bool:
-        """Whether a and U are trained as they are, with kinks, for two classes of few points."""
+        """Return True for a and U trained directly, with kinks, on two classes of few points."""
         network, n = problem.network, problem.dataset.n
         if not isinstance(network, TwoLayer) or not isinstance(problem.loss, MarginLoss):
             return False
@@ -79,10 +79,26 @@ class Sliding:
         return small and plain and network.direct and not network.fixed
 
     def advance(self, theta: Array, previous: Array, s: state.State, marks: Array) -> int:
-        """One step of the flow whose state this is; STICKS, or why not.
+        """Take one step of the flow whose state this is; return STICKS, or why the flow ends.
 
-        Where no implicit step above four times the longest explicit one is found, explicit ones
-        go on for a while.
+        If no implicit step above four times the longest explicit one is found, explicit steps
+        follow for a while.
+
+        Parameters
+        ----------
+        theta : array (size,)
+            Parameters of norm 1, updated in place.
+        previous : array (size,)
+            Set to the parameters before the step.
+        s : State
+            State of the scheme, updated in place.
+        marks : array (T,)
+            log10 t of the frames.
+
+        Returns
+        -------
+        int
+            Code of core.compiled.log_time.
         """
         t = math.exp(s.ln_t)
         ahead = marks[s.mark] * state.LN_10 - s.ln_t
@@ -116,7 +132,7 @@ class Sliding:
         return self._stands(step, t, s)
 
     def _stands(self, step: Step, t: float, s: state.State) -> int:
-        """What the point just taken means for the run."""
+        """Return the run's code after an accepted step."""
         p = self._proximal.margins(self._weights(step.flat))
         atoms = int((self._loss.dual(p) > state.ATOM).sum())
         s.fewest_atoms = min(s.fewest_atoms, atoms)
@@ -152,7 +168,24 @@ class Sliding:
         return Weights(*self._network.effective(flat))
 
     def step(self, flat: Array, t: float, part: float, least: float) -> Step | None:
-        """From W = `flat` at t a step of `part` of t, or of less; None where none above `least`."""
+        """Return an implicit step from W at t, halved until its error is within the tolerance.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            W.
+        t : float
+            Time.
+        part : float
+            First length to try, as a part of t.
+        least : float
+            Shortest length to try.
+
+        Returns
+        -------
+        Step or None
+            None if no length of at least `least` is accepted.
+        """
         start = self._weights(flat)
         if not (start.norm() < LARGEST_NORM and t < LATEST):
             return None
@@ -172,7 +205,10 @@ class Sliding:
     def _tried(
         self, start: Weights, dt: float
     ) -> tuple[Weights, float, float, float, float] | None:
-        """The point after dt, |W| moved, the two errors, and the error by its tolerance, <= 1."""
+        """Return the point after dt, |W| moved, the two errors, and the error by its tolerance.
+
+        None if that is above 1, or a proximal step was not found.
+        """
         whole = self._proximal.step(start, dt)
         half = None if whole is None else self._proximal.step(start, 0.5 * dt)
         second = None if half is None else self._proximal.step(half[0], 0.5 * dt)
@@ -211,13 +247,13 @@ class Sliding:
 
 
 def explicit(s: state.State) -> None:
-    """Go on with explicit steps, whose length and stiffness are not known any more."""
+    """Switch to explicit steps, whose length and stiffness have to be found again."""
     s.stuck, s.power = state.MOVES, -1
     s.h, s.part = 1e-3, 0.0
 
 
 def _measure(start: Weights, end: Weights, difference: Weights) -> float:
-    """The error by its tolerance: of all, and of each node that has grown."""
+    """Return the error by its tolerance: of all, and of each node that has grown."""
     of_all = difference.norm() / (TOLERANCE * start.norm())
     size = end.squares()
     grows = size > start.squares()

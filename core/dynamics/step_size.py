@@ -29,12 +29,27 @@ MOST_SHORTENED = 100  # times: 1/lambda_0 was up to 1e25 times too long
 
 
 def jacobian(network: Network, flat: Array, inputs: Array) -> Array:
-    """d f / d flat, (n, size), or (n k, size) with the class running fastest, row by row."""
+    """Return the derivative of the outputs in the trained parameters.
+
+    Parameters
+    ----------
+    network : Network
+        Network with k outputs.
+    flat : array (size,)
+        Trained parameters.
+    inputs : array (n, D)
+        Inputs x~.
+
+    Returns
+    -------
+    array (n, size), or (n k, size) with the class fastest
+        d f / d flat.
+    """
     return np.array(list(network.output_slopes(flat, inputs)))
 
 
 def lambda_0(problem: Problem, flat: Array | None = None) -> float:
-    """lambda_0 at flat parameters, by default those the run starts from.
+    """Return lambda_0 at flat parameters, by default those the run starts from.
 
     Infinite where l'' overflows (margins below -700): no step is safe there.
     """
@@ -61,7 +76,22 @@ def _solve(problem: Problem, flat: Array) -> float:
 
 
 def by_lanczos(problem: Problem, flat: Array, f: Array) -> float:
-    """lambda_max(J' H J) from products with J, H and J' only, for many examples or classes."""
+    """Return lambda_max(J' H J) from products with J, H and J', for many examples or classes.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem whose loss and network count.
+    flat : array (size,)
+        Trained parameters.
+    f : array (n,) or (n, k)
+        Outputs there.
+
+    Returns
+    -------
+    float
+        Eigenvalue to a relative 1e-8; 0 if no parameter moves.
+    """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     network, inputs, y = problem.network, problem.inputs, problem.dataset.y
@@ -81,19 +111,30 @@ def by_lanczos(problem: Problem, flat: Array, f: Array) -> float:
 
 
 def pulls(problem: Problem) -> Array:
-    """|l'_i| |x_i| at f = 0, (n,): with least squares and real y it is |y_i| |x_i|."""
+    """Return |l'_i| |x_i| at f = 0, by which each example pulls small nodes.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem of one output.
+
+    Returns
+    -------
+    array (n,)
+        With least squares and real y it is |y_i| |x_i|.
+    """
     y = problem.dataset.y
     slope = np.abs(problem.loss.output_gradient(np.zeros(y.size), y))
     return np.asarray(slope * np.linalg.norm(problem.inputs, axis=1))
 
 
 def growth_rate(problem: Problem) -> float:
-    """(1/n) sum_i |l'_i| |x_i| at f = 0: no small node turns or grows faster than that."""
+    """Return (1/n) sum_i |l'_i| |x_i| at f = 0: no small node turns or grows faster than that."""
     return float(pulls(problem).mean())
 
 
 def default_step(problem: Problem) -> float:
-    """1/lambda_0, or 1 where lambda_0 is zero (a network that cannot move).
+    """Return 1/lambda_0, or 1 where lambda_0 is zero (a network that cannot move).
 
     At most 1 for the networks with outer weights a_j b_j and a normalised inside: these start with
     sum |a_j b_j| = 1 and outputs near zero, so that lambda_0 says nothing about what comes. At most
@@ -108,7 +149,7 @@ def default_step(problem: Problem) -> float:
 
 @final
 class ShortenedStep(float):
-    """A default step that is shorter than 1/lambda_0, since that would raise the risk."""
+    """Default step that is shorter than 1/lambda_0, since that would raise the risk."""
 
     __slots__ = ()
 
@@ -122,7 +163,7 @@ class ShortenedStep(float):
 
 
 def _safe(problem: Problem, step: float) -> float:
-    """The step, or a shorter one whose first `TRIED` steps keep the risk at most what it was.
+    """Return the step, or a shorter one whose first `TRIED` steps do not raise the risk.
 
     Where margins are large and negative l'' is nearly 0, and so is lambda_0, although l' is not:
     with the logistic loss and columns up to 4,254 the first step of 1/lambda_0 multiplied the risk
@@ -140,9 +181,9 @@ def _safe(problem: Problem, step: float) -> float:
 
 
 def _curvature_along(problem: Problem, step: float, begun: float) -> float | None:
-    """The mean curvature along the first step that raises the risk above `begun`; else None.
+    """Return the mean curvature along the first step that raises the risk above `begun`.
 
-    0 where it is beyond float64.
+    None if no step does; 0 if the curvature is beyond float64.
     """
     flat, value, eta = problem.physical_start(), begun, np.float64(step)
     with np.errstate(all="ignore"):
@@ -159,14 +200,27 @@ def _curvature_along(problem: Problem, step: float, begun: float) -> float | Non
 
 
 def objective(problem: Problem, flat: Array) -> float:
-    """R + lambda |W|^2 at flat parameters; infinite where a loss overflows."""
+    """Return R + lambda |W|^2 at flat parameters; infinite where a loss overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         risk = float(problem.loss.value(problem.scores(flat)).mean())
         return risk + problem.experiment.loss.l2 * float(flat @ flat)
 
 
 def objective_gradient(problem: Problem, flat: Array) -> Array:
-    """The gradient of `objective`."""
+    """Return the gradient of `objective`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem with loss.l2.
+    flat : array (size,)
+        Trained parameters.
+
+    Returns
+    -------
+    array (size,)
+        grad R + 2 lambda W.
+    """
     slope = problem.loss.output_gradient(problem.outputs(flat), problem.dataset.y)
     gradient = problem.network.gradient(flat, problem.inputs, slope)
     l2 = problem.experiment.loss.l2
@@ -182,7 +236,7 @@ def _capped(problem: Problem, step: float, most: float, rate_of: Callable[[Array
 
 
 def rounded_down(value: float) -> float:
-    """Two significant digits, rounded down: a step that can be typed.
+    """Return two significant digits, rounded down: a step that can be typed.
 
     >>> rounded_down(0.4491), rounded_down(7.199)
     (0.44, 7.1)
@@ -195,7 +249,7 @@ def rounded_down(value: float) -> float:
 
 
 def largest_curvature(problem: Problem) -> float:
-    """max_i lambda_max(H_i J_i J_i') + 2 lambda over the examples at the start (at most 256).
+    """Return max_i lambda_max(H_i J_i J_i') + 2 lambda at the start, over at most 256 examples.
 
     J_i is the derivative of the outputs at x_i and H_i the loss's curvature there: for two classes
     l''(p_i) |grad f(x_i)|^2. No batch's curvature is larger.
@@ -219,7 +273,7 @@ def largest_curvature(problem: Problem) -> float:
 
 
 def stochastic_step(problem: Problem) -> float:
-    """1/(5 max_i l''(p_i) |grad f(x_i)|^2): a tenth of the edge of one example at the start.
+    """Return 1/(5 max_i l''(p_i) |grad f(x_i)|^2): a tenth of one example's edge at the start.
 
     The edge falls as the network grows: for the standard network of telgarsky22 with the logistic
     loss it is 16 d/(m + d) at the start, and below about .6 later. At most .02/max_i |l'_i| |x_i|

@@ -1,4 +1,4 @@
-"""What all dynamics of equal steps share: t = step size * steps, frames, and how runs end."""
+"""Base of all dynamics of equal steps, t = step size * steps: frames, and ends of runs."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ class EqualSteps(Integrator):
 
     @abstractmethod
     def _current_step(self) -> int:
-        """The step where it stands."""
+        """Return the present step."""
 
     def _first_mark(self) -> float:
-        """log10 t of the first frame after t = 0."""
+        """Return log10 t of the first frame after t = 0."""
         return first_time(self.problem)
 
     def suggested_step(self) -> float:
-        """A step that should not diverge."""
+        """Return a step that should not diverge."""
         return rounded_down(self.step_size / 2.0)
 
     def _parts(self) -> saved.Parts:
-        """What lives from one step to the next, beside the parameters of a frame."""
+        """Return the arrays that live from step to step, beside the parameters of a frame."""
         return {"clock": self._clock.numbers()}
 
     def _frame_of(self, parameters: NDArray[np.floating], step: int) -> Frame:
-        """The frame of parameters that nobody else changes."""
+        """Return the frame of parameters that nothing else changes."""
         dual = None
         if self.dtype == np.float32:
             # Parameters of a run that diverges have products beyond float64.
@@ -78,7 +78,7 @@ class EqualSteps(Integrator):
 
 
 class Stepper(EqualSteps):
-    """Steps one by one; a dynamics adds `_take`, which says how many it could do, and `_flat`."""
+    """Dynamics of single steps; a subclass adds `_take` and `_flat`."""
 
     def __init__(self, problem: Problem, step_size: float) -> None:
         super().__init__(problem, step_size)
@@ -98,17 +98,17 @@ class Stepper(EqualSteps):
 
     @abstractmethod
     def _take(self, count: int) -> int:
-        """Take `count` steps, or as many of them as stay finite; returns their number."""
+        """Take `count` steps, or as many as stay finite; return their number."""
 
     @abstractmethod
     def _flat(self) -> NDArray[np.floating]:
-        """The parameters where they stand, an array of its own."""
+        """Return the present parameters as a separate array."""
 
     def state(self) -> State | None:
         return self._kept
 
     def _resume(self) -> None:
-        """Go on from the start's state, where it has one; called once all parts are there."""
+        """Continue from the start's state, if it has one; called once all parts exist."""
         if self.problem.start.state is not None:
             saved.put_back(self._parts(), self.problem.start.state)
 
@@ -139,7 +139,7 @@ class Stepper(EqualSteps):
         return self._chunk(frames, Outcome.COMPLETED if done_all else Outcome.GOING)
 
     def _is_finite(self, parameters: NDArray[np.floating]) -> bool:
-        """Whether the parameters are numbers, and so are outputs: the last step may be too long."""
+        """Return True if parameters and outputs are finite: the last step may be too long."""
         if not np.isfinite(parameters).all():
             return False
         with np.errstate(over="ignore", invalid="ignore"):
@@ -147,6 +147,6 @@ class Stepper(EqualSteps):
         return bool(np.isfinite(np.asarray(f)).all())
 
     def _limit(self) -> float:
-        """The mean of LossFunction.divergence above which a run has diverged."""
+        """Return the mean of LossFunction.divergence above which a run has diverged."""
         measure = self.problem.loss.divergence(self.problem.scores(self.problem.start.origin))
         return BLOW_UP * max(1.0, float(measure.mean()))

@@ -1,8 +1,8 @@
 """Stochastic gradient descent and Adam: W <- W - eta g, g the mean over a batch.
 
 Both count time as t = step size * steps. With loss.l2 = lambda > 0 the gradient 2 lambda W is
-added to g, with loss.l23 that of lambda sum_j |theta_j|^3. A continued run goes on in its order of
-examples, and Adam with its moments. Full-batch descent comes here for that penalty, and where its
+added to g, with loss.l23 that of lambda sum_j |theta_j|^3. A continued run keeps its order of
+examples, and Adam its moments. Full-batch descent comes here for that penalty, and where its
 steps become shorter (`core.dynamics.engines`).
 """
 
@@ -26,7 +26,7 @@ from core.study_file.dynamics_section import check_batch
 
 @final
 class Stochastic(Stepper):
-    """SGD, Adam and full-batch descent; `batch` = 0 means the whole training set in every step."""
+    """SGD, Adam and full-batch descent; `batch` = 0 means the training set in every step."""
 
     def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics
@@ -58,7 +58,7 @@ class Stochastic(Stepper):
         self._resume()
 
     def _scheduled(self) -> int:
-        """How many steps there are from t = 0 to the end where the schedule asks for it; else 0."""
+        """Return the steps from t = 0 to the end if the schedule needs them; else 0."""
         if self._dynamics.schedule == "constant" or not self.schedule.size:
             return 0
         return int(self.schedule[-1])

@@ -1,6 +1,6 @@
-"""The examples that stochastic dynamics see, in an order fixed by the seed.
+"""Streams of examples for stochastic dynamics, in an order fixed by the seed.
 
-The order is that of `default_rng([run.seed, 2])`; a run that goes on from step s of another
+The order is that of `default_rng([run.seed, 2])`; a run that continues from step s of another
 dynamics has that of `default_rng([run.seed, 2, s])`. Over the training set each pass is a
 permutation, and batches run on from one pass to the next, so that all have the same size. Fresh
 examples are drawn in blocks of a fixed length. Neither depends on how a run is cut into chunks.
@@ -26,9 +26,9 @@ MOST_EXAMPLES = 4096
 
 @final
 class FreshSource:
-    """Draws further examples from a problem's distribution.
+    """Source of further examples from a problem's distribution.
 
-    Raises InputError where the data have none (they come from a file, or are points).
+    Raises InputError if the data have none (they come from a file, or are points).
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -47,7 +47,20 @@ class FreshSource:
         )
 
     def draw(self, generator: np.random.Generator, count: int) -> tuple[Array, Array]:
-        """x (count, d) and y (count,)."""
+        """Draw further examples.
+
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness.
+        count : int
+            Number of examples.
+
+        Returns
+        -------
+        tuple of arrays
+            Inputs x (count, d) and labels y (count,).
+        """
         drawn = self._source.fresh(generator, count, self._training)
         if drawn is None:
             raise self._nothing(self._kind)
@@ -55,7 +68,7 @@ class FreshSource:
 
 
 def generator_at(problem: Problem, place: int) -> np.random.Generator:
-    """The generator number `place` of a run's dynamics: another one where that is a new one."""
+    """Return generator number `place` of a run's dynamics; a new dynamics has its own."""
     seed, start = problem.experiment.run.seed, problem.start
     return np.random.default_rng([seed, place] if start.goes_on else [seed, place, start.step])
 
@@ -78,27 +91,33 @@ class Stream(ABC):
 
     @abstractmethod
     def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The next block: inputs (block_size, D) and labels."""
+        """Draw the next block: inputs (block_size, D) and labels."""
 
     @abstractmethod
     def _leftover(self) -> Array:
-        """What was drawn for the blocks to come, always of one length."""
+        """Return what was drawn for the blocks to come, always of one length."""
 
     @abstractmethod
     def _set_leftover(self, values: Array) -> None:
-        """The reverse."""
+        """Set what was drawn for the blocks to come."""
 
     def _mark_block(self) -> None:
-        """Remember how the next block is drawn."""
+        """Store how the next block is drawn."""
         self._block = (saved.generator_words(self._generator), self._leftover())
 
     def part(self) -> Array:
-        """Where it stands: the place in a block, and how that block is drawn."""
+        """Return the place in the order of examples.
+
+        Returns
+        -------
+        array
+            Place in the block, its size (0 before the first), and how the block is drawn.
+        """
         words, leftover = self._block
         return np.concatenate([[self._place, self._ys.shape[0]], words, leftover])
 
     def put_back(self, values: Array) -> None:
-        """Go to where `part` was taken. Raises InputError where it does not fit."""
+        """Return to where `part` was taken. Raises InputError for values that do not fit."""
         place, size = values[:2].tolist()
         if size not in (0, self.block_size) or not 0 <= place <= size or place % self._batch:
             raise saved.refused("the place in the order of examples is none")
@@ -110,7 +129,7 @@ class Stream(ABC):
         self._place = int(place)
 
     def _skip(self, examples: int) -> None:
-        """Go to where a run stands that was continued without its state."""
+        """Skip the examples of a run that was continued without its state."""
         blocks, rest = divmod(examples, self.block_size)
         for _ in range(blocks):
             self._advance()
@@ -131,7 +150,22 @@ class Stream(ABC):
         self._place = 0
 
     def take(self, count: int) -> tuple[NDArray[Any], NDArray[Any], int]:
-        """(xs, ys, batches) of the next batches: at most `count`, at least one."""
+        """Return the next batches of the present block.
+
+        Parameters
+        ----------
+        count : int
+            Largest number of batches.
+
+        Returns
+        -------
+        xs : array (batches * batch, D)
+            Inputs.
+        ys : array (batches * batch,)
+            Labels.
+        batches : int
+            At least 1.
+        """
         if self._place == self._ys.shape[0]:
             self._fill()
         there = (self._ys.shape[0] - self._place) // self._batch
@@ -143,7 +177,7 @@ class Stream(ABC):
 
 @final
 class Reshuffled(Stream):
-    """The training examples, each once in every pass."""
+    """Training examples, each once in every pass."""
 
     def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
         self._order = np.zeros(0, dtype=np.int64)
@@ -179,7 +213,7 @@ class Reshuffled(Stream):
 
 @final
 class Fresh(Stream):
-    """Examples that are never seen again."""
+    """Examples that are used once."""
 
     def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
         self._source = FreshSource(problem)
@@ -189,7 +223,7 @@ class Fresh(Stream):
         return np.zeros(0)
 
     def _set_leftover(self, values: Array) -> None:
-        """Nothing is drawn ahead."""
+        """Do nothing: nothing is drawn ahead."""
 
     def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:
         x, y = self._source.draw(self._generator, self.block_size)

@@ -18,7 +18,7 @@ from core.problem.problem import Problem
 
 @final
 class TensorDescent(FullBatch):
-    """Hand-derived gradients on a device, one step at a time."""
+    """Descent by hand-derived gradients on a device, one step at a time."""
 
     def __init__(self, problem: Problem, device: str) -> None:
         self._device = device

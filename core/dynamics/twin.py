@@ -1,4 +1,4 @@
-"""What compiled kernels know of a two-layer network."""
+"""Compiled twin of a two-layer network, and work arrays for kernels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,24 @@ from core.problem.problem import Problem
 
 
 def twin(network: TwoLayer, n: int, D: int, dtype: Any = np.float64) -> Net:
-    """The network for n inputs of dimension D, with work arrays of its own."""
+    """Return the compiled twin of a network, with separate work arrays.
+
+    Parameters
+    ----------
+    network : TwoLayer
+        Network with a code of core.compiled.network.
+    n : int
+        Number of inputs evaluated at once.
+    D : int
+        Dimension of the inputs x~.
+    dtype : dtype
+        Precision.
+
+    Returns
+    -------
+    Net
+        Twin.
+    """
     number = np.dtype(dtype).type
     m, k, code, phi = network.m, network.k, network.code, network.activation
     constants, eps = network.compiled_constants()
@@ -40,7 +57,24 @@ def twin(network: TwoLayer, n: int, D: int, dtype: Any = np.float64) -> Net:
 
 
 def work_for(problem: Problem, flat: NDArray[Any], limit: float, batch: int) -> Work:
-    """What steps of the parameters `flat` on so many examples need, in their precision."""
+    """Return the work arrays of steps of the parameters.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem whose network and loss count.
+    flat : array (size,)
+        Parameters, which steps update in place; their precision is the work's.
+    limit : float
+        Divergence limit.
+    batch : int
+        Examples in a step.
+
+    Returns
+    -------
+    Work
+        Arrays of zeros around the twin and `flat`.
+    """
     network, D = problem.network, problem.inputs.shape[1]
     assert isinstance(network, TwoLayer)
     of_nodes, of_outputs = (network.m, batch), (network.k, batch)

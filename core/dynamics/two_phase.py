@@ -1,14 +1,14 @@
 """Two-phase training of the standard network (telgarsky22, Table 1, the row 2-phase SGD).
 
-Phase one is the first step: one gradient of a large batch in V, taken where the outputs are zero
+Phase one is the first step: one gradient of a large batch in V, computed where the outputs are zero
 (as from a symmetric start, so that only correlations count), of which only the directions are kept:
 
     v_j <- g_j/|g_j|,    g_j = sgn(a_j) sum_i y_i 1[<v_j(0), x_i> > 0] x_i,
 
-the initial weights being dropped; a node whose g_j is zero keeps its direction, or stays 0. Phase
+without the initial weights; a node whose g_j is zero keeps its direction, or stays 0. Phase
 two starts from a = 0 and is gradient descent on a, a convex problem, over the training examples.
 t = step * steps counts both. Fresh examples of phase one come from `default_rng([run.seed, 2])`. A
-run that goes on from another dynamics begins with phase one too, at the V that it finds.
+run that continues another dynamics starts with phase one too, at the V that it finds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,18 @@ BLOCK = 4096  # examples of the large batch at a time
 
 
 def first_phase(problem: Problem) -> Array:
-    """The unit directions v_j (m, d) that the large-batch step leaves."""
+    """Return the inner weights after the large-batch step.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem with the standard network.
+
+    Returns
+    -------
+    array (m, d)
+        Unit directions v_j; 0 where v_j(0) and g_j are 0.
+    """
     dynamics = problem.experiment.dynamics
     assert isinstance(dynamics, TwoPhase)
     start = problem.network.unpack(problem.physical_start())
@@ -56,17 +67,30 @@ def first_phase(problem: Problem) -> Array:
 
 
 def _correlations(V: Array, x: Array, y: Array) -> Array:
-    """sum_i y_i 1[<v_j, x_i> > 0] x_i, (m, d)."""
+    """Return sum_i y_i 1[<v_j, x_i> > 0] x_i, (m, d)."""
     return np.asarray(((V @ x.T) > 0.0) @ (y[:, None] * x))
 
 
 def hidden(V: Array, x: Array) -> Array:
-    """relu(<v_j, x_i>), (n, m)."""
+    """Return the hidden features.
+
+    Parameters
+    ----------
+    V : array (m, d)
+        Inner weights.
+    x : array (n, d)
+        Inputs.
+
+    Returns
+    -------
+    array (n, m)
+        relu(<v_j, x_i>).
+    """
     return np.ascontiguousarray(np.maximum(x @ V.T, 0.0))
 
 
 def outer_curvature(problem: Problem, H: Array) -> float:
-    """lambda_max(H' diag(l''(0)) H)/n + 2 lambda: the largest curvature in a, at a = 0."""
+    """Return lambda_max(H' diag(l''(0)) H)/n + 2 lambda: the largest curvature in a, at a = 0."""
     n, zero = H.shape[0], np.zeros(H.shape[0])
     curvature = problem.loss.output_curvature(zero, problem.dataset.y, np.ones(n))
     weighted = np.sqrt(curvature)[:, None] * H
@@ -75,7 +99,7 @@ def outer_curvature(problem: Problem, H: Array) -> float:
 
 
 def in_second_phase(problem: Problem) -> bool:
-    """Whether the first step was taken before the start."""
+    """Return True if the first step was taken before the start."""
     start = problem.start
     if start.state is None or "phase" not in start.state:
         return start.goes_on and start.step > 0
@@ -83,7 +107,7 @@ def in_second_phase(problem: Problem) -> bool:
 
 
 def two_phase_step(problem: Problem) -> float:
-    """1/lambda_0 of the second phase, or 1 where that is zero."""
+    """Return 1/lambda_0 of the second phase, or 1 where that is zero."""
     V = problem.network.unpack(problem.physical_start())["V"]
     V = V if in_second_phase(problem) else first_phase(problem)
     value = outer_curvature(problem, hidden(V, problem.dataset.x))
@@ -92,7 +116,7 @@ def two_phase_step(problem: Problem) -> float:
 
 @final
 class TwoPhases(Stepper):
-    """The large-batch step, then compiled descent on a."""
+    """Large-batch step, then compiled descent on a."""
 
     engine = "compiled float64, outer layer"
 

@@ -1,4 +1,4 @@
-"""Compile the kernels group by group, for every argument type that engines use."""
+"""Compilation of the kernels, group by group, for every argument type that engines use."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CASES: dict[str, tuple[dict[str, Any], ...]] = {
 @final
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A group is compiled: the i-th of so many, after so long."""
+    """Report that a group is compiled: its number, the total, its name and the seconds."""
 
     done: int
     of: int

@@ -1,5 +1,6 @@
-"""The two-layer network and its parametrisations.
+"""Two-layer networks and their parametrisations.
 
-Kinds are in files by theme, and `registry` lists them. `section` is what a study file says of one,
-`parametrisation` what the program asks of one, and `kernel` f and its derivatives.
+Each file holds the kinds of one theme, and `registry` lists them. `section` defines the keys of a
+study file, `parametrisation` the interface of a network, and `kernel` computes f and its
+derivatives.
 """

@@ -16,7 +16,7 @@ RELU, LEAKY, SMOOTH, SQUARE = 0, 1, 2, 4
 @final
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """phi and phi'; phi'(0) is the slope on the left.
+    """Activation phi with its derivatives; phi'(0) is the slope on the left.
 
     code RELU: max(z, 0). LEAKY: max(g z, z), g = `slope`. SMOOTH (frei23, section F.1):
     g z + (1 - g) (ln(1 + e^z) - ln 2), whose derivative is g + (1 - g)/(1 + e^-z). SQUARE: z^2.
@@ -35,7 +35,7 @@ class Activation:
 
     @property
     def bent(self) -> bool:
-        """Whether phi'' is anything but 0 off the kinks."""
+        """True if phi'' is not 0 off the kinks."""
         return self.code in (SMOOTH, SQUARE)
 
     def __call__(self, z: Any) -> Any:
@@ -49,7 +49,7 @@ class Activation:
         return positive if self.code == RELU else positive + self.slope * (z - positive)
 
     def slopes(self, z: Any) -> Any:
-        """phi'(z), elementwise, in the type of z."""
+        """Return phi'(z), elementwise, in the type of z."""
         if self.code == SMOOTH:
             e = _exp(-abs(z))
             right = _indicator(z)
@@ -60,8 +60,9 @@ class Activation:
         return active if self.code == RELU else active + self.slope * (1.0 - active)
 
     def curvatures(self, z: Any) -> Any:
-        """phi''(z), elementwise, in the type of z: 0 but for SMOOTH, where it is
-        (1 - g) e^-|z| / (1 + e^-|z|)^2, and SQUARE, where it is 2.
+        """Return phi''(z), elementwise, in the type of z.
+
+        0 except for SMOOTH, (1 - g) e^-|z| / (1 + e^-|z|)^2, and SQUARE, 2.
 
         >>> import numpy as np
         >>> Activation(SMOOTH, 0.2).curvatures(np.array([0.0])).tolist()
@@ -77,7 +78,7 @@ class Activation:
 
 # At a kink the slope is that on the left: a unit at 0 is not active (docs/theory.md, 2.4).
 def _indicator(z: Any) -> Any:
-    """1[z > 0] in the type of z."""
+    """Return 1[z > 0] in the type of z."""
     active = z > 0
     return active.to(z.dtype) if hasattr(z, "exp") else active.astype(z.dtype)
 

@@ -1,7 +1,7 @@
-"""Networks with biases, and with an output for each class.
+"""Networks with biases, and networks with one output per class.
 
-Source: wei19, section F.4; frei23, section F.2. It is the standard network on (x, 1):
-2-homogeneous; a_j^2 - |v_j|^2 - b_j^2 is constant along gradient flow for every node.
+Source: wei19, section F.4; frei23, section F.2. The network with biases is the standard network on
+(x, 1): 2-homogeneous, and gradient flow conserves a_j^2 - |v_j|^2 - b_j^2 at every node.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from core.settings import setting
 
 
 def with_biases(V: Any, b: Any) -> Any:
-    """(V, b) as one array (m, d + 1), for NumPy arrays and torch tensors."""
+    """Return (V, b) as one (m, d + 1) array or tensor, in the type of V (m, d)."""
     if isinstance(V, np.ndarray):
         return np.concatenate([V, b[:, None]], axis=1)
     import torch
@@ -35,7 +35,18 @@ def with_biases(V: Any, b: Any) -> Any:
 
 
 def with_ones(x: Array) -> Array:
-    """(x, 1), shape (n, d + 1)."""
+    """Return the inputs with a 1 appended.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Inputs.
+
+    Returns
+    -------
+    array (n, d + 1)
+        (x, 1).
+    """
     return np.concatenate([x, np.ones((x.shape[0], 1))], axis=1)
 
 
@@ -53,7 +64,7 @@ class BiasNetwork(NetworkSection):
 
 @final
 class Bias(TwoLayer):
-    """alpha_j = a_j, u_j = (v_j, b_j), x~ = (x, 1)."""
+    """Network with biases: alpha_j = a_j, u_j = (v_j, b_j) and x~ = (x, 1)."""
 
     kind = "bias"
     section = BiasNetwork
@@ -69,7 +80,7 @@ class Bias(TwoLayer):
 
     @staticmethod
     def initial(section: BiasNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """a ~ N(0, 1/m), V and b ~ N(0, 1/(d + 1)), drawn in this order (ours)."""
+        """Draw a ~ N(0, 1/m), V and b ~ N(0, 1/(d + 1)), in this order (our choice)."""
         a = generator.standard_normal(shape.m)
         V = generator.standard_normal((shape.m, shape.d))
         b = generator.standard_normal(shape.m)
@@ -119,7 +130,7 @@ class MulticlassNetwork(NetworkSection):
 
 @final
 class Multiclass(TwoLayer):
-    """alpha = A (m, k), u_j = v_j, or (v_j, b_j) on (x, 1)."""
+    """Network with one output per class: alpha = A (m, k), u_j = v_j, or (v_j, b_j) on (x, 1)."""
 
     kind = "multiclass"
     section = MulticlassNetwork
@@ -139,7 +150,7 @@ class Multiclass(TwoLayer):
 
     @staticmethod
     def initial(section: MulticlassNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """A and V Glorot uniform (V times init_multiple), drawn in this order; b = 0."""
+        """Draw A, then V times `init_multiple`, by the Glorot uniform law; b starts at 0."""
         m, d, k = shape.m, shape.d, max(shape.k, 2)
         if section.init in INIT_SCALES:
             scale = INIT_SCALES[section.init]

@@ -1,14 +1,18 @@
-"""Parametrisations of the user's own, in a Python file that PyTorch differentiates.
+"""Parametrisations in a user's Python file, differentiated by PyTorch.
 
 The file defines
 
     def initial(generator, m, d, k): ...   # name -> array: the start, in the order of the layout
     def outputs(parameters, x): ...        # name -> tensor and x (n, d) -> (n,), or (n, k)
 
-and may define `degree` = L and `homogeneous`, the names of the parameters in which outputs are
-L-homogeneous (then flow and normalised margins are there too), and `directions`, the name of an
-(m, d) parameter whose rows are watched as the nodes' inner weights, and `outer`, that of the (m,)
-outer weights. The program runs this code only after its user has trusted it (core.trust).
+and may define
+
+    degree         L; with it, gradient flow and normalised margins are available
+    homogeneous    names of the parameters in which the outputs are L-homogeneous
+    directions     name of an (m, d) parameter whose rows are the nodes' inner weights
+    outer          name of the (m,) outer weights
+
+The program runs this code only after its user has trusted it (core.trust).
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ OTHERWISE = "take a bundle that was made with it, or the package: pip install 'm
 
 @cache
 def has_pytorch() -> bool:
-    """Whether torch can be imported, found without importing it, which takes seconds."""
+    """Return True if torch can be imported. Does not import it, which takes seconds."""
     try:
         return find_spec("torch") is not None
     except (ImportError, ValueError):  # an importer that refuses it; a module without a spec
@@ -53,7 +57,7 @@ def has_pytorch() -> bool:
 
 
 def require_pytorch(what: str) -> None:
-    """Raise InputError where torch is not installed. `what` begins the sentence: "A batch"."""
+    """Raise InputError if torch is not installed. `what` starts the sentence: "A batch"."""
     if not has_pytorch():
         remedy = OTHERWISE if getattr(sys, "frozen", False) else INSTALL
         raise InputError(f"{what} needs PyTorch, which is not installed here; {remedy}.")
@@ -78,10 +82,28 @@ def read_code(path: Path) -> str:
 
 
 def with_code(section: CustomNetwork, folder: Path | None = None, asker: str = "") -> CustomNetwork:
-    """Return the section with the text of its file in place of the file's path.
+    """Return a section that holds the text of its Python file instead of the file's path.
 
-    Raises UntrustedCodeError for code that this user has not trusted, in the study or in the file.
-    `asker` is the study's name in a question about the code.
+    Parameters
+    ----------
+    section : CustomNetwork
+        Section with a path or a code.
+    folder : Path, optional
+        Folder of the study file, to which a relative path refers.
+    asker : str
+        Name of the study in a question about the code.
+
+    Returns
+    -------
+    CustomNetwork
+        Section without a path; the same section if it had none.
+
+    Raises
+    ------
+    UntrustedCodeError
+        This user has not trusted the code, in the study or in the file.
+    InputError
+        The file is missing, too long, or holds control characters.
     """
     if section.path is None:
         code = section.code or ""
@@ -94,7 +116,13 @@ def with_code(section: CustomNetwork, folder: Path | None = None, asker: str = "
 
 
 def _namespace(code: str) -> dict[str, Any]:
-    """What the file defines; InputError where it cannot be run or something is missing."""
+    """Run a network's file and return its names.
+
+    Raises
+    ------
+    InputError
+        The code fails, or does not define a needed function.
+    """
     require_pytorch('network.kind = "custom"')
     # The one place that runs foreign code, whatever way it came (docs/decisions/0006).
     trust.check_trusted(code, "network.code", "FILE")
@@ -111,7 +139,7 @@ def _namespace(code: str) -> dict[str, Any]:
 
 
 def _where(error: Exception) -> str:
-    """What went wrong, and in which line of the file."""
+    """Return an error's type and message, with its line in the network's file."""
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
@@ -152,9 +180,9 @@ class CustomNetwork(NetworkSection):
 
 @final
 class Custom(Network):
-    """The network of a file: outputs by its code, gradients by autograd.
+    """Network of a user's file: outputs by its code, gradients by autograd.
 
-    Raises InputError, with the line, where the code fails or gives something of another shape.
+    Raises InputError, with the line, where the code fails or returns another shape.
     """
 
     kind = "custom"
@@ -229,7 +257,7 @@ class Custom(Network):
         return slope.numpy() if given else slope
 
     def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
-        """J direction as the derivative of g -> J' g along it: two backward passes."""
+        """Return J direction as the derivative of g -> J' g along it: two backward passes."""
         import torch
 
         leaf = torch.tensor(flat, requires_grad=True)

@@ -1,9 +1,8 @@
-"""The abstract head: f(x) = <a*b, F(x; V)>, F an MLP that ends in a normalisation layer.
+"""Abstract head f(x) = <a*b, F(x; V)>, with F an MLP that ends in a normalisation layer.
 
 Source: homogeneity, equation 2 and Assumption 2.1. h_0 = x, h_l = relu(V_l h_(l-1)) for l < depth,
 z = V_depth h_(depth-1), and F = z/sqrt(mean z^2 + eps) (RMSNorm), or the same of z - mean z
-(LayerNorm). f is 2-homogeneous in (a, b) and not in V; a_j^2 - b_j^2 is constant along gradient
-flow.
+(LayerNorm). f is 2-homogeneous in (a, b) and not in V. Gradient flow conserves a_j^2 - b_j^2.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class HeadNetwork(NetworkSection):
 
 @final
 class Head(Network):
-    """Parameters a, b (m,) and V1 (hidden, d), ..., V_depth (m, hidden)."""
+    """Abstract head with parameters a, b (m,), V1 (hidden, d), ..., V_depth (m, hidden)."""
 
     kind = "head"
     section = HeadNetwork
@@ -69,7 +68,7 @@ class Head(Network):
 
     @staticmethod
     def initial(section: HeadNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """a, b = +-1/sqrt(m) uniformly, then V_l ~ N(0, 2/fan-in), the last N(0, 1/fan-in)."""
+        """Draw a, b = +-1/sqrt(m) uniformly, then V_l ~ N(0, 2/fan-in), the last N(0, 1/fan-in)."""
         scale = shape.m**-0.5
         arrays = {"a": scale * signs(generator, shape.m), "b": scale * signs(generator, shape.m)}
         for block in Head(section, shape, {}).matrices:
@@ -83,7 +82,7 @@ class Head(Network):
         return parts["a"], parts["b"], [parts[block.name] for block in self.matrices]
 
     def _features(self, V: list[Any], x: Any) -> tuple[list[Any], Any, Any]:
-        """(h_0, ..., h_(depth-1)), F (n, m) and the divisor r (n, 1)."""
+        """Return (h_0, ..., h_(depth-1)), F (n, m) and the divisor r (n, 1)."""
         hidden = [x]
         for matrix in V[:-1]:
             hidden.append((hidden[-1] @ matrix.T).clip(0.0))
@@ -95,13 +94,13 @@ class Head(Network):
         return hidden, z / r, r
 
     def _normalised(self, dz: Any, F: Any, r: Any) -> Any:
-        """The derivative of the normalisation along dz; it is its own transpose."""
+        """Return the derivative of the normalisation along dz; this map is its own transpose."""
         if self.centres:
             dz = dz - dz.mean(axis=1)[:, None]
         return (dz - F * (dz * F).mean(axis=1)[:, None]) / r
 
     def features(self, flat: Any, inputs: Any) -> Any:
-        """F(x_i; V), (n, m)."""
+        """Return F(x_i; V), (n, m)."""
         return self._features(self._parts(flat)[2], inputs)[1]
 
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:

@@ -1,8 +1,7 @@
-"""The network f(x) = sum_j alpha_j phi(<u_j, x>) and its derivatives, for effective weights.
+"""Network f(x) = sum_j alpha_j phi(<u_j, x>) and its derivatives, for effective weights.
 
-Written once for all parametrisations, for NumPy arrays and torch tensors: the reference that
-compiled engines are tested against, and what observables are computed with. Shapes: alpha (m,), or
-(m, k) for k outputs, U (m, d), x (n, d).
+One implementation for all parametrisations, for NumPy arrays and torch tensors. Observables use it,
+and the compiled engines are tested against it.
 """
 
 from __future__ import annotations
@@ -19,8 +18,28 @@ RELU = Activation()
 
 
 def outputs(alpha: Any, U: Any, x: Any, phi: Activation = RELU, offset: Any = None) -> Any:
-    """f(x_i), shape (n,), or (n, k); `offset` (m, n) is added to the preactivations.
+    """Return the outputs f(x_i) of the two-layer network.
 
+    Parameters
+    ----------
+    alpha : array (m,) or (m, k)
+        Outer weights, of one output or of k.
+    U : array (m, d)
+        Inner weights u_j.
+    x : array (n, d)
+        Inputs.
+    phi : Activation
+        Activation, ReLU by default.
+    offset : array (m, n), optional
+        Added to the preactivations <u_j, x_i>.
+
+    Returns
+    -------
+    array (n,) or (n, k)
+        Outputs.
+
+    Examples
+    --------
     >>> x = np.array([[1.0, 2.0], [-1.0, 0.0]])
     >>> outputs(np.array([2.0]), np.array([[1.0, 1.0]]), x).tolist()
     [6.0, 0.0]
@@ -32,9 +51,27 @@ def outputs(alpha: Any, U: Any, x: Any, phi: Activation = RELU, offset: Any = No
 
 
 def gradient(alpha: Any, U: Any, x: Any, g: Any, phi: Activation = RELU) -> tuple[Any, Any]:
-    """(d alpha, d U) of sum_i g_i f(x_i), or of sum_ic g_ic f_c(x_i) for g (n, k).
+    """Return the gradient of sum_i g_i f(x_i), or of sum_ic g_ic f_c(x_i), in (alpha, U).
 
     d alpha_j = sum_i g_i phi(<u_j, x_i>), d u_j = alpha_j sum_i g_i phi'(<u_j, x_i>) x_i.
+
+    Parameters
+    ----------
+    alpha : array (m,) or (m, k)
+        Outer weights.
+    U : array (m, d)
+        Inner weights.
+    x : array (n, d)
+        Inputs.
+    g : array (n,) or (n, k)
+        Weight of each output.
+    phi : Activation
+        Activation, ReLU by default.
+
+    Returns
+    -------
+    tuple of arrays
+        d alpha, of the shape of alpha, and d U (m, d).
     """
     z = U @ x.T
     weighted = alpha[:, None] * g if alpha.ndim == 1 else alpha @ g.T
@@ -44,7 +81,24 @@ def gradient(alpha: Any, U: Any, x: Any, g: Any, phi: Activation = RELU) -> tupl
 def derivative(
     alpha: Array, U: Array, x: Array, d_alpha: Array, d_U: Array, phi: Activation = RELU
 ) -> Array:
-    """The derivative of the outputs along (d_alpha, d_U), shape (n,) or (n, k)."""
+    """Return the directional derivative of the outputs along (d_alpha, d_U).
+
+    Parameters
+    ----------
+    alpha, d_alpha : array (m,) or (m, k)
+        Outer weights and their direction.
+    U, d_U : array (m, d)
+        Inner weights and their direction.
+    x : array (n, d)
+        Inputs.
+    phi : Activation
+        Activation, ReLU by default.
+
+    Returns
+    -------
+    array (n,) or (n, k)
+        Derivative of each output.
+    """
     z = U @ x.T
     along = d_alpha.T @ phi(z) + alpha.T @ (phi.slopes(z) * (d_U @ x.T))
     return np.asarray(along.T)

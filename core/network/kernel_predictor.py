@@ -1,11 +1,11 @@
-"""Kernel predictors f(x) = sum_i c_i k(x, x_i): what networks of infinite width become untrained.
+"""Kernel predictors f(x) = sum_i c_i k(x, x_i), the limits of untrained infinitely wide networks.
 
 Source: telgarsky22, Assumption 1.3; wei19, section 2. With nodes a ~ N(0, 1), v ~ N(0, s I) the
 tangent kernel of f(x) = sum_j a_j relu(<v_j, x>), per node, is k = K1 + s K2 (arc-cosine kernels):
 
     K1 = <x, x'> (pi - t)/(2 pi),    K2 = |x| |x'| (sin t + (pi - t) cos t)/(2 pi),
 
-t the angle of x and x'. K1 alone is that of the first layer's weights, s K2 of the second's.
+where t is the angle of x and x'. The first layer's weights contribute K1, the second's s K2.
 telgarsky22 has s = 1/d, wei19 s = 1.
 """
 
@@ -25,10 +25,24 @@ CHUNK = 2**22  # values of the near pairs' coordinates at once
 
 
 def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
-    """(K1, K2), each (n, n') of points x (n, d) and other (n', d).
+    """Return the arc-cosine kernels K1 and K2 between two sets of points.
 
     At one point K1 = K2 = |x|^2/2; opposite unit vectors have K1 = K2 = 0.
 
+    Parameters
+    ----------
+    x : array (n, d)
+        Points.
+    other : array (n', d)
+        Other points.
+
+    Returns
+    -------
+    tuple of arrays (n, n')
+        K1 and K2.
+
+    Examples
+    --------
     >>> K1, K2 = arc_cosine(np.eye(2)[:1], np.array([[2.0, 0.0], [-1.0, 0.0]]))
     >>> abs(K1.round(12)).tolist(), abs(K2.round(12)).tolist()
     ([[1.0, 0.0]], [[1.0, 0.0]])
@@ -50,7 +64,7 @@ def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
 
 
 def _supplement(u: Array, v: Array) -> Array:
-    """pi - angle of unit rows, by their chords: arccos loses half the digits where it is flat."""
+    """Return pi - angle of unit rows, by chords: arccos loses half the digits where it is flat."""
     apart, along = np.linalg.norm(u - v, axis=1), np.linalg.norm(u + v, axis=1)
     return np.asarray(2.0 * np.arctan2(along, apart))
 
@@ -58,9 +72,23 @@ def _supplement(u: Array, v: Array) -> Array:
 def tangent_kernel(
     x: Array, other: Array, weights: Weights = "both", variance: float | None = None
 ) -> Array:
-    """k(x_i, x'_j) (n, n') of the weights of both layers, of the first, or of the second.
+    """Return the infinite-width tangent kernel k(x_i, x'_j) of some layers, per node.
 
-    `variance` is s, by default 1/d.
+    Parameters
+    ----------
+    x : array (n, d)
+        Points.
+    other : array (n', d)
+        Other points.
+    weights : {"both", "first", "second"}
+        Layers whose weights count: K1 + s K2, K1, or s K2.
+    variance : float, optional
+        s, the variance of the inner weights; 1/d by default.
+
+    Returns
+    -------
+    array (n, n')
+        Kernel.
     """
     first, second = arc_cosine(x, other)
     second *= 1.0 / x.shape[1] if variance is None else variance
@@ -71,10 +99,11 @@ def tangent_kernel(
 
 @final
 class KernelNetwork(Network):
-    """The predictor as a network whose parameters are the coefficients c (n,), 1-homogeneous.
+    """Kernel predictor as a network whose parameters are the coefficients c (n,), 1-homogeneous.
 
-    Its norm is that of the function, |f|^2 = c' K c, so that margins divided by it are those of the
-    kernel's space. m is the width of the network whose limit it is, and means nothing here.
+    The norm is that of the function, |f|^2 = c' K c, so that margins divided by it are those of the
+    kernel's space. m is the width of the network whose limit the predictor is, and is not used
+    here.
     """
 
     kind = "kernel_predictor"
@@ -92,7 +121,7 @@ class KernelNetwork(Network):
 
     @staticmethod
     def initial(section: Any, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """c = 0: nothing is predicted before the fit."""
+        """Return c = 0: the predictor is 0 before the fit."""
         return {"coefficients": np.zeros(shape.x.shape[0])}
 
     @cached_property

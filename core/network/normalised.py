@@ -1,7 +1,7 @@
 """Networks that divide by the lengths or the deviations of their nodes.
 
-Source: homogeneity, equation 1 and section 4. 2-homogeneous in (a, b); a_j^2 - b_j^2 and |v_j| are
-constant along gradient flow for every node.
+Source: homogeneity, equation 1 and section 4. f is 2-homogeneous in (a, b). Gradient flow conserves
+a_j^2 - b_j^2 and |v_j| at every node.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class NormalisedNetwork(NetworkSection):
 
 @final
 class Normalised(TwoLayer):
-    """alpha_j = a_j b_j, u_j = v_j/|v_j|."""
+    """Network with normalised directions: alpha_j = a_j b_j, u_j = v_j/|v_j|."""
 
     kind = "normalised"
     section = NormalisedNetwork
@@ -51,7 +51,7 @@ class Normalised(TwoLayer):
 
     @staticmethod
     def initial(section: NormalisedNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """a, b = +-1/sqrt(m) uniformly, v uniform on the sphere, drawn in this order."""
+        """Draw a, b = +-1/sqrt(m) uniformly, then v uniformly on the sphere."""
         # Balanced, |a_j| = |b_j|, which the flow keeps: it is the mirror flow of u_j = a_j^2, from
         # u_j(0) = 1/m (homogeneity, Lemma 3.2).
         scale = shape.m**-0.5
@@ -78,7 +78,7 @@ class Normalised(TwoLayer):
         return joined([b * d_alpha, a * d_alpha, across])
 
     def gram(self, flat: Array, inputs: Array) -> Array:
-        """The inner weights' part loses what lies along each node's own v_j."""
+        """Return the tangent kernel; the inner weights' part is orthogonal to each node's v_j."""
         a, b, V = (part.reshape(self.m, -1) for part in self.unpack(flat).values())
         U, norms = self._unit(V)
         z = U @ inputs.T
@@ -114,7 +114,7 @@ class BatchNormNetwork(NetworkSection):
 
 @final
 class BatchNorm(TwoLayer):
-    """alpha_j = a_j, u_j = c_j v_j/N(v_j); with `normalise` false N = 1, for comparison.
+    """Network with batch norm: alpha_j = a_j, u_j = c_j v_j/N(v_j); N = 1 with `normalise` false.
 
     Raises InputError where all inputs are equal and eps = 0: N is then zero for every v.
     """
@@ -146,7 +146,7 @@ class BatchNorm(TwoLayer):
 
     @staticmethod
     def initial(section: BatchNormNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """a ~ N(0, 1/m), c = 1, V ~ N(0, I/d), drawn in this order."""
+        """Draw a ~ N(0, 1/m), then V ~ N(0, I/d); c starts at 1."""
         a = generator.standard_normal(shape.m) / np.sqrt(shape.m)
         V = generator.standard_normal((shape.m, shape.d)) / np.sqrt(shape.d)
         return {"a": a, "c": np.ones(shape.m), "V": V}
@@ -155,7 +155,7 @@ class BatchNorm(TwoLayer):
         return np.asarray(x - self.mean)
 
     def statistics(self, V: Any) -> tuple[Any, Any]:
-        """(N (m, 1), V Sigma (m, d)); N = 1 and zeros where nothing is normalised."""
+        """Return N(v_j) (m, 1) and V Sigma (m, d); N = 1 and zeros without normalisation."""
         if not self.normalise:
             # Made of V, so that it is an array or a tensor as V is, of its type and on its device.
             return 1.0 + 0.0 * V[:, :1], 0.0 * V
@@ -187,7 +187,7 @@ class BatchNorm(TwoLayer):
         return np.asarray(a**2 - c**2)
 
     def gram(self, flat: Array, inputs: Array) -> Array:
-        """The inner weights' part loses what lies along Sigma v_j."""
+        """Return the tangent kernel; the inner weights' part is orthogonal to Sigma v_j."""
         a, c, V = (part.reshape(self.m, -1) for part in self.unpack(flat).values())
         N, VS = self.statistics(V)
         z = self.effective(flat)[1] @ inputs.T

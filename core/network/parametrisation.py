@@ -1,8 +1,8 @@
-"""Networks, and the map from trained parameters to the effective weights of the one network.
+"""Interface of all networks, and maps from trained parameters to effective weights.
 
 Every binary model of the papers but the abstract head is f(x) = sum_j alpha_j phi(<u_j, x~>) seen
-through a parametrisation. `Network` is what dynamics, run files, observables and views know;
-`TwoLayer` is a network with effective weights, to which a parametrisation adds three linear maps.
+through a parametrisation. Dynamics, run files, observables and views know only `Network`.
+`TwoLayer` is a network with effective weights; a parametrisation adds three linear maps to it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Arrays = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One array of parameters: its name in the paper and its shape."""
+    """Name, as in the paper, and shape of one array of parameters."""
 
     name: str
     shape: tuple[int, ...]
@@ -42,9 +42,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """What a network is made for: m nodes, inputs x (n, d) it is trained on, k outputs.
+    """Sizes of a network: m nodes, training inputs x (n, d), k outputs (1 for two classes).
 
-    `x` is needed by networks with statistics of the data; k = 1 for two classes.
+    Networks with statistics of the data read `x`.
     """
 
     m: int
@@ -57,13 +57,16 @@ class Shape:
 
 
 class Network(ABC):
-    """Trained parameters, kept flat in the order of `layout`, and what they mean.
+    """Trained parameters, kept flat in the order of `layout`, and their meaning.
 
     The first `scaled` entries of a flat vector are the homogeneous parameters W_h, in which f has
-    degree L = `degree`: f(c W_h) = c^L f(W_h) for c > 0. Where a frame has a factor e^rho it
-    multiplies these only. `homogeneous` is false where f is homogeneous in no parameters; `degree`
-    then still says by which power of the norm margins are divided. `fixed` are the parameters that
-    are not trained, by name. k is the number of outputs, 1 for two classes.
+    degree L = `degree`: f(c W_h) = c^L f(W_h) for c > 0. A frame's factor e^rho multiplies these
+    only. If `homogeneous` is false, f is homogeneous in no parameters, and margins are still
+    divided by the power `degree` of the norm. `fixed` holds the untrained parameters by name. k
+    counts the outputs, 1 for two classes.
+
+    In all methods `flat` (size,) are the trained parameters, and `inputs` (n, D) the nodes' inputs
+    x~. Networks with effective weights take arrays and tensors where the type is Any.
     """
 
     kind: ClassVar[str]
@@ -100,45 +103,72 @@ class Network(ABC):
 
     @abstractmethod
     def __init__(self, section: Any, shape: Shape, fixed: Arrays) -> None:
-        """The network of a section, of its own class, for a shape; `fixed` has what is untrained.
+        """Make the network of a section for a shape; `fixed` has the untrained arrays.
 
-        Sets m, d, layout and scaled, and k and fixed where they are not 1 and nothing.
+        Sets m, d, layout and scaled; k and fixed where they differ from 1 and nothing.
         """
 
     @staticmethod
     @abstractmethod
     def initial(section: Any, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """All arrays of the paper's start by name, trained and untrained."""
+        """Draw the start of the paper: all arrays by name, trained and untrained."""
 
     @property
     def size(self) -> int:
         return sum(block.size for block in self.layout)
 
     def inputs(self, x: Array) -> Array:
-        """x~ (n, D), what the nodes see of x (n, d): x itself, centred, or with a 1 appended."""
+        """Return the nodes' inputs x~ (n, D) of x (n, d): x, x centred, or x with a 1 appended."""
         return x
 
     @abstractmethod
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
-        """f (n,), or (n, k) for k > 1, at x~ = `inputs`.
+        """Return the outputs f.
 
-        `offset` (m, n) is what row-space runs do not see of points outside the span of the training
-        data: <e_j, x_i>, by which the last coordinate z_j of u_j counts (core.problem.reduction).
+        Parameters
+        ----------
+        flat, inputs : array (size,), array (n, D)
+            Trained parameters and inputs x~.
+        offset : array (m, n), optional
+            <e_j, x_i> for points outside the span of the training data, by which the last
+            coordinate of u_j counts in row-space runs (core.problem.reduction).
+
+        Returns
+        -------
+        array (n,), or (n, k) for k > 1
+            Outputs.
         """
 
     @abstractmethod
     def gradient(self, flat: Any, inputs: Any, g: Any) -> Any:
-        """sum_i g_i grad f(x_i) (sum_ic g_ic grad f_c(x_i)) in the trained parameters, flat."""
+        """Return sum_i g_i grad f(x_i), or sum_ic g_ic grad f_c(x_i) for g (n, k).
+
+        Returns
+        -------
+        array (size,)
+            Gradient in the trained parameters.
+        """
 
     @abstractmethod
     def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
-        """The derivative of the outputs along a flat direction: J direction, (n,) or (n, k)."""
+        """Return the derivative of the outputs along a flat direction, J direction.
+
+        Returns
+        -------
+        array (n,) or (n, k)
+            Derivative of each output.
+        """
 
     def gram(self, flat: Array, inputs: Array) -> Array:
-        """The tangent kernel <grad f_i, grad f_r>, (n, n); (n k, n k) with the class fastest.
+        """Return the tangent kernel <grad f_i, grad f_r> in the trained parameters.
 
-        Row by row as J (J' e_i), without J (n, size) itself: right for any network. Networks whose
-        kernel has a closed form override this.
+        Row by row as J (J' e_i), without J (n, size): right for any network. Networks whose kernel
+        has a closed form override this method.
+
+        Returns
+        -------
+        array (n, n), or (n k, n k) with the class fastest
+            Symmetric kernel matrix.
         """
         slopes = self.output_slopes(flat, inputs)
         rows = np.array([np.ravel(self.derivative(flat, inputs, slope)) for slope in slopes])
@@ -153,9 +183,10 @@ class Network(ABC):
                 yield np.asarray(self.gradient(flat, inputs[i : i + 1], unit))
 
     def imbalance(self, flat: Array) -> Array:
-        """Per node, the difference of squared norms that gradient flow conserves; empty if none.
+        """Return each node's conserved difference of squared norms, (m,); empty if none.
 
-        a_j^2 - b_j^2 of `factored` networks, whose first blocks are a and b.
+        Gradient flow conserves a_j^2 - b_j^2 of `factored` networks, whose first blocks are a and
+        b.
         """
         if not self.factored:
             return np.zeros(0)
@@ -163,27 +194,28 @@ class Network(ABC):
         return np.asarray(a**2 - b**2)
 
     def nodes(self, flat: Array) -> tuple[Array, Array]:
-        """(s (m,), U (m, D)): signed sizes of the outer weights, and the effective inner weights.
+        """Return signed sizes s (m,) of the outer weights, and effective inner weights U (m, D).
 
-        For k > 1 outputs s_j = |A_j|. NaN where there are none.
+        For k > 1 outputs s_j = |A_j|. NaN where a network has none.
         """
         return np.full(self.m, np.nan), np.full((self.m, self.d), np.nan)
 
     def directions(self, flat: Array) -> Array:
-        """The inner weight vector of each node, whose rotation is watched, (m, d); NaN if none.
+        """Return each node's inner weights, whose rotation is monitored, (m, d); NaN if none.
 
-        V, trained or not, where the network has it: not u_j, which may be shortened or turned.
+        These are V, trained or not, if the network has it, and not u_j, which may be scaled or
+        turned.
         """
         parts = {**self.fixed, **self.unpack(flat)}
         return np.asarray(parts["V"] if "V" in parts else self.nodes(flat)[1][:, : self.d])
 
     def fixed_shapes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
-        """The shapes that the untrained arrays must have, by name."""
+        """Return the required shape of each untrained array by name."""
         sizes = {"V": (shape.m, shape.d), "a": (shape.m,)}
         return {name: sizes[name] for name in self.fixed}
 
     def physical(self, flat: NDArray[Any], rho: float) -> NDArray[Any]:
-        """The parameters themselves: the homogeneous ones times e^rho."""
+        """Return the physical parameters (size,): the homogeneous ones times e^rho."""
         # The very array, without a copy: descent has rho = 0 at every frame.
         if rho == 0.0:
             return flat
@@ -191,13 +223,13 @@ class Network(ABC):
             return np.concatenate([np.exp(rho) * flat[: self.scaled], flat[self.scaled :]])
 
     def norm(self, flat: Array) -> float:
-        """|W_h|, the norm of the homogeneous parameters."""
+        """Return |W_h|, the norm of the homogeneous parameters."""
         return float(np.linalg.norm(flat[: self.scaled]))
 
     def norm_power(self, flat: Array) -> float:
-        """What margins are divided by: |W_h|^L, or the product of the norms of some blocks.
+        """Return the divisor of margins, L-homogeneous and at most |W_h|^L.
 
-        L-homogeneous, whatever it is; at most |W_h|^L.
+        |W_h|^L, or the product of the norms of some blocks.
         """
         if self.product:
             parts = self.unpack(flat)
@@ -206,10 +238,9 @@ class Network(ABC):
 
     @property
     def margin_norm(self) -> tuple[str, str]:
-        """Text and TeX of what margins are divided by (`norm_power`).
+        """Text and TeX of the divisor of margins (`norm_power`).
 
-        W are the trained parameters, where all weights are trained and homogeneous; else those
-        that are both are named.
+        W are the trained parameters if all weights are trained and homogeneous.
         """
         if self.product:
             texts = [f"|{name}|" for name in self.product]
@@ -223,11 +254,11 @@ class Network(ABC):
         return f"|{inside}|{power}", f"\\Vert {tex}\\Vert{power}"
 
     def margins(self, flat: Array, inputs: Array, y: Array) -> Array:
-        """p_i = y_i f(x_i), or the own logit minus the largest other for k > 1, shape (n,)."""
+        """Return the margins (n,): p_i = y_i f(x_i), or `margins_of` the logits for k > 1."""
         return margins_of(self.outputs(flat, inputs), y)
 
     def unpack(self, flat: Any) -> dict[str, Any]:
-        """Views of `flat` (..., size) by name, each (..., *shape)."""
+        """Return views of `flat` (..., size) by name, each (..., *shape)."""
         runs = flat.shape[:-1]
         return {
             name: flat[..., place].reshape(*runs, *shape) for name, place, shape in self._places
@@ -242,13 +273,13 @@ class Network(ABC):
         )
 
     def pack(self, arrays: Arrays) -> Array:
-        """The flat float64 vector of named arrays; shapes must be those of `layout`."""
+        """Return the flat float64 vector (size,) of named arrays in the shapes of `layout`."""
         parts = [np.asarray(arrays[block.name], dtype=np.float64) for block in self.layout]
         return np.concatenate([part.reshape(-1) for part in parts])
 
 
 def margins_of(f: Array, y: Array) -> Array:
-    """Margins (n,) of outputs f (n,) with y = +-1, or of logits (n, k) with class numbers y.
+    """Return the margins (n,) of outputs f (n,), y = +-1, or of logits (n, k), y class numbers.
 
     >>> margins_of(np.array([[1.0, 3.0, 2.0]]), np.array([1.0])).tolist()
     [1.0]
@@ -263,12 +294,11 @@ def margins_of(f: Array, y: Array) -> Array:
 
 
 class TwoLayer(Network):
-    """f(x) = sum_j alpha_j phi(<u_j, x~>) for weights that depend on the trained parameters.
+    """Network f(x) = sum_j alpha_j phi(<u_j, x~>) whose weights depend on trained parameters.
 
-    A parametrisation gives `effective`, its linearisation `push` and the transpose `pull`; the
-    defaults of both are for weights that are the parameters themselves. They take NumPy arrays and
-    torch tensors, of any floating type. `code` is the number of the compiled twin in
-    core.compiled.network; without one the general engines train the network.
+    A parametrisation implements `effective`, its linearisation `push` and the transpose `pull`; the
+    defaults of both are for weights that are the parameters themselves. `code` is the number of the
+    compiled twin in core.compiled.network; without one the general engines train the network.
     """
 
     code: int
@@ -277,7 +307,7 @@ class TwoLayer(Network):
     plain_sum: bool = True  # f is that sum alone, without an outer bias
 
     def gram(self, flat: Array, inputs: Array) -> Array:
-        """As of any network; in closed form where the weights are parameters, or fixed."""
+        """Return the tangent kernel, in closed form where the weights are parameters, or fixed."""
         if not self.direct:
             return super().gram(flat, inputs)
         alpha, U = self.effective(flat)
@@ -290,14 +320,14 @@ class TwoLayer(Network):
 
     @abstractmethod
     def effective(self, flat: Any) -> tuple[Any, Any]:
-        """(alpha (m,) or (m, k), U (m, D)) of the two-layer network that `flat` stands for."""
+        """Return alpha (m,) or (m, k) and U (m, D) of the two-layer network at `flat`."""
 
     def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
-        """(d alpha, d U), the derivative of `effective` along a flat direction."""
+        """Return (d alpha, d U), the derivative of `effective` along a flat direction."""
         return self.effective(direction)
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
-        """The gradient in the trained parameters, flat, from that in (alpha, U)."""
+        """Return the gradient in the trained parameters, flat, from that in (alpha, U)."""
         return joined([d_alpha, d_U[:, : self.d], *d_U[:, self.d :].T])
 
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
@@ -318,7 +348,7 @@ class TwoLayer(Network):
         return (alpha if alpha.ndim == 1 else np.linalg.norm(alpha, axis=1)), U
 
     def constant(self, array: Array, like: Any) -> Any:
-        """An untrained array in the type, and on the device, of `like`; tensors are made once."""
+        """Return an untrained array in the type and on the device of `like`; tensors are cached."""
         if isinstance(like, np.ndarray):
             return array.astype(like.dtype, copy=False)
         kept = self.__dict__.setdefault("_constants", {})
@@ -329,14 +359,15 @@ class TwoLayer(Network):
         return kept[key]
 
     def compiled_constants(self) -> tuple[Array, float]:
-        """What the compiled twin needs beside flat: an array (p, q), and a number."""
+        """Return an array (p, q) and a number that the compiled twin needs beside `flat`."""
         return np.zeros((1, 1)), 0.0
 
 
 def weighted_gram(inputs: Array, alpha: Array, slopes: Array) -> Array:
-    """sum_j <x~_i, x~_r> w_ji w_jr with w = alpha phi'(z), (n, n), or (n k, n k) for alpha (m, k).
+    """Return the part of the tangent kernel, (n, n) or (n k, n k), of trained inner weights.
 
-    What the trained inner weights contribute to the tangent kernel.
+    sum_j <x~_i, x~_r> w_ji w_jr, w = alpha phi'(z), for inputs x~ (n, D), alpha (m,) or (m, k), and
+    slopes phi'(z) (m, n).
     """
     xx, n = inputs @ inputs.T, inputs.shape[0]
     if alpha.ndim == 1:
@@ -348,7 +379,7 @@ def weighted_gram(inputs: Array, alpha: Array, slopes: Array) -> Array:
 
 
 def joined(parts: list[Any]) -> Any:
-    """One flat vector of NumPy arrays or torch tensors."""
+    """Concatenate arrays or tensors, flattened, to one flat vector."""
     flats = [part.reshape(-1) for part in parts]
     if isinstance(flats[0], np.ndarray):
         return np.concatenate(flats)
@@ -358,5 +389,5 @@ def joined(parts: list[Any]) -> Any:
 
 
 def squared_norms(V: Array) -> Array:
-    """|v_j|^2 of the rows, (m,)."""
+    """Return |v_j|^2 of the rows of V (m, d), (m,)."""
     return np.asarray(np.einsum("jk,jk->j", V, V))

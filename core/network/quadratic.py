@@ -1,4 +1,4 @@
-"""Quadratic network of modular addition, and the cubed lengths of nodes that its margins have."""
+"""Quadratic network of modular addition, and the cubed norms of nodes that its margins have."""
 
 from __future__ import annotations
 
@@ -30,10 +30,25 @@ from core.settings import setting
 
 
 def node_blocks(network: Network) -> NDArray[np.int64]:
-    """(offset, width) of each block of flat, in which a node has `width` numbers in a row, (b, 2).
+    """Return the blocks of flat parameters in which each node owns consecutive numbers.
 
-    Raises ValueError for a network with parameters that belong to no single node.
+    Parameters
+    ----------
+    network : Network
+        Network whose parameters all belong to single nodes.
 
+    Returns
+    -------
+    array of int (b, 2)
+        Offset of each block and the numbers per node in it.
+
+    Raises
+    ------
+    ValueError
+        A block does not have one row per node.
+
+    Examples
+    --------
     >>> from core.network.standard import Standard, StandardNetwork
     >>> from core.network.parametrisation import Shape
     >>> node_blocks(Standard(StandardNetwork(m=2), Shape(2, np.zeros((5, 3))), {})).tolist()
@@ -49,12 +64,25 @@ def node_blocks(network: Network) -> NDArray[np.int64]:
 
 
 def node_squares(network: Network, flat: Array) -> Array:
-    """|theta_j|^2 of each node, (m,)."""
+    """Return the squared norm |theta_j|^2 of each node's weights.
+
+    Parameters
+    ----------
+    network : Network
+        Network whose parameters all belong to single nodes.
+    flat : array (size,)
+        Trained parameters.
+
+    Returns
+    -------
+    array (m,)
+        Squared norms.
+    """
     return _node_products(network, flat, flat)
 
 
 def _node_products(network: Network, one: Array, other: Array) -> Array:
-    """<theta_j, theta'_j> of each node, (m,)."""
+    """Return <theta_j, theta'_j> of each node, (m,)."""
     product = one * other
     parts = [
         product[offset : offset + network.m * width].reshape(network.m, width).sum(axis=1)
@@ -64,17 +92,45 @@ def _node_products(network: Network, one: Array, other: Array) -> Array:
 
 
 def cubed_norm(network: Network, flat: Array) -> float:
-    """N = sum_j |theta_j|^3."""
+    """Return N = sum_j |theta_j|^3."""
     return float((node_squares(network, flat) ** 1.5).sum())
 
 
 def cubed_norm_gradient(network: Network, flat: Array) -> Array:
-    """grad N, flat."""
+    """Return the gradient of N = sum_j |theta_j|^3.
+
+    Parameters
+    ----------
+    network : Network
+        Network whose parameters all belong to single nodes.
+    flat : array (size,)
+        Trained parameters.
+
+    Returns
+    -------
+    array (size,)
+        3 |theta_j| theta_j at node j.
+    """
     return np.asarray(3.0 * _for_each_weight(network, np.sqrt(node_squares(network, flat))) * flat)
 
 
 def cubed_norm_curvature(network: Network, flat: Array, direction: Array) -> Array:
-    """(Hessian of N) direction, flat."""
+    """Return the product of the Hessian of N = sum_j |theta_j|^3 with a direction.
+
+    Parameters
+    ----------
+    network : Network
+        Network whose parameters all belong to single nodes.
+    flat : array (size,)
+        Trained parameters.
+    direction : array (size,)
+        Direction.
+
+    Returns
+    -------
+    array (size,)
+        Product; 0 at nodes with theta_j = 0.
+    """
     lengths = np.sqrt(node_squares(network, flat))
     along = _node_products(network, flat, direction)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -84,7 +140,7 @@ def cubed_norm_curvature(network: Network, flat: Array, direction: Array) -> Arr
 
 
 def _for_each_weight(network: Network, values: Array) -> Array:
-    """A number of each node (m,) at all of its weights, flat."""
+    """Repeat a number of each node (m,) at all of the node's weights, flat."""
     widths = node_blocks(network)[:, 1].tolist()
     return np.concatenate([np.repeat(values, width) for width in widths])
 
@@ -113,7 +169,7 @@ class QuadraticNetwork(NetworkSection):
 
 @final
 class Quadratic(TwoLayer):
-    """alpha = A (m, k), u_j = v_j and phi(z) = z^2.
+    """Quadratic network: alpha = A (m, k), u_j = v_j and phi(z) = z^2.
 
     >>> net = Quadratic(QuadraticNetwork(m=2), Shape(2, np.zeros((9, 6)), 3), {})
     >>> net.degree, [(block.name, block.shape) for block in net.layout]
@@ -139,7 +195,7 @@ class Quadratic(TwoLayer):
 
     @staticmethod
     def initial(section: QuadraticNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """A and then V, all entries N(0, scale^2)."""
+        """Draw A and then V, all entries N(0, scale^2)."""
         m, d, k = shape.m, shape.d, max(shape.k, 2)
         A, V = generator.standard_normal((m, k)), generator.standard_normal((m, d))
         return {"A": section.scale * A, "V": section.scale * V}
@@ -149,11 +205,11 @@ class Quadratic(TwoLayer):
         return flat[:outer].reshape(self.m, self.k), flat[outer:].reshape(self.m, self.d)
 
     def norm_power(self, flat: Array) -> float:
-        """N = sum_j |theta_j|^3."""
+        """Return N = sum_j |theta_j|^3, theta_j = (A_j, v_j)."""
         return float((self.node_squares(flat) ** 1.5).sum())
 
     def node_squares(self, flat: Array) -> Array:
-        """|theta_j|^2 = |A_j|^2 + |v_j|^2 of each node, (m,)."""
+        """Return |theta_j|^2 = |A_j|^2 + |v_j|^2 of each node, (m,)."""
         A, V = self.effective(flat)
         return np.asarray(squared_norms(A) + squared_norms(V))
 

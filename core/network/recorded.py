@@ -1,4 +1,4 @@
-"""Networks of other programs' runs: f(x) = sum_j a_j phi(<v_j, x> + b_j) + c, and their phi."""
+"""Networks of other programs' runs, f(x) = sum_j a_j phi(<v_j, x> + b_j) + c, and their phi."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ OTHER = 3  # beside those of compiled kernels (core.network.activation), of whic
 @final
 @dataclass(frozen=True, slots=True)
 class Phi:
-    """phi, phi' and phi'' at any z; `degree` is that of phi(c z) = c^degree phi(z) for c > 0, 0
-    for none.
+    """Activation by name: phi, phi' and phi'' as functions of any z.
 
-    At a kink phi' is the slope on the left (docs/theory.md, 2.4). `code` and `slope` are those of
+    `degree` is that of phi(c z) = c^degree phi(z) for c > 0, and 0 if phi is not homogeneous. At a
+    kink phi' is the slope on the left (docs/theory.md, 2.4). `code` and `slope` are those of
     `core.network.activation.Activation`.
 
     >>> phi_of("tanh")(np.array([0.0])).tolist(), phi_of("tanh").slopes(np.array([0.0])).tolist()
@@ -58,14 +58,14 @@ class Phi:
 
     @property
     def bent(self) -> bool:
-        """Whether phi'' is anything but 0 off the kinks."""
+        """True if phi'' is not 0 off the kinks."""
         return self.second is not None
 
     def __call__(self, z: Any) -> Any:
         return self.function(z)
 
     def curvatures(self, z: Any) -> Any:
-        """phi''(z); at a kink that on the left.
+        """Return phi''(z); at a kink, that on the left.
 
         >>> phi_of("quadratic").curvatures(np.array([3.0])).tolist(), phi_of("relu").bent
         ([2.0], False)
@@ -74,14 +74,36 @@ class Phi:
 
 
 def normal_law(z: Array) -> Array:
-    """P(Z <= z) of a standard normal Z."""
+    """Return P(Z <= z) of a standard normal Z.
+
+    Parameters
+    ----------
+    z : array
+        Values, of any shape.
+
+    Returns
+    -------
+    array
+        Probabilities, of the shape of z.
+    """
     from scipy.special import ndtr
 
     return np.asarray(ndtr(z))
 
 
 def erf(z: Array) -> Array:
-    """2/sqrt(pi) times the integral of e^(-s^2) from 0 to z."""
+    """Return 2/sqrt(pi) times the integral of e^(-s^2) from 0 to z.
+
+    Parameters
+    ----------
+    z : array
+        Values, of any shape.
+
+    Returns
+    -------
+    array
+        Error function, of the shape of z.
+    """
     from scipy.special import erf as of_scipy
 
     return np.asarray(of_scipy(z))
@@ -181,7 +203,10 @@ PLAIN: dict[str, Phi] = {
 
 
 def phi_of(name: str, slope: float = 0.0) -> Phi:
-    """phi by its name; `slope` is that of a leaky ReLU on the left. KeyError for another name."""
+    """Return an activation by its name; `slope` is that of a leaky ReLU on the left.
+
+    Raises KeyError for an unknown name.
+    """
     if name == "smooth_leaky_relu":
         smooth = Activation(SMOOTH, slope)
         return Phi(name, smooth, smooth.slopes, 0, SMOOTH, slope, smooth.curvatures)
@@ -234,20 +259,23 @@ ZERO = "the network is 0"
 
 
 def why_no_output(section: NetworkSection) -> str:
-    """Why f has no value, where that does not depend on the weights; "" where it has one."""
+    """Return why f has no value at any weights; empty if it has one."""
     if getattr(section, "activation", "") != UNKNOWN:
         return ""
     return "f is not known, as its activation is not"
 
 
 def why_no_margin(section: NetworkSection) -> str:
-    """Why a frame has no margin: f has no value, or |f| is nowhere above 0."""
+    """Return why a frame has no margin: f has no value, or |f| is 0 everywhere."""
     return why_no_output(section) or ZERO
 
 
 @final
 class Recorded(TwoLayer):
-    """alpha = a (m,) or A (m, k); u_j = v_j, or (v_j, b_j) on (x, 1). L = deg phi, + 1 with a."""
+    """Recorded network: alpha = a (m,) or A (m, k); u_j = v_j, or (v_j, b_j) on (x, 1).
+
+    The degree is that of phi, plus 1 where the outer weights are trained.
+    """
 
     kind = "recorded"
     section = RecordedNetwork
@@ -281,7 +309,7 @@ class Recorded(TwoLayer):
 
     @staticmethod
     def initial(section: RecordedNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """Raises InputError: there is no start but that of the recording."""
+        """Raise InputError: the recording is the only start."""
         raise InputError(f"{NOT_TRAINED}; choose another kind.")
 
     def fixed_shapes(self, shape: Shape) -> dict[str, tuple[int, ...]]:

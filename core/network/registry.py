@@ -34,10 +34,40 @@ NETWORKS.aside[Recorded.kind] = Recorded  # what `marginscope.record` was told o
 
 
 def build_network(section: NetworkSection, shape: Shape, fixed: Arrays) -> Network:
-    """The network of a section; `fixed` holds at least its untrained arrays by name."""
+    """Return the network of a section.
+
+    Parameters
+    ----------
+    section : NetworkSection
+        Section of the study file.
+    shape : Shape
+        Width, training inputs (n, d) and number of outputs.
+    fixed : mapping of str to array
+        Arrays by name, at least the untrained ones.
+
+    Returns
+    -------
+    Network
+        Network of the section's kind.
+    """
     return NETWORKS[section.kind](section, shape, fixed)
 
 
 def initial_arrays(section: NetworkSection, shape: Shape, generator: Generator) -> dict[str, Array]:
-    """All arrays of the paper's start by name, trained and untrained."""
+    """Draw the start that the paper of a network prescribes.
+
+    Parameters
+    ----------
+    section : NetworkSection
+        Section of the study file.
+    shape : Shape
+        Width, training inputs (n, d) and number of outputs.
+    generator : Generator
+        Source of randomness; its state advances.
+
+    Returns
+    -------
+    dict of str to array
+        Trained and untrained arrays by name.
+    """
     return NETWORKS[section.kind].initial(section, shape, generator)

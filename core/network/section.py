@@ -1,4 +1,4 @@
-"""The networks: a section for each parametrisation of the one two-layer network."""
+"""Base of the [network] sections, one for each parametrisation of the two-layer network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_CODE = 100_000
 
 
 class NetworkSection(Section):
-    """What every kind of network has: a width, a start, and a generator."""
+    """Settings common to all networks: width, start and seed."""
 
     several: ClassVar[bool] = False  # goes with data of three and more classes, as some losses do
     shrinks: ClassVar[str] = "m"  # what to lower where there are too many parameters
@@ -32,19 +32,19 @@ class NetworkSection(Section):
 
     @property
     def small_start(self) -> bool:
-        """Whether the weights start near 0, by a scale that is chosen."""
+        """True if the weights start near 0, at a chosen scale."""
         return False
 
     def not_homogeneous(self) -> str:
-        """Why f is homogeneous in none of its parameters; empty where it is, or may be."""
+        """Return why f is homogeneous in none of its parameters; empty if it is, or may be."""
         return ""
 
     def weights(self, d: int, k: int) -> int:
-        """About how many parameters there are for inputs of d coordinates and k outputs."""
+        """Return the approximate number of parameters for d input coordinates and k outputs."""
         return (self.m or 1) * (d + k)
 
     def too_large(self, d: int, k: int) -> str:
-        """What is wrong where there are more than a run file holds; else empty."""
+        """Return an error clause if a run file cannot hold the parameters; else an empty text."""
         size = self.weights(d, k)
         if size <= 2 * MAX_ELEMENTS:
             return ""

@@ -1,4 +1,4 @@
-"""Networks with plain nodes: the standard one, a fixed outer layer, and fixed directions."""
+"""Networks with plain nodes: standard, with a fixed outer layer, and with fixed directions."""
 
 from __future__ import annotations
 
@@ -22,18 +22,61 @@ from core.settings import setting
 
 
 def signs(generator: Generator, m: int) -> Array:
-    """m independent uniform signs."""
+    """Draw independent uniform signs.
+
+    Parameters
+    ----------
+    generator : Generator
+        Source of randomness.
+    m : int
+        Number of signs.
+
+    Returns
+    -------
+    array (m,)
+        Numbers +-1.
+    """
     return np.asarray(generator.choice([-1.0, 1.0], m))
 
 
 def on_sphere(generator: Generator, m: int, d: int) -> Array:
-    """m independent uniform unit vectors of R^d, (m, d)."""
+    """Draw independent vectors, uniform on the unit sphere.
+
+    Parameters
+    ----------
+    generator : Generator
+        Source of randomness.
+    m : int
+        Number of vectors.
+    d : int
+        Dimension.
+
+    Returns
+    -------
+    array (m, d)
+        Unit rows.
+    """
     V = generator.standard_normal((m, d))
     return np.asarray(V / np.linalg.norm(V, axis=1, keepdims=True))
 
 
 def glorot_uniform(generator: Generator, shape: tuple[int, int], sd: float) -> Array:
-    """Uniform on [-sqrt(3) sd, sqrt(3) sd]: of standard deviation sd (its limit is sqrt(3) sd)."""
+    """Draw a matrix of uniform entries with a given standard deviation.
+
+    Parameters
+    ----------
+    generator : Generator
+        Source of randomness.
+    shape : tuple of int
+        Rows and columns.
+    sd : float
+        Standard deviation of an entry.
+
+    Returns
+    -------
+    array
+        Entries uniform on [-sqrt(3) sd, sqrt(3) sd].
+    """
     limit = np.sqrt(3.0) * sd
     return np.asarray(generator.uniform(-limit, limit, shape))
 
@@ -87,7 +130,7 @@ class StandardNetwork(NetworkSection):
 
 
 def _of_scale(section: StandardNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-    """A balanced start, or one that the outer layer dominates; exactly as its setting says."""
+    """Draw a balanced start, or one that the outer layer dominates, as the setting defines them."""
     m, size = shape.m, section.scale / np.sqrt(shape.m)
     if section.init == "balanced":
         V = size * generator.standard_normal((m, shape.d))
@@ -100,7 +143,7 @@ def _of_scale(section: StandardNetwork, shape: Shape, generator: Generator) -> d
 
 @final
 class Standard(TwoLayer):
-    """alpha_j = a_j, u_j = v_j; phi(z) = max(z, slope z).
+    """Standard network: alpha_j = a_j, u_j = v_j; phi(z) = max(z, slope z).
 
     >>> net = Standard(StandardNetwork(m=2), Shape(2, np.zeros((5, 3))), {})
     >>> [(block.name, block.shape) for block in net.layout], net.size
@@ -125,9 +168,9 @@ class Standard(TwoLayer):
 
     @staticmethod
     def initial(section: StandardNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """a ~ N(0, 1/m), V ~ N(0, I/d), drawn in this order (telgarsky22, section 1.2).
+        """Draw a ~ N(0, 1/m), V ~ N(0, I/d), in this order (telgarsky22, section 1.2).
 
-        Starts of a scale draw V first and then the signs of a.
+        Starts with a scale draw V first and then the signs of a.
         """
         if section.init in SMALL:
             return _of_scale(section, shape, generator)
@@ -178,7 +221,7 @@ class FixedOuterNetwork(NetworkSection):
 
 @final
 class FixedOuter(TwoLayer):
-    """alpha_j = a_j, u_j = v_j; a is not trained."""
+    """Network with fixed outer layer: alpha_j = a_j, u_j = v_j; a is not trained."""
 
     kind = "fixed_outer"
     section = FixedOuterNetwork
@@ -198,7 +241,10 @@ class FixedOuter(TwoLayer):
 
     @staticmethod
     def initial(section: FixedOuterNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """V ~ N(0, w^2), w = init_multiple * sqrt(2/(m + d)); the first half of a positive."""
+        """Draw V ~ N(0, w^2), w = init_multiple * sqrt(2/(m + d)); the first half of a is positive.
+
+        The other half is negative; |a_j| = 1/sqrt(m).
+        """
         m, d = shape.m, shape.d
         a = np.where(np.arange(m) < (m + 1) // 2, 1.0, -1.0) / np.sqrt(m)
         # w_TF is Glorot's deviation, and frei23's "1/50" a multiple of it (docs/theory.md, 2.3).
@@ -241,7 +287,7 @@ class ScalarNetwork(NetworkSection):
 
 @final
 class Scalar(TwoLayer):
-    """alpha_j = a_j, u_j = b_j v_j; V is not trained."""
+    """Network with fixed directions: alpha_j = a_j, u_j = b_j v_j; V is not trained."""
 
     kind = "scalar"
     section = ScalarNetwork
@@ -260,7 +306,7 @@ class Scalar(TwoLayer):
 
     @staticmethod
     def initial(section: ScalarNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """a, b = +-m^(-1/4) uniformly, v uniform on the sphere, drawn in this order."""
+        """Draw a, b = +-m^(-1/4) uniformly, then v uniformly on the sphere."""
         # Balanced, as the normalised network is, at another size: |a_j b_j| = 1/sqrt(m).
         scale = shape.m**-0.25
         a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)

@@ -1,4 +1,4 @@
-"""What is trained, before any step: data, network, loss and start, and the frames to keep.
+"""Input of a training run: data, network, loss and start, and the schedule of recorded frames.
 
-`problem` makes them, `reduction` is the row-space form for d > n, `schedule` the frames to keep.
+`problem` makes them, `reduction` has the row-space form for d > n, `schedule` the recorded times.
 """

@@ -1,4 +1,4 @@
-"""A Problem: an experiment made concrete, with its data and initial parameters as arrays.
+"""Problem: an experiment with its data and initial parameters as arrays.
 
 Randomness is NumPy's PCG64. One `default_rng(run.seed)` draws the data and then the parameters;
 `data.seed` and `network.seed`, when given, use generators of their own. Test points come from
@@ -39,13 +39,12 @@ State = Mapping[str, Array]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """Frames of the runs before, in the order of time: step, log10 t and rho (H,), each with its
-    flat parameters (H, size).
+    """Frames of the previous runs in the order of time.
 
-    None of them lies at t = 0, where the origin stands. `complete` is false where some of the runs
-    before did not hand their frames on, so that there is a gap. `errors` (H + 1,) are the
-    `margin_error` of these frames, and of the one that the run starts with, infinite where that
-    is not known; None where no step was checked.
+    Each has step, log10 t and rho (H,), and flat parameters (H, size). None is at t = 0, where the
+    origin is. `complete` is false if some previous runs did not pass their frames on. `errors` (H +
+    1,) are the `margin_error` of these frames, and of the frame that the run starts with, infinite
+    where unknown; None if no step was checked.
     """
 
     steps: NDArray[np.int64]
@@ -58,16 +57,15 @@ class History:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """Where a run begins: at t = 0, or at a frame of the run that it continues.
+    """Start of a run: t = 0, or a frame of the run that it continues.
 
     The physical parameters are `network.physical(parameters, rho)`. `origin` are the parameters at
-    t = 0, from which rotation and distance are measured. `continues` names the run before.
+    t = 0, from which rotation and distance are measured. `continues` names the previous run.
 
-    `goes_on` says that the dynamics of the run before goes on unchanged; with its `state` at the
-    start it goes on exactly. Where that is only known at an `earlier` start, the run passes through
-    the times `marks` (log10 t, increasing, the last of them the start's own) once more, of which
-    nothing is recorded, with the dynamics of the `way` (None: its own). `history` are the frames
-    before the start.
+    `goes_on` is true if the previous run's dynamics continues unchanged; with its `state` at the
+    start the continuation is exact. If that state is only known at an `earlier` start, the run
+    first repeats the times `marks` (log10 t, increasing, the last of them the start's own) without
+    recording, with the dynamics `way` (None: its own). `history` are the frames before the start.
     """
 
     parameters: Array
@@ -90,9 +88,23 @@ class Start:
 def read_arrays(
     section: NetworkSection, folder: Path | None, x: Array, k: int
 ) -> tuple[dict[str, Array], int]:
-    """(arrays by name, width) for network.init = "file"; untrained ones must be there too.
+    """Return the parameters by name, and the width, of a network with init = "file".
 
-    Raises InputError for a missing file or array, another shape, and values that are not finite.
+    Parameters
+    ----------
+    section : NetworkSection
+        Network with `init_path`.
+    folder : Path or None
+        Folder of the study file, to which a relative path refers.
+    x : array (n, d)
+        Training inputs.
+    k : int
+        Number of outputs.
+
+    Raises
+    ------
+    InputError
+        A file or array is missing, has another shape, or holds values that are not finite.
     """
     if section.init_path is None:
         raise InputError('network.init_path is missing; with network.init = "file" name an NPZ.')
@@ -116,7 +128,7 @@ def read_arrays(
 
 
 def _all_blocks(section: NetworkSection, shape: Shape) -> list[Block]:
-    """The trained and untrained arrays of the network, in their order."""
+    """Return the trained and untrained arrays of the network, in their order."""
     example = initial_arrays(section, shape, np.random.default_rng(0))
     network: Network = build_network(section, shape, example)
     fixed = [Block(name, array.shape) for name, array in network.fixed.items()]
@@ -126,7 +138,7 @@ def _all_blocks(section: NetworkSection, shape: Shape) -> list[Block]:
 def _check_directions(
     section: NetworkSection, arrays: dict[str, Array], path: Path, x: Array
 ) -> None:
-    """Networks that divide by |v_j|, or by N(v_j), need nodes where that is not zero."""
+    """Raise InputError if a network would divide by |v_j| = 0, or N(v_j) = 0."""
     if isinstance(section, NormalisedNetwork):
         divisors, what = np.linalg.norm(arrays["V"], axis=1), "is zero, so that v/|v| is undefined"
     elif isinstance(section, BatchNormNetwork) and section.normalise and section.eps == 0.0:
@@ -154,7 +166,7 @@ def _check(shapes: Mapping[str, tuple[int, ...]], block: Block, path: Path, m: i
 
 
 def check_size(section: NetworkSection, d: int, k: int) -> None:
-    """Raise InputError for a network larger than a run file holds, before any of it is made."""
+    """Raise InputError for a network too large for a run file at d inputs and k outputs."""
     sentence = section.too_large(d, k)
     if sentence:
         raise InputError(f"network: {sentence}.")
@@ -165,13 +177,16 @@ def check_size(section: NetworkSection, d: int, k: int) -> None:
 
 @final
 class LastValue:
-    """Last value of a function of some objects and a point, for any thread."""
+    """Cache of the last value of a function of some objects and a point. Thread-safe."""
 
     def __init__(self) -> None:
         self._last: tuple[tuple[object, ...], Array, float] = (), np.zeros(0), np.nan
 
     def value(self, of: tuple[object, ...], flat: Array, compute: Callable[[], float]) -> float:
-        """Return the value of these very objects at `flat`; `compute` it if it is another one."""
+        """Return the cached value of these very objects at a point, or `compute` it.
+
+        Objects are compared by identity, the point `flat` (size,) by its values.
+        """
         before, point, value = self._last
         same = len(of) == len(before) and all(map(operator.is_, of, before))
         if not (same and np.array_equal(flat, point)):
@@ -182,12 +197,12 @@ class LastValue:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """Everything a dynamics needs: experiment, data, network and start.
+    """Input of a dynamics: experiment, data, network and start.
 
     `inputs` x~ (n, D) are what the network sees of the training data. With a `reduction` (row-space
-    form) network, start and inputs are in its coordinates, and the data set is as it was. `notes`
-    are sentences about defaults that were chosen for it, which its run says. Copies by
-    `replace` share `last_lambda_0`.
+    form) network, start and inputs are in its coordinates, and the data set is unchanged. `notes`
+    are sentences about chosen defaults, which the run reports. Copies by `replace` share
+    `last_lambda_0`.
     """
 
     experiment: Experiment
@@ -210,23 +225,41 @@ class Problem:
         return loss_named(self.experiment.loss.kind)
 
     def physical_start(self) -> Array:
-        """The parameters themselves at the start, flat."""
+        """Return the physical parameters (size,) at the start."""
         return self.network.physical(self.start.parameters, self.start.rho)
 
     def outputs(self, flat: Array) -> Array:
-        """f(x_i) on the training data at flat parameters, (n,) or (n, k)."""
+        """Return the outputs on the training data at flat parameters (size,).
+
+        Returns
+        -------
+        array (n,) or (n, k)
+            f(x_i).
+        """
         return np.asarray(self.network.outputs(flat, self.inputs))
 
     def margins(self, flat: Array) -> Array:
-        """p_i at flat parameters, shape (n,)."""
+        """Return the unnormalised margins at flat parameters (size,).
+
+        Returns
+        -------
+        array (n,)
+            p_i.
+        """
         return self.network.margins(flat, self.inputs, self.dataset.y)
 
     def scores(self, flat: Array) -> Array:
-        """What the loss sees at flat parameters: p (n,), or for k classes P (n, k - 1)."""
+        """Return the loss's scores at flat parameters (size,).
+
+        Returns
+        -------
+        array (n,), or (n, k - 1) for k classes
+            p, or P.
+        """
         return self.loss.scores(self.outputs(flat), self.dataset.y)
 
     def dual(self, flat: Array) -> Array | None:
-        """q (n,), for k classes summed over the others; None where the loss has none."""
+        """Return the dual weights q (n,), summed over the other classes; None without any."""
         if not self.loss.monotone:
             return None
         q = self.loss.dual(self.scores(flat))
@@ -245,11 +278,30 @@ def resolve(
     source: str = "",
     dataset: Dataset | None = None,
 ) -> Problem:
-    """Draw or read data and parameters; d, n and m become explicit, paths become content hashes.
+    """Draw or read the data and initial parameters of an experiment.
 
-    A `dataset` that is given is the data of the experiment, as a run file holds them.
+    d, n and m become explicit, and paths become content hashes.
 
-    Raises InputError when a file is missing, malformed or in conflict with the experiment.
+    Parameters
+    ----------
+    experiment : Experiment
+        Settings of the run.
+    folder : Path, optional
+        Folder of the study file, to which relative paths refer.
+    title, source : str
+        Title and source of the study, for the run's header.
+    dataset : Dataset, optional
+        Data of the experiment, as a run file holds them; drawn if None.
+
+    Returns
+    -------
+    Problem
+        Problem with the start at t = 0.
+
+    Raises
+    ------
+    InputError
+        A file is missing, malformed or in conflict with the experiment.
     """
     shared = np.random.default_rng(experiment.run.seed)
     data_seed, network_seed = experiment.data.seed, experiment.network.seed
@@ -318,7 +370,7 @@ def _concrete(
 
 
 def points_for_test(problem: Problem) -> TestSet | None:
-    """The points of the test error: the file's own, all corners, or a fixed sample; else None."""
+    """Return the test points: the file's own, all corners, or a fixed sample; else None."""
     data = problem.dataset
     if data.x_test is not None and data.y_test is not None:
         return TestSet(data.x_test, data.y_test, exact=False)

@@ -1,4 +1,4 @@
-"""The row-space form: isometric coordinates of the inner weights, exact where d > n.
+"""Row-space form: isometric coordinates of the inner weights, exact where d > n.
 
 Full-batch training moves every v_j in the span of the (centred) data rows and, where the network
 normalises v_j or the loss has a penalty, along the part of v_j(0) outside the span. With an
@@ -6,9 +6,9 @@ orthonormal basis Q (r, d) of the span and e_j the direction of v_j(0) outside i
 
     v_j(t) = Q' c_j(t) + z_j(t) e_j,      x_i = Q' (Q x_i),
 
-so that (c_j, z_j) in R^(r+1), with data (Q x_i, 0), is the same system: all norms and inner
-products of one node are kept, and no engine has to know. The coefficients C on the data rows
-are c = C X Q'; an orthonormal basis is used because X X' may be badly conditioned.
+so that (c_j, z_j) in R^(r+1), with data (Q x_i, 0), is the same system: the form preserves all
+norms and inner products of one node, and engines need no change. The coefficients C on the data
+rows are c = C X Q'. The basis is orthonormal because X X' may be badly conditioned.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RANK_TOLERANCE = 1e-12  # of the largest singular value
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduction:
-    """basis Q (r, d), perpendicular E (m, d) of unit or zero rows, mean (d,) that inputs lose."""
+    """Basis Q (r, d), perpendicular E (m, d) of unit or zero rows, and the inputs' mean (d,)."""
 
     basis: Array
     perpendicular: Array
@@ -38,36 +38,121 @@ class Reduction:
         return int(self.basis.shape[0]) + 1
 
     def inner(self, V: Array) -> Array:
-        """(c, z) (m, r + 1) of inner weights V (m, d) whose outer part lies along E."""
+        """Return the reduced coordinates of inner weights.
+
+        Parameters
+        ----------
+        V : array (m, d)
+            Inner weights whose part outside the span is along E.
+
+        Returns
+        -------
+        array (m, r + 1)
+            (c, z).
+        """
         along = np.einsum("jk,jk->j", V, self.perpendicular)
         return np.concatenate([V @ self.basis.T, along[:, None]], axis=1)
 
     def full(self, reduced: Array) -> Array:
-        """V (m, d) of (c, z) (m, r + 1)."""
+        """Return the inner weights with given reduced coordinates.
+
+        Parameters
+        ----------
+        reduced : array (m, r + 1)
+            (c, z).
+
+        Returns
+        -------
+        array (m, d)
+            V.
+        """
         return np.asarray(reduced[:, :-1] @ self.basis + reduced[:, -1:] * self.perpendicular)
 
     def columns(self, reduced: Array, indices: list[int]) -> Array:
-        """Some columns of V, (m, len(indices)), without making all of it."""
+        """Return some columns of V without computing all of it.
+
+        Parameters
+        ----------
+        reduced : array (m, r + 1)
+            (c, z).
+        indices : list of int
+            Columns.
+
+        Returns
+        -------
+        array (m, len(indices))
+            Columns of V.
+        """
         part = reduced[:, :-1] @ self.basis[:, indices]
         return np.asarray(part + reduced[:, -1:] * self.perpendicular[:, indices])
 
     def training(self, x: Array) -> Array:
-        """(Q (x - mean), 0) (n, r + 1) of points in the span."""
+        """Return the reduced coordinates of points in the span.
+
+        Parameters
+        ----------
+        x : array (n, d)
+            Training inputs.
+
+        Returns
+        -------
+        array (n, r + 1)
+            (Q (x - mean), 0).
+        """
         inside = (x - self.mean) @ self.basis.T
         return np.concatenate([inside, np.zeros((x.shape[0], 1))], axis=1)
 
     def outside(self, x: Array) -> Array:
-        """<e_j, x_i - mean> (m, n): what the nodes' parts outside the span see of any points."""
+        """Return the inner products of any points with the nodes' directions outside the span.
+
+        Parameters
+        ----------
+        x : array (n, d)
+            Points.
+
+        Returns
+        -------
+        array (m, n)
+            <e_j, x_i - mean>.
+        """
         return np.asarray(self.perpendicular @ (x - self.mean).T)
 
 
 def mean_of(x: Array, centred: bool) -> Array:
-    """What inputs lose: the training mean where the network centres them, else zeros, (d,)."""
+    """Return what the network subtracts from inputs: the training mean if it centres them, else 0.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Training inputs.
+    centred : bool
+        True for a network that centres its inputs.
+
+    Returns
+    -------
+    array (d,)
+        Mean or zeros.
+    """
     return np.asarray(x.mean(axis=0)) if centred else np.zeros(x.shape[1])
 
 
 def reduction(x: Array, V: Array, centred: bool) -> Reduction:
-    """The reduction for training inputs x (n, d) and inner weights V (m, d) at the start."""
+    """Return the row-space form of a problem at its start.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Training inputs.
+    V : array (m, d)
+        Inner weights at the start.
+    centred : bool
+        True for a network that centres its inputs.
+
+    Returns
+    -------
+    Reduction
+        Form whose rank r counts singular values above RANK_TOLERANCE times the largest.
+    """
     mean = mean_of(x, centred)
     _, singular, basis = np.linalg.svd(x - mean, full_matrices=False)
     # Rows that depend on each other, as duplicates do, span less: the form is as small as the rank.

@@ -1,4 +1,4 @@
-"""The schedule of frames, fixed before a run starts: marks and log-spaced times.
+"""Schedule of recorded frames, fixed before a run starts: marks and log-spaced times.
 
 Frames are equally spaced in x = log10 t, except for runs beyond log10 t = 10: those are spaced in
 u(x) = x for x <= 1 and 1 + ln x above, so that both t = 10 and log10 t = 10^4 stay visible.
@@ -32,12 +32,12 @@ PLAIN = re.compile(rf"^(?:t\s*=\s*)?({NUMBER})$", re.IGNORECASE)
 
 
 def further(until: float) -> float:
-    """Where a run goes on to from its horizon: a decade later, or twice as far on far runs."""
+    """Return a continuation's horizon (log10 t): a decade later, or twice as far on far runs."""
     return until + 1.0 if until <= PLAIN_HORIZON else 2.0 * until
 
 
 def first_log10_time(lambda_0: float) -> float:
-    """The decade of the first frame after t = 0: a tenth of 1/lambda_0, the start's own time."""
+    """Return the decade of the first frame after t = 0: a tenth of 1/lambda_0, the time scale."""
     if not np.isfinite(lambda_0) or lambda_0 <= 0.0:
         return -1.0
     # Rounding may put log10 of a power of ten just below its whole number.
@@ -45,10 +45,27 @@ def first_log10_time(lambda_0: float) -> float:
 
 
 def even_schedule(last: float, frames: int, marks: tuple[float, ...], before: float = 0.0) -> Array:
-    """log10 t of at most frames - 1 frames after t = 0, evenly spaced in t up to 10^`last`, and the
-    marks; with `before` > 0 each but the marks comes with the time so much earlier, if that is > 0
-    and there is room.
+    """Return the times of frames that are evenly spaced in t, and of the marks.
 
+    Parameters
+    ----------
+    last : float
+        log10 t of the last frame.
+    frames : int
+        Largest number of frames, with that at t = 0.
+    marks : tuple of float
+        log10 t of further frames; those after `last` are left out.
+    before : float
+        If above 0, each frame but the marks is preceded by one at the time this much earlier,
+        where that time is positive and `frames` leaves room.
+
+    Returns
+    -------
+    array (T,)
+        log10 t, increasing, T <= frames - 1 unless the marks are more.
+
+    Examples
+    --------
     >>> (10.0 ** even_schedule(1.0, 5, ())).round(9).tolist()
     [2.5, 5.0, 7.5, 10.0]
     >>> (10.0 ** even_schedule(1.0, 5, (), before=0.5)).round(9).tolist()
@@ -67,8 +84,22 @@ def even_schedule(last: float, frames: int, marks: tuple[float, ...], before: fl
 
 
 def descent_schedule(log10_times: Array, step_size: float) -> NDArray[np.int64]:
-    """The first step with t = step_size * step >= 10^x (1 - 1e-9) for each x, repeats left out.
+    """Return the first step that reaches each time, without repeats.
 
+    Parameters
+    ----------
+    log10_times : array (T,)
+        log10 t.
+    step_size : float
+        Time of one step, above 0.
+
+    Returns
+    -------
+    array of int
+        Steps with step_size * step >= 10^x (1 - 1e-9), increasing, at least 1.
+
+    Examples
+    --------
     >>> descent_schedule(np.array([0.0, 0.1, 1.0]), 0.25).tolist()
     [4, 6, 40]
     """
@@ -78,7 +109,7 @@ def descent_schedule(log10_times: Array, step_size: float) -> NDArray[np.int64]:
 
 
 def parse_time(text: str) -> float | None:
-    """Return log10 t of what was typed, or None for no time.
+    r"""Return log10 t of a typed time, or None if the text is no time.
 
     >>> parse_time("10^2.5"), parse_time("t = 100"), parse_time("log10 t = 3"), parse_time("0")
     (2.5, 2.0, 3.0, -inf)

@@ -1,21 +1,22 @@
-"""Extremal vectors: where the nodes of a small start turn before the loss falls.
+"""Extremal vectors: directions that nodes of a small start approach before the loss falls.
 
 While f is about 0, dv_j/dt = a_j D(v_j) with D(w) = (1/n) sum_k s_k y_k x_k, where s_k is the slope
-of phi at <w, x_k>, al or 1, and anything between at 0. D is extremal if D is in D(u) and
+of phi at <w, x_k>, al or 1, and any number between them at 0. D is extremal if D is in D(u) and
 D = G(u) u for some |u| = 1, G(w) = (1/n) sum_k y_k phi(<w, x_k>): u is a critical point of G on the
 sphere (Maennel, Bousquet and Gelly 2018; Boursier and Flammarion, JMLR 2025).
 
-All are enumerated exactly. A sign vector s of the <u, x_k>, with zeros B, leaves one candidate: the
+The enumeration is exact. A sign vector s of the <u, x_k>, with zeros B, leaves one candidate: the
 projection g of D0 = (1/n) sum_(k not in B) s_k y_k x_k on the null space of X_B; u = +-g/|g|. It is
-extremal if what D0 has in the span of X_B is minus a point of the zonotope sum_B [al, 1] y_k x_k/n.
+extremal if the part of D0 in the span of X_B is minus a point of the zonotope
+sum_B [al, 1] y_k x_k/n.
 
 On the circle from u towards a unit z orthogonal to it, G(u cos t + z sin t) = G(u) cos t + h(z) sin
 t near u, with h(z) = <D0, z> + (1/n) sum_B y_k phi(<z, x_k>). So G rises where h(z) > 0, falls
-where h(z) < 0, and goes with -G(u) where h(z) = 0, as for every z orthogonal to X_B.
+where h(z) < 0, and follows -G(u) where h(z) = 0, as for every z orthogonal to X_B.
 
 In the span of X_B both the zonotope's facets and h are known from the rays, the lines in which the
 hyperplanes <z, x_k> = 0 meet: facets have rays as normals, and h is linear on cones between rays.
-So no linear program is solved, which at a border of [al, 1] would end with an error.
+So no linear program is solved, which at a boundary of [al, 1] would end with an error.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ MAXIMUM, MINIMUM, SADDLE = "maximum", "minimum", "saddle"
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Extremal:
-    """One extremal vector D = value * u.
+    """Extremal vector D = value * u.
 
-    `u` (d,) has length 1 and `value` is G(u), with y as it was given; `signs` (n,) are those of
-    <u, x_k>; `kind` is what u is of G on the unit sphere of R^d, in which nodes move: a maximum, a
-    minimum or a saddle.
+    `u` (d,) has length 1 and `value` is G(u), with y as given; `signs` (n,) are those of <u, x_k>.
+    `kind` classifies u as a critical point of G on the unit sphere of R^d, in which nodes move: a
+    maximum, a minimum or a saddle.
     """
 
     u: Array
@@ -66,13 +67,16 @@ class Extremal:
 
     @property
     def D(self) -> Array:
-        """The extremal vector itself, (d,)."""
+        """Extremal vector, (d,)."""
         return self.value * self.u
 
 
 def has_extremal(problem: Problem) -> bool:
-    """Whether extremal vectors are defined for data and network: real targets, f = sum_j a_j
-    phi(<v_j, x~>) with phi a ReLU or leaky one, and both layers trained as they are."""
+    """Return True if extremal vectors are defined for a problem.
+
+    Its targets are real, f = sum_j a_j phi(<v_j, x~>) with phi a ReLU or leaky ReLU, and both
+    layers are trained directly.
+    """
     network = problem.network
     if not isinstance(network, TwoLayer) or not problem.dataset.real or network.k > 1:
         return False
@@ -82,8 +86,26 @@ def has_extremal(problem: Problem) -> bool:
 
 
 def growth(u: Array, X: Array, y: Array, slope: float = 0.0) -> Array:
-    """G(u) = (1/n) sum_k y_k phi(<u, x_k>) for directions u (..., d), phi(z) = max(z, slope z).
+    """Return the growth rate G(u) = (1/n) sum_k y_k phi(<u, x_k>), phi(z) = max(z, slope z).
 
+    Parameters
+    ----------
+    u : array (..., d)
+        Directions.
+    X : array (n, d)
+        Inputs.
+    y : array (n,)
+        Targets.
+    slope : float
+        Slope of phi on the left.
+
+    Returns
+    -------
+    array (...)
+        G at each direction.
+
+    Examples
+    --------
     >>> float(growth(np.array([1.0, 0.0]), np.array([[2.0, 0.0], [-1.0, 0.0]]), np.ones(2), 0.5))
     0.75
     """
@@ -94,14 +116,34 @@ def growth(u: Array, X: Array, y: Array, slope: float = 0.0) -> Array:
 def extremal_vectors(
     X: Array, y: Array, slope: float = 0.0, every_pattern: bool = False
 ) -> tuple[Extremal, ...]:
-    """All extremal vectors of X (n, d) and y (n,), by value from the least to the largest.
+    """Return all extremal vectors, by increasing value.
 
-    The sign vectors that are looked at are those around the rays of the arrangement of hyperplanes
-    <u, x_k> = 0: each cell, and each face of one, has a ray at its border. `every_pattern` looks at
-    all 3^n in place of that, as another route to the same vectors.
+    The examined sign vectors are those around the rays of the arrangement of hyperplanes
+    <u, x_k> = 0: each cell, and each face of one, has a ray at its boundary.
 
-    Raises InputError for more sign vectors than can be looked at, and for a slope outside [0, 1).
+    Parameters
+    ----------
+    X : array (n, d)
+        Inputs.
+    y : array (n,)
+        Real targets.
+    slope : float
+        Slope of phi on the left, in [0, 1).
+    every_pattern : bool
+        Examine all 3^n sign vectors instead, as another route to the same vectors.
 
+    Returns
+    -------
+    tuple of Extremal
+        Extremal vectors.
+
+    Raises
+    ------
+    InputError
+        More than MOST_PATTERNS sign vectors, or `slope` outside [0, 1).
+
+    Examples
+    --------
     One point x with y > 0: u = x/|x|, G = y |x|.
 
     >>> (only,) = extremal_vectors(np.array([[3.0, 4.0]]), np.array([2.0]))
@@ -125,7 +167,7 @@ def extremal_vectors(
 
 
 def pattern_count(X: Array, y: Array) -> int:
-    """How many sign vectors `extremal_vectors` looks at, at most, for points in general position.
+    """Return an upper bound of the sign vectors of `extremal_vectors` in general position.
 
     >>> pattern_count(np.eye(3), np.ones(3))
     54
@@ -138,7 +180,7 @@ def pattern_count(X: Array, y: Array) -> int:
 
 
 def _row_space(X: Array) -> Array:
-    """An orthonormal basis (d, rank) of the span of the rows: every D lies in it."""
+    """Return an orthonormal basis (d, rank) of the span of the rows, which contains every D."""
     _, singular, Vt = np.linalg.svd(X, full_matrices=False)
     rank = int((singular > max(X.shape) * np.finfo(float).eps * singular[0]).sum())
     return np.asarray(Vt[:rank].T)
@@ -158,7 +200,7 @@ def _all_patterns(n: int) -> Signs:
 
 
 def _patterns_at_rays(X: Array) -> Signs:
-    """The sign vectors of all cells and faces of the arrangement, (count, n)."""
+    """Return the sign vectors of all cells and faces of the arrangement, (count, n)."""
     n, d = X.shape
     if (count := 2 * comb(n, d - 1) * 3 ** (d - 1)) > MOST_PATTERNS:
         raise _too_many(count, n, d)
@@ -206,7 +248,7 @@ def _rays(X: Array) -> Iterator[Signs]:
 def _accepted(
     X: Array, w: Array, slope: float, patterns: Signs, d: int
 ) -> Iterator[tuple[Array, float, str]]:
-    """Yield u, G(u) and the kind, for those sign vectors whose candidate has them.
+    """Yield u, G(u) and the kind for each sign vector whose candidate is extremal.
 
     `w` are y_k/n, and X the points in coordinates of their span in R^d.
     """
@@ -237,7 +279,7 @@ def _accepted(
 
 
 def _null_space(part: Array, d: int) -> Array:
-    """An orthonormal basis (d, r) of what is orthogonal to some rows."""
+    """Return an orthonormal basis (d, r) of the orthogonal complement of some rows."""
     if not len(part):
         return np.eye(d)
     _, singular, Vt = np.linalg.svd(part, full_matrices=True)
@@ -247,7 +289,7 @@ def _null_space(part: Array, d: int) -> Array:
 
 @final
 class _Kinks:
-    """Return the points B with <u, x_k> = 0, and the rays of their hyperplanes in their span."""
+    """Points B with <u, x_k> = 0, and the rays of their hyperplanes in their span."""
 
     def __init__(self, part: Array, w: Array, slope: float, rounding: float) -> None:
         lines = basis = np.empty((0, part.shape[1]))
@@ -267,7 +309,7 @@ class _Kinks:
         return bool((-(self._rays @ D0) <= self._most + self._noise).all())
 
     def kind(self, D0: Array, value: float, d: int) -> str:
-        """Return what u with G(u) = value is of G on the unit sphere of R^d."""
+        """Classify u with G(u) = value as a critical point of G on the unit sphere of R^d."""
         h = self._rays @ D0 + self._bent
         flat = self._rank < d - 1 or bool((np.abs(h) <= self._noise).any())
         up = bool((h > self._noise).any()) or (flat and value < 0.0)
@@ -279,7 +321,7 @@ class _Kinks:
 
 
 def _unlike(X: Array) -> Array:
-    """Return one row of those that are parallel; no row is 0."""
+    """Return one row of each set of parallel rows; no row is 0."""
     units = X / np.linalg.norm(X, axis=1)[:, None]
     chosen: list[int] = []
     for index, unit in enumerate(units):
@@ -294,7 +336,7 @@ def _unlike(X: Array) -> Array:
 
 
 class GrowthRate(Reference, ABC):
-    """max over |u| = 1 of sign * G(u), which some extremal vector has."""
+    """Maximum over |u| = 1 of sign * G(u), which some extremal vector attains."""
 
     sign: ClassVar[float]
     source = "boursier25"
@@ -326,7 +368,7 @@ class GrowthRate(Reference, ABC):
 
 @final
 class PositiveGrowth(GrowthRate):
-    """How fast nodes with a_j > 0 grow at most."""
+    """Largest growth rate of nodes with a_j > 0."""
 
     name = "extremal_plus"
     title = "largest growth of positive nodes"
@@ -337,7 +379,7 @@ class PositiveGrowth(GrowthRate):
 
 @final
 class NegativeGrowth(GrowthRate):
-    """How fast nodes with a_j < 0 grow at most."""
+    """Largest growth rate of nodes with a_j < 0."""
 
     name = "extremal_minus"
     title = "largest growth of negative nodes"

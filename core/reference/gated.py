@@ -1,4 +1,4 @@
-"""Room that the margin has while no node changes its sign, or what it is active on.
+"""Upper bounds of the margin while nodes keep their signs, or their activation patterns.
 
 With s_j the sign of a_j and A_j the examples on which node j is active, u_j = |a_j| v_j gives
 
@@ -10,14 +10,14 @@ so that the margin divided by |W|^2 is at most the optimum of the convex program
 
 (fixed activation patterns as gates: Pilanci and Ergen 2020). For weights q of the examples in the
 simplex (1/2) max_j |sum_(i in A_j) q_i y_i x_i| bounds it from above: a certificate that anyone can
-check. Where the u_j are kept in their cells, <u_j, x_i> >= 0 on A_j and <= 0 off it, as they are
-for as long as the patterns stay, the length is that of the projection on the cell's cone, and the
-bound is tighter.
+check. If the u_j are confined to their cells, <u_j, x_i> >= 0 on A_j and <= 0 off it, as they are
+while the patterns last, the length is that of the projection on the cell's cone, and the bound is
+tighter.
 
-`OWN` asks for less: each node keeps its sign and the examples *of its own label*, y_i = s_j, on
-which it is active. On the others it takes s_j y_i relu(<u_j, x_i>) = -relu, which is concave, so
-that the program stays convex whatever patterns the node has there. It matters, since nodes slide
-along the kinks of just these examples, and no pattern would last. With a multiplier
+`OWN` restricts less: each node keeps its sign and the examples *of its own label*, y_i = s_j, on
+which it is active. On the others it contributes s_j y_i relu(<u_j, x_i>) = -relu, which is concave,
+so that the program stays convex whatever patterns the node has there. That matters, since nodes
+slide along the kinks of just these examples, and no pattern would last. With a multiplier
 0 <= lambda_i <= q_i for each of them,
 
     max over |u| <= 1 in the cone of  <g, u> - sum_i q_i relu(<u, x_i>)
@@ -45,7 +45,7 @@ from core.reference.watch import Watch
 
 @final
 class Kept(Enum):
-    """What stays as it is beside the signs of the nodes."""
+    """Fixed part of the program beside the signs of the nodes."""
 
     GATES = "what each node is active on; the inner weights may be anything"
     CELLS = "what each node is active on, by its inner weights"
@@ -73,26 +73,60 @@ class Gates:
     active: NDArray[np.bool_]
 
     def columns(self, which: NDArray[np.intp], u: Array, x: Array, y: Array) -> Array:
-        """y_i s_k 1[i in A_k] <u, x_i> for rows u (c, d) of the gates `which` (c,), (c, n)."""
+        """Return the margins that unit weights of gated nodes contribute.
+
+        Parameters
+        ----------
+        which : array of int (c,)
+            Gate of each direction.
+        u : array (c, d)
+            Directions.
+        x : array (n, d)
+            Inputs.
+        y : array (n,)
+            Labels +-1.
+
+        Returns
+        -------
+        array (c, n)
+            y_i s_k 1[i in A_k] <u, x_i>.
+        """
         return self.signs[which, None] * self.active[which] * y * (u @ x.T)
 
     def outputs(self, which: NDArray[np.intp], u: Array, x: Array, y: Array) -> Array:
-        """y_i s_k relu(<u, x_i>), whatever the gates are, (c, n)."""
+        """Return the margins of ReLU nodes with the gates' signs, whatever the patterns are.
+
+        Parameters
+        ----------
+        which : array of int (c,)
+            Gate of each direction.
+        u : array (c, d)
+            Directions.
+        x : array (n, d)
+            Inputs.
+        y : array (n,)
+            Labels +-1.
+
+        Returns
+        -------
+        array (c, n)
+            y_i s_k relu(<u, x_i>).
+        """
         return np.asarray(self.signs[which, None] * y * np.maximum(u @ x.T, 0.0))
 
     def others(self, y: Array) -> NDArray[np.bool_]:
-        """Whether an example has the other label than a gate's sign, (k, n)."""
+        """Return where, (k, n), an example's label y (n,) differs from a gate's sign."""
         return np.asarray(self.signs[:, None] * y < 0.0)
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class GatedLimit:
-    """A bracket of the program's optimum, and its witnesses.
+    """Bracket of the program's optimum, and its witnesses.
 
     `lower` is the margin of the network sum_c weights_c s_c 1[A_c] <u_c, .> with unit rows u and
     weights of sum 1/2; `upper` is proved by `q` (n,), which is in the simplex and largest on the
-    examples that carry the limit. `gate` (c,) says of which pair each u is.
+    examples that carry the limit. `gate` (c,) is the pair of each u.
     """
 
     lower: float
@@ -106,10 +140,23 @@ class GatedLimit:
 def gates_and_nodes(
     problem: Problem, flat: Array, kept: Kept = Kept.CELLS
 ) -> tuple[Gates, tuple[tuple[int, ...], ...]]:
-    """Return the gates of a network at flat parameters, and the nodes of each gate.
+    """Return the distinct gates of a network at flat parameters, and the nodes of each.
 
-    Nodes that are dead or have a_j = 0 have none. Of `OWN` a gate is active on examples of its own
-    label only.
+    Nodes that are dead or have a_j = 0 have none.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem whose network has effective weights.
+    flat : array (size,)
+        Trained parameters.
+    kept : Kept
+        What is fixed; with `OWN` a gate is active on examples of its own label only.
+
+    Returns
+    -------
+    Gates, tuple of tuple of int
+        k gates, and the indices of each gate's nodes.
     """
     network = problem.network
     assert isinstance(network, TwoLayer)
@@ -133,12 +180,33 @@ def gated_limit(
     tolerance: float = 1e-5,
     kept: Kept = Kept.GATES,
 ) -> GatedLimit:
-    """The optimum for examples x (n, d) with labels y = +-1, to a relative gap (1e-6 at best), or
-    until late.
+    """Return the optimum of the program, bracketed.
 
-    Where no weighting of the gates fits every example the optimum is 0, and `upper` is what was
+    If no weighting of the gates fits every example the optimum is 0, and `upper` is the bound
     proved by then.
 
+    Parameters
+    ----------
+    x : array (n, d)
+        Inputs.
+    y : array (n,)
+        Labels +-1.
+    gates : Gates
+        Gates of the nodes.
+    watch : Watch
+        Cancellation; the search stops when the watch is late.
+    tolerance : float
+        Relative gap at which the search stops, 1e-6 at best.
+    kept : Kept
+        What is fixed beside the signs.
+
+    Returns
+    -------
+    GatedLimit
+        Bracket and witnesses.
+
+    Examples
+    --------
     Two examples on the axes, a node for each: u_j = x_j/4 each, and the margin is 1/4.
 
     >>> gates = Gates(np.ones(2), np.eye(2, dtype=bool))
@@ -155,13 +223,36 @@ def gated_limit(
 
 
 def leaky_limit(x: Array, y: Array, a: Array, slopes: Array) -> tuple[float, float, Array]:
-    """(lower, upper, q): max over |V| = 1 of min_i y_i sum_j a_j slopes_ji <v_j, x_i>.
+    """Return max over |V| = 1 of min_i y_i sum_j a_j slopes_ji <v_j, x_i>, bracketed.
 
-    For a network whose outer weights a (m,) are fixed, with slopes (m, n) of its activation that
-    stay as they are: it is linear in V, and the optimum that of a hard margin, by the point nearest
-    to the origin (core.reference.hull). upper = |sum_i q_i y_i grad f(x_i)| holds for any q in the
-    simplex. Raises ArithmeticError where that method does not end.
+    With fixed slopes the network is linear in V, and the optimum is a hard margin, found as the
+    point nearest to the origin (core.reference.hull).
 
+    Parameters
+    ----------
+    x : array (n, d)
+        Inputs.
+    y : array (n,)
+        Labels +-1.
+    a : array (m,)
+        Fixed outer weights.
+    slopes : array (m, n)
+        phi'(<v_j, x_i>), held fixed.
+
+    Returns
+    -------
+    lower, upper : float
+        Bounds of the optimum.
+    q : array (n,)
+        Weights in the simplex with upper = |sum_i q_i y_i grad f(x_i)| up to rounding.
+
+    Raises
+    ------
+    ArithmeticError
+        The active-set method does not end.
+
+    Examples
+    --------
     One node of slope 1 is a linear classifier:
 
     >>> lower, upper, q = leaky_limit(np.eye(2), np.ones(2), np.ones(1), np.ones((1, 2)))
@@ -196,7 +287,7 @@ class _Search:
         self._gap, self._since = np.inf, 0
 
     def _priced(self, q: Array) -> tuple[Array, Array]:
-        """Unit directions (k, d) that are best at q, and their prices (k,)."""
+        """Return the unit direction (k, d) of each gate that is best at q, and the prices (k,)."""
         g = (self._weights * q) @ self._x
         if self._kept is Kept.CELLS:
             cones = zip(g, self._cones, strict=True)
@@ -207,7 +298,7 @@ class _Search:
         return g / np.where(prices > 0.0, prices, 1.0)[:, None], prices
 
     def _projected(self, g: Array, cone: Array) -> Array:
-        """The nearest point to g in the cell's cone: g + B'mu with mu >= 0 of least length."""
+        """Project g on the cell's cone: g + B'mu with mu >= 0 of least length."""
         from scipy.optimize import nnls  # slow to load
 
         B = cone[:, None] * self._x
@@ -215,17 +306,21 @@ class _Search:
         return np.asarray(g + B.T @ multipliers)
 
     def _within(self, which: NDArray[np.intp], u: Array) -> NDArray[np.bool_]:
-        """Whether unit directions lie in their cells' cones: those of a tiny price are what is left
-        of longer ones that cancel, and rounding has turned them."""
+        """Return which unit directions lie in their cells' cones.
+
+        Directions of a tiny price are remainders of longer ones that cancel, and rounding turns
+        them.
+        """
         least = (self._cones[which] * (u @ self._x.T)).min(axis=1)
         return np.asarray(least >= -NOTHING * self._unit)
 
     def _turned(self, g: Array, q: Array) -> Array:
-        """g + sum_i c_ki x_i of about the least length (k, d): -q_i <= c_ki <= 0 for examples of
-        the other label, c_ki >= 0 where the gate is active and <= 0 where it is not.
+        """Return g + sum_i c_ki x_i of approximately least length, (k, d).
 
-        One coefficient after another, for the gates that are dearest, from those of the round
-        before. Lengths that are not the least bound the prices all the same.
+        For examples of the other label -q_i <= c_ki <= 0; else c_ki >= 0 where the gate is active
+        and <= 0 where not. Coordinate descent on the gates with the largest prices, from the
+        coefficients of the previous round. Lengths that are not the least are still upper bounds of
+        the prices.
         """
         x, squares = self._x, (self._x**2).sum(axis=1)
         low = np.where(self._others, -q, np.where(self._gates.active, 0.0, -np.inf))
@@ -249,7 +344,7 @@ class _Search:
         return np.asarray(g + c @ x)  # without the rounding of so many small steps
 
     def round(self, tolerance: float) -> bool:
-        """Price, add, weigh; whether the bracket is closed."""
+        """Price, add columns and solve the program; return True if the bracket is closed."""
         share = SMOOTHING if self._solution is not None else 0.0
         q = share * self._best_q + (1.0 - share) * self._q
         u, prices = self._priced(q)
@@ -274,7 +369,7 @@ class _Search:
         return closed or self._since > STALLED
 
     def found(self) -> GatedLimit:
-        """Half of it all: sum_j |u_j| is 1/2."""
+        """Return the result, halved because sum_j |u_j| is 1/2."""
         solution = self._solution
         if solution is None:
             empty = np.zeros(0)

@@ -1,4 +1,4 @@
-"""Column generation: nodes in turn priced against weights q of the points and weighed by an LP."""
+"""Column generation: price nodes against weights q of the points, and weigh them by an LP."""
 
 from __future__ import annotations
 
@@ -24,13 +24,26 @@ MOST_COLUMNS, KEPT = 2000, 800  # in the LP: when it has grown, those nearest to
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Atoms:
-    """k nodes of a network: signs alpha (k,) and unit directions beta (k, r)."""
+    """Set of k nodes of a network: signs alpha (k,) and unit directions beta (k, r)."""
 
     alpha: Array
     beta: Array
 
     def columns(self, x: Array, y: Array) -> Array:
-        """y_i alpha_j relu(<beta_j, x_i>), shape (k, n)."""
+        """Return the margins of each node alone.
+
+        Parameters
+        ----------
+        x : array (n, r)
+            Points.
+        y : array (n,)
+            Labels +-1.
+
+        Returns
+        -------
+        array (k, n)
+            y_i alpha_j relu(<beta_j, x_i>).
+        """
         return self.alpha[:, None] * y * np.maximum(self.beta @ x.T, 0.0)
 
     def take(self, which: Array | NDArray[np.bool_]) -> Atoms:
@@ -44,7 +57,7 @@ class Atoms:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Generated:
-    """What column generation on some points ended with.
+    """Result of column generation on some points.
 
     `value` is the LP's: exactly the margin of `atoms` with `weights` on these points. `above` is
     the price of `q`, the best weights of the points, by climbing: NOT a proved upper bound.
@@ -58,7 +71,24 @@ class Generated:
 
 
 def distinct(V: Array, values: Array, least: float, most: int) -> NDArray[np.intp]:
-    """Indices of the best `most` rows of unit V above `least`, no two of one direction."""
+    """Return the indices of the best rows, no two of one direction.
+
+    Parameters
+    ----------
+    V : array (k, r)
+        Unit rows.
+    values : array (k,)
+        Value of each row.
+    least : float
+        Rows of this value or less are left out.
+    most : int
+        Largest number of rows.
+
+    Returns
+    -------
+    array of int
+        Indices, by decreasing value.
+    """
     chosen: list[int] = []
     # Stable, so that a seed gives one network and one bracket.
     for i in np.argsort(-values, kind="stable"):
@@ -70,7 +100,20 @@ def distinct(V: Array, values: Array, least: float, most: int) -> NDArray[np.int
 
 
 def nearest_to_use(prices: Array, weights: Array) -> NDArray[np.bool_]:
-    """Which columns to keep: all that have a weight, and the KEPT of the highest price."""
+    """Return which columns to keep: all with a weight, and the KEPT with the highest prices.
+
+    Parameters
+    ----------
+    prices : array (k,)
+        Price of each column at the current q.
+    weights : array (k,)
+        Weight of each column in the LP.
+
+    Returns
+    -------
+    array of bool (k,)
+        True for columns to keep.
+    """
     kept = weights > 0.0
     kept[np.argsort(-prices, kind="stable")[:KEPT]] = True
     return np.asarray(kept)
@@ -78,9 +121,9 @@ def nearest_to_use(prices: Array, weights: Array) -> NDArray[np.bool_]:
 
 @final
 class Generation:
-    """Column generation on points x (n, r), y (n,) in -1, +1; `begin` has atoms and q of before.
+    """Column generation on points x (n, r), y (n,) in -1, +1, from given atoms and q.
 
-    `unit` is 1, or about the margin where that is small.
+    `begin` holds the atoms and q. `unit` is 1, or about the margin where that is small.
     """
 
     def __init__(
@@ -120,7 +163,26 @@ class Generation:
         return np.vstack([free, spanned, self._winners[sign], again])
 
     def price(self, q: Array, used: Atoms, floor: float, count: int, watch: Watch) -> float:
-        """Add the columns best at q, and remember its price."""
+        """Add the columns that are best at q, and store the price of q.
+
+        Parameters
+        ----------
+        q : array (n,)
+            Weights of the points in the simplex.
+        used : Atoms
+            Atoms with a weight, from whose directions the climb also starts.
+        floor : float
+            Columns of this value or less are not added.
+        count : int
+            Number of random starts for each sign.
+        watch : Watch
+            Cancellation token.
+
+        Returns
+        -------
+        float
+            Price: largest value found over unit directions and both signs.
+        """
         highest = 0.0
         priced = []
         for sign in (1.0, -1.0):
@@ -138,7 +200,22 @@ class Generation:
         return highest
 
     def run(self, tolerance: float, zero: float, watch: Watch) -> Generated:
-        """Until the gap to the climbed price is below `tolerance`, or that price below `zero`."""
+        """Add columns until the gap to the climbed price closes.
+
+        Parameters
+        ----------
+        tolerance : float
+            Relative gap at which to stop.
+        zero : float
+            Price at or below which to stop: the margin is then rounding.
+        watch : Watch
+            Cancellation; the loop stops when the watch is late.
+
+        Returns
+        -------
+        Generated
+            State after the last round.
+        """
         state: Generated | None = None
         for _ in range(MOST_ROUNDS):
             state = self._round(state, watch)
@@ -172,12 +249,12 @@ class Generation:
         return state
 
     def _forget(self, state: Generated) -> None:
-        """A smaller LP with the same optimum: a large one takes longer than a look may wait."""
+        """Shrink the LP and keep its optimum: a large LP takes longer than 50 ms to solve."""
         kept = nearest_to_use(self._columns @ state.q, state.weights)
         self._atoms, self._columns = self._atoms.take(kept), self._columns[kept]
         self._master = Master(len(self._x), unit=self._unit)
         self._master.add(self._columns)
 
     def ended(self, state: Generated) -> Generated:
-        """The state with the q of the least price instead of the LP's."""
+        """Return the state with the q of the least price instead of the LP's."""
         return replace(state, q=self._tried[np.argmin(self._prices)])

@@ -1,7 +1,7 @@
-"""gamma_gl: the largest margin of two-layer ReLU networks of any width, with a certificate.
+"""gamma_gl: largest margin of two-layer ReLU networks of any width, with a certificate.
 
-Column generation gives a network, and with it a lower bound that anyone can check, and weights q of
-the points; the price of q is then proved by a tree search, which bounds every network from above.
+Column generation gives a network, whose margin is a lower bound that anyone can check, and weights
+q of the points. A tree search then proves the price of q, an upper bound for every network.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ PASSES, RAISES = 30, 30
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class GlobalResult:
-    """A bracket of gamma_gl and its witnesses; empty arrays when there is no margin.
+    """Bracket of gamma_gl and its witnesses; empty arrays without a margin.
 
     The network f(x) = sum_j weights_j alpha_j relu(<beta_j, x>), alpha (k,) signs, beta (k, d) unit
     rows, weights (k,) >= 0 with sum 1, has margin bracket.lower; the price of q (n,), in the
-    simplex, is at most bracket.upper (when certified, that is proved).
+    simplex, is at most bracket.upper (proved if certified).
     """
 
     bracket: Bracket
@@ -56,20 +56,46 @@ class GlobalResult:
     q: Array
 
     def margins(self, x: Array, y: Array) -> Array:
-        """y_i f(x_i), shape (n,)."""
+        """Return the margins of the witness network.
+
+        Parameters
+        ----------
+        x : array (n, d)
+            Points.
+        y : array (n,)
+            Labels +-1.
+
+        Returns
+        -------
+        array (n,)
+            y_i f(x_i).
+        """
         outputs = np.maximum(x @ self.beta.T, 0.0) @ (self.weights * self.alpha)
         return np.asarray(y * outputs)
 
 
 def without(bracket: Bracket, d: int) -> GlobalResult:
-    """No network with a positive margin."""
+    """Return the result for a bracket without a network of positive margin."""
     empty = np.zeros(0)
     return GlobalResult(bracket, empty, np.zeros((0, d)), empty, empty)
 
 
 def row_space(x: Array) -> tuple[Array, Array]:
-    """Coordinates (n, r) of the rows of x (n, d) in an orthonormal basis (r, d) of their span.
+    """Return coordinates of rows in an orthonormal basis of their span.
 
+    Parameters
+    ----------
+    x : array (n, d)
+        Rows.
+
+    Returns
+    -------
+    tuple of arrays
+        Coordinates (n, r) and basis (r, d), with r >= 1 singular values above 1e-12 times the
+        largest.
+
+    Examples
+    --------
     >>> coordinates, basis = row_space(np.array([[3.0, 4.0], [6.0, 8.0]]))
     >>> bool(np.allclose(coordinates @ basis, [[3.0, 4.0], [6.0, 8.0]])), len(basis)
     (True, 1)
@@ -81,7 +107,9 @@ def row_space(x: Array) -> tuple[Array, Array]:
 
 
 def parity_pair(x: Array, y: Array) -> tuple[int, int, float] | None:
-    """(i, j, sign) when x are all corners of {-1, 1}^d/sqrt(d), once each, and y = sign d x_i x_j.
+    """Return the two bits and the sign of a 2-parity on all corners; None for other data.
+
+    (i, j, sign) if x are all corners of {-1, 1}^d/sqrt(d), once each, and y = sign d x_i x_j.
 
     >>> corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / np.sqrt(2.0)
     >>> parity_pair(corners, np.array([1.0, -1.0, -1.0, 1.0]))
@@ -99,7 +127,22 @@ def parity_pair(x: Array, y: Array) -> tuple[int, int, float] | None:
 
 
 def of_parity(n: int, d: int, pair: tuple[int, int, float]) -> GlobalResult:
-    """The four neurons that are optimal on all corners: gamma_gl = 1/sqrt(8 d) (telgarsky22)."""
+    """Return the four optimal neurons on all corners: gamma_gl = 1/sqrt(8 d) (telgarsky22).
+
+    Parameters
+    ----------
+    n : int
+        Number of corners, 2^d.
+    d : int
+        Dimension.
+    pair : tuple
+        Bits i, j and the sign of the parity, from `parity_pair`.
+
+    Returns
+    -------
+    GlobalResult
+        Exact bracket and witnesses.
+    """
     i, j, sign = pair
     beta = np.zeros((4, d))
     beta[:, i] = np.sqrt(0.5) * np.array([1.0, -1.0, 1.0, -1.0])
@@ -111,7 +154,7 @@ def of_parity(n: int, d: int, pair: tuple[int, int, float]) -> GlobalResult:
 
 @final
 class Search:
-    """The bracket on points in row space, |x_i| <= 1: bounds and witnesses found so far.
+    """Bounds and witnesses found so far on points in row space, |x_i| <= 1.
 
     `unit` is 1, or about the margin where that is known to be small.
     """
@@ -127,7 +170,7 @@ class Search:
         self._pool = self.atoms
 
     def begin(self, columns: Array | None) -> None:
-        """Directions (k, r) to begin with, tried with both signs."""
+        """Add directions (k, r) to the initial pool, with both signs."""
         if columns is None or not len(columns):
             return
         unit = columns / np.linalg.norm(columns, axis=1)[:, None]
@@ -135,7 +178,7 @@ class Search:
             self._pool = self._pool.plus(Atoms(np.full(len(unit), sign), unit))
 
     def _on(self, points: NDArray[np.intp], tolerance: float) -> Generated:
-        """Column generation on some points; keeps the better bounds."""
+        """Run column generation on some points, and keep the better bounds."""
         x, y, q = self.x[points], self.y[points], self.q[points]
         q = q if q.sum() > 0.0 else np.ones(len(points))
         generation = Generation(x, y, (self._pool, q), self._generator, self._unit)
@@ -158,7 +201,10 @@ class Search:
             self.lower, self.atoms, self.weights = lower, atoms, weights
 
     def generate(self) -> None:
-        """Points join where the network fails and leave where the LP's q is 0, until close."""
+        """Run column generation until the bounds are close.
+
+        Points join where the network fails and leave where the LP's q is 0.
+        """
         n = len(self.x)
         points = np.arange(n)
         if n > MOST_AT_ONCE:
@@ -182,7 +228,7 @@ class Search:
             tolerance = finer
 
     def certify(self) -> str:
-        """Prove a bound of the price of q; what it rests on, in words."""
+        """Prove a bound of the price of q; return the basis of the proof in words."""
         for slack in SLACKS:
             for _ in range(RAISES):
                 limit = self.above * (1.0 + slack)
@@ -201,7 +247,7 @@ class Search:
         return ""
 
     def _weights(self) -> Array:
-        """q without its rounding; any q in the simplex gives a bound."""
+        """Return q without its rounding; any q in the simplex gives a bound."""
         q = np.where(self.q > SUPPORT * self._unit * self.q.max(), self.q, 0.0)
         return np.asarray(q / q.sum())
 
@@ -213,7 +259,7 @@ class Search:
         return [prove(self.x, sign * c, limit, self._watch, until) for sign in (1.0, -1.0)]
 
     def _learn(self, proofs: list[Proof]) -> None:
-        """What climbing had missed becomes a column; q is improved against it."""
+        """Add the directions that climbing missed, and improve q against them."""
         for sign, proof in zip((1.0, -1.0), proofs, strict=True):
             if proof.direction is not None:
                 self._pool = self._pool.plus(Atoms(np.array([sign]), proof.direction[None]))
@@ -230,9 +276,9 @@ class Search:
 
 
 def _bracket(search: Search, x: Array, near: float) -> Bracket:
-    """The proved bracket for x (n, d) itself: row space, scaling and sums are off by rounding.
+    """Return the proved bracket for x (n, d), widened by the rounding of the row space and scaling.
 
-    `near` is the bound of the two nearest rays, which holds whatever was found.
+    `near` is the bound of the two nearest rays, which always holds.
     """
     scale = float(np.linalg.norm(x, axis=1).max())
     error = rounding(sum(x.shape), scale)
@@ -260,13 +306,30 @@ def _bracket(search: Search, x: Array, near: float) -> Bracket:
 def global_margin(
     x: Array, y: Array, watch: Watch, *, columns: Array | None = None, seed: int = 0
 ) -> GlobalResult:
-    """max of min_i y_i sum_j w_j alpha_j relu(<beta_j, x_i>) over |beta_j| = 1, sum |w_j| <= 1.
+    """Return gamma_gl: the largest margin of ReLU networks with l1 norm 1 over unit directions.
 
-    x (n, d), y (n,) in {-1, 1}; `columns` (k, d) are directions to try, a trained network's V. The
-    generator of the starts is default_rng(seed). Raises CancelledError. telgarsky22, section 1.2
-    (Assumption 1.1) and its dual, min over q in the simplex of max over |v| <= 1 of
-    |sum_i q_i y_i relu(<v, x_i>)|.
+    max of min_i y_i sum_j w_j alpha_j relu(<beta_j, x_i>) over |beta_j| = 1, sum |w_j| <= 1; its
+    dual is min over q in the simplex of max over |v| <= 1 of |sum_i q_i y_i relu(<v, x_i>)|.
+    Source: telgarsky22, section 1.2 (Assumption 1.1). Raises CancelledError.
 
+    Parameters
+    ----------
+    x, y : array (n, d), array (n,)
+        Inputs, and labels in {-1, 1}.
+    watch : Watch
+        Cancellation, and the time limit of the search.
+    columns : array (k, d), optional
+        Directions to try, such as a trained network's V.
+    seed : int
+        Seed of the random starts, default_rng(seed).
+
+    Returns
+    -------
+    GlobalResult
+        Bracket and witnesses.
+
+    Examples
+    --------
     >>> x, y = np.array([[1.0], [-2.0]]), np.array([1.0, -1.0])
     >>> round(global_margin(x, y, Watch()).bracket.value, 3)  # weights 2/3, 1/3
     0.667

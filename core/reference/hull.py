@@ -1,4 +1,4 @@
-"""Hard margins in linear spaces: the hull's point nearest to the origin, and data without one."""
+"""Hard margins in linear spaces: hull point nearest to the origin, and data without a margin."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ CLOSEST = 200  # pairs whose distance is taken without cancellation
 
 
 def rounding(terms: int, size: float) -> float:
-    """What a sum of products of so many terms, at most `size` in all, can be off by.
+    """Return the error bound of a sum of products of `terms` terms, at most `size` in all.
 
-    (terms + 8) eps size: n eps is the usual bound of a dot product, and 8 is for what is done to it
-    before and after.
+    (terms + 8) eps size: n eps is the usual bound of a dot product, and 8 covers the operations
+    before and after it.
     """
     return (terms + 8) * EPS * size
 
 
 def why_not(x: Array, y: Array) -> str:
-    """A sentence that proves that no such f has a positive margin, or "" where none is seen.
+    """Return a proof, as a sentence, that no such f has a positive margin; "" if none is found.
 
-    Everything is compared exactly: a point at 0, two points on one ray with opposite labels, or
-    antipodes of opposite labels whose sum of y_i x_i is 0.
+    Compared exactly: a point at 0, two points on one ray with opposite labels, or antipodes of
+    opposite labels whose sum of y_i x_i is 0.
     """
     lengths = np.linalg.norm(x, axis=1)
     if not lengths.all():
@@ -64,7 +64,7 @@ def why_not(x: Array, y: Array) -> str:
 
 
 def _alike(unit: Array, y: Array) -> Iterator[tuple[int, int]]:
-    """Pairs of opposite labels, y_i = 1, whose directions agree to some decimals."""
+    """Yield pairs of opposite labels, y_i = 1, whose directions agree to ALIKE decimals."""
     rays = np.round(unit, ALIKE) + 0.0  # + 0.0 turns -0.0 into 0.0
     _, ray, count = np.unique(rays, axis=0, return_inverse=True, return_counts=True)
     ray = ray.ravel()
@@ -76,7 +76,7 @@ def _alike(unit: Array, y: Array) -> Iterator[tuple[int, int]]:
 
 
 def on_one_ray(a: Array, b: Array) -> bool:
-    """Whether b = s a for some s > 0, exactly, for vectors that are not 0.
+    """Return True if b = s a for some s > 0, exactly, for nonzero vectors.
 
     >>> a = np.array([0.1, 0.3])
     >>> on_one_ray(a, 2.0 * a), on_one_ray(a, -a), on_one_ray(a, a + np.array([0.0, 1e-16]))
@@ -95,10 +95,10 @@ def on_one_ray(a: Array, b: Array) -> bool:
 
 
 def _odd(x: Array, y: Array) -> bool:
-    """Whether points with an antipode of the opposite label have sum_i y_i x_i = 0, exactly.
+    """Return True if points with an antipode of the opposite label have sum_i y_i x_i = 0, exactly.
 
-    With f odd on them up to its even part, sum_i y_i f(x_i) = 2 sum over pairs of a linear
-    function of y_i x_i, and so 0: no f is positive on all.
+    With f odd on them up to its even part, sum_i y_i f(x_i) = 2 sum over pairs of a linear function
+    of y_i x_i, and so 0: no f is positive on all.
     """
     places = {row.tobytes(): k for k, row in enumerate(x + 0.0)}
     # 0.0 - x and x + 0.0: their zeros are all +0.0, so that equal rows have equal bytes.
@@ -112,7 +112,7 @@ def _odd(x: Array, y: Array) -> bool:
 
 
 def pair_bound(x: Array, y: Array) -> float:
-    """An upper bound of gamma_gl from the two nearest rays of opposite labels, x (n, d).
+    """Return an upper bound of gamma_gl from the two nearest rays of opposite labels, x (n, d).
 
     With weights t and 1 - t on x_i and x_k the price is at most |t x_i - (1 - t) x_k|, because relu
     is 1-Lipschitz: half the distance of two near-duplicates. Infinite with one label only.
@@ -139,13 +139,13 @@ def pair_bound(x: Array, y: Array) -> float:
 
 
 def _squares(a: Array, b: Array, inner: Array) -> Array:
-    """min over t of |t x_i - (1 - t) x_k|^2 from |x_i|^2, |x_k|^2 and <x_i, x_k>: cancels."""
+    """Return min over t of |t x_i - (1 - t) x_k|^2 from |x_i|^2, |x_k|^2, <x_i, x_k>; cancels."""
     share = np.clip((b + inner) / np.maximum(a + b + 2.0 * inner, 1e-300), 0.0, 1.0)
     return np.asarray(share**2 * a - 2.0 * share * (1.0 - share) * inner + (1.0 - share) ** 2 * b)
 
 
 def _distances(p: Array, r: Array) -> Array:
-    """The same, not squared, for rows p and r (k, d): near-duplicates keep all their digits."""
+    """Return that minimum, not squared, for rows p and r (k, d), without cancellation."""
     both = p + r
     squares = np.maximum((both * both).sum(axis=1), 1e-300)
     share = np.clip((r * both).sum(axis=1) / squares, 0.0, 1.0)[:, None]
@@ -166,10 +166,11 @@ NO_END = "The active-set method did not come to an end on these data."
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
-    """lower <= margin <= upper; w (d,) unit with lower = min_i <G_i, w>; q with |G' q| = upper.
+    """Bracket of a hard margin: lower <= margin <= upper, with witnesses.
 
-    Both are good to `slack`, the rounding of these sums. `farkas` says that q is proved to be
-    within rounding of weights with G' q = 0 exactly, so that no w is right on every row.
+    w (d,) is a unit vector with lower = min_i <G_i, w>, and |G' q| = upper. Both are good to
+    `slack`, the rounding of these sums. `farkas` is true if q is proved to be within rounding of
+    weights with G' q = 0 exactly, so that no w is right on every row.
     """
 
     lower: float
@@ -189,13 +190,24 @@ class Separation:
 
 
 def coordinates(K: Array) -> Array:
-    """Rows G with G G' = K for a positive semidefinite K (n, n), up to rounding."""
+    """Return rows G with G G' = K, up to rounding.
+
+    Parameters
+    ----------
+    K : array (n, n)
+        Positive semidefinite matrix.
+
+    Returns
+    -------
+    array (n, n)
+        G, with eigenvalues below 0 taken as 0.
+    """
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def nearest(G: Array) -> Separation:
-    """The separation of the rows of G (n, d).
+    """Return the separation of the rows of G (n, d) from the origin.
 
     Raises ArithmeticError where the active-set method does not end.
 
@@ -238,11 +250,12 @@ def _weights(rows: Array) -> Array:
 
 
 def _polished(rows: Array, q: Array) -> tuple[float, float, Array, Array] | None:
-    """The bracket of q solved anew on its support: the point of its affine hull nearest to 0.
+    """Return the bracket of q solved again on its support.
 
-    From one row g_0 it is g_0 + sum_i z_i (g_i - g_0), least squares in z: differences of rows keep
-    the digits that a Gram matrix loses where the margin is small. w is made orthogonal to them once
-    more, for the point is only good to eps, and the margins of its direction to eps/margin.
+    It is that of the point of the support's affine hull nearest to 0. From one row g_0 it is g_0 +
+    sum_i z_i (g_i - g_0), least squares in z: differences of rows keep the digits that a Gram
+    matrix loses where the margin is small. w is orthogonalised to them a second time, since the
+    point is only good to eps, and the margins of its direction to eps/margin.
     """
     support = np.flatnonzero(q > 0.0)
     first, chosen = rows[support[0]], rows[support[1:]] - rows[support[0]]
@@ -268,11 +281,11 @@ def _polished(rows: Array, q: Array) -> tuple[float, float, Array, Array] | None
 
 
 def _farkas(rows: Array, q: Array) -> bool:
-    """Whether weights q' >= 0 with G' q' = 0 exactly exist near q.
+    """Return True if weights q' >= 0 with G' q' = 0 exactly exist near q.
 
-    [G'; 1'] has a right inverse of norm 1/s, s its least singular value, where that is not 0; q is
-    off by the residual r, so that some q' with |q' - q| <= |r|/s solves it, and q' >= 0 where no
-    weight of the support is smaller than that.
+    [G'; 1'] has a right inverse of norm 1/s, s its least singular value, if that is not 0; q is off
+    by the residual r, so that some q' with |q' - q| <= |r|/s solves it, and q' >= 0 if no weight of
+    the support is smaller than that.
     """
     kept = rows.any(axis=0)
     support = np.flatnonzero(q > 0.0)
@@ -289,7 +302,7 @@ def _farkas(rows: Array, q: Array) -> bool:
 
 
 def _exactly(rows: Array, q: Array) -> bool:
-    """The same in rational numbers, for few rows: degenerate data, such as corners of a cube."""
+    """Decide `_farkas` in rational numbers, for few rows: degenerate data, such as cube corners."""
     kept = rows[:, rows.any(axis=0)]
     if max(kept.shape) > MOST_EXACT:
         return False
@@ -317,7 +330,7 @@ def _exactly(rows: Array, q: Array) -> bool:
 
 
 def _bracket(rows: Array, q: Array) -> tuple[float, float, Array, Array]:
-    """(min_i <G_i, w>, |G' q|, w, q) with w in the direction of G' q."""
+    """Return (min_i <G_i, w>, |G' q|, w, q) with w in the direction of G' q."""
     point = rows.T @ q
     length = float(np.linalg.norm(point))
     if length == 0.0:
@@ -329,7 +342,7 @@ def _bracket(rows: Array, q: Array) -> tuple[float, float, Array, Array]:
 def _better(
     one: tuple[float, float, Array, Array], two: tuple[float, float, Array, Array]
 ) -> tuple[float, float, Array, Array]:
-    """The better end of each side; rounding must not turn them around."""
+    """Return the better end of each side, in order in spite of rounding."""
     lower, w = max(((one[0], one[2]), (two[0], two[2])), key=lambda pair: pair[0])
     upper, q = min(((one[1], one[3]), (two[1], two[3])), key=lambda pair: pair[0])
     return min(lower, upper), upper, w, q

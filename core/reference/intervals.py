@@ -28,19 +28,56 @@ ENOUGH, ROUNDS, NEW_COLUMNS = 1e-7, 60, 40
 
 
 def lifted(x: Array) -> Array:
-    """(x_i, 1) for x (n, 1), (n, 2)."""
+    """Return inputs with a 1 appended.
+
+    Parameters
+    ----------
+    x : array (n, 1)
+        Inputs on the line.
+
+    Returns
+    -------
+    array (n, 2)
+        (x_i, 1).
+    """
     return np.column_stack([x[:, 0], np.ones(x.shape[0])])
 
 
 def breakpoints(points: Array) -> Array:
-    """Unit (w, b) at which some w x_i + b is 0, in order around the circle, (K, 2)."""
+    """Return the breakpoints of h on the circle.
+
+    Parameters
+    ----------
+    points : array (n, 2)
+        (x_i, 1).
+
+    Returns
+    -------
+    array (K, 2)
+        Unit (w, b) with some w x_i + b = 0, by angle.
+    """
     angle = np.arctan2(-points[:, 0], points[:, 1])  # of (1, -x_i)
     both = np.unique(np.mod(np.concatenate([angle, angle + np.pi]), 2.0 * np.pi))
     return np.column_stack([np.cos(both), np.sin(both)])
 
 
 def candidates(points: Array, c: Array, ends: Array) -> tuple[Array, Array]:
-    """Where |h| can be largest for weights c = q y: directions (3 K, 2), and h there."""
+    """Return directions among which |h| is largest.
+
+    Parameters
+    ----------
+    points : array (n, 2)
+        (x_i, 1).
+    c : array (n,)
+        Weights q y.
+    ends : array (K, 2)
+        Breakpoints.
+
+    Returns
+    -------
+    tuple of arrays
+        Directions (at most 3 K, 2), and h at each.
+    """
     after = np.roll(ends, -1, axis=0)
     middle = ends + after
     wide = np.linalg.norm(middle, axis=1) < 1e-6  # half the circle between two breakpoints
@@ -53,7 +90,7 @@ def candidates(points: Array, c: Array, ends: Array) -> tuple[Array, Array]:
 
 
 def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple[float, float, int]:
-    """(lower, upper, rounds) of gamma_l1 for x (n, 1) and y (n,).
+    """Return bounds of gamma_l1 and the number of rounds, for x (n, 1) and y (n,).
 
     One point at 1: the best (w, b) is along (1, 1), so the margin is sqrt(2).
 
@@ -87,10 +124,10 @@ def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple
 
 
 def best_measure(features: Array) -> Any:
-    """max t over a, b >= 0 of sum 1 in all with t <= sum_k (a_k - b_k) F_ik at each i, F (n, K).
+    """Solve max t over a, b >= 0 of sum 1 in all, t <= sum_k (a_k - b_k) F_ik for all i, F (n, K).
 
-    SciPy's solution x = (a, b, t) with its marginals. Raises ArithmeticError where the linear
-    program does not end.
+    Returns SciPy's solution x = (a, b, t) with its marginals. Raises ArithmeticError where the
+    linear program does not end.
     """
     from scipy.optimize import linprog  # slow to load
 
@@ -113,7 +150,7 @@ def best_measure(features: Array) -> Any:
 def _master(
     points: Array, y: Array, columns: Array, unit: float = 1.0
 ) -> tuple[float, Array, Array]:
-    """The best measure on the columns: its margin, the weights q y, and the columns worth keeping.
+    """Return the margin of the best measure on the columns, weights q y, and which columns to keep.
 
     `unit` is about the margin: the program's tolerances are absolute.
     """
@@ -183,7 +220,7 @@ PATH_ROUNDS = 100
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class PathPoint:
-    """A solution: alpha (K,) on directions (K, 2), its objective, and the proved gap to the least.
+    """Solution alpha (K,) on directions (K, 2), its objective, and the proved gap to the least.
 
     `margin` is min_i y_i f(x_i)/|alpha|_1, NaN for alpha = 0.
     """
@@ -195,27 +232,35 @@ class PathPoint:
     margin: float
 
     def normalised(self, points: Array) -> Array:
-        """f/(2 |alpha|_1) = f/|Theta|^2 at points x~ (N, 2)."""
+        """Return f/(2 |alpha|_1) = f/|Theta|^2, (N,), at points x~ (N, 2)."""
         squared = 2.0 * np.abs(self.alpha).sum()
         return np.asarray(np.maximum(points @ self.directions.T, 0.0) @ self.alpha / squared)
 
 
 def circle(count: int = DIRECTIONS) -> Array:
-    """Evenly spaced unit vectors of the plane, (count, 2)."""
+    """Return evenly spaced unit vectors of the plane, (count, 2)."""
     angle = 2.0 * np.pi * np.arange(count) / count
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def path_point(points: Array, y: Array, penalty: float, directions: Array) -> PathPoint:
-    """The solution at lambda = `penalty` > 0 for x~ (n, 2) and y (n,).
+    """Return the solution at one penalty, to a relative duality gap of ENOUGH.
 
-    One example at x~ = (1, 0), one direction: ln(1 + e^-alpha) + 2 lambda alpha is least at
-    e^-alpha = 2 lambda/(1 - 2 lambda).
+    Parameters
+    ----------
+    points, y : array (n, 2), array (n,)
+        Inputs x~, and labels +-1.
+    penalty, directions : float, array (K, 2)
+        lambda > 0, and unit directions u_k.
+
+    Examples
+    --------
+    One example at x~ = (1, 0): alpha solves e^-alpha = 2 lambda/(1 - 2 lambda).
 
     >>> one = np.array([[1.0, 0.0]])
     >>> best = path_point(one, np.array([1.0]), 0.05, one)
-    >>> round(float(best.alpha[0]), 6), round(float(np.log(9.0)), 6), best.gap < 1e-7
-    (2.197225, 2.197225, True)
+    >>> round(float(best.alpha[0]), 6), best.gap < 1e-7  # alpha = ln 9
+    (2.197225, True)
     """
     from scipy.optimize import minimize  # slow to load
 
@@ -259,10 +304,10 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
 
 
 def max_margin(points: Array, y: Array, directions: Array) -> PathPoint:
-    """The hard-margin l1-SVM: alpha of |alpha|_1 = 1 with the largest min_i y_i f(x_i).
+    """Solve the hard-margin l1-SVM: alpha of |alpha|_1 = 1 with the largest min_i y_i f(x_i).
 
-    Its objective is minus the margin, its gap that of the linear program. Raises ArithmeticError
-    where the linear program does not end.
+    Points x~ (n, 2), y (n,), directions (K, 2). The objective is minus the margin, the gap that of
+    the linear program. Raises ArithmeticError where the linear program does not end.
 
     >>> one = np.array([[1.0, 0.0]])
     >>> max_margin(one, np.array([1.0]), one).margin
@@ -281,12 +326,12 @@ def _loss(p: Array) -> float:
 
 
 def _pull(p: Array) -> Array:
-    """-1/n of the loss's slope at each margin: 1/(n (1 + e^p))."""
+    """Return -1/n of the loss's slope at each margin: 1/(n (1 + e^p))."""
     return np.asarray(np.exp(-np.logaddexp(0.0, p)) / p.size)
 
 
 def _dual(q: Array, largest: float, mu: float) -> float:
-    """The dual at q scaled into its feasible set: (1/n) sum of the entropy of n q_i."""
+    """Return the dual at q scaled into its feasible set: (1/n) sum of the entropy of n q_i."""
     # Off 0, where u ln u is 0 and not NaN.
     u = np.clip(q.size * q * min(1.0, mu / largest if largest > 0.0 else 1.0), 1e-300, 1.0)
     rest = np.where(u < 1.0, (1.0 - u) * np.log1p(-np.minimum(u, 1.0 - 1e-16)), 0.0)
@@ -294,7 +339,7 @@ def _dual(q: Array, largest: float, mu: float) -> float:
 
 
 def plane(problem: Problem) -> Array | None:
-    """x~ (n, 2) of a problem whose nodes are directions of the plane; None for others."""
+    """Return x~ (n, 2) of a problem whose nodes are directions of the plane; None for others."""
     kind, data = problem.experiment.network.kind, problem.dataset
     if kind == "bias" and data.d == 1:
         return lifted(data.x)
@@ -303,7 +348,7 @@ def plane(problem: Problem) -> Array | None:
 
 
 def solve(problem: Problem) -> PathPoint | None:
-    """The solution for a problem with the logistic loss and l2 > 0; None for others."""
+    """Return the solution for a problem with the logistic loss and l2 > 0; None for others."""
     loss, points = problem.experiment.loss, plane(problem)
     if points is None or loss.kind != "logistic" or not loss.l2 > 0.0:
         return None
@@ -312,7 +357,7 @@ def solve(problem: Problem) -> PathPoint | None:
 
 @final
 class PathMargin(SampleMargin):
-    """The margin of the regularised l1 problem at the run's own lambda."""
+    """Margin of the regularised l1 problem at the run's own lambda."""
 
     name = "l1_path"
     title = "l1 margin at this lambda"

@@ -1,4 +1,4 @@
-"""The optimum of frei23's problem (3), by its closed form.
+"""Optimum of frei23's problem (3), by its closed form.
 
 With S_+ = sum of a_j^2 over a_j > 0 and S_- over a_j < 0 (m_1/m and m_2/m in the paper) and the
 slope g, the multipliers of (3) with every constraint tight solve
@@ -6,8 +6,8 @@ slope g, the multipliers of (3) with every constraint tight solve
     (K o G) lambda = 1,   G_ik = <x_i, x_k>,
     K_++ = S_+ + g^2 S_-,   K_-- = S_- + g^2 S_+,   K_+- = -g (S_+ + S_-),
 
-where K_ik is chosen by the labels. Where lambda >= 0 it is the optimum, |W*|^2 = sum_i lambda_i,
-and the margin min_i y_i f(x_i)/|W| is 1/|W*| (the network is 1-homogeneous).
+where the labels choose K_ik. Where lambda >= 0 it is the optimum, |W*|^2 = sum_i lambda_i, and the
+margin min_i y_i f(x_i)/|W| is 1/|W*| (the network is 1-homogeneous).
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ from core.reference.watch import Watch
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Optimum:
-    """lower <= 1/|W*| <= upper and lambda (n,); `closed` when the closed form is the optimum.
+    """Bounds lower <= 1/|W*| <= upper and lambda (n,); `closed` if the closed form is the optimum.
 
-    `fits` when y_i <v, x_i> > 0 > y_i <u, x_i> beyond rounding, so that the optimum of (3) is a KKT
-    point of (1); without these signs a network with these v and u has other margins than (3) says.
+    `fits` if y_i <v, x_i> > 0 > y_i <u, x_i> beyond rounding, so that the optimum of (3) is a KKT
+    point of (1). Without these signs a network with these v and u has other margins than those of
+    (3).
     """
 
     lower: float
@@ -50,7 +51,24 @@ class Optimum:
 
 
 def form(x: Array, y: Array, plus: float, minus: float, slope: float) -> Array:
-    """K o G (n, n)."""
+    """Return the matrix K o G of problem (3).
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Inputs.
+    y : array (n,)
+        Labels +-1.
+    plus, minus : float
+        S_+ and S_-.
+    slope : float
+        g, slope of the leaky ReLU on the left.
+
+    Returns
+    -------
+    array (n, n)
+        K o G.
+    """
     positive = y > 0.0
     same = np.where(positive, plus + slope**2 * minus, minus + slope**2 * plus)
     alike = positive[:, None] == positive
@@ -59,9 +77,26 @@ def form(x: Array, y: Array, plus: float, minus: float, slope: float) -> Array:
 
 
 def optimum(x: Array, y: Array, plus: float, minus: float, slope: float) -> Optimum | None:
-    """The optimum of (3); None where none is found, because its constraints exclude each other or
-    rounding could hide that they do.
+    """Return the optimum of problem (3).
 
+    Parameters
+    ----------
+    x : array (n, d)
+        Inputs.
+    y : array (n,)
+        Labels +-1.
+    plus, minus : float
+        S_+ and S_-.
+    slope : float
+        g, slope of the leaky ReLU on the left.
+
+    Returns
+    -------
+    Optimum or None
+        None if the constraints exclude each other or rounding could hide that they do.
+
+    Examples
+    --------
     Lemma B.8 of the paper: slope 1/2, m_1 = m_2, and lambda = 8/(4 e + 5), 8/(4 e + 5), 8/5.
 
     >>> e = 1.0 / 72.0
@@ -91,7 +126,10 @@ def _closed(M: Array) -> tuple[float, float, Array] | None:
 
 
 def _ends(M: Array, multipliers: Array) -> tuple[float, float, Array] | None:
-    """Primal: W scaled to min_i = 1; dual: |W*|^2 >= (sum lambda)^2/(lambda' M lambda)."""
+    """Return the primal bound, W scaled to min_i = 1, and the dual bound, with the multipliers.
+
+    The dual is |W*|^2 >= (sum lambda)^2/(lambda' M lambda).
+    """
     tight = M @ multipliers
     total, square = float(multipliers.sum()), float(multipliers @ tight)
     error = rounding(len(M), float(M.diagonal().max())) * total
@@ -115,7 +153,7 @@ def _fits(x: Array, y: Array, multipliers: Array, slope: float) -> bool:
 
 @final
 class LeakyOptimum(SampleMargin):
-    """1/|W*| of problem (3)."""
+    """Margin 1/|W*| of problem (3)."""
 
     name = "leaky_optimum"
     title = "optimum of the leaky network"
@@ -154,7 +192,7 @@ class LeakyOptimum(SampleMargin):
 
 
 def _unsolved(M: Array) -> Bracket:
-    """What is known where no W with all constraints is found: |W*| >= sum q / sqrt(q' M q)."""
+    """Return the bracket where no W meets all constraints: |W*| >= sum q / sqrt(q' M q)."""
     sizes = M.diagonal()
     if not sizes.all():
         place = int(sizes.argmin())

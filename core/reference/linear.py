@@ -26,10 +26,27 @@ from core.reference.watch import Watch
 
 
 def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float = 0.0) -> Bracket:
-    """The bracket of a separation with its gap, divided by `divisor`; `error` is that of the rows.
+    """Return the bracket of a separation with its gap.
 
-    The value is the primal one, attained by a predictor. Where rounding could hide its sign there
-    is an upper bound alone, and where weights q with G' q = 0 are proved to exist no margin.
+    The value is the primal one, attained by a predictor. If rounding could hide its sign the
+    bracket has an upper bound alone; if weights q with G' q = 0 are proved to exist it has no
+    margin.
+
+    Parameters
+    ----------
+    best : Separation
+        Separation of the rows y_i times features.
+    what : str
+        Kind of predictor, for sentences.
+    divisor : float
+        Divides both bounds and the value.
+    error : float
+        Error of the rows.
+
+    Returns
+    -------
+    Bracket
+        Certified bracket.
     """
     if best.farkas:
         return nothing(
@@ -50,7 +67,7 @@ def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float =
 
 @final
 class LinearMargin(SampleMargin):
-    """gamma_linear: the hard-margin SVM through the origin."""
+    """gamma_linear: margin of the hard-margin SVM through the origin."""
 
     name = "gamma_linear"
     title = "linear margin"
@@ -65,7 +82,10 @@ class LinearMargin(SampleMargin):
     most_examples = MOST_POINTS
 
     def drawn_in(self, problem: Problem) -> bool:
-        """A linear predictor is a ReLU network of margin gamma_linear / 2, but no leaky one."""
+        """Return True for plain ReLU networks.
+
+        A linear predictor is a ReLU network of margin gamma_linear / 2, but no leaky one.
+        """
         return problem.network.plain_relu
 
     def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
@@ -80,11 +100,11 @@ class LinearMargin(SampleMargin):
 
 @final
 class KernelMargin(SampleMargin):
-    """max over |f|_H = 1 of min_i y_i f(x_i): both layers' weights, v ~ N(0, I/d).
+    """Margin in the tangent kernel's space, max over |f|_H = 1 of min_i y_i f(x_i).
 
-    = min over q in the simplex of sqrt(q' Y K Y q), K the tangent kernel of
-    core.network.kernel_predictor. It bounds theta in the mean square and not pointwise, and has no
-    cutoff, so it is at least gamma_ntk.
+    Both layers' weights, v ~ N(0, I/d). It equals min over q in the simplex of sqrt(q' Y K Y q), K
+    the tangent kernel of core.network.kernel_predictor. It bounds theta in the mean square and not
+    pointwise, and has no cutoff, so it is at least gamma_ntk.
     """
 
     name = "rkhs"
@@ -114,7 +134,7 @@ class KernelMargin(SampleMargin):
 
 
 def in_space(K: Array, error: float) -> Bracket:
-    """The margin of the kernel matrix K_ik y_i y_k (n, n), each entry good to `error`.
+    """Return the margin of the kernel matrix K_ik y_i y_k (n, n), each entry good to `error`.
 
     With weights q: at most sqrt(q' K q), and f = sum_i q_i y_i k(x_i, .) has min_i (K q)_i over
     |f| = sqrt(q' K q). Both are read off K itself, since its square root is good to sqrt(eps) only.
@@ -144,7 +164,18 @@ def in_space(K: Array, error: float) -> Bracket:
 
 
 def features(problem: Problem) -> tuple[Array, Array, Array]:
-    """(a(0) (m,), c(0) (m,), A (n, m)) of a batch-norm network."""
+    """Return the outer weights, scales and features of a batch-norm network at its start.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem with a batch-norm network.
+
+    Returns
+    -------
+    tuple of arrays
+        a(0) (m,), c(0) (m,) and A (n, m); A is not finite where N(v_j) = 0.
+    """
     network = problem.network
     assert isinstance(network, BatchNorm)
     origin = np.asarray(problem.start.origin, dtype=np.float64)
@@ -158,7 +189,7 @@ def features(problem: Problem) -> tuple[Array, Array, Array]:
 
 
 class FrozenMargin(SampleMargin):
-    """What gamma_a and gamma_c share."""
+    """Margin of the part of a batch-norm network that moves: base of gamma_a and gamma_c."""
 
     source = "batchnorm, Assumption 1.2, equation 28 and Appendix A.1"
     version = 2
@@ -167,7 +198,22 @@ class FrozenMargin(SampleMargin):
 
     @abstractmethod
     def rows(self, a: Array, c: Array, A: Array) -> Array:
-        """d f(x_i) by the part that moves, (n, m)."""
+        """Return the derivative of the outputs in the part that moves.
+
+        Parameters
+        ----------
+        a : array (m,)
+            Outer weights at the start.
+        c : array (m,)
+            Scales at the start.
+        A : array (n, m)
+            Features <v_j(0), x_i - mu>/N(v_j(0)).
+
+        Returns
+        -------
+        array (n, m)
+            d f(x_i).
+        """
 
     def applies(self, problem: Problem) -> bool:
         return binary(problem) and isinstance(problem.network, BatchNorm)
@@ -191,7 +237,7 @@ class FrozenMargin(SampleMargin):
 
 @final
 class OuterMargin(FrozenMargin):
-    """gamma_a: only the outer weights move."""
+    """gamma_a: margin with only the outer weights moving."""
 
     name = "gamma_a"
     title = "margin of the outer weights"
@@ -208,7 +254,7 @@ class OuterMargin(FrozenMargin):
 
 @final
 class ScaleMargin(FrozenMargin):
-    """gamma_c: only the scales c move."""
+    """gamma_c: margin with only the scales c moving."""
 
     name = "gamma_c"
     title = "margin of the scales"

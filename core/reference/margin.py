@@ -1,4 +1,4 @@
-"""Reference margins: values with brackets, what those of examples share, and their files."""
+"""Reference margins: values with brackets, margins of training examples, and their cache files."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NAN = float("nan")
 @final
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """lower <= the margin <= upper; `value` is what to quote, between them.
+    """Bracket lower <= margin <= upper, and `value` to quote, between them.
 
-    `certified` says that both bounds are proved for these data up to rounding; a heuristic upper
+    `certified` is true if both bounds are proved for these data up to rounding. A heuristic upper
     bound, such as the best of many starts, is not, nor are bounds that hold with some probability.
-    `method` says in a few words how it was found, with the gap; where there is no number (`absent`,
-    `nothing`, `unresolved`) it is the sentence that says why.
+    `method` says in a few words how the bracket was found, with the gap; without a number
+    (`absent`, `nothing`, `unresolved`) it is the sentence that says why.
     """
 
     lower: float
@@ -45,12 +45,12 @@ class Bracket:
 
     @property
     def open(self) -> bool:
-        """Whether only an upper bound is known: a positive margin is neither shown nor excluded."""
+        """True if only an upper bound is known: a positive margin is neither shown nor excluded."""
         return not self.exists and self.upper > 0.0
 
     @property
     def nothing(self) -> bool:
-        """Whether it is proved that no predictor has a positive margin."""
+        """True if it is proved that no predictor has a positive margin."""
         return not self.exists and self.certified and self.upper == 0.0
 
     @property
@@ -60,23 +60,41 @@ class Bracket:
 
 
 def exact(value: float, method: str) -> Bracket:
-    """A closed form: lower = upper = value, certified."""
+    """Return a certified closed form: lower = upper = value."""
     return Bracket(value, value, value, True, method)
 
 
 def absent(sentence: str) -> Bracket:
-    """No number, since it is not defined or was not computed, and the sentence that says why."""
+    """Return a bracket without number, undefined or not computed, with the sentence why."""
     return Bracket(NAN, NAN, NAN, False, sentence)
 
 
 def nothing(sentence: str) -> Bracket:
-    """It is proved that no predictor separates the data (the best is 0), and how."""
+    """Return the certified bracket of data that no predictor separates, with the proof."""
     return Bracket(0.0, 0.0, NAN, True, sentence)
 
 
 def unresolved(upper: float, size: float, certified: bool, why: str) -> Bracket:
-    """Nothing is known but 0 <= margin <= upper, for data of a size such as max |x_i|.
+    """Return a bracket of which only 0 <= margin <= upper is known.
 
+    Parameters
+    ----------
+    upper : float
+        Upper bound.
+    size : float
+        Size of the data, such as max |x_i|, for the sentence.
+    certified : bool
+        True if the upper bound is proved.
+    why : str
+        Reason, as a clause.
+
+    Returns
+    -------
+    Bracket
+        Bracket without value.
+
+    Examples
+    --------
     >>> unresolved(5e-10, 2.0, True, "two examples are near").method
     "Not resolved: between 0 and 5e-10, that is 2.5e-10 of the data's size; two examples are near."
     """
@@ -88,11 +106,10 @@ def unresolved(upper: float, size: float, certified: bool, why: str) -> Bracket:
 
 
 class Reference(ABC):
-    """A margin that theory promises: what it is, for which problems, and how it is computed.
+    """Margin that theory promises: definition, problems with it, and computation.
 
-    `label` and `factor` are what the plot of margins normalised by |W|^2 draws: factor * margin,
-    under that name ("gamma_gl / 2" with 1/2); a factor of None means that it is not comparable
-    with them and is only listed.
+    The plot of margins normalised by |W|^2 draws factor * margin under the name `label` ("gamma_gl
+    / 2" with 1/2). A factor of None means that the margin is not comparable and is only listed.
     """
 
     name: str
@@ -106,28 +123,28 @@ class Reference(ABC):
     version: int = 1  # of the method: another one does not use what this one has cached
 
     def drawn_in(self, problem: Problem) -> bool:
-        """Whether factor * margin is comparable with the margins of this problem's network."""
+        """Return True if factor * margin is comparable with margins of this problem's network."""
         return self.factor is not None
 
     @abstractmethod
     def applies(self, problem: Problem) -> bool:
-        """Whether it is defined for this problem's data and network."""
+        """Return True if the margin is defined for this problem's data and network."""
 
     @abstractmethod
     def key(self, problem: Problem) -> str:
-        """What the value depends on, as a digest: the data set, and a network's frozen weights."""
+        """Return a digest of what the value depends on: the data, and frozen weights."""
 
     @abstractmethod
     def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        """The bracket; slow ones look at the watch. Data without a margin get `absent`."""
+        """Return the bracket; `absent` for data without a margin. Slow methods check the watch."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ReferenceMargin:
-    """A computed reference margin; `seconds` is what it took when it was computed.
+    """Computed reference margin; `seconds` is the time that its computation took.
 
-    `drawn` says whether it is comparable with the margins of the problem's network.
+    `drawn` is true if it is comparable with the margins of the problem's network.
     """
 
     reference: Reference
@@ -137,19 +154,19 @@ class ReferenceMargin:
 
     @property
     def factor(self) -> float | None:
-        """What the plot of margins multiplies the bracket by; None where it is only listed."""
+        """Factor of the bracket in the plot of margins; None if the margin is only listed."""
         return self.reference.factor if self.drawn else None
 
     @property
     def drawable(self) -> bool:
-        """Whether it is a line among a run's margins: it has a value, and is comparable."""
+        """True if it is a line among a run's margins: it has a value, and is comparable."""
         return self.factor is not None and self.bracket.exists
 
     @property
     def certainty(self) -> str:
-        """How far the bracket can be relied on, in words: proved, all but proved, or searched for.
+        """Reliability of the bracket in words: proved, all but proved, or heuristic.
 
-        A bracket of a draw of nodes is no guess: both ends hold but for a known chance.
+        A bracket of a random draw of nodes is no heuristic: both ends hold but for a known chance.
         """
         if self.bracket.certified:
             return "certified"
@@ -158,7 +175,7 @@ class ReferenceMargin:
         return "heuristic"
 
     def as_json(self) -> dict[str, Any]:
-        """The fields of `python -m core margins --json`; NaN where there is no number."""
+        """Return the fields of `python -m core margins --json`; NaN without a number."""
         bracket = self.bracket
         return {
             "name": self.reference.name,
@@ -175,12 +192,12 @@ class ReferenceMargin:
 
 
 def binary(problem: Problem) -> bool:
-    """Whether the data have two labels, -1 and +1, and the network one output."""
+    """Return True for data with two labels, -1 and +1, for which a network has one output."""
     return problem.dataset.classes == 2 and not problem.dataset.real
 
 
 def data_key(problem: Problem, *more: object) -> str:
-    """SHA-256 of the training examples and what else matters."""
+    """Return the SHA-256 of the training examples and further values."""
     data = problem.dataset
     # The last was whether one class is meant: points of one label had no margin if it was not.
     single = np.unique(data.y).size == 1
@@ -194,9 +211,9 @@ def data_key(problem: Problem, *more: object) -> str:
 
 
 class SampleMargin(Reference):
-    """A margin of the training examples alone, of two classes; those without one get a sentence.
+    """Margin of the training examples alone, of two classes; data without one get a sentence.
 
-    `too_many` says that there are more than `most_examples`, with their number n.
+    `too_many` is the sentence for more than `most_examples`.
     """
 
     plain_relu = False  # only for networks of ReLU nodes on x itself
@@ -224,14 +241,25 @@ class SampleMargin(Reference):
 
     @abstractmethod
     def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
-        """As `compute`, for examples that may have a margin.
+        """Return the bracket for examples that may have a margin.
 
-        Raises ArithmeticError, with the sentence, where the method does not come to an end.
+        Raises ArithmeticError, with the sentence, where the method does not end.
         """
 
 
 def signed(problem: Problem) -> Array:
-    """G_i = y_i x_i, (n, d)."""
+    """Return the signed inputs G_i = y_i x_i.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem of two classes.
+
+    Returns
+    -------
+    array (n, d)
+        Rows whose hard margin is that of the data.
+    """
     return problem.dataset.y[:, None] * problem.dataset.x
 
 
@@ -256,7 +284,7 @@ def refusal(problem: Problem) -> str:
 
 
 def contradiction(x: Array, y: Array) -> tuple[int, int] | None:
-    """The first two equal rows of x with different y, counted from 0; None without any.
+    """Return the first two equal rows of x with different y, counted from 0; None without any.
 
     >>> contradiction(np.array([[1.0], [2.0], [1.0]]), np.array([1.0, 1.0, -1.0]))
     (0, 2)
@@ -281,7 +309,7 @@ LARGEST_FILE = 100_000  # bytes; what is longer was not written by this module
 @final
 @dataclass(frozen=True, slots=True)
 class SavedMargin:
-    """A bracket, what it took, and for one that ended early the seconds that it had been given."""
+    """Cached bracket, its seconds, and the time limit that cut it short, if one did."""
 
     bracket: Bracket
     seconds: float
@@ -306,7 +334,7 @@ def saved_margin_path(reference: Reference, problem: Problem) -> Path:
 
 
 def load_margin(path: Path) -> SavedMargin | None:
-    """Return what a file holds; None without a file that can be used."""
+    """Return the margin in a file; None if the file is missing or unusable."""
     try:
         return _parsed(json.loads(read_text(path, LARGEST_FILE, "margin")))
     # Whatever is wrong with it, the margin can be computed again.
@@ -315,7 +343,7 @@ def load_margin(path: Path) -> SavedMargin | None:
 
 
 def save_margin(path: Path, entry: SavedMargin) -> None:
-    """Write a file whole; do nothing if it cannot be written."""
+    """Write a file atomically; do nothing if it cannot be written."""
     fields = asdict(entry.bracket)
     for name in ("lower", "upper", "value"):
         fields[name] = fields[name] if math.isfinite(fields[name]) else None
@@ -327,7 +355,7 @@ def save_margin(path: Path, entry: SavedMargin) -> None:
 
 
 def _parsed(fields: Any) -> SavedMargin:
-    """Raise ValueError, TypeError or KeyError for what `save_margin` cannot have written."""
+    """Parse a margin file. Raises ValueError, TypeError or KeyError for invalid content."""
     lower, upper, value = (_read(fields[name]) for name in ("lower", "upper", "value"))
     certified, method = fields["certified"], fields["method"]
     if not isinstance(certified, bool) or not isinstance(method, str):

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """q (n,) in the simplex, weights (k,) >= 0 of the columns with sum 1, and the optimum."""
+    """Weights q (n,) in the simplex, weights (k,) >= 0 of the columns with sum 1, and optimum."""
 
     q: Array
     weights: Array
@@ -27,12 +27,11 @@ class Solution:
 
 @final
 class Master:
-    """min over q in the simplex of max_j <C_j, q>: rows C_j (n,) are appended, q re-optimised.
+    """Linear program min over q in the simplex of max_j <C_j, q>; rows C_j (n,) can be appended.
 
-    The best response of the columns is the dual: weights w in their simplex with
-    min_i (C'w)_i = the value. Dual simplex, which stays feasible when rows are appended.
-
-    `unit` is about the value where that is small: the program's tolerances are absolute.
+    The best response of the columns is the dual: weights w in their simplex with min_i (C'w)_i =
+    the value. Solved by dual simplex, which stays feasible when rows are appended. `unit` is about
+    the value where that is small: the program's tolerances are absolute.
     """
 
     def __init__(self, n: int, unit: float = 1.0) -> None:
@@ -55,7 +54,7 @@ class Master:
         model.addRow(1.0, 1.0, n, np.arange(n, dtype=np.int32), np.ones(n))
 
     def add(self, columns: Array) -> None:
-        """Append columns (k, n): y_i alpha relu(<beta, x_i>) of an atom each."""
+        """Append columns (k, n): y_i alpha relu(<beta, x_i>) of one atom each."""
         self._columns = np.vstack([self._columns, columns])
         k, n = columns.shape
         values = np.hstack([columns / self._unit, -np.ones((k, 1))]).ravel()
@@ -65,7 +64,7 @@ class Master:
         self._model.addRows(k, lower, np.zeros(k), values.size, starts, indices, values)
 
     def solve(self) -> Solution:
-        """The optimum over the columns so far.
+        """Return the optimum over all columns.
 
         Raises ArithmeticError where the linear program does not end.
         """

@@ -1,8 +1,8 @@
-"""The largest margin of quadratic networks on addition modulo p, and a network that attains it.
+"""Largest margin of quadratic networks on addition modulo p, and a network that attains it.
 
-f(a, b)[c] = sum_j w_j[c] (u_j[a] + v_j[b])^2 with theta_j = (u_j, v_j, w_j) in R^3p; outputs are
-3-homogeneous, and margins are measured against N = sum_j |theta_j|_2^3. Over all pairs (a, b), with
-the label (a + b) mod p, the largest margin / N is
+f(a, b)[c] = sum_j w_j[c] (u_j[a] + v_j[b])^2 with theta_j = (u_j, v_j, w_j) in R^3p. Outputs are
+3-homogeneous, and margins are divided by N = sum_j |theta_j|_2^3. Over all pairs (a, b), with the
+label (a + b) mod p, the largest margin / N is
 
     gamma* = sqrt(2/27) / (sqrt(p) (p - 1))
 
@@ -29,14 +29,14 @@ def check_odd(p: int) -> None:
 
     The proof for primes needs no more: uniform weights on all gaps bound the margin by one
     frequency's share, which a network of all frequencies attains if no frequency is its own
-    negative. If p is even, p/2 is.
+    negative. If p is even, p/2 is its own negative.
     """
     if p < 3 or p % 2 == 0:
         raise InputError(f"p = {p} is not odd and at least 3; choose one such as {max(3, p + 1)}.")
 
 
 def gamma_star(p: int) -> float:
-    """The largest margin / N over all quadratic networks, of any width, for an odd p.
+    """Return the largest margin / N over all quadratic networks, of any width, for an odd p.
 
     >>> round(gamma_star(5), 8), round(gamma_star(23), 8)
     (0.03042903, 0.00257957)
@@ -46,11 +46,11 @@ def gamma_star(p: int) -> float:
 
 
 def penalised_optimum(p: int, penalty: float) -> tuple[float, float]:
-    """(R*, N*): the mean cross-entropy and the norm where R + penalty N is least.
+    """Return R* and N*, the mean cross-entropy and the norm where R + penalty N is least.
 
     With q = penalty/gamma*, R* = -ln(1 - q) and N* = ln((p - 1)(1 - q)/q)/gamma*, since at the
     largest margin all p - 1 gaps are gamma* N: R(N) = ln(1 + (p - 1) exp(-gamma* N)), and
-    R'(N) = -penalty. For q >= (p - 1)/p nothing is gained by any N: (ln p, 0).
+    R'(N) = -penalty. For q >= (p - 1)/p no N lowers the objective: (ln p, 0).
 
     >>> [round(value, 7) for value in penalised_optimum(5, 1e-4)]
     [0.0032917, 233.3621742]
@@ -64,7 +64,7 @@ def penalised_optimum(p: int, penalty: float) -> tuple[float, float]:
 
 
 class ModularReference(Reference, ABC):
-    """What is known of quadratic networks on all pairs of addition modulo an odd p."""
+    """Level known for quadratic networks on all pairs of addition modulo an odd p."""
 
     where = 'data.kind = "modular" with network.kind = "quadratic"'
 
@@ -93,7 +93,7 @@ class ModularReference(Reference, ABC):
 
 @final
 class ModularMargin(ModularReference):
-    """gamma*: the largest margin over N = sum_j |theta_j|^3."""
+    """gamma*: largest margin over N = sum_j |theta_j|^3."""
 
     name = "gamma_star"
     title = "largest margin of addition modulo p"
@@ -107,7 +107,7 @@ class ModularMargin(ModularReference):
 
 
 class PenalisedReference(ModularReference, ABC):
-    """A level of the least objective R + lambda N."""
+    """Level of the least objective R + lambda N."""
 
     where = 'data.kind = "modular" with network.kind = "quadratic" and loss.l23 > 0'
 
@@ -117,7 +117,7 @@ class PenalisedReference(ModularReference, ABC):
 
 @final
 class PenalisedRisk(PenalisedReference):
-    """R*: the risk where the objective is least."""
+    """R*: risk where the objective is least."""
 
     name = "risk_star"
     title = "risk at the least objective"
@@ -131,7 +131,7 @@ class PenalisedRisk(PenalisedReference):
 
 @final
 class PenalisedNorm(PenalisedReference):
-    """N*: the norm where the objective is least."""
+    """N*: norm where the objective is least."""
 
     name = "norm_star"
     title = "sum of cubed lengths at the least objective"

@@ -1,4 +1,4 @@
-"""Margins that are known in closed form: of whole distributions, and of neural collapse."""
+"""Margins known in closed form: of whole distributions, and of neural collapse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.reference.watch import Watch
 
 
 def even_parity(k: int, d: int) -> float:
-    """gamma_gl of all 2^d corners for even k: C(k - 2, k/2 - 1)/(2^(k-1) sqrt(k d)).
+    """Return gamma_gl of all 2^d corners for even k: C(k - 2, k/2 - 1)/(2^(k-1) sqrt(k d)).
 
     >>> [round(even_parity(k, 1), 5) for k in (2, 4, 6)]
     [0.35355, 0.125, 0.07655]
@@ -28,7 +28,7 @@ def even_parity(k: int, d: int) -> float:
 
 
 def dyadic(d: int) -> float:
-    """gamma_linear of the points 2^-j e_j, j = 1, ..., d: sqrt(3/(4^(d+1) - 4)).
+    """Return gamma_linear of the points 2^-j e_j, j = 1, ..., d: sqrt(3/(4^(d+1) - 4)).
 
     1/gamma^2 is the sum of 4^j:
 
@@ -84,7 +84,7 @@ class ParityPopulation(Reference):
 
 @final
 class Wei19Population(Reference):
-    """1/8: the four-neuron network on D of wei19 (2.1)."""
+    """Margin 1/8 of the four-neuron network on D of wei19 (2.1)."""
 
     name = "wei19_population"
     title = "margin of the four-neuron network"
@@ -140,11 +140,29 @@ ROUNDING = 1e-12
 
 
 def unmet(x: Array, y: Array, axes: Array, signs: Array, gamma_nc: float, eps: float) -> str:
-    """The first example against Assumption 3.1 as a sentence; "" where all keep to it.
+    """Return the first example that violates Assumption 3.1 as a sentence; "" if none does.
 
     Each x is in a cone of its label, <beta_k, x> >= gamma_nc and |(I - beta_k beta_k') x| <=
     gamma_nc sqrt(eps/2), and <beta_l, x> <= -eps for every other cone. The paper's y_i in these
     products is a slip.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Inputs.
+    y : array (n,)
+        Labels +-1.
+    axes : array (r, d)
+        Unit axes beta_k of the cones.
+    signs : array (r,)
+        Label of each cone.
+    gamma_nc, eps : float
+        Constants of the assumption.
+
+    Returns
+    -------
+    str
+        Sentence or "".
     """
     # Without y_i in the products, against the text: with it Assumption 3.1 contradicts its own use
     # (docs/theory.md, 8.2).

@@ -1,4 +1,4 @@
-"""Pricing: the largest |sum_i q_i y_i relu(<v, x_i>)| over unit vectors v."""
+"""Pricing: largest |sum_i q_i y_i relu(<v, x_i>)| over unit vectors v."""
 
 from __future__ import annotations
 
@@ -21,12 +21,38 @@ PARALLEL = 1e-9  # sine below which two points count as parallel
 
 
 def value_at(x: Array, c: Array, v: Array) -> Array:
-    """sum_i c_i relu(<v, x_i>) at the rows of v (k, r), shape (k,)."""
+    """Return sum_i c_i relu(<v, x_i>) at some directions.
+
+    Parameters
+    ----------
+    x : array (n, r)
+        Points.
+    c : array (n,)
+        Signed weights.
+    v : array (k, r)
+        Directions.
+
+    Returns
+    -------
+    array (k,)
+        Values.
+    """
     return np.asarray(np.maximum(v @ x.T, 0.0) @ c)
 
 
 def unit(rows: Array) -> Array:
-    """The rows that are not 0, divided by their lengths."""
+    """Return the rows that are not 0, divided by their lengths.
+
+    Parameters
+    ----------
+    rows : array (k, r)
+        Vectors.
+
+    Returns
+    -------
+    array (k' <= k, r)
+        Unit rows; those shorter than 1e-300 are left out.
+    """
     lengths = np.linalg.norm(rows, axis=1)
     # A shorter row has lost the digits of its direction.
     kept = lengths > 1e-300
@@ -34,8 +60,20 @@ def unit(rows: Array) -> Array:
 
 
 def arcs(x: Array) -> tuple[Array, Array]:
-    """The ends and the middles of the arcs into which points (n, 2) cut the circle.
+    """Return the arcs into which the lines <v, x_i> = 0 cut the circle.
 
+    Parameters
+    ----------
+    x : array (n, 2)
+        Points, none of them 0.
+
+    Returns
+    -------
+    tuple of arrays (2 n, 2)
+        Unit vectors at the ends and at the middles of the arcs.
+
+    Examples
+    --------
     >>> np.abs(arcs(np.array([[1.0, 0.0]]))[1].round(3)).tolist()
     [[1.0, 0.0], [1.0, 0.0]]
     """
@@ -47,12 +85,24 @@ def arcs(x: Array) -> tuple[Array, Array]:
 
 
 def candidates(x: Array, c: Array) -> Iterator[Array]:
-    """Unit directions among which sum_i c_i relu(<v, x_i>) is largest, x (n, r), r <= 3.
+    """Yield directions among which sum_i c_i relu(<v, x_i>) is largest over unit v.
 
     Within a face of the arrangement of the planes <v, x_i> = 0 the sum is <v, w> with the w of that
-    face, so that a maximum inside it lies at w projected to the face's span, or the face is a
-    vertex. A vertex is an end of an arc on the circle of some point; every arc lies between two
-    vertices there, and every cell beside an arc.
+    face. So a maximum inside a face is at w projected to the face's span, or the face is a vertex.
+    A vertex is an end of an arc on the circle of some point; every arc is between two vertices
+    there, and every cell beside an arc.
+
+    Parameters
+    ----------
+    x : array (n, r)
+        Points, r <= 3.
+    c : array (n,)
+        Signed weights.
+
+    Yields
+    ------
+    array (k, r)
+        Unit directions.
     """
     r = x.shape[1]
     if r == 1:
@@ -67,7 +117,22 @@ def candidates(x: Array, c: Array) -> Iterator[Array]:
 
 
 def beside(x: Array, c: Array, normal: Array) -> Iterator[Array]:
-    """The candidates of the vertices, arcs and cells along the circle <v, normal> = 0."""
+    """Yield the candidates of the vertices, arcs and cells along the circle <v, normal> = 0.
+
+    Parameters
+    ----------
+    x : array (n, 3)
+        Points.
+    c : array (n,)
+        Signed weights.
+    normal : array (3,)
+        Unit normal of the circle's plane.
+
+    Yields
+    ------
+    array (k, 3)
+        Unit directions.
+    """
     # The right singular vectors but the first: an orthonormal basis across `normal`.
     plane = np.linalg.svd(normal[None])[2][1:]
     flat = x @ plane.T
@@ -86,8 +151,28 @@ def beside(x: Array, c: Array, normal: Array) -> Iterator[Array]:
 
 
 def largest(x: Array, c: Array, watch: Watch) -> tuple[float, Array, int]:
-    """The maximum over unit v of sum_i c_i relu(<v, x_i>), where it is, and how many were tried.
+    """Return the maximum over unit v of sum_i c_i relu(<v, x_i>), exactly, for r <= 3.
 
+    Parameters
+    ----------
+    x : array (n, r)
+        Points.
+    c : array (n,)
+        Signed weights.
+    watch : Watch
+        Cancellation token.
+
+    Returns
+    -------
+    value : float
+        Maximum.
+    v : array (r,)
+        Unit direction that attains it.
+    tried : int
+        Number of candidates.
+
+    Examples
+    --------
     >>> value, v, _ = largest(np.array([[3.0, 4.0]]), np.array([2.0]), Watch())
     >>> value, v.tolist()
     (10.0, [0.6, 0.8])
@@ -121,7 +206,9 @@ class Zonotopes:
 
 
 def zonotopes(x: Array, c: Array) -> Zonotopes:
-    """The rows c_i x_i of x (n, r) and c (n,); lengths ascend so that the tree's top decides most.
+    """Return the rows c_i x_i of x (n, r), c (n,), with ascending lengths in each part.
+
+    So the top of the search tree decides most.
 
     >>> zonotopes(np.array([[3.0], [1.0], [2.0]]), np.array([1.0, 1.0, -1.0])).rows.T
     array([[ 1.,  3., -2.]])
@@ -134,7 +221,26 @@ def zonotopes(x: Array, c: Array) -> Zonotopes:
 
 
 def climb(x: Array, c: Array, starts: Array, watch: Watch) -> tuple[Array, Array]:
-    """Local maxima of sum_i c_i relu(<v, x_i>) from starts (k, r): unit V (k, r), values (k,)."""
+    """Return local maxima of sum_i c_i relu(<v, x_i>) over unit v.
+
+    Parameters
+    ----------
+    x : array (n, r)
+        Points.
+    c : array (n,)
+        Signed weights; those below 1e-13 of the largest are taken as 0.
+    starts : array (k, r)
+        Directions to start from; rows of 0 are left out.
+    watch : Watch
+        Cancellation token.
+
+    Returns
+    -------
+    V : array (k, r)
+        Unit directions.
+    values : array (k,)
+        Their values.
+    """
     # Weights that are rounding would only make the climb longer.
     small = np.abs(c) <= 1e-13 * np.abs(c).max()
     body = zonotopes(x, np.where(small, 0.0, c))
@@ -158,9 +264,9 @@ def climb(x: Array, c: Array, starts: Array, watch: Watch) -> tuple[Array, Array
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Proof:
-    """max over v of sum_i c_i relu(<v, x_i>) <= bound, when `finished`.
+    """Proof that max over v of sum_i c_i relu(<v, x_i>) <= bound, if `finished`.
 
-    `direction` is that of the cell that raised the bound above what was asked for, or None.
+    `direction` is that of the cell that raised the bound above the requested limit, or None.
     """
 
     bound: float
@@ -170,8 +276,22 @@ class Proof:
 
 
 def spreads(gram: Array, split: int) -> Array:
-    """Upper bounds of e'K_ff e/4 over signs e, f = 0..split: the smaller of two easy ones.
+    """Return upper bounds of e'K_ff e/4 over signs e, f = 0..split: the smaller of two easy ones.
 
+    Parameters
+    ----------
+    gram : array (n, n)
+        Gram matrix K of the zonotope's rows.
+    split : int
+        Number of rows with c_i > 0.
+
+    Returns
+    -------
+    array (split + 1,)
+        Bound for the first f rows.
+
+    Examples
+    --------
     >>> spreads(np.eye(3), 2)
     array([0.  , 0.25, 0.5 ])
     """
@@ -185,11 +305,29 @@ def spreads(gram: Array, split: int) -> Array:
 
 
 def prove(x: Array, c: Array, limit: float, watch: Watch, until: float) -> Proof:
-    """Show that max over v of sum_i c_i relu(<v, x_i>) is at most `limit`, or find what is not.
+    """Prove that max over v of sum_i c_i relu(<v, x_i>) is at most `limit`, or raise the bound.
 
-    Every subset of the points with c_i > 0 is covered by a tree search (core.compiled.zonotope);
-    it ends unfinished when the watch shows `until` seconds. In up to three dimensions, where the
-    tree prunes badly, all faces of the arrangement are looked at instead.
+    A tree search covers every subset of the points with c_i > 0 (core.compiled.zonotope). In up to
+    three dimensions, where the tree prunes badly, all faces of the arrangement are examined
+    instead.
+
+    Parameters
+    ----------
+    x : array (n, r)
+        Points.
+    c : array (n,)
+        Signed weights.
+    limit : float
+        Bound to prove.
+    watch : Watch
+        Cancellation token.
+    until : float
+        Seconds on the watch at which the search ends unfinished.
+
+    Returns
+    -------
+    Proof
+        Bound, and the direction that raised it above `limit`.
     """
     body = zonotopes(x, c)
     n, split = len(body.rows), body.split

@@ -1,4 +1,4 @@
-"""Every reference margin, and how they are computed: cheap ones first, each kept on disk."""
+"""Registry of all reference margins, and their cached computation; cheap ones first."""
 
 from __future__ import annotations
 
@@ -56,17 +56,37 @@ REFERENCES: Registry[Reference] = Registry(
 
 
 def references_of(problem: Problem) -> tuple[Reference, ...]:
-    """Those that are defined for a problem's data and network, the cheap ones first."""
+    """Return the references that are defined for a problem's data and network, cheap ones first."""
     return tuple(reference for reference in REFERENCES.values() if reference.applies(problem))
 
 
 def compute(
     reference: Reference, problem: Problem, watch: Watch, cache: bool = True
 ) -> ReferenceMargin:
-    """The margin, from the disk where it is there; `seconds` is what it took when it was computed.
+    """Return a margin, from the cache if possible.
 
-    A bracket that ended because the watch was late is used again only by those who give it no more
-    time. Raises CancelledError when the watch is cancelled.
+    A bracket that was cut short by its time limit is reused only for requests with no more time.
+
+    Parameters
+    ----------
+    reference : Reference
+        Margin to compute.
+    problem : Problem
+        Problem for which it is defined.
+    watch : Watch
+        Cancellation, and the time limit in seconds.
+    cache : bool
+        False to neither read nor write the cache.
+
+    Returns
+    -------
+    ReferenceMargin
+        Margin; `seconds` is the time of the original computation.
+
+    Raises
+    ------
+    CancelledError
+        The watch was cancelled.
     """
     watch.look()
     allowed, drawn = watch.limit - watch.seconds, reference.drawn_in(problem)

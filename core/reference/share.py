@@ -1,6 +1,6 @@
-"""Margins as shares of what theory promises: of gamma_gl / 2, or of what stands for it.
+"""Margins as shares of a promised margin: of gamma_gl / 2, or of its substitute.
 
-One place for the library, for comparisons, for the views and for figures.
+The library, comparisons, views and figures all use this module.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REACHED = 0.9
 
 
 def most(factor: float | None, value: float) -> float:
-    """What a margin is a share of: factor * value of a reference margin; NaN unless positive.
+    """Return the divisor of a share: factor * value of a reference margin; NaN unless positive.
 
     >>> most(0.5, 0.08), most(None, 0.08), most(0.5, -1.0)
     (0.04, nan, nan)
@@ -32,44 +32,64 @@ def most(factor: float | None, value: float) -> float:
 
 
 def share(margin: float, factor: float | None, value: float) -> float:
-    """A margin as a share of factor * value; NaN where that is not known or not positive."""
+    """Return a margin as a share of a reference margin.
+
+    Parameters
+    ----------
+    margin : float
+        Normalised margin.
+    factor : float or None
+        Factor of the reference margin in plots of margins.
+    value : float
+        Reference margin.
+
+    Returns
+    -------
+    float
+        margin / (factor * value); NaN if the divisor is unknown or not positive.
+    """
     return margin / most(factor, value)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The reference margin that margins are shares of; None while it is waited for, with the names
-    of `waits`, or where there is none."""
+    """Reference margin that margins are shares of.
+
+    `margin` is None while it is pending, with its name in `waits`, or if no reference applies.
+    """
 
     margin: ReferenceMargin | None = None
     waits: tuple[str, ...] = ()
 
     @property
     def most(self) -> float:
-        """factor * value; NaN where it is not known."""
+        """factor * value; NaN if unknown."""
         margin = self.margin
         return math.nan if margin is None else most(margin.factor, margin.bracket.value)
 
     @property
     def label(self) -> str:
-        """What it is called in plots; "" where it is not known."""
+        """Name of the reference margin in plots; "" if unknown."""
         return "" if self.margin is None else self.margin.reference.label
 
     @property
     def scale(self) -> float:
-        """What margins are multiplied by to be shares; 1 where they stay as they are."""
+        """Factor that turns margins into shares; 1 if the promise is unknown."""
         return 1.0 if math.isnan(self.most) else 1.0 / self.most
 
 
 def in_order(references: Sequence[Reference]) -> list[Reference]:
-    """Reference margins, gamma_gl before all others."""
+    """Return reference margins with gamma_gl before all others."""
     return sorted(references, key=lambda one: one.name != FIRST)
 
 
 def promise(references: Sequence[Reference], margins: Mapping[str, ReferenceMargin]) -> Promise:
-    """gamma_gl where it is comparable with the run's margins, else the first of the run's reference
-    margins that is. One that is not computed yet is waited for, and none taken in its place."""
+    """Return the promise of a run: gamma_gl, or the first reference margin that is comparable.
+
+    While the margin of a preferred reference is not computed yet, the promise is pending, and no
+    other margin replaces it.
+    """
     for one in in_order(references):
         known = margins.get(one.name)
         if known is None:
@@ -83,8 +103,10 @@ def promise(references: Sequence[Reference], margins: Mapping[str, ReferenceMarg
 @final
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """When a trace first reaches a level: `part` of the way from the frame before `frame`, at
-    log10 t."""
+    """First time at which a trace reaches a level.
+
+    `part` is the share of the way from the frame before `frame`, at log10 t.
+    """
 
     frame: int
     part: float
@@ -92,11 +114,27 @@ class Reach:
 
 
 def first_reach(values: Array, log10_time: Array, level: float = REACHED) -> Reach | None:
-    """When a trace (T,) first reaches a level; None where it never does.
+    """Return the first time at which a trace reaches a level.
 
-    Between two frames the trace is taken as linear in log t, as it is drawn: at the first frame,
-    after t = 0 and after a value that is not known it is the frame itself.
+    Between two frames the trace is linear in log t, as in plots. At the first frame, after t = 0
+    and after a value that is not known, the frame itself is returned.
 
+    Parameters
+    ----------
+    values : array (T,)
+        Trace; NaN where not known.
+    log10_time : array (T,)
+        log10 t, -inf at t = 0.
+    level : float
+        Level.
+
+    Returns
+    -------
+    Reach or None
+        None if the trace never reaches the level.
+
+    Examples
+    --------
     >>> first_reach(np.array([0.0, 0.8, 1.0]), np.array([-np.inf, 2.0, 4.0]))
     Reach(frame=2, part=0.5, log10_time=3.0)
     >>> first_reach(np.array([0.0, 0.8]), np.array([0.0, 1.0])) is None
@@ -115,15 +153,29 @@ def first_reach(values: Array, log10_time: Array, level: float = REACHED) -> Rea
 
 
 def reach_of(margins: Array, log10_time: Array, promise: Promise) -> Reach | None:
-    """When margins (T,) first come to 90 % of what is promised; None where they never do, or that
-    is not known."""
+    """Return when margins (T,) first reach 90 % of a promise.
+
+    Parameters
+    ----------
+    margins : array (T,)
+        Normalised margins.
+    log10_time : array (T' >= T,)
+        log10 t of the frames.
+    promise : Promise
+        Reference margin.
+
+    Returns
+    -------
+    Reach or None
+        None if the margins never reach it, or the promise is unknown.
+    """
     if math.isnan(promise.most):
         return None
     return first_reach(promise.scale * margins, log10_time[: margins.size])
 
 
 def scaled(margins: Sequence[ReferenceMargin], scale: float) -> tuple[ReferenceMargin, ...]:
-    """Reference margins with their brackets multiplied, to be drawn among shares."""
+    """Return reference margins with scaled brackets, to be drawn among shares."""
     return tuple(
         replace(
             one,

@@ -1,4 +1,4 @@
-"""How a long computation is cancelled, and kept to its time and to its share of a core."""
+"""Cancellation token of long computations, with a time limit and a share of a core."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ LEAST_SHARE = 0.01
 
 
 class CancelledError(Exception):
-    """The computation was cancelled; it has no result."""
+    """Error of a computation that was cancelled and has no result."""
 
 
 @final
 class _Clock:
-    """When a computation began, when it last looked, and what it slept; one for all its parts."""
+    """Start, last check and sleep of a computation; shared by all its parts."""
 
     def __init__(self) -> None:
         self.begin = self.looked = time.perf_counter()
@@ -30,12 +30,12 @@ class _Clock:
 
 @final
 class Watch:
-    """Looked at by a computation at least every 50 ms; any thread may cancel it.
+    """Cancellation token. Call `look` at least every 50 ms; any thread may cancel.
 
-    `limit` are the seconds after which a computation that can stop early ends with the bracket at
-    hand; `math.inf` for as long as it takes. `share` says at each look how much of a core the
-    computation may take, from 0 to 1: it sleeps in `look` so that it takes no more, and what it
-    slept does not count towards the limit.
+    `limit` are the seconds after which a computation that can stop early ends with its present
+    bracket; `math.inf` for no limit. `share` returns at each check the share of a core that the
+    computation may use, from 0 to 1. `look` sleeps to keep to it, and sleep does not count towards
+    the limit.
     """
 
     def __init__(self, limit: float = 120.0, share: Callable[[], float] | None = None) -> None:
@@ -45,11 +45,11 @@ class Watch:
         self.limit = limit
 
     def cancel(self) -> None:
-        """Ask for the end; the computation raises CancelledError at its next look."""
+        """Cancel the computation, which raises CancelledError at its next check."""
         self._cancelled.set()
 
     def within(self, seconds: float) -> Watch:
-        """A watch that is cancelled with this one, and late after so many seconds or with it."""
+        """Return a token that is cancelled with this one, and has at most `seconds` left."""
         part = Watch(min(self.limit, self.seconds + seconds), self._share)
         part._cancelled, part._clock = self._cancelled, self._clock
         return part
@@ -60,24 +60,23 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the watch was made, without those slept."""
+        """Seconds since the token was made, without sleep."""
         return time.perf_counter() - self._clock.begin - self._clock.slept
 
     @property
     def late(self) -> bool:
-        """Whether the time that was allowed is over."""
+        """True if the time limit is over."""
         return self.seconds > self.limit
 
     def look(self) -> None:
-        """Raise CancelledError when cancelled; before, sleep for what is not its share."""
+        """Raise CancelledError if cancelled; sleep first to keep to the share."""
         if self._share is not None:
             self._rest(self._share)
         if self.cancelled:
             raise CancelledError
 
     def _rest(self, share_now: Callable[[], float]) -> None:
-        """Sleep until the work since the last look is its share of the time; short rests are left
-        for later."""
+        """Sleep until work since the last check is its share of the time; defer short sleeps."""
         begun = time.perf_counter()
         worked, share = begun - self._clock.looked, share_now()
         if share < 1.0:

@@ -38,13 +38,43 @@ Slopes = Callable[[Tensor, Tensor, float], tuple[Tensor, Tensor]]
 
 
 def exponential(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-    """(-scale y e^-p, sum e^-p)."""
+    """Return (-scale y e^-p, sum e^-p), the scaled slopes and the measure of divergence.
+
+    Parameters
+    ----------
+    f : tensor (n,)
+        Outputs; p = y f.
+    y : tensor (n,)
+        Labels +-1.
+    scale : float
+        Factor of the slopes.
+
+    Returns
+    -------
+    tensor (n,), tensor ()
+        Slopes in the outputs, and the sum.
+    """
     weight = torch.exp(-(y * f))
     return weight * y * -scale, weight.sum()
 
 
 def logistic(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-    """(-scale y/(1 + e^p), sum max(-p, 0)); the sum is not finite where a margin is not."""
+    """Return (-scale y/(1 + e^p), sum max(-p, 0)); the sum is not finite where a margin is not.
+
+    Parameters
+    ----------
+    f : tensor (n,)
+        Outputs; p = y f.
+    y : tensor (n,)
+        Labels +-1.
+    scale : float
+        Factor of the slopes.
+
+    Returns
+    -------
+    tensor (n,), tensor ()
+        Slopes in the outputs, and the sum.
+    """
     p = y * f
     # max(-p, 0) alone would be 0 at p = +infinity, and hide that the network has diverged.
     gaps = torch.where(p.isfinite(), (-p).clamp_min(0.0), p.abs())
@@ -52,19 +82,64 @@ def logistic(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
 
 
 def squared(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-    """(2 scale (f - y), sum (f - y)^2)."""
+    """Return (2 scale (f - y), sum (f - y)^2).
+
+    Parameters
+    ----------
+    f : tensor (n,)
+        Outputs.
+    y : tensor (n,)
+        Labels +-1.
+    scale : float
+        Factor of the slopes.
+
+    Returns
+    -------
+    tensor (n,), tensor ()
+        Slopes in the outputs, and the sum.
+    """
     gap = f - y
     return gap * (2.0 * scale), (gap * gap).sum()
 
 
 def least_squares(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-    """(scale (f - y), sum (f - y)^2/2)."""
+    """Return (scale (f - y), sum (f - y)^2/2).
+
+    Parameters
+    ----------
+    f : tensor (n,)
+        Outputs.
+    y : tensor (n,)
+        Real targets.
+    scale : float
+        Factor of the slopes.
+
+    Returns
+    -------
+    tensor (n,), tensor ()
+        Slopes in the outputs, and the sum.
+    """
     gap = f - y
     return gap * scale, 0.5 * (gap * gap).sum()
 
 
 def cross_entropy(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-    """(scale (softmax(f_i) - e_(y_i)), sum_i (max_c f_ic - f_(i y_i))) for logits (n, k)."""
+    """Return (scale (softmax(f_i) - e_(y_i)), sum_i (max_c f_ic - f_(i y_i))).
+
+    Parameters
+    ----------
+    f : tensor (n, k)
+        Logits.
+    y : tensor (n,)
+        Class numbers.
+    scale : float
+        Factor of the slopes.
+
+    Returns
+    -------
+    tensor (n, k), tensor ()
+        Slopes in the logits, and the sum.
+    """
     own = torch.nn.functional.one_hot(y.long(), f.shape[1]).to(f.dtype)
     gaps = f.amax(dim=1) - (f * own).sum(dim=1)
     return (torch.softmax(f, dim=1) - own) * scale, gaps.sum()
@@ -100,7 +175,7 @@ class Stepper:
 
     @torch.no_grad()
     def slope(self) -> tuple[Tensor, float, bool]:
-        """Return step grad R(W), the loss's measure of divergence, and whether W would move."""
+        """Return step grad R(W), the loss's measure of divergence, and True if W would move."""
         phi = self._network.activation
         alpha, U = self._network.effective(self.flat)
         d_alpha, d_U, measure = torch.zeros_like(alpha), torch.zeros_like(U), U.new_zeros(())
@@ -122,9 +197,16 @@ class Stepper:
 
     @torch.no_grad()
     def is_active(self) -> bool:
-        """Return True if a unit is active on an example."""
+        """Return True if any unit is active on an example."""
         _, U = self._network.effective(self.flat)
         return any(bool((x @ U.T).amax() > 0.0) for x, _ in self._blocks)
 
     def parameters(self) -> NDArray[np.floating]:
+        """Return a copy of W in the memory of the host.
+
+        Returns
+        -------
+        array (size,)
+            Parameters in the precision of the run.
+        """
         return np.array(self.flat.cpu().numpy())
