@@ -74,6 +74,7 @@ class StudyDisplay(QObject):
         self.judge.error.connect(window.bar.show_message)
         self.export.error.connect(window.bar.show_message)
         self.export.finished.connect(window.bar.show_notice)
+        self.export.refused.connect(window.bar.show_notice)
         window.axes.changed.connect(self._show_points)
         window.axes.scales_changed.connect(self._on_scales_changed)
         window.picture.resized.connect(self._on_resized)

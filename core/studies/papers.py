@@ -57,7 +57,7 @@ PAPERS: Registry[Paper] = Registry(
         "The ubiquity of 2-homogeneity, how its implicit bias selects features, and other stories",
         "anonymous, under review",
         "2024",
-        "Normalised layers are homogeneous in a part of their weights, and margins grow in it.",
+        "Normalised layers are homogeneous in some of their weights, in which margins grow.",
     ),
     Paper(
         "frei23",
@@ -65,7 +65,7 @@ PAPERS: Registry[Paper] = Registry(
         "Implicit bias in leaky ReLU networks trained on high-dimensional data",
         "Frei, Vardi, Bartlett, Srebro, Hu",
         "2023",
-        "On nearly orthogonal data the limit has rank two at most and a linear decision boundary.",
+        "On nearly orthogonal data the limit has rank at most two and a linear decision boundary.",
     ),
     Paper(
         "wei19",
@@ -74,7 +74,7 @@ PAPERS: Registry[Paper] = Registry(
         "kernel",
         "Wei, Lee, Liu, Ma",
         "2019",
-        "A regularised network needs fewer samples than its kernel, and noise lets it be found.",
+        "A regularised network needs fewer samples than its kernel, and noisy descent finds it.",
     ),
     Paper(
         "batchnorm",
@@ -83,7 +83,7 @@ PAPERS: Registry[Paper] = Registry(
         "descent",
         "anonymous, under review",
         "",
-        "With batch norm margins can be sqrt(d) times linear ones, and test errors fall with them.",
+        "With batch norm, margins can be \u221ad times linear ones, and test errors fall too.",
     ),
     Paper(
         "boursier25",
@@ -91,7 +91,7 @@ PAPERS: Registry[Paper] = Registry(
         "Early alignment in two-layer networks training is a two-edged sword",
         "Boursier, Flammarion",
         "2025",
-        "Nodes of a small start align before the loss falls, and may then be too few to fit.",
+        "From a small start, nodes align before the loss falls, and may then be too few to fit.",
     ),
     Paper(
         "boursier22",
@@ -99,7 +99,7 @@ PAPERS: Registry[Paper] = Registry(
         "Gradient flow dynamics of shallow ReLU networks for square loss and orthogonal inputs",
         "Boursier, Pillaud-Vivien, Flammarion",
         "2022",
-        "On orthogonal inputs a small start goes from saddle to saddle, to the least norm.",
+        "On orthogonal inputs a small start moves from saddle to saddle, to the least norm.",
     ),
     Paper(
         "morwani24",
@@ -107,7 +107,7 @@ PAPERS: Registry[Paper] = Registry(
         "Feature emergence via margin maximization: case studies in algebraic tasks",
         "Morwani, Edelman, Oncescu, Zhao, Kakade",
         "2024",
-        "On addition modulo p the largest margin is known, and only single waves have it.",
+        "On addition modulo p the largest margin is known; only single-frequency nodes reach it.",
     ),
     Paper(
         "cohen21",
@@ -115,7 +115,7 @@ PAPERS: Registry[Paper] = Registry(
         "Gradient descent on neural networks typically occurs at the edge of stability",
         "Cohen, Kaur, Li, Kolter, Talwalkar",
         "2021",
-        "The sharpness rises to 2/eta and stays there, while the risk falls up and down.",
+        "The sharpness rises to 2/\u03b7 and stays there, while the risk falls non-monotonically.",
     ),
 )
 
