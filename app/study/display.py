@@ -33,7 +33,7 @@ REDRAW_MS = 250  # the table and the points, at most so often
 REST = 10.0  # times as long as the figure took are waited before it is drawn again
 LEAST_REST = 1.0  # seconds
 RESIZED_MS = 250  # from the last change of size to redrawing the figure of an idle study
-PARTLY = "Judged by the cells that are there so far."
+PARTLY = "Based on the cells finished so far."
 NO_FIGURE = "The figure could not be drawn because of an error; the log says more."
 NOT_JUDGED = "The claims could not be judged because of an error; the log says more."
 MEANS = "Means over seeds"
@@ -140,7 +140,7 @@ class StudyDisplay(QObject):
 
         self._has_figure = has_figure(study)
         window.set_has_figure(self._has_figure)
-        window.picture.show_words("The figure appears here as cells are done.")
+        window.picture.show_words("The figure fills in as cells finish.")
 
     def _show_rows(self) -> None:
         """Update the table and the points; wait ten times as long as this takes before the next."""
