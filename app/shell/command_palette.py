@@ -35,7 +35,7 @@ ABOVE = 48  # of the window, above the palette
 # A list of thousands is typed into, not scrolled through.
 MOST_FOUND = 200
 HINT = "Find an action, study, run, observable, view, layout or bookmark"
-NOTHING = "No match. Try fewer letters."
+NOTHING = "No match. Fewer letters find more."
 KEYS = "Return opens, Ctrl+Return runs a study, Shift+Return opens a run beside, Escape closes"
 DOTS = Qt.TextElideMode.ElideRight
 

@@ -201,7 +201,7 @@ class StudyBrowser(QDialog):
         self.list.clear()
         for line in lines:
             self.list.addItem(_item(line))
-        self.told.setText(KEYS if lines else "No matching study.")
+        self.told.setText(KEYS if lines else "No study matches.")
         self._choose(1)
 
     def present(self) -> str:
