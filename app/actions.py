@@ -242,9 +242,10 @@ MORE = (
 # What is possible only while a run is recorded, while none is, and while one is shown.
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
-OF_RUNS_ALONE = ("film", "page")
-OF_FILES = ("export", "figure", "copy_figure", *OF_RUNS_ALONE, "data", "cite")
+OF_RUNS_ALONE = ("film", "page", "fill")
+OF_FILES = ("export", "figure", "copy_figure", "film", "page", "data", "cite")
 OF_RUNS = (*OF_FILES, "close", "close_run", "restart", "branch", "rewind")
+OF_VIEWS = ("curves", "log_curves")
 OF_COMPARED = ("export", "figure", "copy_figure", "data")
 INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
 SHOWN_ONLY = (
@@ -264,6 +265,7 @@ REASONS = {
     **dict.fromkeys(LIVE_ONLY, "Nothing is being trained."),
     **dict.fromkeys(ENDED_ONLY, "It is for runs that are shown and have ended."),
     **dict.fromkeys(SHOWN_ONLY, "No run is shown."),
+    **dict.fromkeys(OF_VIEWS, "Runs are compared: choose a quantity above the plot."),
     "fill": "No run is shown, or runs are compared.",
     "film": "No run is shown, or runs are compared: a film is of the runs themselves.",
     "page": "No run is shown, or runs are compared: a page is of the runs themselves.",
@@ -371,12 +373,13 @@ def enable(
         actions[f"run_{k}"].setVisible(k <= max(shown, LEAST_LISTED))
     for key in LIVE_ONLY:
         actions[key].setEnabled(live)
-    actions["fill"].setEnabled(shown > 0 and not compared)
     for key in ENDED_ONLY:
         actions[key].setEnabled(shown > 0 and not live)
     for key in SHOWN_ONLY:
         actions[key].setEnabled(shown > 0 or (compared and key in OF_COMPARED))
     for key in OF_RUNS_ALONE:
         actions[key].setEnabled(shown > 0 and not compared)
+    for key in OF_VIEWS:
+        actions[key].setEnabled(not compared)
     actions["name"].setEnabled(shown > 0 and pinned)
     actions["loop_all"].setEnabled(shown > 0 and interval)

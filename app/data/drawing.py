@@ -31,7 +31,7 @@ WHILE_DRAWING = "Draw and train"
 PAUSE = 400  # ms without a change before training starts
 MOST_BYTES = 10_000_000  # of a file of at most 2,000 points
 NO_STUDY = "Choose a study in the settings first; its network is trained on the points."
-THROUGH_ORIGIN = "A network of kind {kind} has no biases: its nodes see the points from the origin."
+THROUGH_ORIGIN = "This network has no biases: every node's boundary passes through the origin."
 WAITS = "The points that were drawn are kept, but are not in the form: {fault}."
 MANY = "The points of the form have {d} coordinates; one or two can be drawn."
 FRESH = (
@@ -201,7 +201,7 @@ class DrawingController(QObject):
             return
         network = next(study.each()).experiment.network
         none = network.kind not in (BIASES, "custom")
-        note = THROUGH_ORIGIN.format(kind=network.kind) if none else ""
+        note = THROUGH_ORIGIN if none else ""
         window.set_note(note, biases=none)
 
     def _use_biases(self) -> None:

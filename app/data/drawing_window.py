@@ -44,7 +44,7 @@ from core.errors import InputError
 from core.figures.palette import Palette
 
 DIMENSIONS = ("in the plane", "on a line")
-BEGIN = "Begin with ..."
+BEGIN = "Start from ..."
 FULL = f"There are {MAX_POINTS} points, the most there may be; delete some first."
 NO_ROOM = f"With these there would be more than {MAX_POINTS} points. Nothing was pasted."
 OTHERS = "The pasted points took the place of the others, which have another dimension."
@@ -351,7 +351,7 @@ class DrawingWindow(QWidget):
 
     def _on_shape(self, chosen: QAction) -> None:
         self._seed += 1
-        self.replace(shape(chosen.text(), self._seed), f"Begin with {chosen.text()}")
+        self.replace(shape(chosen.text(), self._seed), f"Start from {chosen.text()}")
 
     # -------------------------------------------------------------------------------- clipboard
 

@@ -52,6 +52,7 @@ class ExportController(QObject):
 
     finished = Signal(str)  # what was done
     error = Signal(str)  # what cannot be done
+    refused = Signal(str)  # why not now
 
     def __init__(
         self,
@@ -147,7 +148,7 @@ class ExportController(QObject):
     def start(self, job: ExportJob) -> None:
         """Start a job on what is shown now; report that another one is at work, if so."""
         if self.worker.busy:
-            self.error.emit(BUSY)
+            self.refused.emit(BUSY)
             return
         if isinstance(job, PictureJob):  # the dialog may be older
             job = complete_job(job, self._snapshot())
@@ -182,7 +183,7 @@ class ExportController(QObject):
         """Return the runs shown; or report why no dialog can be opened, and return None."""
         shown = self._snapshot()
         if self.worker.busy:
-            self.error.emit(BUSY)
+            self.refused.emit(BUSY)
         elif not (shown.runs or shown.compared or shown.study):
             self.error.emit(NO_RUNS)
         elif self.dialog is not None:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 FIRST = "hard_margin"
 POLL_MS = 500  # between polls of files that still grow
-TOO_FEW = "Two runs or more are compared; open one beside it, or select some in the library."
+TOO_FEW = "Two runs or more are needed; open one beside it, or select some in the library."
 LAST_TWO = "A comparison has two runs at least. Close it to show the open runs."
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from PySide6.QtCore import QModelIndex, QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import (
     QAction,
     QColor,
@@ -74,7 +74,7 @@ class LegendTable(QTableWidget):
         super().__init__(0, SETTINGS, parent)
         self._palette = palette
         self._rows: tuple[LegendRow, ...] = ()
-        self._widest = self.fontMetrics().horizontalAdvance(WIDEST_VALUE)
+        self._widest = 0
         self.setAccessibleName("Compared runs, and the settings in which they differ")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)
@@ -88,7 +88,7 @@ class LegendTable(QTableWidget):
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
         self.setDragDropOverwriteMode(False)
         self.verticalHeader().setVisible(False)
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
+        self._set_room()
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setDefaultAlignment(LEFT)
         self.horizontalHeader().setStretchLastSection(True)
@@ -159,6 +159,17 @@ class LegendTable(QTableWidget):
                 if item is not None and item.text() != text:
                     item.setText(text)
         self.viewport().update()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self._set_room()
+            self._fit()
+
+    def _set_room(self) -> None:
+        """Leave room for a value and the height of a line in type of any size."""
+        self._widest = self.fontMetrics().horizontalAdvance(WIDEST_VALUE)
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
 
     def _fit(self) -> None:
         """Fit the columns: names are shortened, so that values are always seen, and whole."""

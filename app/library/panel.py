@@ -33,8 +33,8 @@ from core.figures.palette import Palette
 from core.library.entry import Entry
 
 EXAMPLE = "Search: words, or a condition such as  m >= 256 and hard_margin > .9 * gamma_gl / 2"
-WIDEST = 50  # letters of the middle size
-LEAST = {"name": 36, "study": 20}  # the first runs may be called by little
+WIDEST = 28  # letters of the middle size
+LEAST = {"name": 20, "study": 20}  # the first runs may be called by little
 ROOM = 8
 # Name, text, key, and place (in the trash, outside of it, or "" for both).
 ACTIONS = (

@@ -159,7 +159,8 @@ class DisplayController(QObject):
         for place, (panel, run) in enumerate(zip(self.panels, view.runs, strict=False)):
             old = known[place] if place < len(known) else None
             if run.frame >= 0 and run != old:
-                yield panel, run, old
+                # Before its first frame nothing was applied to the panel.
+                yield panel, run, old if old is not None and old.frame >= 0 else None
 
     @property
     def waits_for_frames(self) -> bool:

@@ -100,9 +100,16 @@ class OpenRunController(QObject):
     pending_shown = Signal()
     """Pending runs have frames, and are open in place of the others."""
 
-    def __init__(self, display: DisplayController, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        display: DisplayController,
+        in_words: Callable[[str], str],
+        parent: QObject | None = None,
+    ) -> None:
+        """`in_words` puts the form's labels into a sentence, for the keys of settings."""
         super().__init__(parent)
         self._display, self._session = display, display.session
+        self._in_words = in_words
         self._noted: dict[int, tuple[str, ...]] = {}
         self._last, self._ended = time.monotonic(), False
         self._drawn = self._last
@@ -156,13 +163,14 @@ class OpenRunController(QObject):
             self._display.show_run(run)
         self._show_pending()
         if words := sentence_about(run):
-            self.message.emit(words)
+            self.message.emit(self._in_words(words))
         self._report_notes(run)
         self._display.runs_changed.emit()
         self._refresh()
 
     def on_failed(self, key: int, sentence: str) -> None:
         """Report what ended a run."""
+        sentence = self._in_words(sentence)
         self.message.emit(sentence)
         run = self._session.get(key)
         if run is None:
@@ -256,7 +264,7 @@ class OpenRunController(QObject):
         self._noted[run.key] = notes
         for words in notes:
             if words not in reported:
-                self.message.emit(words)
+                self.message.emit(self._in_words(words))
 
     # --------------------------------------------------------------------------------- ticks
 

@@ -15,7 +15,7 @@ from app.widgets.labels import ElidedLabel, plain_tip
 from app.widgets.layouts import add_all, space
 from core.numbers import count_text, duration_text, raised, time_text, whole_text
 
-WIDEST = "1 fail as printed \u00b7 10 hold \u00b7 2 fail outside \u00b7 10 undecided"
+WIDEST = "1 fails as printed \u00b7 10 hold \u00b7 2 fail outside \u00b7 10 undecided"
 BETWEEN = " \u00b7 "
 CLICK = "Click to see when each of them holds."
 

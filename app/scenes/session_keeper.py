@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -25,7 +26,7 @@ from app.training.study_edits import Edits, Pairs
 from app.widgets.dialogs import Question, Role
 from core.errors import InputError, MarginscopeError
 from core.files import is_plain, read_text, set_aside, write_whole
-from core.studies.study import parse_study
+from core.studies.study import parse_study, shipped_summaries
 
 VERSION = 1
 MOST_BYTES = 5_000_000
@@ -127,8 +128,21 @@ SAVE_MS = 5000
 LOCK_BYTES = 10_000  # more than the names of a process and a computer take
 WRITTEN_S = 10.0  # in which another window has written its lock
 CRASHED = "Marginscope was not closed properly last time."
+LOST_RUNS = "Reopen {runs}? Nothing is lost: all recorded runs are in the library."
 RESTORE, FRESH = "Restore", "Start fresh"
 ANSWERS = {RESTORE: Role.AcceptRole, FRESH: Role.RejectRole}
+
+
+def name_runs(paths: Sequence[Path]) -> str:
+    """Name the runs of some files by their number and their studies.
+
+    >>> name_runs([Path(f"wei19-figure-5__network.m={m}.msrun") for m in (8, 16)])
+    'the 2 runs of Wei et al. 2019, Figure 5'
+    """
+    titles = {study.id: study.title for study in shipped_summaries()}
+    ids = [path.stem.partition("__")[0] for path in paths]
+    studies = ", ".join(dict.fromkeys(titles.get(one, one) for one in ids))
+    return f"the {len(paths)} runs of {studies}" if len(paths) > 1 else f"the run of {studies}"
 
 
 def try_lock(lock: QLockFile) -> bool:
@@ -213,14 +227,8 @@ class SessionKeeper(QObject):
     def open_question(self) -> None:
         """Ask whether to restore the session before a crash; the window can be used meanwhile."""
         assert self.previous is not None
-        names = [path.stem for path in self.previous.scene.runs]
-        self._question.ask(
-            CRASHED,
-            f"Restore what was open: {', '.join(names)}? All recorded runs are in the library, "
-            "whatever you answer.",
-            ANSWERS,
-            default=RESTORE,
-        )
+        runs = name_runs(self.previous.scene.runs)
+        self._question.ask(CRASHED, LOST_RUNS.format(runs=runs), ANSWERS, default=RESTORE)
 
     def _on_answer(self, answer: str) -> None:
         self.answered.emit(answer == RESTORE)

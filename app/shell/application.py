@@ -129,7 +129,8 @@ class Marginscope(Components):
             self.library.start()
             if not self.window.bar.text:  # opening files begins with an empty bar
                 self._show_warnings()
-            if self.settings.is_new and not self.startup.opens_files:
+            is_first = self.settings.is_new and self.keeper.previous is None
+            if is_first and not self.startup.opens_files:
                 self.first.greet()
 
     def _show_warnings(self) -> None:

@@ -35,7 +35,7 @@ ABOVE = 48  # of the window, above the palette
 # A list of thousands is typed into, not scrolled through.
 MOST_FOUND = 200
 HINT = "Find an action, study, run, observable, view, layout or bookmark"
-NOTHING = "Nothing is called so. Fewer letters find more."
+NOTHING = "No match. Fewer letters find more."
 KEYS = "Return opens, Ctrl+Return runs a study, Shift+Return opens a run beside, Escape closes"
 DOTS = Qt.TextElideMode.ElideRight
 
@@ -108,7 +108,7 @@ def _draw_title(
 ) -> None:
     """Draw a title with the letters between some places bold, as much as there is room for."""
     strong = QFont(font)
-    strong.setBold(True)
+    strong.setWeight(QFont.Weight.DemiBold)
     painter.setPen(colour)
     left, place = room.left(), 0
     for begin, end in (*bold, (len(title), len(title))):

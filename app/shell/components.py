@@ -49,6 +49,7 @@ from app.theory.margin_worker import MarginWorker
 from app.training.branching import BranchController
 from app.training.cell_runs import CellRunController
 from app.training.controller import TrainingController
+from app.training.fields import in_words
 from app.training.files import FileController
 from app.training.first_start import FirstStartNotice
 from app.training.run_choice import RunChoiceController
@@ -79,7 +80,7 @@ class Components(QObject):
         self.window = MainWindow(PALETTES[intent.palette])
         window = self.window
         self.display = DisplayController(self.session, intent, self)
-        self.open_runs = OpenRunController(self.display, self)
+        self.open_runs = OpenRunController(self.display, in_words, self)
         form = window.form
         self.questions = RunQuestions(window)
         self.training = TrainingController(
@@ -289,7 +290,7 @@ class Components(QObject):
             source.message.connect(bar.show_message)
         self.training.notice.connect(self.action_state.show_choice)
         self.export.error.connect(bar.show_message)
-        for done in (self.export.finished, self.view_menu.status):
+        for done in (self.export.finished, self.export.refused, self.view_menu.status):
             done.connect(bar.show_notice)
         self.theory.status.connect(self.window.status.show_work)
         self.window.theory.summarised.connect(self.window.status.show_summary)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QPalette
+from PySide6.QtGui import QFont, QPalette
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -79,7 +79,9 @@ class CurvePicker(QFrame):
         self.study.setEnabled(bool(groups))
         window = self.parentWidget()
         assert window is not None
-        size = SIZE.boundedTo(window.size() - QSize(2 * EDGE, 2 * EDGE))
+        size = SIZE.expandedTo(self.minimumSizeHint()).boundedTo(
+            window.size() - QSize(2 * EDGE, 2 * EDGE)
+        )
         corner = window.mapToGlobal(QPoint(EDGE, EDGE))
         last = corner + QPoint(
             window.width() - 2 * EDGE - size.width(), window.height() - 2 * EDGE - size.height()
@@ -127,7 +129,7 @@ class CurvePicker(QFrame):
         item = QListWidgetItem(group)
         item.setFlags(Qt.ItemFlag.NoItemFlags)
         font = self.list.font()
-        font.setBold(True)
+        font.setWeight(QFont.Weight.DemiBold)
         item.setFont(font)
         self.list.addItem(item)
 

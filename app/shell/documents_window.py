@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QImage, QTextCursor, QTextDocument
+from PySide6.QtGui import QDesktopServices, QFont, QImage, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
     QFrame,
@@ -134,7 +134,7 @@ class DocumentsWindow(QDialog):
         item = QListWidgetItem(part, self.titles)
         item.setFlags(Qt.ItemFlag.NoItemFlags)
         font = small(self.titles.font())
-        font.setBold(True)
+        font.setWeight(QFont.Weight.DemiBold)
         item.setFont(font)
 
     def _row_of(self, path: Any) -> int:

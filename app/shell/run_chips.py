@@ -39,7 +39,7 @@ class RunChips(QTabBar):
             drawBase=False,
             documentMode=True,
             usesScrollButtons=True,
-            elideMode=Qt.TextElideMode.ElideRight,
+            elideMode=Qt.TextElideMode.ElideMiddle,
         )
         self.setObjectName("chips")
         self.setAccessibleName("Open runs")

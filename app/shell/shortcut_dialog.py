@@ -232,7 +232,7 @@ class ShortcutDialog(QDialog):
         heading = self.headings[title] = QTreeWidgetItem(self.tree, [title])
         heading.setFirstColumnSpanned(True)
         font = QFont(self.font())
-        font.setBold(True)
+        font.setWeight(QFont.Weight.DemiBold)
         heading.setFont(NAME, font)
         heading.setFlags(Qt.ItemFlag.ItemIsEnabled)
 

@@ -48,8 +48,8 @@ STEPS = (
     TourStep(
         "Two networks learn",
         "Figure 1 of Telgarsky 2022: two-layer networks with 16 and with 256 nodes learn the "
-        "parity of two bits among 20. Each dot is a node, drawn at |a| v: blue ones vote for +1, "
-        "orange ones for -1. The crosses are the data.",
+        "parity of two bits among 20. Each dot is a node at |a|\u2060\u00a0\u2060v: blue ones "
+        "vote for +1, orange ones for \u22121. The crosses are the data.",
         "neurons",
         -2.0,
         plays=True,

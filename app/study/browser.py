@@ -29,7 +29,7 @@ from core.studies.papers import PAPERS
 from core.studies.study import Summary, shipped_summaries
 from core.studies.thumbnails import Thumbnail, sentence, thumbnails
 
-KEYS = "Up and Down choose, Return trains it in place of what is shown, Escape closes"
+KEYS = "Up, Down: choose \u00b7 Return: train in place of the open runs \u00b7 Esc: close"
 PICTURE = QSize(88, 48)
 SPACE = 12
 DOTS = Qt.TextElideMode.ElideRight
@@ -129,7 +129,7 @@ def _two_lines(metrics: QFontMetrics, text: str, width: int) -> list[str]:
 
 def _bold(font: QFont) -> QFont:
     result = QFont(font)
-    result.setBold(True)
+    result.setWeight(QFont.Weight.DemiBold)
     return result
 
 
@@ -142,7 +142,7 @@ class StudyBrowser(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Studies")
-        self.line = SearchLine("Find a study by words of its title, its paper or its note", self)
+        self.line = SearchLine("Search studies by title, paper or note", self)
         self.line.textChanged.connect(self._search)
         self.line.moved.connect(self._move)
         self.line.accepted.connect(self._accept)
@@ -201,7 +201,7 @@ class StudyBrowser(QDialog):
         self.list.clear()
         for line in lines:
             self.list.addItem(_item(line))
-        self.told.setText(KEYS if lines else "No study has these words.")
+        self.told.setText(KEYS if lines else "No study matches.")
         self._choose(1)
 
     def present(self) -> str:

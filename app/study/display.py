@@ -74,6 +74,7 @@ class StudyDisplay(QObject):
         self.judge.error.connect(window.bar.show_message)
         self.export.error.connect(window.bar.show_message)
         self.export.finished.connect(window.bar.show_notice)
+        self.export.refused.connect(window.bar.show_notice)
         window.axes.changed.connect(self._show_points)
         window.axes.scales_changed.connect(self._on_scales_changed)
         window.picture.resized.connect(self._on_resized)
@@ -139,7 +140,7 @@ class StudyDisplay(QObject):
 
         self._has_figure = has_figure(study)
         window.set_has_figure(self._has_figure)
-        window.picture.show_words("The figure appears here as cells are done.")
+        window.picture.show_words("The figure fills in as cells finish.")
 
     def _show_rows(self) -> None:
         """Update the table and the points; wait ten times as long as this takes before the next."""

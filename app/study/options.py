@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from core.sweep.control import SweepStatus
 
 SIZES = {"quick": "quick", "paper": "the paper's size"}
-AS_IT_STANDS = "as it stands"
+AS_EDITED = "as edited"
 SIZE_TIPS = {
     "quick": "Under a minute on two cores; some claims need the paper's size",
     "paper": "The settings of the paper: minutes to hours",
-    AS_IT_STANDS: "The settings of the study file, or those in the drawer Settings",
+    AS_EDITED: "The settings of the study file, or those in the drawer Settings",
 }
 HERE, CLUSTER = "this computer", "a cluster"
 ADDRESS_TIP = (
@@ -42,7 +42,16 @@ ADDRESS_TIP = (
 # As many as app.settings takes back at the next start.
 MOST_JOBS = 512
 RUN, CONTINUE, AGAIN = "Run", "Continue", "Run what failed"
-ALL_THERE = "All cells are there."
+ALL_DONE = "All cells are finished."
+
+
+def cells_text(count: int) -> str:
+    """Return a number of cells in words.
+
+    >>> cells_text(1), cells_text(8)
+    ('1 cell', '8 cells')
+    """
+    return "1 cell" if count == 1 else f"{whole_text(count)} cells"
 
 
 @final
@@ -132,10 +141,10 @@ class StudyOptions(QWidget):
                 if study.sizes:  # without a table of its own, the paper's size is the study itself
                     self.size_choice.addItem(title, name)
             if edited or not study.sizes or "paper" in study.sizes:
-                self.size_choice.addItem(AS_IT_STANDS, None)
+                self.size_choice.addItem(AS_EDITED, None)
             last = self.size_choice.count() - 1
             for row in range(last + 1):
-                tip = SIZE_TIPS[self.size_choice.itemData(row) or AS_IT_STANDS]
+                tip = SIZE_TIPS[self.size_choice.itemData(row) or AS_EDITED]
                 self.size_choice.setItemData(row, plain_tip(tip), Qt.ItemDataRole.ToolTipRole)
             self.size_choice.setCurrentIndex(last if edited else 0)
         self._folder_typed = False
@@ -298,9 +307,9 @@ class SweepProgress(QWidget):
         self.run.setEnabled(possible and left > 0)
         self._show_buttons(False)
         self._show_bar(done, total)
-        words = f"{whole_text(done)} of {whole_text(total)} cells are there" if done else ""
+        words = f"{whole_text(done)} of {whole_text(total)} cells are finished" if done else ""
         words += f"; {failed} failed" if failed else ""
-        self.words.set_text(ALL_THERE if total and not left else words)
+        self.words.set_text(ALL_DONE if total and not left else words)
 
     def show_status(self, status: SweepStatus, pausing: bool, stopping: bool) -> None:
         """Show how far the study is while it runs."""

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QFileDialog
 from app.places import Places
 from app.study.display import StudyDisplay
 from app.study.hunting import HuntController
-from app.study.options import words_of
+from app.study.options import cells_text, words_of
 from app.study.whole_study import StudyRuns, WholeStudy, make_whole_study
 from app.study.window import StudyWindow
 from app.study.workers import (
@@ -149,7 +149,7 @@ class StudyRunner(QObject):
         if options.path is None:
             self._refuse("Say in which folder the runs are to be recorded.")
             return
-        options.show_count(f"{sized.count} cells")
+        options.show_count(cells_text(sized.count))
         # In a thread: a folder may hold thousands of files, on a disk across the network.
         self.reader.ask(sized, size, options.path)
 
@@ -167,7 +167,7 @@ class StudyRunner(QObject):
         options = self.window.options
         # An address is None on this computer, and "" where none is typed for a cluster.
         options.show_problem(NO_ADDRESS if options.address == "" else "")
-        options.show_count(f"{len(runs.cells)} cells")
+        options.show_count(cells_text(len(runs.cells)))
         self.display.show_runs(runs, resting=True)
         self._show_idle(possible=options.address != "")
 
@@ -256,7 +256,7 @@ class StudyRunner(QObject):
         self._show_idle()
         self.window.bar.show_message(wrong or self.shown.runs.failures)
         status = self.worker.control.status
-        self._show_if_hidden(wrong or f"{status.done} of {status.total} cells are there")
+        self._show_if_hidden(wrong or f"{status.done} of {status.total} cells are finished")
 
     # -------------------------------------------------------------------------------- the rest
 
@@ -265,7 +265,7 @@ class StudyRunner(QObject):
         runs, options = self.shown.runs, self.window.options
         if runs.cells and self._is_trusted(runs.study, self._estimate):
             self.window.bar.show_message("")
-            options.show_count(f"{len(runs.cells)} cells. Measuring a few cells ...")
+            options.show_count(f"{cells_text(len(runs.cells))}. Timing a few of them ...")
             options.estimate.setEnabled(False)
             self.cost.ask(runs.study, options.jobs.value(), dict(runs.rows))
 
@@ -274,7 +274,7 @@ class StudyRunner(QObject):
 
     def _show_cost(self, words: str) -> None:
         self.window.options.estimate.setEnabled(True)
-        self.window.options.show_count(f"{len(self.shown.runs.cells)} cells. {words}")
+        self.window.options.show_count(f"{cells_text(len(self.shown.runs.cells))}. {words}")
 
     def _show_folder(self) -> None:
         if self.shown.runs.cells:

@@ -61,13 +61,13 @@ def summary(verdicts: Sequence[str]) -> str:
     return f"{len(verdicts)} {applies}: {parts}"
 
 
-# Verdicts that a short summary counts together, and their words for any number.
+# Words of a short summary, for several statements and for one, and the verdicts that they count.
 IN_SHORT = {
-    "violated": ("violated",),
-    "fail as printed": ("the text's constant does not hold",),
-    "hold": ("holds", "holds although the hypotheses are not met"),
-    "fail outside": ("violated with hypotheses not met",),
-    "undecided": OPEN,
+    ("violated", "violated"): ("violated",),
+    ("fail as printed", "fails as printed"): ("the text's constant does not hold",),
+    ("hold", "holds"): ("holds", "holds although the hypotheses are not met"),
+    ("fail outside", "fails outside"): ("violated with hypotheses not met",),
+    ("undecided", "undecided"): OPEN,
 }
 
 
@@ -75,7 +75,8 @@ def short_summary(verdicts: Sequence[str]) -> str:
     """Return the counts of verdicts in a few words.
 
     >>> short_summary(["not decided", "holds", "violated with hypotheses not met", "holds"])
-    '2 hold \u00b7 1 fail outside \u00b7 1 undecided'
+    '2 hold \u00b7 1 fails outside \u00b7 1 undecided'
     """
     counts = {words: sum(map(verdicts.count, kinds)) for words, kinds in IN_SHORT.items()}
-    return " \u00b7 ".join(f"{count} {words}" for words, count in counts.items() if count)
+    parts = ((count, one if count == 1 else several) for (several, one), count in counts.items())
+    return " \u00b7 ".join(f"{count} {words}" for count, words in parts if count)

@@ -73,10 +73,11 @@ class TheoryResults:
         ends = f"\u2264 {high}" if found.why else f"{low} to {high}"
         held = found.held
         since = raised(time_text(held.since, run is not None and run.counts_steps))
-        began = "held from the start" if held.frame == 0 else f"held since {since}"
+        began = "true from the start" if held.frame == 0 else f"true since {since}"
         if held.frame == found.frame > 0:
-            began = "holds at the last frame alone"
-        condition = f"while {found.condition}; {began}" if found.condition else "in any case"
+            began = "true at the last frame only"
+        lasting = f"as long as {found.condition} ({began})"
+        condition = lasting if found.condition else "in any case"
         return ends, condition, _final_tip(found)
 
     @property

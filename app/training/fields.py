@@ -71,6 +71,7 @@ PHRASES = (
     ("must be a valid number, unable to parse string as a number", "a number is needed"),
     ("must be greater than or equal to", "must be at least"),
     ("must be less than or equal to", "must be at most"),
+    ("log10 t", "log\u2081\u2080 t"),
     ("the axis ", ""),
     ("the axes span", "the values of all fields together make"),
 )

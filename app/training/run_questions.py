@@ -72,7 +72,7 @@ class RunQuestions(QObject):
         answers = {TRAIN: Role.AcceptRole, CANCEL: Role.RejectRole}
         if quick is not None:
             words, self._actions[QUICK] = quick
-            details.append(f"At quick size: {words}")
+            details.append(f"At quick size, {words}")
             answers = {QUICK: Role.AcceptRole, TRAIN: Role.ActionRole, CANCEL: Role.RejectRole}
         self._question.ask(
             "This is more than runs usually take. Train it anyway?",
@@ -87,8 +87,8 @@ class RunQuestions(QObject):
         self._actions = {STOP: replace, QUEUE: queue}
         self._question.ask(
             f"{'A run is' if n_live == 1 else f'{n_live} runs are'} still being trained.",
-            f"Train {title} in their place? What is recorded so far stays in the run files, "
-            "and can be continued later.",
+            f"Train {title} in {'its' if n_live == 1 else 'their'} place? What is recorded so far "
+            "stays in the run files, and can be continued later.",
             {STOP: Role.DestructiveRole, QUEUE: Role.AcceptRole, CANCEL: Role.RejectRole},
             default=QUEUE,  # Return and Escape lose nothing
         )

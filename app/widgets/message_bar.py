@@ -112,6 +112,7 @@ class MessageBar(QWidget):
             button.clicked.connect(self.clear)
             button.clicked.connect(action.trigger)
             self._row.insertWidget(place, button)
+            button.show()  # a layout leaves no room for a new widget until it is shown
             self.buttons.append(button)
 
     def clear(self) -> None:

@@ -46,9 +46,9 @@ class RunHeading(QLabel):
         self.update()
 
     def _set_weight(self) -> None:
-        weights = {None: QFont.Weight.DemiBold, True: QFont.Weight.Bold}
         font = self.font()
-        font.setWeight(weights.get(self._current, QFont.Weight.Normal))
+        other = self._current is False
+        font.setWeight(QFont.Weight.Normal if other else QFont.Weight.DemiBold)
         self.setFont(font)
 
     def changeEvent(self, event: QEvent) -> None:

@@ -265,7 +265,7 @@ def _bands(
         seeds = f"{len(members)} run" + ("s" if len(members) > 1 else "")
         lines.append(ComparedLine(f"{name} ({seeds})", tuple(members), places, middle, low, high))
     if all(len(members) == 1 for members in families.values()):
-        notes.append("No two of these runs differ in their seeds only: each is a band of its own.")
+        notes.append("No two of these runs differ in their seeds only, so each is its own band.")
     return lines
 
 

@@ -93,7 +93,7 @@ PAPERS: Registry[Paper] = Registry(
         "Early alignment in two-layer networks training is a two-edged sword",
         "Boursier, Flammarion",
         "2025",
-        "From small initialisation nodes align before the loss falls, perhaps too few to fit.",
+        "From a small start, nodes align before the loss falls, and may then be too few to fit.",
     ),
     Paper(
         "boursier22",

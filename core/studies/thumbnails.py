@@ -37,7 +37,7 @@ class Thumbnail:
         """Number of runs, and the CPU time of one, in words.
 
         >>> Thumbnail(b"", 2.1, True, {"": 90, "quick": 12}).cost
-        '90 runs (quick: 12); one took 2.1 s of CPU time when its picture was made'
+        '90 runs (quick: 12), about 2.1 s of CPU time each'
         """
         if not self.runs:
             return ""
@@ -47,9 +47,8 @@ class Thumbnail:
         text = _counted(self.runs[""]) + (f" ({sizes})" if sizes else "")
         if math.isnan(self.seconds):
             return text
-        took = f"{'' if self.whole else 'more than '}{self.seconds:g} s of CPU time"
-        which = "it" if self.runs[""] == 1 else "one"
-        return f"{text}; {which} took {took} when its picture was made"
+        time = f"{'about' if self.whole else 'more than'} {self.seconds:g} s of CPU time"
+        return f"{text}, {time}" if self.runs[""] == 1 else f"{text}, {time} each"
 
 
 def _counted(count: int) -> str:

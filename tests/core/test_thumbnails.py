@@ -54,7 +54,7 @@ def test_costs_are_sentences() -> None:
     assert Thumbnail().cost == ""
     assert Thumbnail(runs={"": 12_000}).cost == "12\u202f000 runs"
     alone = Thumbnail(b"", 12.0, False, {"": 1}).cost
-    assert alone == "1 run; it took more than 12 s of CPU time when its picture was made"
+    assert alone == "1 run, more than 12 s of CPU time"
 
 
 def test_every_study_has_a_sentence_and_a_paper() -> None:

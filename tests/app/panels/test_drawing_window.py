@@ -280,6 +280,6 @@ def test_one_begins_with_a_shape(window: DrawingWindow, qtbot: QtBot) -> None:
         menu.popup(window.mapToGlobal(QPoint(0, 0)))
         click_in(qtbot, menu, entry(menu, name))
         assert window.sketch.points == shape(name, seed)
-        assert window.history.undoText() == f"Begin with {name}"
+        assert window.history.undoText() == f"Start from {name}"
     press(window, Key.Key_Z, CONTROL)
     assert window.sketch.d == 1

@@ -12,6 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.actions import disabled_reason
+from app.library.legend_table import NAME
 from app.shell.application import Marginscope
 from app.shell.help import HelpCard
 from app.state.view_options import Compared
@@ -224,6 +226,24 @@ def test_the_palette_and_small_windows_suit_it(comparing: Marginscope, qtbot: Qt
     inside = page(comparing).rect()
     for part in (page(comparing).observable, page(comparing).close_button, page(comparing).table):
         assert inside.contains(part.geometry())
+
+
+def test_actions_of_views_are_disabled_with_a_reason(comparing: Marginscope) -> None:
+    for key in ("fill", "curves", "log_curves"):
+        assert not comparing.actions[key].isEnabled()
+        assert "compared" in disabled_reason(key)
+    comparing.actions["compare"].trigger()
+    assert all(comparing.actions[key].isEnabled() for key in ("fill", "curves", "log_curves"))
+
+
+def test_the_legend_fits_large_type(comparing: Marginscope) -> None:
+    table = page(comparing).table
+    font = table.font()
+    font.setPointSizeF(2.0 * font.pointSizeF())
+    table.setFont(font)
+    name = table.item(0, NAME)
+    assert table.columnWidth(NAME) > table.fontMetrics().horizontalAdvance(name.text())
+    assert table.verticalHeader().defaultSectionSize() > table.fontMetrics().height()
 
 
 def test_a_falling_axis_says_the_quantity() -> None:

@@ -193,7 +193,7 @@ def test_a_run_is_closed_while_another_is_trained(
 def test_headings_keep_their_weight_in_other_colours(program: Marginscope) -> None:
     program.actions["dark"].toggle()  # a style sheet restores the fonts that labels had at first
     weights = [panel.heading.font().weight() for panel in program.display.panels[:3]]
-    assert weights == [400, 400, 700]
+    assert weights == [400, 400, 600]  # of the shipped typeface: heavier ones are smeared
 
 
 def test_what_is_kept_beside_a_closed_run_is_all(program: Marginscope) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -42,6 +42,18 @@ def test_curves_are_chosen_from_what_the_run_has(program: Marginscope, qtbot: Qt
     assert program.display.view.wishes.views == (*FIGURE_1, "curves")
     tick(picker, "stable rank")
     assert program.display.view.wishes.curves == FIRST_CURVES
+    picker.close()
+
+
+def test_the_picker_lies_within_the_window(program: Marginscope, qtbot: QtBot) -> None:
+    window = program.window
+    corner = window.mapToGlobal(window.rect().bottomRight())
+    program.curve_choice.show_picker_at(corner)
+    picker = program.curve_choice.picker
+    assert picker is not None
+    qtbot.waitUntil(picker.isVisible)
+    inside = QRect(window.mapToGlobal(QPoint(0, 0)), window.size())
+    assert inside.contains(picker.geometry())
     picker.close()
 
 

@@ -68,7 +68,7 @@ def check_that_the_panel_says_what_the_headless_program_says(
         assert found.frame == file.frames - 1
     assert (found.below, found.held, found.above) == (again.below, again.held, again.above)
     text = line.words.text()
-    assert text.startswith("Final margin <b>")
+    assert text.startswith("Final margin <span style=")
     assert found.condition in text or not found.condition
     assert "Carried by the examples" in line.words.toolTip()
     assert line.words.accessibleName().startswith("Final margin ")

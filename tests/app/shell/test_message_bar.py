@@ -9,14 +9,15 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.data.drawing_window import DrawingWindow
+from app.export.controller import BUSY
 from app.shell.application import Marginscope
 from app.shell.messages import MessagesDialog
 from app.study.window import StudyWindow
-from app.training.first_start import NEW
+from app.training.first_start import NEW, RECORDING
 from app.widgets.message_bar import APART, MOST_RECENT, MessageBar
 from core.figures.palette import LIGHT
 from tests.app.mouse import pick
@@ -172,6 +173,31 @@ def test_a_message_offers_what_can_be_done_next(qtbot: QtBot) -> None:
     assert bar.buttons == []
     bar._on_notice_read()  # the error comes back, with its button
     assert bar.text == "It failed." and [one.text() for one in bar.buttons] == ["Undo"]
+
+
+def test_a_message_with_buttons_has_room_for_both(program: Marginscope) -> None:
+    bar = program.window.bar
+    bar.clear()
+    for words in (NEW, RECORDING):  # while the bar is hidden, and while it is shown
+        bar.show_message(words, [program.actions["tour"], program.actions["draw"]])
+        QApplication.processEvents()
+        assert bar.height() == bar.heightForWidth(bar.width())
+        label = bar.findChild(QLabel)
+        assert label.height() >= label.heightForWidth(label.width())
+    bar.clear()
+
+
+def test_an_export_during_another_one_is_refused_for_a_while(
+    program: Marginscope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The refusal would come back after the export's own message, when it is wrong."""
+    bar = program.window.bar
+    bar.clear()
+    monkeypatch.setattr(type(program.export.worker), "busy", property(lambda _worker: True))
+    program.actions["export"].trigger()
+    assert bar.text == BUSY
+    bar._on_notice_read()
+    assert not bar.text and bar.isHidden()
 
 
 def test_a_new_user_is_shown_where_to_begin(program: Marginscope) -> None:

@@ -120,3 +120,16 @@ def test_runs_that_are_starting_can_be_stopped_and_leave_the_open_ones(
         assert keys_of(program) == before
     program.training.close_runs()
     assert not len(program.session) and not program.session.pending
+
+
+def test_nodes_of_closed_runs_are_not_marked_in_the_next_ones(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    (first, *_) = program.session
+    program.display.update_intent(pinned=frozenset({(first.key, 3)}))
+    panel = program.display.panels[0]
+    assert panel.view("margins")._pinned == {3}
+    program.training.restart()
+    qtbot.waitUntil(lambda: trained(program))
+    assert not program.display.intent.pinned
+    assert not panel.view("margins")._pinned

@@ -17,6 +17,7 @@ from app.scenes.scene_texts import study_link
 from app.settings import Settings, load_settings, save_settings
 from app.shell.application import Marginscope
 from app.shell.shortcut_dialog import KEYS, SPOKEN, ShortcutDialog, fixed_keys
+from app.widgets.inputs import ChoiceBox
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener
 
@@ -239,3 +240,24 @@ def test_the_page_is_in_the_menu(program: Marginscope, qtbot: QtBot) -> None:
     pick(qtbot, program.window, "Help", "Keyboard shortcuts ...")
     assert program.shortcuts.dialog is not None and program.shortcuts.dialog.isVisible()
     program.shortcuts.dialog.accept()
+
+
+@pytest.mark.drawer("form")
+def test_letters_choose_in_a_box_that_was_reached_by_a_key(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    window, loop = program.window, program.actions["loop"]
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    loss = next(
+        one for one in window.form.findChildren(ChoiceBox) if one.accessibleName() == "Loss: kind"
+    )
+    before = loss.currentText()
+    loss.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClicks(loss, "lo")
+    assert loss.currentText() == "Logistic" != before
+    assert not loop.isChecked()
+    loss.clearFocus()
+    loss.setFocus(Qt.FocusReason.MouseFocusReason)
+    QTest.keyClick(loss, Qt.Key.Key_L)  # a click does not take the keys from the window
+    assert loop.isChecked() and loss.currentText() == "Logistic"

@@ -20,7 +20,7 @@ from pytestqt.qtbot import QtBot
 from app.shell.application import Marginscope
 from app.shell.lifecycle import KEEP, STOP
 from app.study import display as study_display
-from app.study.options import AGAIN, ALL_THERE, CONTINUE, RUN
+from app.study.options import AGAIN, ALL_DONE, CONTINUE, RUN
 from app.study.runner import NO_ADDRESS
 from app.study.window import StudyWindow
 from app.study.workers import OUR_ERROR, StudyWorker, figure_drawn, run_sweep
@@ -148,13 +148,13 @@ def test_what_is_chosen_before_a_run_and_found_after_it(
         qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
         click(window.progress.run)
         qtbot.waitUntil(finished(program))
-        assert window.progress.words.text() == ALL_THERE
+        assert window.progress.words.text() == ALL_DONE
     program.studies.close()
     program.window.activateWindow()
     qtbot.waitUntil(program.window.isActiveWindow)
     window = opened(program, qtbot)
     with subtests.test("all is there when it is opened again"):
-        assert window.progress.words.text() == ALL_THERE
+        assert window.progress.words.text() == ALL_DONE
         assert window.claims.words == ("confirmed", "refuted")
     with subtests.test("a wrong folder"):
         check_wrong_folder(program, window, qtbot, tmp_path)
@@ -299,7 +299,7 @@ def check_cells(done: StudyWindow, whole: Path) -> None:
     folder = Path(done.options.folder.text())
     paths, rows = ledger_rows(study, folder)
     assert sorted(rows) == sorted(cell.name for cell in study.cells())
-    assert done.progress.words.text() == ALL_THERE
+    assert done.progress.words.text() == ALL_DONE
     assert not done.progress.run.isEnabled()
     judged = judge(study, trials_of(study, rows, paths), None)
     assert done.claims.words == tuple(one.verdict for one in judged) == ("confirmed", "refuted")
@@ -524,7 +524,7 @@ def go_on(long: Marginscope, window: StudyWindow, qtbot: QtBot) -> None:
     times = {name: (folder / f"long__{name}.msrun").stat().st_mtime_ns for name in kept}
     click(window.progress.run)
     qtbot.waitUntil(finished(long))
-    assert window.progress.words.text() == ALL_THERE
+    assert window.progress.words.text() == ALL_DONE
     assert times == {name: (folder / f"long__{name}.msrun").stat().st_mtime_ns for name in kept}
 
 
