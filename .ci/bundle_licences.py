@@ -56,7 +56,7 @@ def _key(name: str) -> str:
 
 
 def _said(found: Distribution) -> str:
-    """The licence in a few words, as the distribution says it."""
+    """Return the distribution's licence in a few words."""
     about = found.metadata
     if words := about.get("License-Expression"):
         return str(words)
@@ -68,7 +68,7 @@ def _said(found: Distribution) -> str:
 
 @cache
 def _owners() -> dict[Path, str]:
-    """The distribution that every installed file belongs to."""
+    """Return the distribution of every installed file."""
     return {
         Path(found.locate_file(file)).resolve(): name
         for found, name in ((found, found.metadata["Name"]) for found in distributions())
@@ -98,7 +98,7 @@ def _of_python() -> Part:
 
 
 def _of_system(path: Path) -> Part:
-    """The Debian package of a library; without one there is nothing to say."""
+    """Return the Debian package of a library, or an empty part without one."""
     for tried in (path, Path("/usr") / path.relative_to("/"), Path("/", *path.parts[2:])):
         done = subprocess.run(["dpkg", "-S", str(tried)], capture_output=True, text=True)
         if done.returncode == 0:
@@ -149,7 +149,7 @@ def parts(sources: Iterable[str], root: Path) -> list[Part]:
 
 
 def _copy_common(folder: Path) -> None:
-    """The licences that Debian's own files only name by where they lie on a Debian."""
+    """Copy the licences that Debian's copyright files refer to by path."""
     for page in list(folder.rglob("copyright")):
         for name in set(COMMON.findall(page.read_text("utf-8", "replace"))):
             text = Path("/usr/share/common-licenses") / name

@@ -4,8 +4,7 @@ import sys
 
 
 def main() -> int:
-    """Answer signals, before anything else is imported, which takes most of a second; then do what
-    the command line says."""
+    """Answer signals, and then run the command: importing it takes most of a second."""
     from core.stopping import answer_signals
 
     if getattr(sys, "frozen", False):  # else there is nothing that it might have been started for

@@ -52,19 +52,19 @@ def math_number(text: str) -> str:
 
 
 def math_words(text: str) -> str:
-    """Return a sentence with powers, indices, Greek letters, roots and relations typeset.
+    r"""Return a sentence with powers, indices, Greek letters, roots and relations typeset.
 
     Formulas are not changed.
 
-    >>> math_words("d = 10^4, 10^-2 +- 1, |W|^2, d^4")
-    'd = $10^{4}$, $10^{-2}$ \u00b1 1, |W$|^{2}$, $d^{4}$'
+    >>> print(ascii(math_words("d = 10^4, 10^-2 +- 1, |W|^2, d^4")))
+    'd = $10^{4}$, $10^{-2}$ \xb1 1, |W$|^{2}$, $d^{4}$'
     >>> math_words("W_0, y_+, x_test")
-    'W$_{\\\\mathrm{0}}$, y$_{+}$, x$_{\\\\mathrm{test}}$'
+    'W$_{\\mathrm{0}}$, y$_{+}$, x$_{\\mathrm{test}}$'
     >>> math_words("sqrt(d) <= sqrt(8 d)") == "\u221ad \u2264 \u221a(8 d)"
     True
-    >>> math_words("gamma_ntk^2/4096") == "\u03b3$_{\\\\mathrm{ntk}}^{2}$/4096"
+    >>> math_words("gamma_ntk^2/4096") == "\u03b3$_{\\mathrm{ntk}}^{2}$/4096"
     True
-    >>> math_words("lambda = 1e-6, gamma_gl") == "\u03bb = $10^{-6}$, \u03b3$_{\\\\mathrm{gl}}$"
+    >>> math_words("lambda = 1e-6, gamma_gl") == "\u03bb = $10^{-6}$, \u03b3$_{\\mathrm{gl}}$"
     True
     """
     parts = re.split(r"(?<!\\)\$", text)  # every other one is a formula

@@ -144,8 +144,7 @@ class _Search:
         self._lacking: Array | None = None  # of the kernels, (2, n, n)
 
     def form(self, q: Array, share: float, watch: Watch) -> tuple[Array, float]:
-        """Return K (n, n) at some weights, and the floor of |D|: a share of |D|'s root mean
-        square."""
+        """Return K (n, n) at some weights, and the floor: a share of |D|'s root mean square."""
         n = q.size
         mean_square = max(float(q @ self._kernels[0] @ q), LEAST_SQUARE * self._gram.max())
         floor = share * math.sqrt(mean_square)

@@ -16,7 +16,7 @@ weights = {
 
 
 def risk(w):
-    """The mean of ln(1 + exp(-y f)), f(x) = sum_j a_j relu(<v_j, x>)."""
+    """Return the mean of ln(1 + exp(-y f)), f(x) = sum_j a_j relu(<v_j, x>)."""
     f = jnp.maximum(x @ w["V"].T, 0.0) @ w["a"]
     return jnp.mean(jnp.logaddexp(0.0, -y * f))
 

@@ -19,7 +19,7 @@ LEFT = (".buildinfo", "objects.inv", "_static/**/*.map")  # for Sphinx, and for 
 
 
 def arguments() -> argparse.Namespace:
-    """What the command line says."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m docs.site", description=__doc__)
     parser.add_argument("--out", type=Path, default=SITE, help="(default: resources/site)")
     parser.add_argument("--text", action="store_true", help="only text: run no study, no film")

@@ -34,7 +34,7 @@ pygments_style, pygments_dark_style = "friendly", "monokai"
 
 
 def _colours(palette: Palette) -> dict[str, Any]:
-    """The accents of the pages are those of the window."""
+    """Return the accents of the window as variables of the theme."""
     accent = palette.lines[1]
     return {
         "color-brand-primary": accent,

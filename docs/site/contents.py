@@ -15,7 +15,7 @@ REFERENCE = "Reference"
 
 
 def pages_of(part: str, folder: Path = DOCS) -> tuple[str, ...]:
-    """The pages of docs/ in a part."""
+    """Return the pages of docs/ in a part."""
     stems = {path.stem for path in folder.glob("*.md")}
     if part == MORE:
         placed = {name for names in PARTS.values() for name in names}

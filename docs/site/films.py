@@ -34,7 +34,7 @@ class Films:
 
 
 def figure_1(kept: Path = RESULTS) -> Films:
-    """The films of Figure 1, from an earlier build where the code is the same."""
+    """Return the films of Figure 1, from an earlier build if the code is the same."""
     key = hashlib.sha256(" ".join((*LOOK, *LENGTH)).encode() + code_digest()).hexdigest()[:16]
     place = kept / "figure-1-films" / key
     if not place.is_dir():

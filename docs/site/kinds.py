@@ -21,12 +21,12 @@ same."""
 
 
 def title_of(section: str) -> str:
-    """What the page of a section is called."""
+    """Return the title of a section's page."""
     return CALLED.get(section, section.capitalize())
 
 
 def kinds_of(section: str) -> str:
-    """The page of all kinds of a section."""
+    """Return the page of all kinds of a section."""
     kinds = KINDS[section]
     rows = [(f"[{code(name)}](#{name})", plain(one.title)) for name, one in kinds.items()]
     return page(
@@ -38,7 +38,7 @@ def kinds_of(section: str) -> str:
 
 
 def settings() -> str:
-    """The page of the sections without kinds."""
+    """Return the page of the sections without kinds."""
     names = "|".join(PLAIN_SECTIONS)
     parts = [
         page(f"## {name}", _told(one), _keys(one)).rstrip() for name, one in PLAIN_SECTIONS.items()
@@ -72,7 +72,7 @@ def _rows(section: type[Section]) -> Iterator[tuple[str, str, str, str]]:
 
 
 def default_text(value: Any) -> str:
-    """A default as a study file has it; a dash where there is none.
+    """Return a default as a study file has it, or a dash for none.
 
     >>> default_text("paper"), default_text(None), default_text(())
     ('`"paper"`', '-', '`[]`')
@@ -87,7 +87,7 @@ def default_text(value: Any) -> str:
 
 
 def allowed(field: Any) -> str:
-    """The values that a field takes, where they are a list of names or a range."""
+    """Return the names or the range that a field allows, if it is limited to them."""
     names = [name for name in _names(field.annotation) if isinstance(name, str)]
     if names:
         return ", ".join(code(f'"{name}"') for name in names)
@@ -102,7 +102,7 @@ def allowed(field: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """A limit without an exponent that a whole number does not need."""
+    """Return a limit, without an exponent if it is a whole number."""
     return str(value) if isinstance(value, int) and abs(value) < 10**9 else f"{value:.4g}"
 
 

@@ -9,7 +9,7 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+|~$^!])")
 
 
 def plain(text: str) -> str:
-    r"""A text whose characters mean themselves in Markdown, on one line.
+    r"""Return a text on one line with Markdown's characters escaped.
 
     >>> print(plain("|a_j| <v_j, x>"))
     \|a\_j\| \<v\_j, x\>
@@ -18,7 +18,7 @@ def plain(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A text in the letters of code.
+    """Return a text set as code.
 
     >>> code("min_i p_i")
     '`min_i p_i`'
@@ -29,17 +29,17 @@ def code(text: str) -> str:
 
 
 def fence(text: str, language: str) -> str:
-    """A block of code."""
+    """Return a block of code."""
     return f"```{language}\n{text.rstrip()}\n```"
 
 
 def formula(tex: str) -> str:
-    """A formula on a line of its own."""
+    """Return a displayed formula."""
     return f"```{{math}}\n{tex.strip()}\n```"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are Markdown already; a bar within code would end the cell."""
+    """Return a table of Markdown cells; a bar within code would end the cell."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(_in_cell(cell) for cell in line) + " |" for line in lines)
 
@@ -49,17 +49,17 @@ def _in_cell(text: str) -> str:
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
-    """What is known of something, a line each; those without a value are left out."""
+    """Return a list of names with their values, without those that have none."""
     return "\n".join(f"- {name}: {value}" for name, value in pairs if value)
 
 
 def contents(pages: Iterable[str], caption: str = "", hidden: bool = True) -> str:
-    """The list of pages from which Sphinx makes the side bar."""
+    """Return the list of pages from which Sphinx makes the side bar."""
     options = [":maxdepth: 1", *([f":caption: {caption}"] if caption else [])]
     options += [":hidden:"] if hidden else []
     return "\n".join(["```{toctree}", *options, "", *pages, "```"])
 
 
 def page(*parts: str) -> str:
-    """A page of some parts, with an empty line between them; empty parts are left out."""
+    """Join the parts of a page by empty lines; empty parts are left out."""
     return "\n\n".join(part for part in parts if part) + "\n"

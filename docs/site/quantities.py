@@ -44,7 +44,7 @@ MEANT = {
 
 
 def observables() -> str:
-    """The page of all observables."""
+    """Return the page of all observables."""
     rows = [
         (f"[{code(one.name)}](#{one.name})", plain(one.title), one.shape.value)
         for one in OBSERVABLES.values()
@@ -87,7 +87,7 @@ def _view(known: Help) -> str:
 
 
 def margins() -> str:
-    """The page of all reference margins."""
+    """Return the page of all reference margins."""
     return page("# Reference margins", PROMISED, *_each_margin())
 
 
@@ -112,17 +112,17 @@ def _each_margin() -> Iterator[str]:
 
 
 def of_paper(paper: Paper) -> tuple[Statement, ...]:
-    """The statements of one paper, in the order of the registry."""
+    """Return the statements of one paper, in the order of the registry."""
     return tuple(one for one in STATEMENTS.values() if one.source == paper.name)
 
 
 def papers() -> tuple[Paper, ...]:
-    """The papers that have statements."""
+    """Return the papers that have statements."""
     return tuple(one for one in PAPERS.values() if of_paper(one))
 
 
 def statements() -> str:
-    """What verdicts mean, and the list of the papers' pages."""
+    """Return the page of verdicts, with the list of the papers' pages."""
     rows = [(f"*{verdict.value}*", MEANT[verdict]) for verdict in Verdict]
     counts = [
         (f"[{plain(one.short)}](theorems-{one.name}.md)", str(len(of_paper(one))))
@@ -141,7 +141,7 @@ def statements() -> str:
 
 
 def statements_of(paper: Paper) -> str:
-    """The page of one paper's statements."""
+    """Return the page of one paper's statements."""
     return page(
         f"# Theorems of {plain(paper.short)}",
         f"{plain(paper.citation())} {plain(paper.sentence)}",
@@ -165,7 +165,7 @@ def _math(tex: str) -> str:
 
 
 def _sentence(text: str, end: str = ".") -> str:
-    """A title as a sentence of its own.
+    """Return a title as a sentence.
 
     >>> _sentence("the risk")
     'The risk.'

@@ -47,9 +47,11 @@ class StudyError(Exception):
 @final
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a study. `claims` are the fields of `check --json`, and `pictures` the files of
-    its figure by palette; none where the runs are too many for one. `core_seconds` is the time of
-    all cells together."""
+    """Outcome of a study.
+
+    `claims` are the fields of `check --json`, and `pictures` the files of its figure by palette;
+    none if the runs are too many for one. `core_seconds` is the time of all cells together.
+    """
 
     claims: tuple[Mapping[str, Any], ...]
     cells: int
@@ -74,7 +76,7 @@ def key_of(name: str) -> str:
 
 
 def result_of(name: str, jobs: int = 2, kept: Path = RESULTS) -> Result:
-    """The result of a shipped study, from an earlier build where nothing has changed.
+    """Return the result of a shipped study, from an earlier build if nothing has changed.
 
     Raises StudyError where it cannot be run.
     """
@@ -126,7 +128,7 @@ def _checked(name: str, jobs: int, folder: Path) -> Sequence[Mapping[str, Any]]:
 
 
 def _drawn(ledger: Ledger, folder: Path) -> dict[str, bytes]:
-    """The figure as WebP, in both palettes; without the verdicts, which the page has."""
+    """Render the figure as WebP in both palettes, without the verdicts, which the page has."""
     study: Study = ledger.study
     if not has_figure(study):
         return {}
@@ -142,7 +144,7 @@ def _drawn(ledger: Ledger, folder: Path) -> dict[str, bytes]:
 
 
 def as_webp(png: bytes) -> bytes:
-    """A picture in 256 colours of its own, which takes a third of the bytes."""
+    """Reduce a picture to 256 colours, which takes a third of the bytes."""
     from PIL import Image
 
     target = io.BytesIO()

@@ -16,7 +16,7 @@ TREE = "furo_navigation_tree"
 
 
 def pruned(tree: str) -> str:
-    """A list of pages without the branches that the present page is not in, and their switches.
+    """Remove branches without the present page, and their switches, from a list of pages.
 
     >>> here = '<li class="current has-children"><a>A</a><ul><li>a</li></ul></li>'
     >>> pruned(f'<ul>{here}<li class="has-children"><a>B</a><input/><ul><li>b</li></ul></li></ul>')

@@ -70,7 +70,7 @@ def _copy_pictures(target: Path) -> None:
 
 
 def _generated(results: Mapping[str, Result]) -> dict[str, str]:
-    """The pages that are made from studies and registries."""
+    """Return the pages that are made from studies and registries."""
     made = {
         f"studies/{name}.md": studies.study_page(name, results.get(name)) for name in shipped_ids()
     }
@@ -90,7 +90,7 @@ def _generated(results: Mapping[str, Result]) -> dict[str, str]:
 
 
 def _written(films: Films | None) -> dict[str, str]:
-    """The pages of docs/, with links to what is not in the site left out."""
+    """Return the pages of docs/, without links to what is not in the site."""
     paths = [*DOCS.glob("*.md"), *DOCS.glob("decisions/*.md"), ROOT / "CHANGELOG.md"]
     known = {path: _place(path) for path in paths} | {ROOT / "README.md": "index.md"}
     pages = {known[path]: in_site(path, known) for path in paths}
@@ -108,7 +108,7 @@ def _place(path: Path) -> str:
 
 
 def in_site(path: Path, known: Mapping[Path, str]) -> str:
-    """The text of a document, its links to documents as the site has them.
+    """Return the text of a document with links to pages of the site.
 
     What is no page of the site is named, and not linked.
     """
@@ -137,7 +137,7 @@ def _named(target: Path) -> str:
 
 
 def with_films(text: str) -> str:
-    """A page with the films of this build, in both palettes, in the place of the picture."""
+    """Replace the picture of a page by the films of this build, in both palettes."""
     picture = re.compile(rf"!\[([^\]]*)\]\({re.escape(FILM)}\)")
     shown = "\n\n".join(
         f"```{{image}} images/{name}\n:class: only-{shade}\n:alt: \\1\n```"
@@ -147,7 +147,7 @@ def with_films(text: str) -> str:
 
 
 def _index(films: Films | None) -> str:
-    """The first page: that of README, and the list of all pages."""
+    """Return the first page: README and the list of all pages."""
     known = {path: _place(path) for path in [*DOCS.glob("*.md"), ROOT / "CHANGELOG.md"]}
     known[ROOT / "README.md"] = "index.md"
     text = in_site(ROOT / "README.md", known).replace("](docs/", "](")

@@ -41,7 +41,7 @@ def papers_of(names: Sequence[str]) -> dict[Paper, list[str]]:
 
 
 def gallery(results: Mapping[str, Result]) -> str:
-    """The list of all studies, with their figures."""
+    """Return the list of all studies, with their figures."""
     parts = []
     for paper, names in papers_of(shipped_ids()).items():
         tiles = "\n".join(_tile(name, results[name]) for name in names if name in results)
@@ -83,7 +83,7 @@ def _picture(name: str, shade: str, alt: str, more: str = "") -> str:
 
 
 def study_page(name: str, result: Result | None) -> str:
-    """The page of a study; without a result it has neither figure nor verdicts."""
+    """Return the page of a study; without a result it has neither figure nor verdicts."""
     study = load_study(name)
     return page(
         f"# {plain(study.title)}",
@@ -122,7 +122,7 @@ def _results(study: Study, result: Result | None) -> list[str]:
 
 
 def _claim(claim: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """A row: the verdict, what is claimed and why so, what was measured, and what was asked."""
+    """Return a row: verdict, claim with its basis, measured and expected value."""
     verdict = str(claim["verdict"])
     said = f"[{verdict}]{{.{verdict.replace(' ', '-')}}}"
     text = plain(str(claim["text"])) + _small(str(claim["basis"]))
@@ -134,10 +134,10 @@ def _small(note: str) -> str:
 
 
 def measured(claim: Mapping[str, Any]) -> str:
-    """What was measured, with its interval and the number of runs.
+    r"""Return the measured value with its interval and the number of runs.
 
     >>> measured({"measured": 1.07, "low": 1.01, "high": 1.12, "runs": 3, "asked": 5, "unfit": 2})
-    '1.07 \\\\[1.01, 1.12\\\\], 3 runs; 2 do not fit'
+    '1.07 \\[1.01, 1.12\\], 3 runs; 2 do not fit'
     """
     value, low, high = (claim[key] for key in ("measured", "low", "high"))
     words = "nothing" if value is None or math.isnan(value) else f"{value:.4g}"
@@ -148,7 +148,7 @@ def measured(claim: Mapping[str, Any]) -> str:
 
 
 def asked(claim: Mapping[str, Any]) -> str:
-    """What the claim says of the number.
+    """Return the expected value in words.
 
     >>> asked({"compare": "~", "value": 0.399, "tolerance": 0.003})
     'about 0.399, within 0.003'
@@ -175,7 +175,7 @@ def _commands(study: Study) -> str:
 
 
 def pictures_of(results: Mapping[str, Result]) -> dict[str, Path]:
-    """The files of all figures by their names in the folder of pictures."""
+    """Return the files of all figures by their names in the folder of pictures."""
     return {
         f"{name}-{shade}.webp": path
         for name, result in results.items()
