@@ -216,10 +216,7 @@ class RunPanel(QWidget):
             view.show_frame(self.frame)
 
     def arrange(self, columns: int, above: RunPanel | None, below: RunPanel | None) -> None:
-        """Put the views into columns; `above`: the run above, `below`: the lowest one.
-
-        None for either where this run is the uppermost or the lowest one.
-        """
+        """Put the views into columns; the first run has none `above`, the last no last `below`."""
         if (columns, above, below) != (self._columns, self._above, self._below):
             alone = self._alone
             if self._below is not None:

@@ -328,7 +328,7 @@ def panel_height(sheet: Sheet, usual: float, fixed: float, lines: int) -> float:
     usual : float
         Height on a sheet without one.
     fixed : float
-        Millimetres of the sheet that are not panels.
+        Millimetres outside the panels.
     lines : int
         Lines of panels.
 

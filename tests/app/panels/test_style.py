@@ -129,7 +129,7 @@ def sheet_rules() -> dict[str, list[tuple[str, str]]]:
 
 
 @pytest.mark.parametrize("palette", PALETTES, ids=lambda palette: palette.name)
-def test_texts_of_the_sheet_stand_out_in_all_states(palette: Palette) -> None:
+def test_styled_texts_stand_out_in_all_states(palette: Palette) -> None:
     """WCAG 2, AA: 4.5 to 1, and 3 to 1 for marks. States that set one colour come together."""
     shade = shades(palette) | {"transparent": palette.background}
     rules = sheet_rules()
