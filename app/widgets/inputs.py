@@ -33,7 +33,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.style import icon_of_colours, line_of
-from app.widgets.keyboard import BY_KEY, PASSING
 from app.widgets.labels import plain_tip
 
 # On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
@@ -139,7 +138,6 @@ class ChoiceBox(QComboBox):
     def __init__(self, parent: QWidget | None = None, name: str = "", letters: int = 6) -> None:
         """`name` is for screen readers; the box has room for so many `letters` at least."""
         super().__init__(parent)
-        self._has_letters = False
         self.setAccessibleName(name)
         self.setFixedHeight(line_height(self))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -165,19 +163,7 @@ class ChoiceBox(QComboBox):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        if event.reason() not in PASSING:
-            self._has_letters = event.reason() in BY_KEY
         self.choices_needed.emit()
-
-    def event(self, event: QEvent) -> bool:
-        """Keep letters and digits from being shortcuts if the box has the focus by a key."""
-        override = event.type() is QEvent.Type.ShortcutOverride
-        if override and self._has_letters and isinstance(event, QKeyEvent):
-            held = event.modifiers() & ~Qt.KeyboardModifier.ShiftModifier
-            if not held and event.text().strip() and event.text().isprintable():
-                event.accept()  # Qt chooses what begins with them
-                return True
-        return super().event(event)
 
     def showPopup(self) -> None:
         self.choices_needed.emit()
