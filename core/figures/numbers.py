@@ -18,6 +18,7 @@ SYMBOL = re.compile(
     r"(?:_([A-Za-z0-9]+|[+-](?!\w)))?(?![A-Za-z_])(?:\^(-?\d+)(?!\.?\d))?"
 )
 ROOT = re.compile(r"\bsqrt(?:\((\w+)\)|(?=\()| (?=\w))")
+BRACKETED_POWER = re.compile(r"\^\(([^()$]+)\)")
 SIGNS = {"+-": "\u00b1", "<=": "\u2264", ">=": "\u2265"}
 LEAST_SPAN = 1e-280  # of ticks: their step has a reciprocal
 WHOLE_POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
@@ -77,6 +78,7 @@ def _math_part(text: str) -> str:
     text = re.sub(r"(?<=\d) (?=10\^)", " \u00d7 ", text).replace(MINUS, "-")
     for name, sign in SIGNS.items():
         text = text.replace(name, sign)
+    text = BRACKETED_POWER.sub(r"$^{\1}$", text)
     text = ROOT.sub(lambda root: f"\u221a{root[1] or ''}", SYMBOL.sub(_symbol, text))
     return WHOLE_POWER.sub(r"$\1^{\2}$", text).replace("log10 ", "$\\log_{10}$ ")
 

@@ -238,5 +238,5 @@ def test_own_network_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="path is missing"):
         build_experiment({"network": {"kind": "custom", "m": 3}}, "test")
     tables = {"network": {"kind": "custom", "m": 3, "path": str(tmp_path / "no.py")}}
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="does not exist; check the path"):
         resolve(build_experiment(tables, "test"))

@@ -18,20 +18,28 @@ def verdicts(name: str, settings: list[str], folder: Path, starts: list[str]) ->
 
 def test_alignment_takes_a_time_without_lambda(tmp_path: Path) -> None:
     settings = ["factor.decades=[6, 12]", 'data.points="paper"', "run.seed=[50, 51]"]
-    starts = ["Alignment takes", "The risk of the paper's points", "So it is for lambda = 1e-6."]
+    risk = "On the paper's points with lambda = 10^-{} the risk"
+    starts = ["On the paper's points all active nodes", risk.format(12), risk.format(6)]
     found = verdicts("boursier25-alignment-times", settings, tmp_path, starts)
     assert found == ["confirmed"] * 3
 
 
 def test_small_starts_stop_at_the_line_and_large_ones_do_not(tmp_path: Path) -> None:
     settings = ["network.m=64", "network.scale=[1.0, 0.001]", "run.seed=[50]"]
-    starts = ["From lambda = 1e-3 and 1e-6", "And none below: at", "From lambda = 1 and m = 64"]
+    small = "For lambda = 10^-3 and 10^-6 no run on the paper's points ends {}"
+    starts = [small.format("above"), small.format("below"), "From a balanced start with lambda = 1"]
     assert verdicts("boursier25-spurious", settings, tmp_path, starts) == ["confirmed"] * 3
 
 
 def test_orthonormal_inputs_are_learned_in_two_steps(tmp_path: Path) -> None:
     settings = ["factor.decades=[12]", "run.seed=[50, 51, 52]"]
-    starts = ["The risk begins", "It passes", "And it ends", "The norm never", "And from lambda"]
+    starts = [
+        "The initial risk",
+        "For lambda = 10^-12 the risk lingers",
+        "Every run ends at risk 0",
+        "No run ends below the least norm",
+        "For lambda = 10^-12 every run ends within",
+    ]
     assert verdicts("boursier22-orthonormal", settings, tmp_path, starts) == ["confirmed"] * 5
 
 

@@ -409,7 +409,7 @@ def test_what_cannot_be_a_page_is_a_sentence(panels, options, words_) -> None:
 
 
 def test_too_many_runs_frames_or_nodes_are_refused(monkeypatch, tmp_path) -> None:
-    with pytest.raises(InputError, match="There is no run"):
+    with pytest.raises(InputError, match="No run is given"):
         page_html([])
     with pytest.raises(InputError, match="at most 10 runs"):
         page_html(two_runs() * 6)

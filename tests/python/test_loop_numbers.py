@@ -134,7 +134,7 @@ def test_they_are_curves_of_figures_and_are_compared(
     recorded(tmp_path / "plain.msrun", STEPS)
     both = ["compare", str(path), str(tmp_path / "plain.msrun"), "--out", str(svg), "--quiet"]
     assert main([*both, "--observable", "val_acc"]) == 2
-    assert "There is no val_acc of this run" in capsys.readouterr().err
+    assert "This run has no val_acc" in capsys.readouterr().err
     assert main([*both, "--observable", "val_ac"]) == 2
     assert "val_acc" in capsys.readouterr().err
 
