@@ -10,6 +10,7 @@ from typing import NamedTuple
 WHOLE, BEGINS, INITIALS, INSIDE, ASIDE, WITHIN, LOOSE, NONE = range(8)
 ENOUGH = 20  # found by their words; letters that are only strewn over a title are not looked for
 LONGEST = 200
+MOST_BETWEEN = 8  # of two strewn letters: any letters are somewhere in a long title
 Search = Callable[[str], object]
 START = r"(?<![^\W_])"  # of a word: nothing, or neither a letter nor a figure, stands before it
 
@@ -126,10 +127,12 @@ def initials_regex(words: Sequence[str]) -> re.Pattern[str]:
 
 
 def subsequence_regex(words: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern of the letters in turn, with anything between them."""
+    """Return a pattern of the letters in turn, each the next of its kind after a short gap."""
     letters = "".join(words)
     parts = [f"({re.escape(letters[0])})"]
-    parts += [f"[^{re.escape(letter)}]*({re.escape(letter)})" for letter in letters[1:]]
+    parts += [
+        f"[^{re.escape(letter)}]{{0,{MOST_BETWEEN}}}({re.escape(letter)})" for letter in letters[1:]
+    ]
     return re.compile("".join(parts), re.DOTALL)
 
 

@@ -89,7 +89,7 @@ def test_marks_are_the_letters_that_were_typed() -> None:
     assert match_spans("i", "\u0130stanbul") == []  # its first letter is two when it is small
     generator = random.Random(1)
     for _ in range(300):
-        title = "".join(generator.choices(string.ascii_letters + "  .", k=12))
+        title = "".join(generator.choices(string.ascii_letters + "  .", k=10))
         text = "".join(generator.choices(string.ascii_lowercase, k=2))
         spans = match_spans(text, title)
         ends = [place for span in spans for place in span]
@@ -97,6 +97,15 @@ def test_marks_are_the_letters_that_were_typed() -> None:
         marked = "".join(title[begin:end] for begin, end in spans).lower()
         strewn = re.search(".*".join(text), title.lower())
         assert marked in ("", text) and bool(marked) == bool(strewn)
+
+
+def test_letters_far_apart_are_no_match() -> None:
+    """All letters of "mirror" are in turn in the title of a study that has no mirror."""
+    far = make_entry("far", "", "Example 4.1: k-parity under any distribution on the corners")
+    near = make_entry("near", "", "Descent and its mirror flow")
+    assert [one.key for one in find("mirror", [far, near])] == ["near"]
+    assert match_spans("mrr", far.title) == []
+    assert [one.key for one in find("mrr", [far, near])] == ["near"]
 
 
 def test_a_very_long_text_is_cut() -> None:
