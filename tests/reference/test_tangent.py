@@ -188,7 +188,7 @@ def test_no_weights_are_below_the_lower_end(seed: int) -> None:
 def test_figure_1(monkeypatch: pytest.MonkeyPatch) -> None:
     """Phi of the best q is .050899 (2e-5) by 2^24 directions of another program.
 
-    With a tenth of the work; the whole gives [.05058, .05091].
+    With a tenth of the work; the whole gives [.05052, .05091].
     """
     monkeypatch.setattr(tangent, "WORK", 1e9)
     found = TangentMargin().compute(problem(), Watch())
