@@ -48,7 +48,7 @@ def nice_step(width: float, parts: int) -> float:
 
 
 def to_step(value: float, step: float) -> float:
-    """Return the nearest multiple of a step, with no more digits than the step.
+    """Round to the nearest multiple of a step, with at most the digits of the step.
 
     >>> to_step(0.30000000000000004, 0.1), to_step(-0.01, 0.05)
     (0.3, 0.0)

@@ -107,7 +107,7 @@ def parts_of(tex: str) -> tuple[str, ...]:
 class FormulaLabel(QWidget):
     """Formula in the colour of text, over as many lines as its width needs.
 
-    What mathtext cannot read is shown as it is written.
+    Formulas that mathtext cannot read are shown as plain text.
     """
 
     def __init__(self, parent: QWidget | None = None, tex: str = "") -> None:

@@ -22,7 +22,7 @@ CONTROLS = re.compile(r"[\t\r\n]+")
 
 
 def plain_tip(text: str) -> str:
-    """Return a text for `setToolTip` and for ToolTipRole that Qt shows as it is written.
+    """Return a text for `setToolTip` and for ToolTipRole that Qt shows without markup.
 
     >>> plain_tip("m < 8"), plain_tip("<b>x</b>")
     ('m < 8', '<p>&lt;b&gt;x&lt;/b&gt;</p>')

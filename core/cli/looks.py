@@ -242,7 +242,7 @@ def _in_order(run: Run) -> list[Reference]:
 
 
 def _promise(run: Run, margins: Iterable[ReferenceMargin]) -> Promise:
-    """Return a run's promise, computing no more of its reference margins than necessary."""
+    """Return a run's promise, computing only the reference margins that it needs."""
     from core.reference.share import promise
 
     references = _in_order(run)

@@ -123,7 +123,7 @@ class Dataset:
         return np.asarray(self.y > 0.0 if self.classes == 2 else self.y, dtype=np.int64)
 
     def words(self, label: int) -> str:
-        """Return one of `labels` as it is written.
+        """Format one of `labels`.
 
         >>> two = Dataset(np.eye(2), np.array([1.0, -1.0]))
         >>> two.words(0), two.words(1)

@@ -93,7 +93,7 @@ def read_pair(images: Path) -> Images:
 
 
 def read_idx(path: Path, magic: int) -> NDArray[np.uint8]:
-    """Return the unsigned bytes of an idx file. Unpacks no more than the header says.
+    """Return the unsigned bytes of an idx file, unpacking at most the size in its header.
 
     Parameters
     ----------

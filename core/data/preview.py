@@ -33,7 +33,7 @@ class Plane:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Preview:
-    """Data set as it is shown before training.
+    """Preview of a data set before training.
 
     `counts` are (label, number), for real targets those of a sign; `which` (k,) is the
     class of each drawn point, as a place in `counts`; `shortest` and `longest` are the least and

@@ -78,7 +78,7 @@ class ProvedSharpness:
             Number of eigenvalues.
         slack : float
             Each value is below the true one by at most `slack` of the largest, and above it by
-            no more than rounding.
+            rounding alone.
         whole : bool
             False for the Gauss-Newton part alone.
 

@@ -41,7 +41,7 @@ DIVERGED = "diverged"
 @final
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limit after which a hunt starts no more runs: a number in all, or seconds of this time."""
+    """Limit of a hunt: total number of runs, or seconds in which new runs start."""
 
     runs: int = MAX_CELLS
     seconds: float = math.inf

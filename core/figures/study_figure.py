@@ -129,7 +129,7 @@ def scene_of_lines(
     Raises
     ------
     InputError
-        If the sheet has no room for the panels.
+        If the page is too small for the panels.
     """
     check_sheet(sheet)
     grid, scale = _grid(layout.columns, sheet), sheet.scale
@@ -325,7 +325,7 @@ def figure_of_runs(
     Raises
     ------
     InputError
-        If no run has a frame, or the sheet has no room for the panels.
+        If no run has a frame, or the page is too small for the panels.
     """
     layout = study.layout()
     if layout is None:

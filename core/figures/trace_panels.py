@@ -129,7 +129,7 @@ class TracePanel:
         row : int
             Row of the run.
         y : Axis
-            Vertical axis as it is shown.
+            Vertical axis of the figure.
         height : float
             Height of the panel in millimetres.
 

@@ -393,6 +393,6 @@ class TangentMargin(SampleMargin):
         law = bracket_of(sample, weights, watch)
         words = (
             f"{law.method}; weights of the examples by reweighted least squares on "
-            f"{stages[-1].count} other directions, {weights.rounds} rounds"
+            f"{stages[-1].count} directions, {weights.rounds} rounds"
         )
         return replace(law, method=words if law.exists else law.method)

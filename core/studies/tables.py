@@ -132,7 +132,7 @@ MAX_SETTING = 200_000
 
 @final
 class StudyFile(Table):
-    """A study file as it is written: the tables of the experiment, and those of the study."""
+    """Tables of a study file: those of the experiment, and those of the study."""
 
     title: str = ""
     source: str = ""
