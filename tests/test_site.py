@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import runpy
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from core.studies.study import load_study, shipped_ids
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Verdict
-from docs.site import sources
+from docs.site import python_module, sources
 from docs.site.__main__ import built
 from docs.site.contents import MORE, pages_of
 from docs.site.markup import plain
@@ -114,6 +115,24 @@ def test_every_quantity_and_every_statement_is_told(work: Path) -> None:
         assert f"## {plain(one.name)}\n\n{plain(one.text)}" in text
         assert one.formula.strip() in text and plain(one.slip) in text
     assert set(MEANT) == set(Verdict)
+
+
+@pytest.mark.slow
+def test_every_public_name_has_its_place_in_the_reference(site: dict[Path, Page]) -> None:
+    page = next(page for path, page in site.items() if path.match("reference/python.html"))
+    for name in python_module.NAMES:
+        value = getattr(ms, name)
+        places = {f"marginscope.{name}", f"{value.__module__}.{value.__name__}"}
+        assert page.anchors & places, name
+    assert "marginscope.record" in page.anchors
+
+
+def test_every_public_name_is_described() -> None:
+    assert set(python_module.NAMES) == {name for name in ms.__all__ if name != "__version__"}
+    text = python_module.reference()
+    for name in python_module.NAMES:
+        assert f"### {name}\n" in text
+        assert inspect.getdoc(getattr(ms, name)), name
 
 
 def test_every_document_stands_in_a_part() -> None:

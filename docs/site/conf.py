@@ -13,7 +13,17 @@ project = "Marginscope"
 copyright = "Marginscope authors, MIT licence"
 release = version = __version__
 
-extensions = ["myst_parser", "docs.site.mathml", "docs.site.sidebar"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "docs.site.mathml",
+    "docs.site.python_module",
+    "docs.site.sidebar",
+]
+default_role = "code"  # of single backticks in docstrings, which are Markdown's
+autodoc_typehints, autodoc_member_order = "none", "bysource"
+napoleon_google_docstring = napoleon_use_param = napoleon_use_rtype = False
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence"]
 myst_heading_anchors = 4  # as GitHub and the window name headings
 exclude_patterns = [EXTRA]

@@ -12,7 +12,7 @@ from PIL import Image
 from app.shell.documents import PARTS
 from core.studies.study import shipped_ids
 from core.study_file.experiment import KINDS
-from docs.site import kinds, quantities, studies
+from docs.site import kinds, python_module, quantities, studies
 from docs.site.contents import DECISIONS, MADE, MORE, REFERENCE, pages_of
 from docs.site.films import EXTRA, FILMS, PLAYED, Films
 from docs.site.markup import contents, page
@@ -81,6 +81,7 @@ def _generated(results: Mapping[str, Result]) -> dict[str, str]:
         "reference/observables.md": quantities.observables(),
         "reference/margins.md": quantities.margins(),
         "reference/theorems.md": quantities.statements(),
+        "reference/python.md": python_module.reference(),
     }
     made |= {
         f"reference/theorems-{paper.name}.md": quantities.statements_of(paper)
@@ -154,7 +155,7 @@ def _index(films: Films | None) -> str:
     text = text if films is None else with_films(text)
     reference = [f"reference/{section}" for section in KINDS]
     reference += [
-        f"reference/{name}" for name in ("settings", "observables", "margins", "theorems")
+        f"reference/{name}" for name in ("settings", "observables", "margins", "theorems", "python")
     ]
     lists = []
     for part in [*PARTS, MORE]:
