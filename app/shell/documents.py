@@ -17,11 +17,11 @@ MOST_BYTES = 2_000_000
 # The parts of the documents, in the order in which they are read, and their pages in docs/; those
 # that are not named here follow.
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "Begin": ("install", "tour", "window", "library", "questions"),
+    "Get started": ("install", "tour", "window", "library", "questions"),
     "Studies": ("studies", "command-line", "sweeps", "hunts"),
-    "Your own": ("own", "python", "run-files", "clusters", "extend"),
+    "Your own data and studies": ("own", "python", "run-files", "clusters", "extend"),
     "Numbers": ("accuracy", "theory", "glossary", "benchmarks", "faults"),
-    "The program": ("cite", "architecture", "bundle"),
+    "About Marginscope": ("cite", "architecture", "bundle"),
 }
 DECISIONS = "Decisions, for developers"
 FIRST = ("README.md", *(f"docs/{name}.md" for names in PARTS.values() for name in names))

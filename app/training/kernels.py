@@ -32,7 +32,7 @@ class Stage:
     @property
     def words(self) -> str:
         """As the status line says it."""
-        return f"Compiling kernels: {self.done} of {self.of}"
+        return f"Compiling numerical code: {self.done} of {self.of}"
 
 
 @final
@@ -131,7 +131,7 @@ class CompilerProcess(QObject):
             try:
                 self.process = beside.begin(order)
             except OSError:
-                LOG.exception("The kernels could not be compiled in a process of their own.")
+                LOG.exception("The numerical code could not be compiled in a separate process.")
                 return False
         request.progress(self.stage)
         return True

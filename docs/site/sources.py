@@ -30,7 +30,7 @@ PLAYER = """\
 ## Play it here
 
 The same two runs as a page that plays and scrubs: space plays, the arrows step, a click on the
-time line jumps, and the pointer reads the nearest curve or node.
+timeline jumps, and the pointer reads the nearest curve or node.
 <a href="figure-1.html">Alone, in all of the window</a>.
 
 <iframe class="player" src="figure-1.html" title="Figure 1, played"></iframe>"""

@@ -138,10 +138,10 @@ def test_the_web_site_is_opened_in_the_browser(
     action, is_made = program.actions["site"], program.actions["site"].isVisible()
     action.setVisible(True)
     page.write_text("<html></html>")
-    pick(qtbot, program.window, "Help", "Web site of the documents")
+    pick(qtbot, program.window, "Help", "Open web site")
     assert asked == [page]
     works[0] = False
-    pick(qtbot, program.window, "Help", "Web site of the documents")
+    pick(qtbot, program.window, "Help", "Open web site")
     assert str(page) in program.window.bar.text
     action.setVisible(is_made)
 

@@ -93,7 +93,7 @@ def test_what_a_bare_letter_has_set_is_said(program: Marginscope, qtbot: QtBot) 
     before = program.display.intent.loop
     QTest.keyClick(window.transport.slider, Qt.Key.Key_L)
     assert program.display.intent.loop is not before
-    assert window.bar.text == f"Loop is {'off' if before else 'on'}. L changes it back."
+    assert window.bar.text == f"Loop is {'off' if before else 'on'}. Press L to change it back."
     program.display.update_intent(cursor=0.5)
     QTest.keyClick(window.transport.slider, Qt.Key.Key_I)
     assert program.display.intent.interval is not None

@@ -271,7 +271,7 @@ def check_that_layouts_are_chosen_and_kept(program: Marginscope, qtbot: QtBot) -
     answer(qtbot, "mine")
     pick(qtbot, window, "View", "Layouts", "Paper")
     assert display.intent.margin_unit == "share"  # those of the program leave it as it is
-    pick(qtbot, window, "View", "Curves against", "Margins as they are")
+    pick(qtbot, window, "View", "Curves against", "Plain margins")
     pick(qtbot, window, "View", "Layouts", "mine")
     assert display.intent.margin_unit == "share"
     keys(qtbot, window, Qt.Key.Key_Z, CTRL)

@@ -111,9 +111,9 @@ def test_a_box_dims_the_others_and_says_what_is_in_it(
         assert getattr(facts, name) == pytest.approx(value, rel=1e-6), name
     texts = {fact.name: fact.value for fact in numbers.facts()}
     share = f"{100.0 * len(chosen) / 12.0:.3g}"
-    assert texts["nodes"] == f"{len(chosen)} of 12 ({share} %)"
+    assert texts["neurons"] == f"{len(chosen)} of 12 ({share} %)"
     assert texts["signs of a"] == f"{wanted['positive']} +, {wanted['negative']} \u2212"
-    assert texts["to the mean direction"] == f"{wanted['angle']:.1f}\u00b0"
+    assert texts["mean angle to centre"] == f"{wanted['angle']:.1f}\u00b0"
     assert numbers.heading() == "Selection in m = 12"
     # It is followed: at another moment the numbers are others, of the same nodes.
     program.display.update_intent(playing=False)
@@ -213,9 +213,9 @@ def check_names_that_cannot_be_kept(program: Marginscope) -> None:
     """Each is a sentence; a damaged file is put aside."""
     program.display.update_intent(pinned=frozenset())
     assert not program.actions["name"].isEnabled()
-    assert disabled_reason("name") == "No node is selected."
+    assert disabled_reason("name") == "No neuron is selected."
     program.selections.request_name()
-    assert "Select some nodes first" in program.window.bar.text
+    assert "Select neurons first" in program.window.bar.text
     run = next(iter(program.session))
     program.display.update_intent(pinned=frozenset((run.key, node) for node in range(3)))
     program.selections.add("  ")

@@ -23,7 +23,7 @@ def page(program: Marginscope) -> WelcomePage:
 
 
 def emptied(program: Marginscope, qtbot: QtBot) -> WelcomePage:
-    pick(qtbot, program.window, "File", "Close runs")
+    pick(qtbot, program.window, "File", "Close all runs")
     qtbot.waitUntil(page(program).isVisible)
     return page(program)
 
