@@ -175,7 +175,7 @@ class PageForm(ExportForm):
         self.panels = self._view_boxes(PAGE_PANELS, views)
         self.frames = WholeBox(self)
         self._spin("frames", self.frames, FEWEST_FRAMES, MOST_FRAMES, PAGE_FRAMES)
-        self.frames.setToolTip("Longer runs are thinned evenly")
+        self.frames.setToolTip("Keep evenly spaced frames of longer runs")
         self._together("length", "up to", self.frames, "frames")
         self.name = ValueEdit(self)
         self.name.setAccessibleName("title")

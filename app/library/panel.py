@@ -48,7 +48,7 @@ ACTIONS = (
     ("restore", "Re&store", "Ctrl+Backspace", "in"),
     ("purge", "Delete permanentl&y ...", "Shift+Del", "in"),
     ("empty", "E&mpty the trash ...", "", "in"),
-    ("again", "Ref&resh", "F5", ""),
+    ("again", "R&efresh", "F5", ""),
 )
 FOR_ONE, FOR_ALL = ("rename",), ("empty", "again")
 

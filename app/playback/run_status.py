@@ -11,10 +11,10 @@ ENDINGS = {
     FinishReason.CANCELLED: "stopped",
     FinishReason.DIVERGED: "diverged",
     FinishReason.FAILED: "ended early",
-    FinishReason.DISK_FULL: "ended: the disk is full",
+    FinishReason.DISK_FULL: "stopped (disk full)",
 }
 GROWTHS = {
-    RecordingState.ENDED: "unfinished when it was opened",
+    RecordingState.ENDED: "unfinished when opened",
     RecordingState.GROWS: "being recorded by another program",
     RecordingState.RESTS: "unfinished \u2013 no new frames are arriving",
     RecordingState.LEFT: "interrupted",
@@ -71,7 +71,10 @@ def lost_sentence(run: OpenRun, problem: str = "") -> str:
     """Return a sentence about a run of another program that will never finish."""
     frames = run.data.frames if run.data is not None else 0
     if problem:
-        return f"{problem} {_count(frames)} of {run.heading} read so far remain until you close it."
+        return (
+            f"{problem} {_count(frames)} of {run.heading} read so far can be used until you "
+            "close it."
+        )
     words = f"{run.heading} was interrupted."
     if run.data is None or run.data.run.frames == 0:
         return words
@@ -82,4 +85,4 @@ def lost_sentence(run: OpenRun, problem: str = "") -> str:
 
 
 def _count(frames: int) -> str:
-    return "The one frame" if frames == 1 else f"The {frames} frames"
+    return "The only frame" if frames == 1 else f"The {frames} frames"

@@ -32,7 +32,7 @@ COPIED = "Link copied."
 NO_RUNS = "Open a run first: links show recorded runs."
 OFFERED = "Settings now show the study from the link. Press Run to train it."
 NOTHING = "The link contains no run."
-ASK = "Link copied from Marginscope (starts with marginscope://)"
+ASK = "Paste a link copied from Marginscope (marginscope://...)"
 
 
 @final

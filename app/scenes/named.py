@@ -366,7 +366,7 @@ class LayoutController(NamedController):
         self._finish_menu(above=self._save)
 
     def request_name(self) -> None:
-        self._open_dialog("Save layout", "Name of the current arrangement of views and panels")
+        self._open_dialog("Save layout", "Layout name (views and panels)")
 
     def add(self, name: str) -> None:
         try:

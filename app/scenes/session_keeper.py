@@ -129,7 +129,7 @@ LOCK_BYTES = 10_000  # more than the names of a process and a computer take
 WRITTEN_S = 10.0  # in which another window has written its lock
 CRASHED = "Marginscope closed unexpectedly."
 LOST_RUNS = "Reopen {runs}? Nothing is lost: all recorded runs are in the library."
-RESTORE, FRESH = "Restore", "Start fresh"
+RESTORE, FRESH = "Reopen", "Start fresh"
 ANSWERS = {RESTORE: Role.AcceptRole, FRESH: Role.RejectRole}
 
 

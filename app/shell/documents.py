@@ -23,11 +23,11 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "Numbers": ("accuracy", "theory", "glossary", "benchmarks", "faults"),
     "About Marginscope": ("cite", "architecture", "bundle"),
 }
-DECISIONS = "Decisions, for developers"
+DECISIONS = "Design decisions"
 FIRST = ("README.md", *(f"docs/{name}.md" for names in PARTS.values() for name in names))
 SITE = ("site", "index.html")  # in the package of resources
 LAST = ("CHANGELOG.md",)
-CALLED = {"README.md": "Marginscope", "CHANGELOG.md": "What is new"}
+CALLED = {"README.md": "Marginscope", "CHANGELOG.md": "What's new"}
 
 
 @final

@@ -52,7 +52,7 @@ class FixedKeys(NamedTuple):
 
 IN_PLOTS = (
     FixedKeys("Highlight the next neuron of the focused plot", "Arrows"),
-    FixedKeys("Pin or unpin the highlighted neuron", "Space, Return"),
+    FixedKeys("Pin or unpin the highlighted neuron", "Space, Enter"),
     FixedKeys("Select the neurons in a box", "Drag in the neuron view"),
     FixedKeys("Zoom, and zoom out", "Wheel, double-click"),
     FixedKeys("Loop over an interval", "Shift-drag on the time slider"),

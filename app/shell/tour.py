@@ -63,7 +63,7 @@ STEPS = (
         0.0,
     ),
     TourStep(
-        "Who turns, who grows",
+        "See neurons turn and grow",
         "A neuron's rotation is the cosine of the angle between its direction now and at the "
         "start, sorted so that the largest turn comes first. With 16 neurons, above, some turn "
         "far. With 256, below, hardly any turn: good directions exist from the start, and "

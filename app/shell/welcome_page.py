@@ -42,7 +42,7 @@ EXPLANATION = (
 )
 # Actions that begin something, and how they are called here; those that cannot be had are left out.
 OFFERED = {
-    "last": "Restore the last session",
+    "last": "Reopen the last session",
     "library": "Library of runs",
     "tour": "Five-minute tour",
     "documents": "Read the documents",

@@ -107,11 +107,13 @@ class Intent:
     )
     palette: str = choice("light", COLOURS, "Colours:", remembered=True)
     hidden_margins: frozenset[str] = option(
-        frozenset(), kinds.make_set_kind("Hide line {}", "Show line {}", "Lines"), text="hidden"
+        frozenset(),
+        kinds.make_set_kind("Hide line {}", "Show line {}", "Change lines"),
+        text="hidden",
     )
     shown_bounds: frozenset[str] = option(
         frozenset(),
-        kinds.make_set_kind("Show bound of {}", "Hide bound of {}", "Bounds"),
+        kinds.make_set_kind("Show bound of {}", "Hide bound of {}", "Change bounds"),
         text="bounds",
     )
     linked: bool = switch(

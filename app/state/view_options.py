@@ -264,9 +264,9 @@ def _name_views(before: Collection[str], after: Collection[str]) -> str:
     new = [name for name in after if name not in before]
     gone = [name for name in before if name not in after]
     if not new and not gone:
-        return "Order of views"
+        return "Reorder views"
     if len(new) + len(gone) != 1:
-        return "Views"
+        return "Change views"
     return f"Show {title_of(new[0]).lower()}" if new else f"Hide {title_of(gone[0]).lower()}"
 
 
@@ -296,7 +296,7 @@ VIEW_NAMES = ValueKind(_parse_views, _write_names, _name_views, SOME_NAMES)
 CURVES = ValueKind(
     _parse_curves,
     lambda curves: (STUDY,) if curves is None else _write_names(curves),
-    make_set_kind("Show curve of {}", "Hide curve of {}", "Curves").undo_text,
+    make_set_kind("Show curve of {}", "Hide curve of {}", "Change curves").undo_text,
     SOME_NAMES | None,
 )
 

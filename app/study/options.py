@@ -80,7 +80,7 @@ class StudyOptions(QWidget):
         self.cluster.setToolTip(ADDRESS_TIP)
         self.cluster.setMinimumWidth(180)
         self.folder = ValueEdit(self)
-        self.folder.setAccessibleName("Folder of the runs")
+        self.folder.setAccessibleName("Folder for runs")
         self.browse = push_button("Browse ...", self)
         self.count = ElidedLabel(
             self, Qt.TextElideMode.ElideRight, QPalette.ColorRole.PlaceholderText
@@ -238,7 +238,7 @@ class StudyOptions(QWidget):
         self._folder_typed = True
 
     def _browse(self) -> None:
-        place = QFileDialog.getExistingDirectory(self, "Folder of the runs", self.folder.text())
+        place = QFileDialog.getExistingDirectory(self, "Folder for runs", self.folder.text())
         if place:
             self._folder_typed = True
             self.folder.setText(place)
@@ -263,9 +263,9 @@ def words_of(status: SweepStatus, pausing: bool, stopping: bool) -> str:
     if stopping:
         return f"{text}; stopping ..."
     if status.compiling:
-        return f"{text}; compiling kernels first, once on this computer"
+        return f"{text}; compiling numerical code first (once per computer)"
     if status.lacks_workers:
-        return f"{text}; waiting: no worker of the cluster is left"
+        return f"{text}; waiting for a worker of the cluster"
     if pausing:
         return f"{text}; paused" + ("" if not status.running else " once these runs finish")
     if math.isfinite(status.eta) and status.done + status.failed < status.total:
@@ -281,7 +281,9 @@ class SweepProgress(QWidget):
         super().__init__(parent)
         self.run = push_button(RUN, self, "Train the remaining runs; finished runs are kept")
         self.run.setProperty("primary", True)
-        self.pause = push_button("Pause", self, "Start no more runs until you choose Resume")
+        self.pause = push_button(
+            "Pause", self, "Wait before training the next runs; choose Resume to continue"
+        )
         self.pause.setCheckable(True)
         self.pause.toggled.connect(self._on_pause_toggled)
         self.cancel = push_button(

@@ -101,7 +101,7 @@ def cost_estimated(
     from core.sweep.cost import estimate
 
     given = (estimate, study, cores, 20.0, rows)
-    return run_in_process("The cost is not known", request.is_cancelled, *given)
+    return run_in_process("The cost is unknown", request.is_cancelled, *given)
 
 
 class SweepNews(NamedTuple):

@@ -127,6 +127,6 @@ def _final_tip(found: FinalMargin) -> str:
         f"{', '.join(map(str, one.nodes[:SHOWN]))} ({shown_number(one.weight, 2)})"
         for one in held.nodes[:SHOWN]
     )
-    lines.append(f"This bound comes from the examples {examples or 'none'}, with their weights q,")
-    lines.append(f"and from the neurons {nodes or 'none'}, with their shares.")
+    lines.append(f"Examples that determine this bound, with weights q: {examples or 'none'}.")
+    lines.append(f"Neurons that determine this bound, with shares: {nodes or 'none'}.")
     return "".join(f"<p>{rich(line)}</p>" for line in lines)

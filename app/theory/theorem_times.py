@@ -42,7 +42,7 @@ from core.figures.palette import Palette
 from core.numbers import raised
 
 TITLE = "Theorem timeline"
-NO_LINES = "No applicable theorem makes a statement over time."
+NO_LINES = "No theorem for this run depends on time."
 WAITING = "Checking theorems ..."
 NO_RUN = "Shows when each theorem holds, once a run is open."
 SMALL = 0.88  # of the type

@@ -148,14 +148,14 @@ class CompilerProcess(QObject):
             self.process = None
             again = self._again
         if process.returncode and not (again or self._closed):
-            LOG.error("Compiling the kernels failed: %s", words)
+            LOG.error("Compiling the numerical code failed: %s", words)
         return again
 
     def _note(self, request: Request, line: str) -> None:
         try:
             group = json.loads(line)["group"]
         except (ValueError, KeyError, TypeError):
-            LOG.error("Compiling the kernels said: %s", line.strip())
+            LOG.error("Compiling the numerical code reported: %s", line.strip())
             return
         with self._lock:
             self._missing = tuple(one for one in self._missing if one != group)

@@ -73,7 +73,7 @@ class RunQuestions(QObject):
             details.append(f"At quick size, {words}")
             answers = {QUICK: Role.AcceptRole, TRAIN: Role.ActionRole, CANCEL: Role.RejectRole}
         self._question.ask(
-            "This needs more than runs usually do. Train anyway?",
+            "This is larger than most runs. Train it anyway?",
             "\n\n".join(details),
             answers,
             # Without a quick size Return and Escape start nothing.

@@ -43,7 +43,7 @@ def test_all_documents_are_there_with_their_titles(reader: DocumentsWindow) -> N
     pages = documents()
     assert folder() == ROOT
     assert titles(reader) == [page.title for page in pages]
-    assert titles(reader)[0] == "Marginscope" and titles(reader)[-1] == "What is new"
+    assert titles(reader)[0] == "Marginscope" and titles(reader)[-1] == "What's new"
     paths = {page.path.relative_to(ROOT).as_posix() for page in pages}
     written = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md")}
     decided = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/decisions/[0-9]*.md")}

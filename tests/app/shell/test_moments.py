@@ -243,14 +243,14 @@ def check_that_a_bookmark_is_there_and_removed(again: Marginscope, qtbot: QtBot)
     (mark,) = read_about(first).bookmarks
     again.playback.to_start()
     entry = "the turn && back\tt = 17.8".replace("&", "")
-    pick(qtbot, again.window, "Play", "Go to a bookmark", entry)
+    pick(qtbot, again.window, "Play", "Go to bookmark", entry)
     assert again.display.intent.views == ("margins",)
     assert again.display.view.cursor == pytest.approx(float(coordinate(1.25)), abs=1e-6)
     pick(
         qtbot,
         again.window,
         "Play",
-        "Go to a bookmark",
+        "Go to bookmark",
         "Remove bookmark",
         mark.name.replace("&", ""),
     )

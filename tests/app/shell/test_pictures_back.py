@@ -524,7 +524,7 @@ def test_a_session_that_was_killed_is_asked_about(
     assert place.read_text() == killed  # nobody has answered: it is asked again
     again = open_program()
     qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
-    press("Restore")
+    press("Reopen")
     qtbot.waitUntil(lambda: trained(again))
     assert seen(again.scenes.shareable_scene()) == seen(before)
 

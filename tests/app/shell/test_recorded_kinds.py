@@ -27,7 +27,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 WORDS = {
     "tanh": "tanh network",
-    "unknown": "network of an unknown activation",
+    "unknown": "network with unknown activation",
     "standard": "standard network",
     "gd": "standard network, gradient descent",
 }
