@@ -159,7 +159,7 @@ def _index(films: Films | None) -> str:
     lists = []
     for part in [*PARTS, MORE]:
         names = [*MADE.get(part, ()), *pages_of(part)]
-        names += [DECISIONS] if part == "The program" else []
+        names += [DECISIONS] if part == "About Marginscope" else []
         lists += [contents(names, part)] if names else []
         lists += [contents(reference, REFERENCE)] if part == "Numbers" else []
     return page(text.rstrip(), *lists)
