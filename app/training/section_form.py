@@ -68,7 +68,7 @@ class SectionForm(QWidget):
         )
         self.summary.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.summary.setFixedHeight(line_height(self))
-        self.mark = ResetMark(f"kind of {section}", self)
+        self.mark = ResetMark(f"the kind of {section}", self)
         keep = self.mark.sizePolicy()
         keep.setRetainSizeWhenHidden(True)  # else the controls would move with the first mark
         self.mark.setSizePolicy(keep)

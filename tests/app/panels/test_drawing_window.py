@@ -180,7 +180,7 @@ def test_numbers_are_edited_in_the_table(window: DrawingWindow, qtbot: QtBot) ->
     assert window.sketch.points[1] == (0.123456789, 0.0, -1.0)
     assert steps_of(window) == ["Edit point 2"] * 2
     type_into(qtbot, window.table, 1, 0, "wide")
-    assert window.bar.text.startswith("'wide' is no coordinate")
+    assert window.bar.text.startswith("'wide' is not a coordinate")
     type_into(qtbot, window.table, 1, 0, "1,257")
     assert window.bar.text == (
         "'1,257' is ambiguous: is the comma a decimal or a thousands separator? Enter 1.257 or "

@@ -552,7 +552,7 @@ kind = "gd"
 # A kind to be chosen, the field that is wrong, what is typed, and words of the sentence there.
 END = "end at log\u2081\u2080 t"
 REFUSED = [
-    ("", "data.d", "x", "d = 'x': enter a number."),
+    ("", "data.d", "x", "d = 'x': a number is needed."),
     ("", "data.d", "-1", "d = -1: must be at least 1."),
     ("", "data.d", "1.5", "must be a whole number"),
     ("", "data.n", "0", "n = 0: must be at least 1."),
@@ -561,18 +561,18 @@ REFUSED = [
     ("", "data.k", "0", "k = 0: must be at least 1."),
     ("", "data.seed", "1.2", "must be a whole number"),
     ("", "network.m", "0", "m = 0: must be at least 1."),
-    ("", "network.m", "16, a", "m = 'a': enter a number."),
+    ("", "network.m", "16, a", "m = 'a': a number is needed."),
     ("", "network.m", "= n +", "'n +' is not a formula; write one such as"),
     ("", "network.m", "= q", "q is not known; allowed are"),
     ("", "network.m", "99999999", "must be at most 1000000."),
     ("", "network.seed", "-1", "seed = -1: must be at least 0."),
     ("", "loss.l2", "-1", "penalty \u03bb\u2016\u0398\u2016\u00b2 = -1: must be at least 0."),
-    ("", "loss.l2", "much", "penalty λ‖Θ‖² = 'much': enter a number."),
+    ("", "loss.l2", "much", "penalty λ‖Θ‖² = 'much': a number is needed."),
     (
         "",
         "dynamics.until_log10_time",
         "abc",
-        f"{END} = 'abc': enter a number.",
+        f"{END} = 'abc': a number is needed.",
     ),
     (
         "",
@@ -583,19 +583,19 @@ REFUSED = [
     ("", "dynamics.until_log10_time", "-9", f"{END} = -9: "),
     ("", "recording.frames", "1", "frames = 1: must be at least 2."),
     ("", "recording.frames", "99999", "frames = 99999: must be at most 2000."),
-    ("", "recording.log10_times", "1, x", "extra frames at = 'x': enter a number."),
+    ("", "recording.log10_times", "1, x", "extra frames at = 'x': a number is needed."),
     ("", "run.seed", "-2", "seed = -2: must be at least 0."),
-    ("", "run.seed", "many", "seed = 'many': enter a number."),
+    ("", "run.seed", "many", "seed = 'many': a number is needed."),
     ("dynamics=gd", "dynamics.step", "-1", "step size = -1: must be greater than 0."),
     ("dynamics=gd", "dynamics.step", "big", "step size = 'big': "),
     ("dynamics=sgd", "dynamics.step", "0", "step size = 0: must be greater than 0."),
     ("dynamics=adam", "dynamics.step", "-2", "step size = -2: must be greater than 0."),
     ("data=gaussian_mixture", "data.n", "-3", "n = -3: must be at least"),
     ("data=near_orthogonal", "data.d", "0", "d = 0: must be at least"),
-    ("data=xor", "data.n", "none", "n = 'none': enter a number."),
+    ("data=xor", "data.n", "none", "n = 'none': a number is needed."),
     ("network=scalar", "network.m", "-4", "m = -4: must be at least 1."),
     ("network=batch_norm", "network.m", "1.5", "must be a whole number"),
-    ("network=bias", "network.m", "x", "m = 'x': enter a number."),
+    ("network=bias", "network.m", "x", "m = 'x': a number is needed."),
 ]
 FOREIGN = re.compile(r"(data|network|loss|dynamics|recording|run)\.[a-z]|--|Traceback|Error|parse")
 

@@ -537,7 +537,7 @@ def test_a_film_has_a_preview_of_its_last_frame(
     controller.film()
     dialog = controller.dialog
     qtbot.waitUntil(lambda: not dialog.preview.image.isNull())
-    assert dialog.measures.text() == "The last of 160 frames, 800 \u00d7 600 pixels"
+    assert dialog.measures.text() == "Last of 160 frames, 800 \u00d7 600 pixels"
     ratio = dialog.preview.image.width() / dialog.preview.image.height()
     assert ratio == pytest.approx(4.0 / 3.0, rel=0.01)
 

@@ -192,7 +192,7 @@ def test_a_wrong_value_of_the_form_is_said(
     before = runs_of(program)
     QTest.mouseClick(window.train, Button.LeftButton)
     assert window.bar.text.startswith(MEND_FIRST)
-    assert window.bar.text.endswith("m = 'wide': enter a number.")
+    assert window.bar.text.endswith("m = 'wide': a number is needed.")
     assert runs_of(program) == before
 
 
