@@ -39,7 +39,7 @@ FRESH = (
     "distribution at each step. Choose another study."
 )
 FILE_KEY = "data.path"  # what readers of data files call the file
-INSTEAD = "choose File as the kind of data in Settings to train on it."
+INSTEAD = "choose Own data as the kind of data in Settings to train on it."
 TOO_LARGE = "{path} is too large to edit; " + INSTEAD
 NOT_DRAWN = (
     "{path} has n = {n} points, d = {d} coordinates and {classes} classes. At most {most} "
