@@ -137,7 +137,7 @@ def test_one_or_two_nodes_keep_rings(program: Marginscope, qtbot: QtBot) -> None
         key = display.panels[1].run.key
         display.update_intent(pinned=frozenset((key, node) for node in nodes))
         marks = view_of(program, 1, "neurons").plot.overlay.marks
-        assert {mark.label for mark in marks} == {f"node {node}" for node in nodes}
+        assert {mark.label for mark in marks} == {f"neuron {node}" for node in nodes}
         assert program.window.inspector.group.isHidden()
         assert not display.view.runs[1].selected
         assert display.view.inspected == (key, 3)
@@ -148,7 +148,7 @@ def test_one_or_two_nodes_keep_rings(program: Marginscope, qtbot: QtBot) -> None
     # A node of a selection that is hovered has its ring.
     display.update_intent(hovered=(key, 5))
     (mark,) = view_of(program, 1, "neurons").plot.overlay.marks
-    assert mark.label == "node 5" and display.view.inspected == (key, 5)
+    assert mark.label == "neuron 5" and display.view.inspected == (key, 5)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert program.actions["undo"].text().startswith("&Undo ")
 
@@ -188,7 +188,7 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
     assert display.view.runs[1].selected == chosen
     assert entries(window.selections)["right && late"]
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
-    assert program.actions["undo"].text() == f"&Undo Select {len(chosen)} nodes"
+    assert program.actions["undo"].text() == f"&Undo Select {len(chosen)} neurons"
     keys(qtbot, window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert not display.intent.pinned
     # In another window, and there it is removed.

@@ -153,7 +153,7 @@ def test_a_hovered_node_is_inspected_and_a_clicked_one_stays(
     qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
     qtbot.mouseMove(plot.viewport(), place)
     assert inspected(program) == (panel.run.key, node)
-    assert program.window.inspector.node.heading() == f"Node {node} of m = 12"
+    assert program.window.inspector.node.heading() == f"Neuron {node} of m = 12"
     qtbot.mouseClick(plot.viewport(), LEFT, pos=place)
     qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
     assert inspected(program) == (panel.run.key, node)

@@ -165,7 +165,7 @@ def test_what_is_chosen_before_a_run_and_found_after_it(
 def check_what_there_is(program: Marginscope, window: StudyWindow) -> None:
     assert window.isVisible()
     assert "A study of eight" in window.windowTitle()
-    assert window.options.count.text() == "8 cells"
+    assert window.options.count.text() == "8 runs"
     assert window.progress.run.text() == RUN
     assert window.claims.words == ("not checked yet", "not checked yet")
     assert program.places.runs in Path(window.options.folder.text()).parents
@@ -533,7 +533,7 @@ def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot
     click(window.progress.run)
     qtbot.waitUntil(some(long))
     window.close()
-    qtbot.waitUntil(lambda: "of 6 cells" in long.window.status.text)
+    qtbot.waitUntil(lambda: "of 6 runs" in long.window.status.text)
     press_in_box(KEEP)
     assert not long.window.close()
     assert long.studies.busy

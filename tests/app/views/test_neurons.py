@@ -172,7 +172,7 @@ def test_another_picture_ends_a_zoom_and_keeps_the_pins(
     panel.set_colours(DARK)
     set_options(panel, neuron_range="moment", neuron_points="weights")
     assert view.plot.shown() == home
-    assert [mark.label for mark in view.plot.overlay.marks] == ["node 2"]
+    assert [mark.label for mark in view.plot.overlay.marks] == ["neuron 2"]
 
 
 def test_what_is_no_picture_is_refused(panel: RunPanel) -> None:
