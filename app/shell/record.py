@@ -63,7 +63,7 @@ def script(entries: Sequence[RecordEntry], title: str, stem: str) -> tuple[str, 
     >>> print(text)
     #!/bin/sh
     # A session
-    # Study files and runs are named from the folder of this file.
+    # Paths of study files and runs are relative to the folder of this file.
     set -e
     cd "$(dirname "$0")"
     <BLANKLINE>

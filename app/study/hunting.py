@@ -311,7 +311,7 @@ def words_of(news: HuntNews) -> str:
 
     >>> from core.extremes.hunt import HuntStatus
     >>> words_of(HuntNews(HuntStatus(tried=37, failed=1, best=0.468, running=2), ()))
-    '37 runs, 1 failed, 2 running; the best .468'
+    '37 runs, 1 failed, 2 running; best .468'
     """
     status = news.status
     parts = [f"{whole_text(status.tried)} {'run' if status.tried == 1 else 'runs'}"]

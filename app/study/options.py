@@ -46,10 +46,10 @@ ALL_DONE = "All runs finished."
 
 
 def cells_text(count: int) -> str:
-    """Return a number of cells in words.
+    """Return a number of runs in words.
 
     >>> cells_text(1), cells_text(8)
-    ('1 cell', '8 cells')
+    ('1 run', '8 runs')
     """
     return "1 run" if count == 1 else f"{whole_text(count)} runs"
 
@@ -250,9 +250,9 @@ def words_of(status: SweepStatus, pausing: bool, stopping: bool) -> str:
 
     >>> from core.sweep.control import SweepStatus
     >>> words_of(SweepStatus(total=200, done=37, running=2, failed=1, eta=45.0), False, False)
-    '37 of 200 cells, 1 failed, 2 running; about 45 s left'
+    '37 of 200 runs, 1 failed, 2 running; about 45 s left'
     >>> words_of(SweepStatus(total=200, compiling=("flow", "margins")), False, False)
-    '0 of 200 cells; compiling kernels first, once on this computer'
+    '0 of 200 runs; compiling numerical code first (once per computer)'
     """
     parts = [f"{whole_text(status.done)} of {whole_text(status.total)} runs"]
     if status.failed:

@@ -294,7 +294,7 @@ def refusal(field: Field, text: str) -> str:
     """Return why a text is not read, or "": its commas may be decimal ones or separate values.
 
     >>> refusal(Field("dynamics", "step", None, "step"), "0,5")
-    'dynamics.step = 0,5 may be one number or several; write 0.5, or 0, 5 for several'
+    'dynamics.step = 0,5 is ambiguous: one number or several? Enter 0.5, or 0, 5 for several'
     """
     if field.words or field.choices:
         return ""
@@ -308,7 +308,7 @@ def refusal(field: Field, text: str) -> str:
         return f"{start} Use decimal points, and separate numbers with a comma and a space"
     first, second = wrong[0].split(",")
     one = f"{first}{second}" if field.whole else f"{first.replace('.', '')}.{second}"
-    return f"{start} Enter {one} for one number, or {first}, {second} for several"
+    return f"{start} Enter {one}, or {first}, {second} for several"
 
 
 def _parts(text: str) -> list[str]:
