@@ -315,7 +315,7 @@ def test_a_run_that_diverges_says_what_to_do(
     program = show_files(path)
     qtbot.waitUntil(lambda: bool(program.window.bar.text))
     assert "diverged" in program.window.bar.text
-    assert "try step size = " in program.window.bar.text  # as the form calls it
+    assert "try a step size of " in program.window.bar.text  # as the form calls it
 
 
 def test_a_run_that_fits_nothing_says_so_and_how_it_ends(

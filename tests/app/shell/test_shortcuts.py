@@ -161,7 +161,7 @@ def test_a_conflict_is_named_and_refused_or_moved(
     # Its usual keys are another's now, and so it cannot have them back without a word.
     assert page.tree.currentItem() is page.rows["copy_figure"] and page.tree.hasFocus()
     push(page, "save_study", page.reset)
-    assert page.told.text().startswith("Ctrl+S is used by Copy figure")
+    assert page.told.text().startswith("Ctrl+S is the shortcut of Copy figure")
     assert save.shortcut().isEmpty()
 
 

@@ -437,7 +437,7 @@ def test_without_a_run_the_panel_says_what_to_do(judged: Marginscope, qtbot: QtB
     qtbot.keyClick(judged.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
     panel = judged.window.theory
     assert panel.margins.texts() == []
-    assert panel.margins.hint.text().startswith("Run a study")
+    assert panel.margins.hint.text().startswith("Reference margins and theorems appear here")
     assert panel.names == ()
 
 
