@@ -100,12 +100,12 @@ def main() -> int:
         "names",
         nargs="*",
         metavar="RUN.msrun | STUDY",
-        help="run files, or a study by its id or file; without any the first figure plays",
+        help="run files, or a study (id or file); without arguments, Figure 1 plays",
     )
     parser.add_argument(
         "--self-test",
         action="store_true",
-        help="try out this installation without a screen, and print what works as JSON",
+        help="test this installation without a display and print the results as JSON",
     )
     arguments = parser.parse_args()
     complete_libraries()

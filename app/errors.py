@@ -56,8 +56,8 @@ def sentence_of(error: BaseException, log: Path) -> str:
     if isinstance(error, MarginscopeError):
         return error.sentence
     if isinstance(error, MemoryError):
-        return "There is not enough memory for this; close other runs or choose smaller ones."
-    return f"Something went wrong in the program ({type(error).__name__}); {log} has the details."
+        return "Not enough memory. Close other runs, or choose smaller ones."
+    return f"Internal error ({type(error).__name__}). Details are in {log}."
 
 
 @final

@@ -76,11 +76,13 @@ def writable_places(places: Places) -> tuple[Places, str]:
         folder = Path(tempfile.mkdtemp(prefix="marginscope-runs-"))
         places = replace(places, runs=folder / "runs")
         said.append(
-            f"Runs, the library and the session cannot be kept in {data}, which cannot be written; "
-            f"they are in {folder} for now: copy what you need from there, or make {data} writable."
+            f"Marginscope cannot write to {data}, so runs, library and session are in {folder} "
+            f"for now. Make {data} writable, or copy what you need from there."
         )
     if not _is_writable(places.settings.parent):
-        said.append(f"Settings are not remembered: {places.settings.parent} cannot be written.")
+        said.append(
+            f"Settings are not remembered: Marginscope cannot write to {places.settings.parent}."
+        )
     return places, " ".join(said)
 
 

@@ -25,16 +25,17 @@ from core.program import ROOT, package
 PATIENCE_S = 10
 MOST_BYTES = 1_000_000  # of an entry of the desktop; ours have a few kilobytes
 DONE = (
-    "Links to pictures, marginscope://..., and run files are opened by this program now; the same "
-    "action takes that back."
+    "Marginscope now opens marginscope:// links and run files. Choose the action again to turn "
+    "this off."
 )
-UNDONE = "Links and run files are not opened by this program any more."
+UNDONE = "Marginscope no longer opens links and run files."
 NO_TOOL = (
-    "The entries for links and run files are written, but xdg-mime was not found to make them "
-    "those that are used; the system may ask which program opens them."
+    "Marginscope is registered for links and run files but could not be made the default, "
+    "since xdg-mime is not installed. Your system may ask which program to use."
 )
 MAC = (
-    "On macOS the system itself knows what the bundle opens; Open link takes one from a clipboard."
+    "On macOS the app bundle registers links and run files itself. To open a link from the "
+    "clipboard, choose Edit, Open link."
 )
 CLASS = "Marginscope.Run"
 CLASSES = r"HKEY_CURRENT_USER\Software\Classes"
@@ -88,7 +89,7 @@ def _write(wanted: dict[str, bytes], data: Path) -> str:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise MarginscopeError(
-                f"{path.parent} cannot be made: {error.strerror or error}."
+                f"Could not create {path.parent}: {error.strerror or error}."
             ) from error
         write_whole(path, content)
     _tell(data)
@@ -103,7 +104,7 @@ def _remove(wanted: dict[str, bytes], data: Path) -> str:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise MarginscopeError(
-                f"{path} cannot be removed: {error.strerror or error}."
+                f"Could not remove {path}: {error.strerror or error}."
             ) from error
     settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     for chosen in (settings / "mimeapps.list", data / "applications" / "mimeapps.list"):
@@ -151,5 +152,5 @@ def _change_windows(start: Sequence[str]) -> str:
             classes.setValue(f"{key}/{opener}", line)
     classes.sync()
     if classes.status() is not QSettings.Status.NoError:
-        raise MarginscopeError(f"{CLASSES} in the registry cannot be written.")
+        raise MarginscopeError(f"Could not write {CLASSES} in the registry.")
     return UNDONE if there else DONE

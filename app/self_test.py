@@ -135,7 +135,7 @@ class SelfTest:
     def program(self) -> Marginscope:
         """The window; FailedError where it did not open."""
         if self._program is None:
-            raise FailedError("there is no window")
+            raise FailedError("no window opened")
         return self._program
 
     def _until(self, true: Callable[[], bool], what: str) -> None:
@@ -145,12 +145,12 @@ class SelfTest:
             loop = QEventLoop()
             QTimer.singleShot(LOOK_MS, loop.quit)
             loop.exec()
-            require(not self._uncaught.any(), "an error that nobody caught; the log has it")
+            require(not self._uncaught.any(), "uncaught error; details are in the log")
             require(time.monotonic() < deadline, f"{what} took more than {PATIENCE_S:.0f} s")
 
     def _run_file(self) -> Path:
         runs = list(self.program.session)
-        require(len(runs) == 1, f"{len(runs)} runs are open, and it should be one")
+        require(len(runs) == 1, f"expected one open run, found {len(runs)}")
         return runs[0].path
 
     # ---------------------------------------------------------------------------------- steps
@@ -230,8 +230,8 @@ class SelfTest:
         from app.export.pictures import FigureJob
 
         content = self._exported(FigureJob((self._run_file(),), self._folder / "figure.pdf"))
-        require(content.startswith(b"%PDF-"), "the figure is no PDF")
-        require(content.rstrip().endswith(b"%%EOF"), "the figure is not whole")
+        require(content.startswith(b"%PDF-"), "the figure is not a PDF")
+        require(content.rstrip().endswith(b"%%EOF"), "the figure is incomplete")
         require(b"/Font" in content, "the figure has no fonts")
         return f"{len(content)} bytes"
 
@@ -268,7 +268,7 @@ class SelfTest:
 
         number = run_in_process("The other process did not answer", lambda: False, os.getpid)
         require(number not in (None, os.getpid()), "no other process answered")
-        return "a process of this program answered"
+        return "a process of Marginscope answered"
 
     def documents(self) -> str:
         """Check that the documents of Help and the studies exist."""
@@ -276,7 +276,7 @@ class SelfTest:
         from core.studies.study import load_study, shipped_ids
 
         pages = len(documents())
-        require(pages > 10, f"{pages} documents were found")
+        require(pages > 10, f"found {pages} documents")
         studies = [load_study(name) for name in shipped_ids()]
         return f"{pages} documents, {len(studies)} studies"
 
@@ -284,10 +284,10 @@ class SelfTest:
         """Check that the window closes with its threads and processes, and logs nothing."""
         program = self.program
         program.window.close()
-        require(program.worker.close(), "the training did not end in time")
+        require(program.worker.close(), "training did not stop in time")
         log = self._places.logs / LOG_FILE
         told = log.read_text("utf-8") if log.is_file() else ""
-        require("Traceback" not in told, f"the log says: {told[-500:]}")
+        require("Traceback" not in told, f"log: {told[-500:]}")
         return "nothing in the log"
 
 

@@ -148,8 +148,10 @@ def load_settings(path: Path) -> tuple[Settings, str]:
 def _set_aside(path: Path) -> str:
     aside = set_aside(path)
     if aside is None:
-        return f"The settings in {path} could not be read; the defaults are used."
-    return f"The settings could not be read and lie in {aside} now; the defaults are used."
+        return f"The settings in {path} could not be read. Marginscope uses the defaults."
+    return (
+        f"The settings could not be read and were moved to {aside}. Marginscope uses the defaults."
+    )
 
 
 def save_settings(path: Path, settings: Settings) -> str:

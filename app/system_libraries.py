@@ -45,16 +45,18 @@ PACKAGES = (
 )
 # As glibc's loader says it.
 NOT_FOUND = re.compile(r"(?P<library>lib[\w.+-]*\.so[.\d]*): cannot open shared object file")
-LACKS = "The window needs libraries that this system does not have: {libraries}."
+LACKS = "Marginscope needs libraries that this system lacks: {libraries}."
 INSTALL = (
     "Install them with `sudo apt-get install {apt}` (Debian, Ubuntu) or `sudo dnf install {dnf}` "
     "(Fedora)."
 )
-SEARCH = "Install the package that brings it: `apt-file search {0}` or `dnf provides '*/{0}'`."
-WITHOUT = "Everything but the window works without them: `{program} --help`."
+SEARCH = (
+    "To find the package that contains it, run `apt-file search {0}` or `dnf provides '*/{0}'`."
+)
+WITHOUT = "The command line works without them: `{program} --help`."
 NO_SCREEN = (
-    "There is no screen to open a window on. Over ssh, use ssh -X, or copy the run files to a "
-    "computer with a screen. Everything but the window works here: `{program} --help`."
+    "No display is available. Over ssh, use ssh -X, or copy the run files to a computer with a "
+    "display. The command line works here: `{program} --help`."
 )
 
 

@@ -22,8 +22,8 @@ from app.one_core import limit_to_one_core
 from core.errors import MarginscopeError
 from core.reference.watch import Watch
 
-NO_MEMORY = "There is not enough memory for this; close other runs or choose smaller ones."
-OUR_ERROR = "It stopped because of an error in the program; the log says more."
+NO_MEMORY = "Not enough memory. Close other runs, or choose smaller ones."
+OUR_ERROR = "Internal error. Details are in the log."
 
 
 @final

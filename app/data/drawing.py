@@ -30,20 +30,20 @@ WORDS = "Draw the data"
 WHILE_DRAWING = "Draw and train"
 PAUSE = 400  # ms without a change before training starts
 MOST_BYTES = 10_000_000  # of a file of at most 2,000 points
-NO_STUDY = "Choose a study in the settings first; its network is trained on the points."
-THROUGH_ORIGIN = "This network has no biases: every node's boundary passes through the origin."
-WAITS = "The points that were drawn are kept, but are not in the form: {fault}."
-MANY = "The points of the form have {d} coordinates; one or two can be drawn."
+NO_STUDY = "Choose a study in Settings first; Marginscope trains its network on the points."
+THROUGH_ORIGIN = "This network has no biases, so every neuron's boundary passes through the origin."
+WAITS = "The drawn points were not copied to Settings: {fault}."
+MANY = "The points in Settings have {d} coordinates; only one or two can be drawn."
 FRESH = (
     "This study cannot be trained on points: its variants {names} draw fresh examples from a "
-    "distribution at each step, and points are none; choose another study."
+    "distribution at each step. Choose another study."
 )
 FILE_KEY = "data.path"  # what readers of data files call the file
-INSTEAD = "choose file as the kind of data in the settings to train on them."
-TOO_LARGE = "{path} is too large for points to be edited; " + INSTEAD
+INSTEAD = "choose Own data as the kind of data in Settings to train on it."
+TOO_LARGE = "{path} is too large to edit; " + INSTEAD
 NOT_DRAWN = (
-    "{path} has n = {n} points of d = {d} coordinates and {classes} classes; at most {most} points "
-    "of one or two coordinates and two classes can be drawn; " + INSTEAD
+    "{path} has n = {n} points, d = {d} coordinates and {classes} classes. At most {most} "
+    "points with one or two coordinates and two classes can be drawn; " + INSTEAD
 )
 
 
@@ -141,7 +141,7 @@ class DrawingController(QObject):
         if in_form and len(in_form[0]) <= 3 and in_form != self._put:
             self._put = in_form
             if in_form != window.sketch.points:
-                window.replace(in_form, "Points of the form")
+                window.replace(in_form, "Use points from Settings")
 
     def _points_of_form(self) -> Points:
         """Return the points of the study in the form; () for other or wrong data."""

@@ -24,7 +24,7 @@ HIT = 10.0  # pixels
 MARKER, RING = 11.0, 19.0
 HEIGHT = 1.6  # of the range of labels, for points on a line
 EMPTY = Home(-1.2, 1.2, -1.2, 1.2)
-NOTE = "Click to add a point of the label chosen above"
+NOTE = "Click to add a point with the label chosen above"
 STEPS = {
     Qt.Key.Key_Left: (-1.0, 0.0),
     Qt.Key.Key_Right: (1.0, 0.0),

@@ -23,9 +23,12 @@ from core.data.points import LARGEST, label_of
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 Role = Qt.ItemDataRole
-NO_NUMBER = "{text!r} is no coordinate; a number between -{most:g} and {most:g} is needed."
-EITHER = "{text!r} may have a decimal comma or separate thousands; type {point} or {plain}."
-NO_LABEL = "{text!r} is no label; labels are +1 and \u22121."
+NO_NUMBER = "{text!r} is not a coordinate. Enter a number between -{most:g} and {most:g}."
+EITHER = (
+    "{text!r} is ambiguous: is the comma a decimal or a thousands separator? Enter {point} or "
+    "{plain}."
+)
+NO_LABEL = "{text!r} is not a label. Enter +1 or \u22121."
 SHOWN = 20  # letters of what was typed, in a sentence
 
 

@@ -45,9 +45,9 @@ from core.figures.palette import Palette
 
 DIMENSIONS = ("in the plane", "on a line")
 BEGIN = "Start from ..."
-FULL = f"There are {MAX_POINTS} points, the most there may be; delete some first."
-NO_ROOM = f"With these there would be more than {MAX_POINTS} points. Nothing was pasted."
-OTHERS = "The pasted points took the place of the others, which have another dimension."
+FULL = f"At most {MAX_POINTS} points can be drawn. Delete some first."
+NO_ROOM = f"Nothing was pasted: at most {MAX_POINTS} points can be drawn."
+OTHERS = "The pasted points replaced the others, which had a different dimension."
 
 
 @final
@@ -62,21 +62,19 @@ class SketchAction:
 
 
 SKETCH_ACTIONS = (
-    SketchAction("undo", "Undo", "Take back the latest change to the points", ("Ctrl+Z",)),
-    SketchAction("redo", "Redo", "Make the change again that was taken back", ("Ctrl+Shift+Z",)),
-    SketchAction("add", "Add", "A point in the middle, which the arrow keys move", ("Ins",)),
-    SketchAction("flip", "Flip", "Give the selected points the other label", ("F",)),
+    SketchAction("undo", "Undo", "Undo the last change to the points", ("Ctrl+Z",)),
+    SketchAction("redo", "Redo", "Redo the last change that was undone", ("Ctrl+Shift+Z",)),
+    SketchAction(
+        "add", "Add", "Add a point in the middle, then move it with the arrow keys", ("Ins",)
+    ),
+    SketchAction("flip", "Flip", "Switch the label of the selected points", ("F",)),
     SketchAction("delete", "Delete", "Delete the selected points", ("Del", "Backspace")),
     SketchAction("clear", "Clear", "Delete all points", ()),
     SketchAction("all", "Select all", "Select all points", ("Ctrl+A",)),
-    SketchAction(
-        "paste", "Paste", "Points from the clipboard: coordinates, then the label", ("Ctrl+V",)
-    ),
-    SketchAction(
-        "copy", "Copy", "The selected points, or all, as CSV into the clipboard", ("Ctrl+C",)
-    ),
-    SketchAction("open", "Open ...", "The points of an NPZ or CSV file", ("Ctrl+O",)),
-    SketchAction("fit", "Fit", "A range with all points in it", ("Ctrl+0",)),
+    SketchAction("paste", "Paste", "Paste points: coordinates, then the label", ("Ctrl+V",)),
+    SketchAction("copy", "Copy", "Copy the selected points, or all points, as CSV", ("Ctrl+C",)),
+    SketchAction("open", "Open ...", "Open points from an NPZ or CSV file", ("Ctrl+O",)),
+    SketchAction("fit", "Fit", "Zoom to show all points", ("Ctrl+0",)),
 )
 
 
@@ -150,9 +148,9 @@ class DrawingWindow(QWidget):
             group.addButton(button)
             button.setText(text)
             button.setCheckable(True)
-            button.setAccessibleName(f"New points are {button.text()}")
+            button.setAccessibleName(f"Label of new points: {button.text()}")
             button.setToolTip(
-                plain_tip(f"New points have the label {button.text()} ({key} in the plot)")
+                plain_tip(f"Give new points the label {button.text()} ({key} in the plot)")
             )
             action = QAction(button.text(), self.canvas)
             action.setShortcut(QKeySequence(key))
@@ -162,11 +160,13 @@ class DrawingWindow(QWidget):
             self.canvas.addAction(action)
         self.labels[0].setChecked(True)
         self.snaps = QCheckBox("&Grid", self)
-        self.snaps.setToolTip("Points that are added and moved lie on a grid")
+        self.snaps.setToolTip("Snap added and moved points to a grid")
         # A menu and no choice: what is chosen does not stay, and the same may be chosen again.
         self.shapes = QToolButton(self)
         self.shapes.setText(BEGIN)
-        self.shapes.setToolTip("Well-known data in place of the points; each choice draws others")
+        self.shapes.setToolTip(
+            "Replace the points by a well-known data set; choose again for a new sample"
+        )
         self.shapes.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
         for name in NAMES:
@@ -177,11 +177,11 @@ class DrawingWindow(QWidget):
     def _make_foot(self) -> None:
         self.counts = quiet_label("", self)
         self.note = quiet_label("", self, wrap=True)
-        self.biases = push_button("Use &biases", self, "Give the network in the form biases")
+        self.biases = push_button("Use &biases", self, "Add biases to the network in Settings")
         self.biases.hide()
         self.always = QCheckBox("Train &while drawing", self)
-        self.always.setToolTip("Train anew with each change; the run before is stopped")
-        self.train = push_button("Train", self, "Train the network in the form on these points")
+        self.always.setToolTip("Retrain after each change; stops the previous run")
+        self.train = push_button("Train", self, "Train the network in Settings on these points")
         self.train.setShortcut(QKeySequence("Ctrl+R"))
         set_property(self.train, "primary", True)
 
@@ -271,7 +271,7 @@ class DrawingWindow(QWidget):
             plain_tip(
                 f"{fault[:1].upper()}{fault[1:]}."
                 if fault
-                else "Train the network in the form on these points"
+                else "Train the network in Settings on these points"
             )
         )
         for key in ("flip", "delete"):

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 PAUSE = 250
 MOST_COMPARED = 32  # runs of a study that are asked whether they have the same data
 WRONG = "Fix the highlighted settings to see the data."
-NOT_YET = "Choose a study; then its data are shown."
-NO_MEMORY = "There is not enough memory for these data; choose a smaller n or d."
-OUR_ERROR = "The data cannot be shown because of an error in the program; the log says more."
+NOT_YET = "Choose a study to see its data."
+NO_MEMORY = "Not enough memory for these data. Choose a smaller n or d."
+OUR_ERROR = "The data could not be shown (internal error). Details are in the log."
 
 
 @final
@@ -96,7 +96,7 @@ class PreviewController(QObject):
             == (experiment.data, experiment.run.seed)
             for cell in cells
         )
-        self.dialog.show_waiting("" if same else f"Of the first run of {study.count}.")
+        self.dialog.show_waiting("" if same else f"Data of the first of {study.count} runs.")
         self.worker.ask(experiment.data, experiment.run.seed, study.folder)
 
 

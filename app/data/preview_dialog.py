@@ -73,7 +73,7 @@ class PreviewDialog(QDialog):
         self.chooser.textActivated.connect(self._on_chosen)
         self.boxes = (self._box("First coordinate"), self._box("Second coordinate"))
         self.plot = Plot(palette, horizontal=" ", vertical=" ", equal=True, parent=self)
-        self.plot.setAccessibleName("The data on a plane")
+        self.plot.setAccessibleName("Data on a plane")
         PlotFocus(self.plot)  # which keeps it
         self.markers = self.plot.add(Markers())
         self.facts = quiet_label("", self)
@@ -81,7 +81,7 @@ class PreviewDialog(QDialog):
         self.counts = space(QGridLayout(), spacing=(8, 4))
         self.counts.setColumnStretch(2, 1)
         self.strip = plain_label(parent=self)
-        self.strip.setAccessibleName("Pictures of the training set")
+        self.strip.setAccessibleName("Images of the training set")
         self._arrange()
 
     def _box(self, name: str) -> WholeBox:
@@ -161,7 +161,7 @@ class PreviewDialog(QDialog):
         lines = [f"n = {data.n}", f"d = {data.d}", norms]
         lines += [f"{tests} test examples"] if tests else []
         if data.n > preview.which.size:
-            lines.append(f"the first {preview.which.size} are drawn")
+            lines.append(f"showing the first {preview.which.size}")
         self.facts.setText("\n".join(lines))
         self.understood.setText(data.note and f"{UNDERSTOOD} {data.note}")
         self.understood.setVisible(bool(data.note))

@@ -36,9 +36,9 @@ from core.figures.options import FigureOptions
 from core.reference.watch import CancelledError
 
 BUSY = "Another export is running. Wait, or cancel it."
-NO_RUNS = "There is no run to export yet: run a study or open a run file."
+NO_RUNS = "No run to export yet. Run a study or open a run file."
 CANCELLED = "The export was cancelled; nothing was written."
-NO_MEMORY = "There is not enough memory for this; choose fewer runs or a smaller picture."
+NO_MEMORY = "Not enough memory. Choose fewer runs or a smaller size."
 OUR_ERROR = "Export failed (internal error); nothing was written. Details are in the log."
 CITED = "BibTeX of Marginscope{} copied."
 COPIED = "Command copied."

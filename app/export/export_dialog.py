@@ -36,7 +36,7 @@ from app.widgets.screen_room import resize_on_screen
 from app.widgets.study_picture import StudyPicture
 from core.figures.names import MOST_ROWS
 
-COPY_TIP = "The line for a terminal that writes the same file"
+COPY_TIP = "Copy the command line that writes the same file"
 TABS = {"figure": "&Figure", "film": "Fil&m", "page": "&Page", "data": "&Data"}
 # Of a comparison with its table, and of a whole study.
 TABS_COMPARED, TABS_STUDY = ("figure", "data"), ("figure",)
@@ -137,7 +137,7 @@ class ExportDialog(QDialog):
 
     def _path_row(self, parent: QWidget) -> QHBoxLayout:
         self.path = ValueEdit(parent)
-        self.path.setAccessibleName("Where to save")
+        self.path.setAccessibleName("Path to save to")
         self.path.textEdited.connect(self._on_path_edited)
         self.browse = push_button("Browse ...", parent)
         self.browse.clicked.connect(self._on_browse)
@@ -283,7 +283,7 @@ class ExportDialog(QDialog):
         there = [] if wrong else [path for path in self.targets() if path.exists()]
         names = ", ".join(path.name for path in there[:3])
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
-        self.note.setText(f"{names}{more} will be replaced." if there else "")
+        self.note.setText(f"Replaces {names}{more}." if there else "")
         self.note.setVisible(bool(there))
         self.changed.emit()
 
@@ -291,14 +291,14 @@ class ExportDialog(QDialog):
         path, suffix = Path(self.path.text().strip()), self.form.suffix()
         folder = path if self._into_folder() else path.parent
         if folder == path.parent and path.suffix.lower() != suffix:
-            return f"The name must end in {suffix}, as the format does."
+            return f"The file name must end in {suffix}."
         # A relative path counts from where the program was started, which a window does not show.
         if not path.is_absolute():
-            return "Give the whole path, or choose the place with Browse."
+            return "Enter the full path, or choose a folder with Browse."
         if not folder.is_dir():
-            return f"There is no folder {folder}."
+            return f"The folder {folder} does not exist. Choose another folder."
         if not os.access(folder, os.W_OK):
-            return f"The folder {folder} cannot be written to; choose another place."
+            return f"You cannot write to the folder {folder}. Choose another folder."
         return ""
 
     def _on_browse(self) -> None:

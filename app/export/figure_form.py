@@ -104,11 +104,11 @@ class FigureForm(ExportForm):
         self.caption, self.lines, self.ranges, self.moment, self.rest = boxes
         self.moment.setChecked(shown.moment is not None)
         self.moment.setEnabled(shown.moment is not None)
-        self.moment.setToolTip("Leave out what comes after the moment in the window")
+        self.moment.setToolTip("Stop at the time shown in the window")
         self.rest.setChecked(shown.moment is not None)
-        self.rest.setToolTip("Draw curves to the end of the run, faint after the moment")
+        self.rest.setToolTip("Draw curves to the end of the run, faint after the time shown")
         self.ranges.setEnabled(bool(shown.ranges))
-        self.ranges.setToolTip("The axes as they are zoomed in the window")
+        self.ranges.setToolTip("Use the axis ranges shown in the window")
 
     # ------------------------------------------------------------------------------- presets
 

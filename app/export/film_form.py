@@ -96,10 +96,10 @@ class FilmForm(ExportForm):
             text = field.text().strip()
             time = parse_time(text) if text else whole
             if time is None:
-                raise ValueError(f"{text[:40]!r} is no time; give one such as 10^2.5, 300 or 0.")
+                raise ValueError(f"{text[:40]!r} is not a time. Try 300, 10^2.5 or 0.")
             ends.append(time)
         if not ends[0] < ends[1]:
-            raise ValueError("The interval is empty: a film begins before it ends.")
+            raise ValueError("The start must come before the end.")
         return None if ends == [-math.inf, math.inf] else (ends[0], ends[1])
 
     def pixels(self) -> tuple[int, int] | None:
@@ -122,15 +122,19 @@ class FilmForm(ExportForm):
             return f"{wrong[:1].upper()}{wrong[1:]}."
         fastest = FASTEST[self.suffix()]
         if self.rate.value() > fastest:
-            return f"A {self.suffix()} film has at most {fastest} frames per second."
+            return f"A {self.suffix()} film can have at most {fastest} frames per second."
         count = round(self.seconds.value() * self.rate.value())
         if count > MOST_FILM_FRAMES:
-            return f"{count} frames are too many; at most {MOST_FILM_FRAMES} are possible."
+            return (
+                f"{count} frames are too many: a film can have at most {MOST_FILM_FRAMES}. "
+                "Choose a shorter length or a lower rate."
+            )
         wide, high = self.pixels() or LEAST_SIZE
         if not (LEAST_SIZE[0] <= wide <= MOST_SIZE[0] and LEAST_SIZE[1] <= high <= MOST_SIZE[1]):
             return (
-                f"A film of {wide} \u00d7 {high} pixels: enter a width of {LEAST_SIZE[0]} to "
-                f"{MOST_SIZE[0]} and a height of {LEAST_SIZE[1]} to {MOST_SIZE[1]}."
+                f"{wide} \u00d7 {high} pixels are not possible. Enter a width between "
+                f"{LEAST_SIZE[0]} and {MOST_SIZE[0]} and a height between {LEAST_SIZE[1]} and "
+                f"{MOST_SIZE[1]}."
             )
         return too_many(runs)
 
@@ -171,7 +175,7 @@ class PageForm(ExportForm):
         self.panels = self._view_boxes(PAGE_PANELS, views)
         self.frames = WholeBox(self)
         self._spin("frames", self.frames, FEWEST_FRAMES, MOST_FRAMES, PAGE_FRAMES)
-        self.frames.setToolTip("Of longer runs frames are left out evenly")
+        self.frames.setToolTip("Keep evenly spaced frames of longer runs")
         self._together("length", "up to", self.frames, "frames")
         self.name = ValueEdit(self)
         self.name.setAccessibleName("title")
@@ -180,10 +184,10 @@ class PageForm(ExportForm):
         self.row("title", self.name)
         self.lines, self.ranges = self.boxes("include", ["reference lines", "current zoom"], 1)
         self.ranges.setEnabled(bool(shown.ranges))
-        self.ranges.setToolTip("The axes as they are zoomed in the window")
+        self.ranges.setToolTip("Use the axis ranges shown in the window")
         titles = [COLOUR_TITLES[name] for name in PAGE_COLOURS]
         self.colours = self._choice_box("colours", titles, 18)
-        self.colours.setToolTip("Readers of the page can switch the colours")
+        self.colours.setToolTip("Readers of the page can switch between light and dark")
         self.row("colours", self.colours)
 
     def problem(self, runs: tuple[Path, ...]) -> str:

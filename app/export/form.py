@@ -31,7 +31,7 @@ def label_width(widget: QWidget) -> int:
 def too_many(runs: Sequence[Path]) -> str:
     """Return why a picture cannot show so many runs; "" if it can."""
     if len(runs) > MOST_ROWS:
-        return f"A picture shows at most {MOST_ROWS} runs; choose some of them."
+        return f"A figure can show at most {MOST_ROWS} runs. Choose fewer."
     return ""
 
 

@@ -310,7 +310,7 @@ class CompareJob(ComparisonJob, PreviewedJob):
         made = scene_preview(self._scene(answer), pixels, draw)
         if self.path.suffix.lower() != TABLE:
             return made
-        return Preview(made.png, f"The table has the values of these {len(answer.lines)} lines.")
+        return Preview(made.png, f"Table of the values of {len(answer.lines)} lines.")
 
     def _scene(self, answer: Comparison) -> FigureScene:
         from core.figures.comparison import comparison_scene

@@ -211,7 +211,7 @@ class FilmJob(PreviewedJob):
         size = f"{scene.width_mm * per_mm:.0f} \u00d7 {scene.height_mm * per_mm:.0f} pixels"
         count = max(1, round(self.seconds * self.frames_per_second))
         png = scene_preview(scene, pixels, draw).png
-        return Preview(png, f"The last of {count} frames, {size}")
+        return Preview(png, f"Last of {count} frames, {size}")
 
     def film_arguments(self) -> dict[str, Any]:
         """Return the further arguments of `core.figures.film.save_film`."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from core.library.entry import About, Entry
     from core.library.library import Library
 
-REMOVE, CANCEL = "Remove", "Cancel"
+REMOVE, CANCEL = "Delete", "Cancel"
 ANSWERS = {REMOVE: Role.YesRole, CANCEL: Role.RejectRole}
 
 
@@ -121,17 +121,20 @@ class LibraryActions(QObject):
 
         which = _name_all(chosen)
         if action == "rename":
-            words = (f"A name for {which}", "Without one it is called by what differs.")
+            words = (f"Name of {which}", "Leave empty to name it by its settings.")
             before = chosen[0].about.name
         elif action == "tags":
-            words = (f"Tags of {which}", "Between commas. Of several runs: those that all carry.")
+            words = (
+                f"Tags of {which}",
+                "Separate tags with commas. For several runs, only shared tags are shown.",
+            )
             before = ", ".join(common_tags(entry.about for entry in chosen))
         else:
             notes = {entry.about.note for entry in chosen}
-            hint = "It is stored beside the run file and moves with it."
+            hint = "Stored next to the run file and moved with it."
             if len(notes) > 1:
-                hint = "Their notes differ; this one takes the place of all of them."
-            words = (f"A note on {which}", hint)
+                hint = "The notes of these runs differ; the new note replaces all of them."
+            words = (f"Note on {which}", hint)
             before = notes.pop() if len(notes) == 1 else ""
         dialog = TextDialog(action, words, before, self._window, lines=action == "note")
         dialog.accepted.connect(self._on_text_accepted)
@@ -155,7 +158,7 @@ class LibraryActions(QObject):
         kept = [entry for entry in chosen if entry.path in shown]
         if kept:
             name = kept[0].path.name
-            self._report(f"{name} is open; close it before you move it to the trash.")
+            self._report(f"{name} is open. Close it before you move it to the trash.")
         if gone := [entry for entry in chosen if entry.path not in shown]:
             self._librarian.run(partial(_trash, entry) for entry in gone)
 
@@ -176,7 +179,7 @@ class LibraryActions(QObject):
         from core.numbers import size_text
 
         what, size = _name_all(chosen), size_text(sum(entry.size for entry in chosen))
-        question = f"Remove {what} permanently? This frees {size} and cannot be undone."
+        question = f"Delete {what} permanently? This frees {size} and cannot be undone."
         self._question.ask(question, "", ANSWERS, CANCEL, QMessageBox.Icon.Warning)
 
     def _on_answer(self, answer: str) -> None:
@@ -186,7 +189,7 @@ class LibraryActions(QObject):
     def _on_finished(self, result: OperationResult) -> None:
         sentences = result.errors or result.notes
         if sentences:
-            more = f" ({len(sentences) - 1} more like it)" if len(sentences) > 1 else ""
+            more = f" ({len(sentences) - 1} more)" if len(sentences) > 1 else ""
             self._report(sentences[0] + more)
 
 
@@ -234,7 +237,7 @@ def _restore(entry: Entry, library: Library) -> str:
     path = library.restore(entry)
     if path == entry.origin:
         return ""
-    return f"Another file has taken the name {entry.path.name}; the run is restored as {path.name}."
+    return f"Restored as {path.name}: another file is now named {entry.path.name}."
 
 
 def _purge(entry: Entry, library: Library) -> str:

@@ -85,7 +85,7 @@ def _setting(key: str, title: str, number: bool = True) -> LibraryColumn:
         found = value(entry)
         return DASH if found is None else shown(found)
 
-    return LibraryColumn(key, title, f"The setting {key}", sorted_by, text, number)
+    return LibraryColumn(key, title, f"Setting {key}", sorted_by, text, number)
 
 
 def _share(entry: Entry) -> str:
@@ -103,34 +103,40 @@ def _time_to_90(entry: Entry) -> str:
 PICTURE = LibraryColumn(
     "picture",
     "",
-    "The hard margin over the frames; its lowest point is 0 or the least margin",
+    "Hard margin over the frames; starts at 0 or at the smallest margin",
     lambda _: "",
     lambda _: "",
 )
 COLUMNS: tuple[LibraryColumn, ...] = (
     PICTURE,
-    LibraryColumn("name", "Run", "The name you gave it, or what differs", name_of, name_of),
+    LibraryColumn(
+        "name",
+        "Run",
+        "Name you gave the run, or the settings in which it differs",
+        name_of,
+        name_of,
+    ),
     LibraryColumn(
         "study",
         "Study",
-        "The study that it is a run of",
+        "Study of the run",
         lambda one: one.facts.title,
         lambda one: one.facts.title or DASH,
     ),
     _result("hard_margin", "margin", "hard_margin at the last frame: min_i p_i / |W|^L"),
     LibraryColumn(
         "share",
-        "of \u03b3_gl/2",
-        "share: the hard margin as a share of gamma_gl / 2, where gamma_gl was computed",
+        "share of \u03b3_gl/2",
+        "share: hard margin as a share of \u03b3_gl/2, if \u03b3_gl was computed",
         lambda one: one.share,
         _share,
         True,
     ),
     LibraryColumn(
         "time_to_90",
-        "t to 90 %",
-        "time_to_90: when the hard margin first came to 90 % of gamma_gl / 2, where gamma_gl was "
-        "computed",
+        "time to 90 %",
+        "time_to_90: time at which the hard margin first reached 90 % of \u03b3_gl/2, if "
+        "\u03b3_gl was computed",
         lambda one: one.log10_time_to_90,
         _time_to_90,
         True,
@@ -138,15 +144,15 @@ COLUMNS: tuple[LibraryColumn, ...] = (
     LibraryColumn(
         "verdicts",
         "Verdicts",
-        "How many statements hold of it and how many are violated, once it was open",
+        "Theorems that hold and that are violated, checked when the run was last open",
         _verdicts,
         verdict_text,
     ),
-    LibraryColumn("date", "Date", "When the recording began", lambda one: one.date, date_text),
+    LibraryColumn("date", "Date", "Start of the recording", lambda one: one.date, date_text),
     LibraryColumn(
         "size",
         "Size",
-        "On the disk",
+        "Size on disk",
         lambda one: float(one.size),
         lambda one: size_text(one.size),
         True,
@@ -166,7 +172,11 @@ COLUMNS: tuple[LibraryColumn, ...] = (
         lambda one: one.about.note.partition("\n")[0],
     ),
     LibraryColumn(
-        "state", "State", "How the run ended", lambda one: one.state, lambda one: one.state
+        "state",
+        "State",
+        "End of the run: complete, stopped, diverged, ...",
+        lambda one: one.state,
+        lambda one: one.state,
     ),
     _setting("network.m", "m"),
     _setting("data.n", "n"),
@@ -177,18 +187,18 @@ COLUMNS: tuple[LibraryColumn, ...] = (
     _setting("loss.kind", "loss", False),
     _setting("dynamics.kind", "dynamics", False),
     _setting("dynamics.step", "step"),
-    _result("log10_time", "log10 t", "log10 of the time of the last frame"),
-    _result("log10_risk", "log10 R", "log10 of the risk at the last frame"),
+    _result("log10_time", "log\u2081\u2080 t", "log\u2081\u2080 of the time of the last frame"),
+    _result("log10_risk", "log\u2081\u2080 R", "log\u2081\u2080 of the risk at the last frame"),
     _result("smoothed_margin", "smoothed", "smoothed_margin at the last frame"),
     _result("l1_margin", "l1 margin", "l1_margin at the last frame"),
     _result("norm", "|W|", "norm of the homogeneous parameters at the last frame"),
     _result("train_error", "training error", "train_error at the last frame"),
-    _margin("gamma_gl", "\u03b3_gl", "The global margin, where it was computed"),
-    _margin("gamma_ntk", "\u03b3_ntk", "The tangent margin, where it was computed"),
+    _margin("gamma_gl", "\u03b3_gl", "Global margin, if computed"),
+    _margin("gamma_ntk", "\u03b3_ntk", "Tangent margin, if computed"),
     LibraryColumn(
         "frames",
         "Frames",
-        "How many frames it has",
+        "Number of frames",
         lambda one: float(one.facts.frames),
         lambda one: str(one.facts.frames),
         True,
@@ -196,13 +206,11 @@ COLUMNS: tuple[LibraryColumn, ...] = (
     LibraryColumn(
         "parent",
         "Parent",
-        "The run that it goes on from, when, and what was changed",
+        "Run from which it was branched or continued, the time, and the changed settings",
         lambda one: one.facts.lineage,
         lambda one: one.facts.lineage.capitalize() or DASH,
     ),
-    LibraryColumn(
-        "file", "File", "The run file", lambda one: one.path.name, lambda one: one.path.name
-    ),
+    LibraryColumn("file", "File", "Run file", lambda one: one.path.name, lambda one: one.path.name),
 )
 FIRST = (
     "picture",

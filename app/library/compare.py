@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 FIRST = "hard_margin"
 POLL_MS = 500  # between polls of files that still grow
-TOO_FEW = "Two runs or more are needed; open one beside it, or select some in the library."
-LAST_TWO = "A comparison has two runs at least. Close it to show the open runs."
+TOO_FEW = "Comparing needs at least two runs. Open another, or select some in the library."
+LAST_TWO = "A comparison needs at least two runs. Close it to show the open runs."
 
 
 @final

@@ -50,7 +50,7 @@ class ComparePanel(QWidget):
         self.observable.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.close_button = QToolButton(self)
         self.close_button.setText("Close")
-        self.close_button.setToolTip("Show the open runs again")
+        self.close_button.setToolTip("Close the comparison and show the open runs")
         self.table = LegendTable(palette, self)
         self.setAcceptDrops(True)
         self.notes = quiet_label("", self, wrap=True)

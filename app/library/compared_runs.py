@@ -65,7 +65,7 @@ def open_compared(
             run = open_run(Path(name))
             opened.append(ComparedRun(name, run, BackgroundValues(run), most_of(run)))
             if run.frames == 0:
-                raise InputError(f"{run.path.name} has no frames yet; compare it later.")
+                raise InputError(f"{run.path.name} has no frames yet. Compare it later.")
             found.append(opened[-1])
     except BaseException:
         close_compared(opened)

@@ -198,7 +198,7 @@ class LibraryController(QObject):
         words += f"; all runs take {size_text(listing.total(trashed=False))}"
         thrown = listing.total(trashed=True)
         words += f", the trash {size_text(thrown)}" if thrown else ", the trash is empty"
-        words += f"; {listing.left} are being read" if listing.left else ""
+        words += f"; reading {listing.left} ..." if listing.left else ""
         panel.show_total(words)
 
     def _on_picture_wanted(self, path: Path) -> None:
@@ -257,8 +257,8 @@ class LibraryController(QObject):
         if gone:
             self.actions.trash(gone)
             size = size_text(sum(entry.size for entry in gone))
-            words = f"{len(gone)} old runs of first starts ({size})"
-            self.status.emit(f"{words} are in the trash of the library now.")
+            words = f"{len(gone)} old runs from first starts ({size})"
+            self.status.emit(f"Moved {words} to the trash of the library.")
 
     def close(self) -> None:
         """Stop all work, and wait for it."""

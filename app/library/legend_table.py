@@ -45,7 +45,7 @@ FLAGS = (
 )
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 REMOVE_TIP = "Remove the run from the comparison (Del)"
-TICK_TIP = "Draw the run, or hide it. Drag the row, or press Alt+Up or Alt+Down, to move it."
+TICK_TIP = "Show or hide the run. Drag the row, or press Alt+Up or Alt+Down, to move it."
 
 
 @final
@@ -75,7 +75,7 @@ class LegendTable(QTableWidget):
         self._palette = palette
         self._rows: tuple[LegendRow, ...] = ()
         self._widest = 0
-        self.setAccessibleName("Compared runs, and the settings in which they differ")
+        self.setAccessibleName("Compared runs and the settings in which they differ")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)
         self.setWordWrap(False)

@@ -189,7 +189,7 @@ def _tip(entry: Entry, column: LibraryColumn) -> str:
         return "\n".join(f"{count} {word}" for word, count in entry.verdicts.items())
     if column.name == "note" and entry.about.note:
         return entry.about.note
-    where = f"\nIt lay at {entry.origin}" if entry.origin is not None else ""
+    where = f"\nDeleted from {entry.origin}" if entry.origin is not None else ""
     lineage = f"\n{entry.facts.lineage}" if entry.facts.parent else ""
     return f"{name_of(entry)}\n{entry.facts.title}{lineage}\n{entry.state}, {entry.path}{where}"
 

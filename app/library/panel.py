@@ -32,7 +32,7 @@ from core.comparison.question import MOST_COMPARED
 from core.figures.palette import Palette
 from core.library.entry import Entry
 
-EXAMPLE = "Search: words, or a condition such as  m >= 256 and hard_margin > .9 * gamma_gl / 2"
+EXAMPLE = "Search words or conditions, e.g. m >= 256 and hard_margin > .9 * gamma_gl / 2"
 WIDEST = 28  # letters of the middle size
 LEAST = {"name": 20, "study": 20}  # the first runs may be called by little
 ROOM = 8
@@ -46,9 +46,9 @@ ACTIONS = (
     ("note", "&Note ...", "Ctrl+M", "out"),
     ("trash", "Move to the tras&h", "Del", "out"),
     ("restore", "Re&store", "Ctrl+Backspace", "in"),
-    ("purge", "Remove for &good ...", "Shift+Del", "in"),
+    ("purge", "Delete permanentl&y ...", "Shift+Del", "in"),
     ("empty", "E&mpty the trash ...", "", "in"),
-    ("again", "List an&ew", "F5", ""),
+    ("again", "R&efresh", "F5", ""),
 )
 FOR_ONE, FOR_ALL = ("rename",), ("empty", "again")
 
@@ -88,10 +88,10 @@ class LibraryPanel(QWidget):
         super().__init__(parent)
         self.search = SearchEdit(self)
         self.trash = QCheckBox("&Trash", self)
-        self.trash.setToolTip("Show the runs in the trash instead of the others")
+        self.trash.setToolTip("Show the runs in the trash")
         self.columns = QToolButton(self)
         self.columns.setText("Columns")
-        self.columns.setToolTip("Which columns are shown")
+        self.columns.setToolTip("Choose columns")
         self.columns.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.problem = problem_label(self)
         muted = QPalette.ColorRole.PlaceholderText

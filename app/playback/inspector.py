@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from core.observables.observable import Observable
 
 NODE_HINT = (
-    "Hover a node in any view to mark it; click it to keep its numbers here, or draw a box around "
-    "several among the neurons."
+    "Hover a neuron to highlight it, click to pin it, or drag a box in the neuron view to "
+    "select several."
 )
-SCALARS_HINT = "The values of a run at the chosen moment appear here."
+SCALARS_HINT = "Values at the current time appear here once a run is open."
 ROW_HEIGHT = 24
 NUMBER = "\u22120.000000"  # room for a number at the cursor, whose digits are all shown
-RUN_HINT = "Run a study, or open a run file, to see its settings here."
+RUN_HINT = "Settings appear here once a run is open."
 
 # Significant digits, where three are not the right number.
 DIGITS = {
@@ -47,24 +47,24 @@ DIGITS = {
     "norm_squared": 4,
 }
 NODE_MEANINGS = {
-    "a": "a_j: the outer weight of the node.",
-    "|v|": "|v_j|: the length of the node's inner weights.",
-    "angle": "The angle between v_j(t) and v_j(0).",
-    "sign flips": "How often a_j has changed its sign since t = 0.",
-    "position": "|a_j| v_j on the plane shown in the view of the neurons.",
+    "a": "a_j: outer weight of the neuron.",
+    "|v|": "|v_j|: norm of the neuron's inner weights.",
+    "angle": "Angle between v_j(t) and v_j(0).",
+    "sign flips": "Number of sign changes of a_j since t = 0.",
+    "position": "|a_j| v_j on the plane of the neuron view.",
 }
 
 GROUP_MEANINGS = {
-    "nodes": "How many nodes are selected, of all.",
-    "|a| |v|": "|a_j| |v_j| of the selected nodes: mean and standard deviation.",
-    "rotation": "cos of the angle between v_j(0) and v_j(t), of the selected nodes: mean and "
-    "standard deviation.",
-    "signs of a": "How many of the selected nodes have a_j > 0, and how many a_j < 0.",
-    "to the mean direction": "The mean angle between v_j and the mean direction of the selected "
-    "nodes, which is that of the sum of all v_j/|v_j|.",
-    "at most": "The largest angle between v_j and the mean direction of the selected nodes.",
+    "neurons": "Number of selected neurons, out of all.",
+    "|a| |v|": "|a_j| |v_j| of the selected neurons: mean and standard deviation.",
+    "rotation": "Cosine of the angle between v_j(0) and v_j(t) for the selected neurons: mean "
+    "and standard deviation.",
+    "signs of a": "Number of selected neurons with a_j > 0 and with a_j < 0.",
+    "mean angle to centre": "Mean angle between v_j and the mean direction of the selected "
+    "neurons, i.e. the direction of the sum of all v_j/|v_j|.",
+    "largest angle": "Largest angle between v_j and the mean direction of the selected neurons.",
 }
-GROUP_HINT = "Their numbers are being computed."
+GROUP_HINT = "Computing their numbers ..."
 
 
 @cache
@@ -110,12 +110,12 @@ def group_lines(facts: GroupFacts) -> tuple[Fact, ...]:
     """Return the lines about a selection."""
     share = 100.0 * facts.count / max(facts.m, 1)
     lines = {
-        "nodes": f"{facts.count} of {facts.m} ({share:.3g} %)",
+        "neurons": f"{facts.count} of {facts.m} ({share:.3g} %)",
         "|a| |v|": _with_deviation(facts.norm, facts.norm_sd),
         "rotation": _with_deviation(facts.rotation, facts.rotation_sd),
         "signs of a": f"{facts.positive} +, {facts.negative} {MINUS}",
-        "to the mean direction": _degrees(facts.angle),
-        "at most": _degrees(facts.widest),
+        "mean angle to centre": _degrees(facts.angle),
+        "largest angle": _degrees(facts.widest),
     }
     return tuple(Fact(name, text, GROUP_MEANINGS[name]) for name, text in lines.items())
 
@@ -242,7 +242,7 @@ class Inspector(QWidget):
         column = space(QVBoxLayout(content), (16, 8, 16, 16), 16)
         self.group = FactList("Selection", GROUP_HINT, content)
         self.group.hide()
-        self.node = FactList("Node", NODE_HINT, content)
+        self.node = FactList("Neuron", NODE_HINT, content)
         self.scalars = FactList("At the cursor", SCALARS_HINT, content)
         self.run = FactList("Run", RUN_HINT, content)
         add_all(column, self.group, self.node, self.scalars, self.run, 1)
@@ -250,7 +250,7 @@ class Inspector(QWidget):
 
     def show_node(self, heading: str, facts: NodeFacts | None) -> None:
         """Show one node's numbers under a heading; None shows how to choose one."""
-        self.node.set_heading(heading if facts is not None and heading else "Node")
+        self.node.set_heading(heading if facts is not None and heading else "Neuron")
         self.node.show_facts(() if facts is None else node_facts(facts))
 
     def show_group(self, heading: str, facts: GroupFacts | None) -> None:

@@ -81,7 +81,7 @@ def poll(_request: Request, polled: PollRequest) -> PollResult | None:
     except MarginscopeError as error:
         return PollResult(polled, problem=error.sentence)
     except OSError as error:
-        return PollResult(polled, problem=f"{run.path} cannot be read: {error.strerror or error}.")
+        return PollResult(polled, problem=f"Could not read {run.path}: {error.strerror or error}.")
     return PollResult(polled, signs, frames > before, _idle(signs), held_elsewhere(run.path))
 
 

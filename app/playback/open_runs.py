@@ -42,8 +42,8 @@ READ_SECONDS = 0.008
 LONG_READ = 0.1
 # Two read a gigabyte twice as fast; more than four wait for the file.
 HANDS = min(os.cpu_count() or 1, 4)
-NOT_BEGUN = "Stopped before it began; press Run to train it."
-READING_FAILED = "could not be read any further; the log has the details."
+NOT_BEGUN = "Stopped before it began. Press Run to train it."
+READING_FAILED = "could not be read any further. Details are in the log."
 
 
 @final

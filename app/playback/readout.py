@@ -158,9 +158,9 @@ class Readout(QObject):
         try:
             facts = run.data.node(frame, mark[1])
         except (MarginscopeError, OSError):
-            LOG.exception("The numbers of a node cannot be read.")
+            LOG.exception("The numbers of a neuron cannot be read.")
             return
-        self._inspector.show_node(f"Node {mark[1]} of {run.heading}", facts)
+        self._inspector.show_node(f"Neuron {mark[1]} of {run.heading}", facts)
 
     def _show_group(self) -> None:
         """Show the selected nodes, as far as another thread has computed their values."""
@@ -216,7 +216,7 @@ class Readout(QObject):
         frame, data = self._frame_of(run), recorded.dataset
         network = f"{experiment.network.kind}, m = {run.data.m}"
         if not run.data.has_nodes:
-            network = "none: the limit of infinite width"
+            network = "none (infinite width)"
         label, when = self._reach(run) if self._reach is not None else ("", "")
         self._inspector.show_run(
             {
@@ -238,7 +238,7 @@ class Readout(QObject):
 
     def _show_status(self, run: OpenRun | None) -> None:
         if run is None:
-            self._status.show_texts(message=self._message or "Nothing is open.")
+            self._status.show_texts(message=self._message or "No run is open.")
             return
         if run.control is None:
             self._show_other(run)

@@ -11,14 +11,14 @@ ENDINGS = {
     FinishReason.CANCELLED: "stopped",
     FinishReason.DIVERGED: "diverged",
     FinishReason.FAILED: "ended early",
-    FinishReason.DISK_FULL: "ended: the disk is full",
+    FinishReason.DISK_FULL: "stopped (disk full)",
 }
 GROWTHS = {
-    RecordingState.ENDED: "not finished when it was opened",
+    RecordingState.ENDED: "unfinished when opened",
     RecordingState.GROWS: "being recorded by another program",
-    RecordingState.RESTS: "not finished, and nothing comes: its recording was left, or waits",
-    RecordingState.LEFT: "left unfinished by the program that recorded it",
-    RecordingState.LOST: "its file is gone; what was seen of it stays",
+    RecordingState.RESTS: "unfinished \u2013 no new frames are arriving",
+    RecordingState.LEFT: "interrupted",
+    RecordingState.LOST: "its file was deleted; the frames read so far are still shown",
 }
 
 
@@ -60,10 +60,10 @@ def sentence_about(run: OpenRun) -> str:
         if "step" in details:
             words += f" at step {details['step']} ({details.get('why', 'not finite')})"
         if "suggested_step" in details:
-            words += f"; try dynamics.step = {number_text(float(details['suggested_step']))}"
-        return f"{words}. Everything up to there is recorded."
+            words += f"; try a step size of {number_text(float(details['suggested_step']))}"
+        return f"{words}. All frames up to there are recorded."
     if status.reason is FinishReason.FAILED and not run.failure and "note" not in details:
-        return f"{run.heading} ended early: the flow's steps became too small to go on."
+        return f"{run.heading} ended early: the steps of the flow became too small."
     return ""
 
 
@@ -77,15 +77,18 @@ def lost_sentence(run: OpenRun, problem: str = "") -> str:
     """Return a sentence about a run of another program that will never finish."""
     frames = run.data.frames if run.data is not None else 0
     if problem:
-        return f"{problem} {_count(frames)} of {run.heading} seen so far stay until it is closed."
-    words = f"{run.heading} was left unfinished: the program that recorded it is gone."
+        return (
+            f"{problem} {_count(frames)} of {run.heading} read so far can be used until you "
+            "close it."
+        )
+    words = f"{run.heading} was interrupted."
     if run.data is None or run.data.run.frames == 0:
         return words
     frames = run.data.run.frames  # of the file: they may still be read for the screen
     end = time_text(float(run.data.run.log10_time[frames - 1]))
-    stay = "stays" if frames == 1 else "stay"
-    return f"{words} {_count(frames)} up to {end} {stay} in its file."
+    stay = "is" if frames == 1 else "are"
+    return f"{words} {_count(frames)} up to {end} {stay} safe."
 
 
 def _count(frames: int) -> str:
-    return "The one frame" if frames == 1 else f"The {frames} frames"
+    return "The only frame" if frames == 1 else f"The {frames} frames"

@@ -17,7 +17,7 @@ from core.numbers import count_text, duration_text, raised, time_text, whole_tex
 
 WIDEST = "1 fails as printed \u00b7 10 hold \u00b7 2 fail outside \u00b7 10 undecided"
 BETWEEN = " \u00b7 "
-CLICK = "Click to see when each of them holds."
+CLICK = "Click to see when each one holds."
 
 
 @final

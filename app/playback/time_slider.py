@@ -111,9 +111,9 @@ class TimeSlider(QWidget):
         self._from: float | None = None  # where an interval is being drawn from
         self._clicked_mark: QPointF | None = None  # where a mark is pressed, until it is dragged
         self.setToolTip(
-            "Drag to look at another moment; arrow keys go frame by frame. Drag with Shift to loop "
-            "over an interval. Blue marks times at which theorems hold, stronger for more of them; "
-            "red marks a violation."
+            "Drag to change the time; press the arrow keys to step by frames. Shift-drag to "
+            "loop over an interval. Blue marks times at which theorems hold, darker for more "
+            "theorems; red marks a violation."
         )
 
     def sizeHint(self) -> QSize:

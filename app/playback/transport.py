@@ -31,7 +31,7 @@ from core.numbers import raised, time_text
 from core.problem.schedule import coordinate, parse_time
 
 BUTTONS = ("back", "play", "forward", "loop")
-NO_TIME = "is no time; type one such as 10^2.5, 300, log10 t = 2000 or 0."
+NO_TIME = "is not a time. Try 300, 10^2.5, log10 t = 2000 or 0."
 
 
 @final
@@ -55,15 +55,15 @@ class TransportBar(QWidget):
         self._layout = space(QHBoxLayout(self), (12, 2, 12, 2), 4)
         self._status = status
         self.pace = QComboBox(self)
-        self.pace.setAccessibleName("Pace")
-        self.pace.setToolTip("Pace: at 1\u00d7 a whole run plays in about ten seconds.")
+        self.pace.setAccessibleName("Speed")
+        self.pace.setToolTip("Speed: at 1\u00d7, a whole run plays in about ten seconds.")
         for pace in PACES:
             self.pace.addItem(f"{pace:g}\u00d7".lstrip("0"), pace)
         self.pace.activated.connect(self._pace_chosen)
         self.time = QLineEdit(self)
         self.time.setObjectName("timeField")
-        self.time.setAccessibleName("Time at the cursor")
-        self.time.setToolTip("The time shown. Type another one, such as 10^2.5, 300 or 0.")
+        self.time.setAccessibleName("Current time")
+        self.time.setToolTip("Current time. Enter another one, such as 10^2.5, 300 or 0.")
         # Return arrives first; a text left without it is discarded.
         self.time.returnPressed.connect(self._time_typed)
         self.time.editingFinished.connect(self._show_time)
@@ -191,7 +191,7 @@ class PlaybackController(QObject):
         """Move the cursor to a time that was typed."""
         log10_time = parse_time(text)
         if log10_time is None:
-            self.message.emit(f"{text.strip() or 'Nothing'} {NO_TIME}")
+            self.message.emit(f'"{text.strip()}" {NO_TIME}')
             return
         self.message.emit("")
         self.seek(float(coordinate(log10_time)) if math.isfinite(log10_time) else START)

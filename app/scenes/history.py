@@ -37,7 +37,7 @@ def find_differences(before: Scene, after: Scene) -> tuple[Difference, ...]:
     moved = {_place(zoom) for zoom in set(before.zooms) ^ set(after.zooms)}
     # Zooms into runs that are gone are gone by themselves.
     if moved and before.runs == after.runs:
-        words = "Zoom" if set(after.zooms) - set(before.zooms) else "Whole range"
+        words = "Zoom" if set(after.zooms) - set(before.zooms) else "Show whole range"
         titles = sorted({title_of(view) for _, view in moved})
         found.append(Difference(f"zoom {sorted(moved)}", f"{words} of {', '.join(titles).lower()}"))
     opened, closed = sorted(after.panels - before.panels), sorted(before.panels - after.panels)
@@ -82,13 +82,13 @@ def _form_differences(before: Edits | None, after: Edits | None) -> list[Differe
     if before == after or after is None:
         return []
     if before is None or before.base != after.base:
-        return [Difference("study", f"Settings of {shorten(after.base.title)}")]
+        return [Difference("study", f"Choose {shorten(after.base.title)}")]
     found = []
     for section, kind in _changed_entries(before.kinds, after.kinds).items():
         found.append(Difference(f"form {section}", f"{section} = {kind}" if kind else section))
     for key, text in _changed_entries(before.texts, after.texts).items():
         name = key.rpartition(".")[2]
-        words = f"{name} as it was" if text is None else f"{name} = {shorten(text) or 'nothing'}"
+        words = f"Reset {name}" if text is None else f"{name} = {shorten(text) or 'nothing'}"
         found.append(Difference(f"form {key}", words))
     return found
 
@@ -308,6 +308,6 @@ def _selected(history: SceneHistory, event: Select) -> SceneHistory:
         return history
     scene = history.scene
     scene = replace(scene, intent=replace(scene.intent, pinned=history.trail[place]))
-    words = "Back to a selection" if event.by < 0 else "Forward to a selection"
+    words = "Previous selection" if event.by < 0 else "Next selection"
     changed = _changed(history, Changed(scene, event.at, words))
     return replace(changed, place=place)

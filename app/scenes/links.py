@@ -28,11 +28,11 @@ from app.widgets.dialogs import line_dialog
 from core.errors import MarginscopeError
 from core.files import read_text, write_whole
 
-COPIED = "The link to this picture is in the clipboard."
-NO_RUNS = "Open a run first: a link is to a picture of recorded runs."
-OFFERED = "The link's study is in the settings. Press Run to train it."
-NOTHING = "The link names no run, so that there is nothing to show."
-ASK = "A link copied from this program, which begins with marginscope://"
+COPIED = "Link copied."
+NO_RUNS = "Open a run first: links show recorded runs."
+OFFERED = "Settings now show the study from the link. Press Run to train it."
+NOTHING = "The link contains no run."
+ASK = "Paste a link copied from Marginscope (marginscope://...)"
 
 
 @final

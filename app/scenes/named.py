@@ -40,10 +40,10 @@ from core.numbers import raised, time_text
 from core.observables.node_sets import NodeSet
 from core.problem.schedule import inverse_coordinate
 
-NO_BOOKMARKS = "No bookmarks yet: Bookmark this moment ... makes one"
+NO_BOOKMARKS = "No bookmarks yet. Add one with Bookmark this moment ..."
 NO_SETS = "No named selections yet"
-NO_RUN = "Open a run first: a bookmark is a moment of a recorded run."
-NO_NODES = "Select some nodes first: draw a box around them among the neurons, or click them."
+NO_RUN = "Open a run first: bookmarks mark moments of recorded runs."
+NO_NODES = "Select neurons first: click them, or drag a box in the neuron view."
 
 Part = Literal["bookmarks", "sets"]  # of the notes
 
@@ -204,7 +204,7 @@ class BookmarkController(NamedController):
             self.message.emit(NO_RUN)
             return
         when = self._time_text(self._moment())
-        self._open_dialog("Bookmark", f"A name for this picture, at {when}", when)
+        self._open_dialog("Bookmark", f"Bookmark name ({when})", when)
 
     def add(self, name: str) -> None:
         if self._path is None:
@@ -213,7 +213,7 @@ class BookmarkController(NamedController):
         shown = renumber_runs(self._scenes.shareable_scene(), self._places())
         picture = link_of(replace(shown, runs=(), intent=replace(shown.intent, current=None)))
         about = self._change_notes(self._path, "bookmarks", Bookmark(name, self._moment(), picture))
-        self._on_changed(about, f"{name.strip()} is bookmarked and marked on the time line.")
+        self._on_changed(about, f'Bookmarked "{name.strip()}".')
 
     def _places(self) -> list[int]:
         """Return the place of each open run in a bookmark."""
@@ -224,7 +224,7 @@ class BookmarkController(NamedController):
     def remove(self, name: str) -> None:
         assert self._path is not None
         about = self._change_notes(self._path, "bookmarks", None, name)
-        self._on_changed(about, f"The bookmark {name} is removed.")
+        self._on_changed(about, f'Removed bookmark "{name}".')
 
     def _on_changed(self, about: About | None, words: str) -> None:
         if about is not None:
@@ -305,7 +305,9 @@ class SelectionController(NamedController):
         if not count:
             self.message.emit(NO_NODES)
             return
-        self._open_dialog("Name the selection", f"A name for {count} node{'s' * (count > 1)}")
+        self._open_dialog(
+            "Name selection", f"Name of the selection ({count} neuron{'s' * (count > 1)})"
+        )
 
     def add(self, name: str) -> None:
         name = " ".join(name.split())
@@ -313,12 +315,12 @@ class SelectionController(NamedController):
         # A file may be open twice, with other nodes pinned in each panel.
         items = [(path, NodeSet(name, some)) for path, some in nodes if some]
         if items and self._change(items):
-            self.status.emit(f"{name} is saved with its run and listed under Edit, Selections.")
+            self.status.emit(f'Saved selection "{name}" (Edit, Selections).')
 
     def remove(self, name: str) -> None:
         having = [path for path, sets in self._sets.items() if any(s.name == name for s in sets)]
         if self._change([(path, None) for path in having], name):
-            self.status.emit(f"The selection {name} is removed.")
+            self.status.emit(f'Removed selection "{name}".')
 
     def _change(self, items: Sequence[tuple[Path, NodeSet | None]], name: str = "") -> bool:
         done = False
@@ -364,7 +366,7 @@ class LayoutController(NamedController):
         self._finish_menu(above=self._save)
 
     def request_name(self) -> None:
-        self._open_dialog("Save layout", "A name for the views and panels as they are now")
+        self._open_dialog("Save layout", "Layout name (views and panels)")
 
     def add(self, name: str) -> None:
         try:
@@ -374,12 +376,12 @@ class LayoutController(NamedController):
             return
         self.own[name] = layout_of(self._scenes.shareable_scene())
         self._fill_menu()
-        self.status.emit(f"The layout {name} is in the menu View, Layouts.")
+        self.status.emit(f'Saved layout "{name}" (View, Layouts).')
 
     def remove(self, name: str) -> None:
         del self.own[name]
         self._fill_menu()
-        self.status.emit(f"The layout {name} is removed.")
+        self.status.emit(f'Removed layout "{name}".')
 
     def show(self, name: str) -> None:
         layout = LAYOUTS.get(name) or self.own[name]

@@ -100,6 +100,6 @@ PANELS = {
     "numbers": "numbers",
     "result": "study result",
     "library": "library",
-    "times": "theorem time line",
+    "times": "theorem timeline",
     "lecture": "lecture",
 }

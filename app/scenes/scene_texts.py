@@ -79,7 +79,7 @@ def read_fields(
     for name in texts:
         if name not in names:
             hint = did_you_mean(name[:40], tuple(names))
-            raise InputError(f"there is no part {name[:40]!r}; {hint}", where=where)
+            raise InputError(f"unknown part {name[:40]!r}; {hint}", where=where)
     for name in FIELDS:  # in the order of the table: some go on from what others say
         if name not in texts:
             continue
@@ -90,9 +90,7 @@ def read_fields(
             scene = FIELDS[name].read(scene, some)
         except ValueError as error:
             shown = ", ".join(some)[:60]
-            raise InputError(
-                f"{name} = {shown!r} is not understood; {error}.", where=where
-            ) from None
+            raise InputError(f"{name} = {shown!r} is not valid: {error}.", where=where) from None
     return scene
 
 
@@ -146,9 +144,9 @@ def _read_current(scene: Scene, texts: Texts) -> Scene:
 
 def _read_runs(scene: Scene, texts: Texts) -> Scene:
     if len(texts) > MOST_RUNS_NAMED:
-        raise ValueError(f"at most {MOST_RUNS_NAMED} runs are named")
+        raise ValueError(f"at most {MOST_RUNS_NAMED} runs are allowed")
     if any("\0" in text or not text for text in texts):
-        raise ValueError("a run is the path of a file")
+        raise ValueError("expected the path of a run file")
     return replace(scene, runs=tuple(Path(text) for text in texts))
 
 
@@ -163,7 +161,7 @@ def _write_question(scene: Scene) -> Texts:
 def _read_question(scene: Scene, texts: Texts) -> Scene:
     compared = scene.intent.compared
     if compared is None or len(texts) != 4:
-        raise ValueError("it says by what runs are compared: observable, against, kind, band")
+        raise ValueError("expected observable, against, kind, band of a comparison")
     try:
         question = CompareQuestion(*texts)
     except InputError as error:
@@ -180,7 +178,7 @@ def _write_hidden_runs(scene: Scene) -> Texts:
 def _read_hidden_runs(scene: Scene, texts: Texts) -> Scene:
     compared, places = scene.intent.compared, {parse_whole(text) for text in texts}
     if compared is None or not places <= set(range(len(compared.runs))):
-        raise ValueError("it says which of the compared runs are hidden, the first one is 0")
+        raise ValueError("expected numbers of compared runs, starting at 0")
     hidden = frozenset(compared.runs[place] for place in places)
     return _with(scene, compared=replace(compared, hidden=hidden))
 
@@ -199,7 +197,7 @@ def _read_zooms(scene: Scene, texts: Texts) -> Scene:
         view, _, bounds = rest.partition(":")
         numbers = [_real(part) for part in bounds.split(",")]
         if view not in VIEWS or len(numbers) != 4:
-            raise ValueError("a zoom is run:view:left,right,bottom,top")
+            raise ValueError("expected run:view:left,right,bottom,top")
         left, right, bottom, top = numbers
         if problem := range_problem(left, right) or range_problem(bottom, top):
             raise ValueError(problem)
@@ -210,7 +208,7 @@ def _read_zooms(scene: Scene, texts: Texts) -> Scene:
 def _read_panels(scene: Scene, texts: Texts) -> Scene:
     names = [text for text in texts if text != NONE]
     if any(name not in PANELS for name in names):
-        raise ValueError(f"panels are {', '.join(PANELS)}")
+        raise ValueError(f"expected panels among {', '.join(PANELS)}")
     return replace(scene, panels=frozenset(names))
 
 
@@ -268,7 +266,7 @@ def study_in(text: str) -> str | None:
         return None
     if name not in shipped_ids():
         hint = did_you_mean(name[:60], shipped_ids())
-        raise InputError(f"the link leads to a study {name[:60]!r}, which there is not; {hint}")
+        raise InputError(f"the link names the unknown study {name[:60]!r}; {hint}")
     return name
 
 
@@ -276,15 +274,17 @@ def parse_link(text: str, base: Scene) -> Scene:
     """Return the scene of a link; other fields are those of `base`. Raises InputError."""
     text = text.strip()
     if len(text) > MOST_LETTERS:
-        raise InputError("the link is too long; it may have been joined with other text.")
+        raise InputError("the link is too long; it may contain other text.")
     scheme, mark, query = text.partition("?")
     if scheme.lower().rstrip("/") != PREFIX.rstrip("?") or not mark:
-        raise InputError(f"{text[:60]!r} is no link of this program; one begins with {PREFIX}")
+        raise InputError(f"{text[:60]!r} is not a Marginscope link; links start with {PREFIX}")
     try:
         errors = "surrogateescape"
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors=errors)
     except ValueError:
-        raise InputError("the link is damaged; copy it whole, from marginscope: on.") from None
+        raise InputError(
+            "the link is incomplete; copy all of it, starting at marginscope:."
+        ) from None
     texts: dict[str, list[str]] = {}
     for name, value in pairs:
         texts.setdefault(name, []).append(value)
@@ -300,8 +300,10 @@ def view_text(scene: Scene, folder: Path) -> str:
     texts = write_fields(scene, OF_PICTURE)
     for name in (*texts.get("run", ()), *texts.get("compare", ())):
         if name != os.fsencode(name).decode("utf-8", "replace"):
-            raise InputError(f"{name!a} has a name that is no text; rename it, or copy a link.")
-    return "# A picture of Marginscope: open it with the program.\n" + tomli_w.dumps(
+            raise InputError(
+                f"the name of {name!a} is not valid text; rename the file, or copy a link."
+            )
+    return "# View of Marginscope runs: open this file in Marginscope.\n" + tomli_w.dumps(
         {name: some[0] if len(some) == 1 else list(some) for name, some in texts.items()}
     )
 
@@ -317,7 +319,7 @@ def parse_view(text: str, folder: Path, base: Scene, where: str) -> Scene:
     for name, value in parse_toml(text, where).items():
         some = value if isinstance(value, list) else [value]
         if not all(isinstance(one, str) for one in some):
-            raise InputError(f"{name[:40]} is a text or a list of texts.", where=where)
+            raise InputError(f"{name[:40]} must be a text or a list of texts.", where=where)
         texts[name] = some
     return _with_files(read_fields(texts, base, OF_PICTURE, where), lambda path: folder / path)
 
@@ -366,9 +368,9 @@ def check_layout_name(name: str, taken: Mapping[str, Layout]) -> str:
     """Return the name for a layout of the user, stripped. Raises InputError."""
     name = " ".join(name.split())
     if not name or len(name) > LONGEST_NAME:
-        raise InputError(f"A layout needs a name of at most {LONGEST_NAME} letters.")
+        raise InputError(f"Enter a layout name of 1 to {LONGEST_NAME} letters.")
     if name in LAYOUTS:
-        raise InputError(f"{name} is a layout of the program; choose another name.")
+        raise InputError(f"{name} is a built-in layout. Choose another name.")
     if len(taken) >= MOST_LAYOUTS and name not in taken:
-        raise InputError(f"There are {MOST_LAYOUTS} layouts already; remove one first.")
+        raise InputError(f"At most {MOST_LAYOUTS} layouts can be saved. Remove one first.")
     return name

@@ -31,7 +31,7 @@ from core.studies.study import parse_study, shipped_summaries
 VERSION = 1
 MOST_BYTES = 5_000_000
 MOST_PAIRS, LONGEST = 500, 500_000
-NOT_OURS = "it is no session of this program"
+NOT_OURS = "not a Marginscope session"
 
 
 @final
@@ -127,9 +127,9 @@ def _pairs(values: Any) -> Pairs:
 SAVE_MS = 5000
 LOCK_BYTES = 10_000  # more than the names of a process and a computer take
 WRITTEN_S = 10.0  # in which another window has written its lock
-CRASHED = "Marginscope was not closed properly last time."
+CRASHED = "Marginscope closed unexpectedly."
 LOST_RUNS = "Reopen {runs}? Nothing is lost: all recorded runs are in the library."
-RESTORE, FRESH = "Restore", "Start fresh"
+RESTORE, FRESH = "Reopen", "Start fresh"
 ANSWERS = {RESTORE: Role.AcceptRole, FRESH: Role.RejectRole}
 
 
@@ -215,9 +215,9 @@ class SessionKeeper(QObject):
             return parse_session(read_text(self._path, MOST_BYTES, "session"))
         except (MarginscopeError, OSError):
             aside = set_aside(self._path)
-            where = f"could not be read; it lies in {aside} now"
+            where = f"could not be read; it was moved to {aside}"
             if aside is None:
-                where = f"in {self._path} could not be read, and is not kept"
+                where = f"in {self._path} could not be read; this session will not be saved"
                 self.owns_lock = False  # it would be written over
             self.warning = f"The last session {where}."
             return None
@@ -243,7 +243,7 @@ class SessionKeeper(QObject):
         if gone:
             verb = "is" if len(gone) == 1 else "are"
             names = ", ".join(path.name for path in gone)
-            self.message.emit(f"{names} {verb} not there any more, and so not shown.")
+            self.message.emit(f"{names} {verb} missing and could not be reopened.")
         if not there:
             return False
         if not self._scenes.show(replace(self._coloured(scene), runs=there)):
@@ -254,7 +254,7 @@ class SessionKeeper(QObject):
     def restore_previous(self) -> None:
         """Show the last session, as a step that can be undone."""
         if self.previous is not None and self._scenes.restore(
-            self._coloured(self.previous.scene), "The last session"
+            self._coloured(self.previous.scene), "Reopen last session"
         ):
             self.restored.emit()
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from core.library.library import Listing
 
 OF_STUDY = "study"  # the entry of a menu for what the study opens with
-PIN_TWO = "Pin two nodes of a run, by a click on each: they span the plane."
-EDITED = "Edited: press Run to train these settings."
+PIN_TWO = "Pin two neurons of a run to choose the plane that they span."
+EDITED = "Settings changed \u2013 press Run."
 OPTIONS = {option.name: option.action for option in VIEW_OPTIONS.values() if option.action}
 
 

@@ -20,10 +20,10 @@ from core import __version__
 from core.figures.palette import PALETTES, Palette
 
 LECTURE_SCALE, LECTURE_LINES = 1.4, 1.6  # of type, and of lines and markers
-LECTURE = "Lecture. {keys} brings everything back."
+LECTURE = "Lecture mode. Press {keys} to leave it."
 ABOUT = (
-    "Marginscope {version}: watch shallow networks learn, against what theory promises.\n\n"
-    "MIT licence. The papers behind a figure are named in its study."
+    "Marginscope {version}: watch shallow networks learn and compare them with theory.\n\nMIT "
+    "licence. Each study names the papers behind its figure."
 )
 
 

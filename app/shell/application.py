@@ -312,7 +312,7 @@ class Marginscope(Components):
         self.result.close()
         self.library.close()
         if not self.worker.close():
-            LOG.error("The training did not end in time.")
+            LOG.error("Training did not stop in time.")
         self.session.clear()  # last, since the threads were reading its files until here
         self._collector.stop()
 

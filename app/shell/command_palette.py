@@ -35,8 +35,11 @@ ABOVE = 48  # of the window, above the palette
 # A list of thousands is typed into, not scrolled through.
 MOST_FOUND = 200
 HINT = "Find an action, study, run, observable, view, layout or bookmark"
-NOTHING = "No match. Fewer letters find more."
-KEYS = "Return opens, Ctrl+Return runs a study, Shift+Return opens a run beside, Escape closes"
+NOTHING = "No match. Try fewer letters."
+KEYS = (
+    "Enter: open \u00b7 Ctrl+Enter: run a study \u00b7 Shift+Enter: open a run beside \u00b7 "
+    "Esc: close"
+)
 DOTS = Qt.TextElideMode.ElideRight
 
 
@@ -152,7 +155,7 @@ class CommandPalette(QFrame):
         self.list.setItemDelegate(self.delegate)
         self.list.setUniformItemSizes(True)
         self.list.setFrameShape(QFrame.Shape.NoFrame)
-        self.list.setAccessibleName("What is found")
+        self.list.setAccessibleName("Results")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.clicked.connect(self._on_clicked)
@@ -205,7 +208,7 @@ class CommandPalette(QFrame):
         if not found:
             self.told.setText(NOTHING)
         elif many > 0:
-            self.told.setText(f"... and {whole_text(many)} more: other letters bring them up")
+            self.told.setText(f"{whole_text(many)} more \u2013 keep typing")
         else:
             self.told.setText(KEYS)
 

@@ -27,9 +27,9 @@ MOST_USED = 50
 MADE_AT_ONCE = 400  # entries of runs, in a turn of the event loop: three milliseconds
 ACTION, STUDY, CURVE, RUN = "action", "study", "curve", "run"
 OWN = "palette"  # the action that opens it
-NO_RUN = "No run is shown."
-NOT_OF_THESE = "The runs that are shown do not have it: it is for {where}."
-OFFERED = "The study is in the settings. Press Run to train it."
+NO_RUN = "No run is open."
+NOT_OF_THESE = "Not available for the open runs: only for {where}."
+OFFERED = "Settings now show the study. Press Run to train it."
 EMPHASIS = re.compile(r"(\*\*|\*|`)(?=\S)(.+?)(?<=\S)\1")  # of Markdown
 SEPARATED = " \u00b7 "
 
@@ -246,7 +246,7 @@ def _off(action: QAction) -> str:
     if action.isEnabled():
         return ""
     tip = action.toolTip()
-    return tip if tip != plain(action.text()) else "It cannot be chosen now."
+    return tip if tip != plain(action.text()) else "Not available right now."
 
 
 def plain(text: str) -> str:

@@ -26,8 +26,8 @@ SIZE = QSize(340, 460)
 EDGE = 8  # pixels to the rim of the window
 HINT = "Search curves"
 NOTHING = "No curve matches."
-NO_RUN = "Run a study, or open a run, to choose its curves."
-KEYS = "Return ticks, Escape closes"
+NO_RUN = "Curves appear here once a run is open."
+KEYS = "Enter: tick \u00b7 Esc: close"
 Checked = Qt.CheckState
 USER = Qt.ItemDataRole.UserRole
 
@@ -58,7 +58,7 @@ class CurvePicker(QFrame):
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.clicked.connect(self._on_clicked)
-        self.study = push_button("Study's curves", self, "Show the curves that the study proposes")
+        self.study = push_button("Study's curves", self, "Show the study's default curves")
         self.study.clicked.connect(self.study_requested)
         self.note = quiet_label("", self)
         foot = add_all(space(QHBoxLayout(), spacing=8), (self.note, 1), self.study)

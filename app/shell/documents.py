@@ -17,17 +17,17 @@ MOST_BYTES = 2_000_000
 # The parts of the documents, in the order in which they are read, and their pages in docs/; those
 # that are not named here follow.
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "Begin": ("install", "tour", "window", "library", "questions"),
+    "Get started": ("install", "tour", "window", "library", "questions"),
     "Studies": ("studies", "command-line", "sweeps", "hunts"),
-    "Your own": ("own", "python", "run-files", "clusters", "extend"),
+    "Your own data and studies": ("own", "python", "run-files", "clusters", "extend"),
     "Numbers": ("accuracy", "theory", "glossary", "benchmarks", "faults"),
-    "The program": ("cite", "architecture", "bundle"),
+    "About Marginscope": ("cite", "architecture", "bundle"),
 }
-DECISIONS = "Decisions, for developers"
+DECISIONS = "Design decisions"
 FIRST = ("README.md", *(f"docs/{name}.md" for names in PARTS.values() for name in names))
 SITE = ("site", "index.html")  # in the package of resources
 LAST = ("CHANGELOG.md",)
-CALLED = {"README.md": "Marginscope", "CHANGELOG.md": "What is new"}
+CALLED = {"README.md": "Marginscope", "CHANGELOG.md": "What's new"}
 
 
 @final

@@ -25,9 +25,11 @@ from app.widgets.inputs import SearchLine, push_button, row_after
 from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
 
-HINT = "Find words in all documents"
-NONE = "No document has all of these words."
-MISSING = "The documents are not there: they lie in the folder docs of the program's own folder."
+HINT = "Search all documents"
+NONE = "No document contains all of these words."
+MISSING = (
+    "The documents are not installed. They belong in the folder docs of the Marginscope folder."
+)
 LIST_WIDTH = 220
 PATH = Qt.ItemDataRole.UserRole
 
@@ -67,8 +69,8 @@ class DocumentsWindow(QDialog):
         self.line.moved.connect(self._move)
         self.line.accepted.connect(self._find_next)
         self.line.left.connect(self.reject)
-        self.back = push_button("Back", self, "The page before")
-        self.forward = push_button("Forward", self, "The page after")
+        self.back = push_button("Back", self, "Previous page")
+        self.forward = push_button("Forward", self, "Next page")
         self.titles = QListWidget(self)
         self.titles.setAccessibleName("Documents")
         self.titles.setSpacing(3)

@@ -30,8 +30,8 @@ SYMBOLS = {
     *("theta", "alpha", "beta", "lambda", "eps", "Sigma"),
 }
 WIDTH, MOST_HEIGHT = 400, 520
-NOTHING = "There is no definition of this yet: run a study, or open a run, first."
-NO_SITE = "The offline web site is not installed. Documents, in the menu Help, has the same pages."
+NOTHING = "No definition available yet. Run a study or open a run first."
+NO_SITE = "The offline web site is not installed. Help, Documents has the same pages."
 
 
 @final
@@ -104,7 +104,9 @@ class HelpController(QObject):
         if page is None:
             self._window.bar.show_message(NO_SITE)
         elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(page))):
-            self._window.bar.show_message(f"No browser opened it; the web site begins with {page}.")
+            self._window.bar.show_message(
+                f"Could not open a browser. The web site starts at {page}."
+            )
 
     # --------------------------------------------------------------------------- definitions
 

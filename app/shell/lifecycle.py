@@ -23,8 +23,8 @@ from core.studies.study import shipped_ids
 LAST = "Opening the last session ..."
 STOP, KEEP = "Stop and close", "Keep running"
 UNSAVED, OPEN = "Close without saving", "Keep open"
-LOST = "The settings of this window, such as its panels, are lost if you close it now."
-KEPT = "What is recorded so far stays in the run files either way, and can be continued later."
+LOST = "Closing now discards the settings of this window, such as its panels."
+KEPT = "Everything recorded so far is saved and can be continued later."
 
 
 @final
@@ -165,11 +165,11 @@ class ShutdownController(QObject):
     def unfinished(self) -> str:
         """Return what would be stopped, as a sentence; "" for nothing."""
         if self._studies.busy:
-            return "A whole study is still being run."
+            return "A whole study is still running."
         # A run whose kernels are still being compiled has nothing to lose.
         count = sum(run.begun for run in self._session.live)
         runs = "A run is" if count == 1 else f"{count} runs are"
-        return f"{runs} still being trained." if count else ""
+        return f"{runs} still training." if count else ""
 
     def _is_confirmed(self, words: str, details: str, close: str, stay: str) -> bool:
         # Return and Escape keep the window: training must not be stopped by a slip.

@@ -87,10 +87,10 @@ class MainWindow(QMainWindow):
         self._recorded: Sequence[tuple[str, str]] = ()
         self.margin_axes = QMenu("Curves a&gainst", self)
         self.view_choice = TickMenu("&Views", self, toolTipsVisible=True)
-        self.bookmarks = QMenu("&Go to a bookmark", self)
+        self.bookmarks = QMenu("&Go to bookmark", self)
         self.layouts = QMenu("La&youts", self)
         self.selections = QMenu("Se&lections", self)
-        self.neuron_choice = QMenu("&Neurons", self)
+        self.neuron_choice = QMenu("Neu&rons", self)
         self.margin_choice = TickMenu("Reference &margins", self, toolTipsVisible=True)
         self.setCentralWidget(self._arranged())
 

@@ -63,7 +63,7 @@ def script(entries: Sequence[RecordEntry], title: str, stem: str) -> tuple[str, 
     >>> print(text)
     #!/bin/sh
     # A session
-    # Study files and runs are named from the folder of this file.
+    # Paths of study files and runs are relative to the folder of this file.
     set -e
     cd "$(dirname "$0")"
     <BLANKLINE>
@@ -92,7 +92,7 @@ def script(entries: Sequence[RecordEntry], title: str, stem: str) -> tuple[str, 
     return "\n".join([shell, *lines, ""]), files
 
 
-NAMED = "# Study files and runs are named from the folder of this file."
+NAMED = "# Paths of study files and runs are relative to the folder of this file."
 
 
 def _line(text: str) -> str:
@@ -139,7 +139,7 @@ class RecordController(QObject):
         self._add(f"Train {study.title}", ("run", STUDY), _anywhere(study).to_toml())
 
     def _on_run_continued(self, path: str) -> None:
-        self._add("Continue further", ("continue", path))
+        self._add("Continue training", ("continue", path))
 
     def _on_branch_started(self, path: str, frame: int, changes: list[str]) -> None:
         sets = [word for change in changes for word in ("--set", change)]
@@ -168,21 +168,21 @@ class RecordController(QObject):
         """Let the user choose a file, and write the script and its study files there."""
         day = self._started.strftime("%Y-%m-%d")
         name, _ = QFileDialog.getSaveFileName(
-            self._window, "Save record of session", f"session-{day}.sh", "Scripts (*.sh)"
+            self._window, "Save session script", f"session-{day}.sh", "Scripts (*.sh)"
         )
         if name:
             self.write(Path(name if name.endswith(".sh") else f"{name}.sh"))
 
     def write(self, path: Path) -> None:
         """Write the script, and the studies beside it under its name."""
-        title = f"A session of Marginscope, begun on {self._started:%Y-%m-%d at %H:%M}."
+        title = f"Marginscope session, started on {self._started:%Y-%m-%d at %H:%M}."
         try:
             text, studies = script(self.entries, title, path.stem)
         except InputError as error:
             self.message.emit(error.sentence)
             return
         if not path.parent.is_dir():
-            self.message.emit(f"There is no folder {path.parent}; choose one that is there.")
+            self.message.emit(f"The folder {path.parent} does not exist. Choose another folder.")
             return
         try:
             for name, content in studies.items():
@@ -192,11 +192,11 @@ class RecordController(QObject):
         except MarginscopeError as error:
             self.message.emit(error.sentence)
         except OSError as error:
-            self.message.emit(f"{path} cannot be written: {error.strerror}.")
+            self.message.emit(f"Could not write {path}: {error.strerror}.")
         else:
             count = len(studies)
             files = f" with {count} study file{'s' if count > 1 else ''}" if count else ""
-            self.status.emit(f"The record is in {path.name}{files}.")
+            self.status.emit(f"Saved {path.name}{files}.")
 
 
 def _anywhere(study: Study) -> Study:

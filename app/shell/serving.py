@@ -56,7 +56,7 @@ class ShowServer(QObject):
                 return False
             QLocalServer.removeServer(str(place))  # of a window that was killed
         if not self._server.listen(str(place)):
-            LOG.warning("no requests are taken: %s", self._server.errorString())
+            LOG.warning("cannot receive requests: %s", self._server.errorString())
             return False
         return True
 
@@ -97,7 +97,7 @@ class ShowServer(QObject):
         if mark:
             self._answer(caller, line)
         elif len(line) >= MOST_BYTES:
-            LOG.warning("a request of more than %d bytes was let go", MOST_BYTES)
+            LOG.warning("ignored a request of more than %d bytes", MOST_BYTES)
             caller.abort()
 
     def _answer(self, caller: QLocalSocket, line: bytes) -> None:
@@ -106,9 +106,9 @@ class ShowServer(QObject):
             link = line.decode("utf-8")
             problem = refusal(link)
         except UnicodeDecodeError:
-            link, problem = "", "the request is no text."
+            link, problem = "", "the request is not text."
         if problem:
-            LOG.warning("a request was refused: %.200r", problem)
+            LOG.warning("refused a request: %.200r", problem)
         said = REFUSED + problem if problem else BUSY if self._busy() else OK
         caller.write(f"{one_line(said)}\n".encode())
         caller.flush()

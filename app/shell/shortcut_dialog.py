@@ -29,13 +29,13 @@ from app.widgets.inputs import line_height, push_button
 from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
 
-HINT = "Find an action or its keys"
+HINT = "Search actions and keys"
 EXPLANATION = (
-    "Click the keys of an action, or select it and press Return; then press the new keys. None "
-    "removes its keys, Reset restores the usual ones."
+    "Click the keys of an action, or select it and press Enter; then press the new keys. None "
+    "removes the shortcut, Reset restores the default."
 )
-NOTHING = "No action has this name or these keys."
-COLUMNS = ("Action", "Keys", "What it does")
+NOTHING = "No matching action."
+COLUMNS = ("Action", "Keys", "Description")
 NAME, KEYS, TIP = range(3)
 KEYS_LETTERS = 26
 TAB, BACKTAB = Qt.Key.Key_Tab, Qt.Key.Key_Backtab
@@ -51,11 +51,11 @@ class FixedKeys(NamedTuple):
 
 
 IN_PLOTS = (
-    FixedKeys("Mark the next node of the plot that has the focus", "Arrows"),
-    FixedKeys("Pin the marked node, or let go of it", "Space, Return"),
-    FixedKeys("Select the nodes in a box", "Pull over the neurons"),
-    FixedKeys("Zoom, and show all again", "Wheel, double click"),
-    FixedKeys("Play an interval", "Shift and pull on the time line"),
+    FixedKeys("Highlight the next neuron of the focused plot", "Arrows"),
+    FixedKeys("Pin or unpin the highlighted neuron", "Space, Enter"),
+    FixedKeys("Select the neurons in a box", "Drag in the neuron view"),
+    FixedKeys("Zoom, and zoom out", "Wheel, double-click"),
+    FixedKeys("Loop over an interval", "Shift-drag on the time slider"),
 )
 
 
@@ -80,7 +80,7 @@ def fixed_keys() -> dict[str, tuple[FixedKeys, ...]]:
     return {
         "In plots": IN_PLOTS,
         "In the library of runs": _listed(library),
-        "Where data are drawn": _listed(drawing),
+        "In the Draw data window": _listed(drawing),
     }
 
 
@@ -105,7 +105,7 @@ class KeysDelegate(QStyledItemDelegate):
     def createEditor(self, parent: QWidget, option: Any, index: Any) -> QWidget:
         edit = QKeySequenceEdit(parent)
         edit.setMaximumSequenceLength(1)
-        edit.setAccessibleName(f"Keys of {index.siblingAtColumn(NAME).data()}")
+        edit.setAccessibleName(f"Shortcut of {index.siblingAtColumn(NAME).data()}")
         edit.editingFinished.connect(self._on_finished)
         return edit
 
@@ -172,13 +172,17 @@ class ShortcutDialog(QDialog):
         self.told = QLabel(EXPLANATION, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.told.setMinimumHeight(2 * self.told.fontMetrics().lineSpacing())
         self.told.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
-        self.move_button = push_button("Move it here", self, "Take the keys away from there")
+        self.move_button = push_button(
+            "Reassign", self, "Remove the keys from the other action and assign them here"
+        )
         self.move_button.clicked.connect(self._on_move)
-        self.clear = push_button("None", self, "Remove the keys of the action")
+        self.clear = push_button("None", self, "Remove the shortcut of the action")
         self.clear.clicked.connect(self._on_clear)
         self.reset = push_button("Reset", self)
         self.reset.clicked.connect(self._on_reset)
-        self.reset_all = push_button("Reset all", self, "The usual keys of all actions")
+        self.reset_all = push_button(
+            "Reset all", self, "Restore the default shortcuts of all actions"
+        )
         self.reset_all.clicked.connect(self.all_reset)
         done = push_button("Close", self)
         done.clicked.connect(self.accept)
@@ -250,7 +254,7 @@ class ShortcutDialog(QDialog):
         for key, text in keys.items():
             row, words = self.rows[key], native_text(text)
             row.setText(KEYS, words)
-            row.setData(KEYS, SPOKEN, f"Keys of {row.text(NAME)}: {words or 'none'}")
+            row.setData(KEYS, SPOKEN, f"Shortcut of {row.text(NAME)}: {words or 'none'}")
         self.reset_all.setEnabled(self._keys != DEFAULTS)
         self._show_found()
 
@@ -297,12 +301,10 @@ class ShortcutDialog(QDialog):
         name = self.rows[key].text(NAME) if key else "an action"
         usual = native_text(DEFAULTS.get(key, ""))
         self.clear.setEnabled(self._keys.get(key, "") != "")
-        self.clear.setAccessibleName(f"No keys for {name}")
+        self.clear.setAccessibleName(f"Remove the shortcut of {name}")
         self.reset.setEnabled(self._keys.get(key) != DEFAULTS.get(key))
-        self.reset.setAccessibleName(f"Reset the keys of {name}")
-        self.reset.setToolTip(
-            plain_tip(f"The usual keys: {usual}" if usual else "The action usually has no keys")
-        )
+        self.reset.setAccessibleName(f"Reset the shortcut of {name}")
+        self.reset.setToolTip(plain_tip(f"Default: {usual}" if usual else "Default: no shortcut"))
 
     def _on_clicked(self, row: QTreeWidgetItem, column: int) -> None:
         if column == KEYS:

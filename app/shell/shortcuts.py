@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from app.shell.shortcut_dialog import ShortcutDialog
 
 NAMES = {row.key: name_of(row) for row in ROWS}
-TAKEN = "{keys} is used by {other}, so that {name} keeps {before}."
-FIXED = "In the library of runs {keys} is for {use}, so that {name} keeps {before}."
-MOVED = "{keys} is for {name} now; {other} has {left}."
-NO_KEYS = "no keys any more"
-CLASH = "The settings give {keys} to {winner}: {others}."
-CHOOSE = "Choose others in Help, Keyboard shortcuts."
+TAKEN = "{keys} is the shortcut of {other}, so {name} keeps {before}."
+FIXED = "In the library of runs {keys} is the shortcut of {use}, so {name} keeps {before}."
+MOVED = "{keys} is now the shortcut of {name}; {other} has {left}."
+NO_KEYS = "no shortcut"
+CLASH = "{keys} was assigned more than once and now belongs to {winner}: {others}."
+CHOOSE = "Change shortcuts in Help, Keyboard shortcuts."
 MOST_SENTENCES = 2
 BARE = re.compile(r"(Shift\+)?[A-Z]")  # a letter without Ctrl or Alt
 # A sign that is typed there selects an item; fields of text keep their keys by themselves.
 SEARCHED_BY_TYPING = (QComboBox, QAbstractItemView)
 TYPING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier
-ON_OFF = "{name} is {state}. {keys} changes it back."
-FILLED = "{name} ({keys}). {keys} or Esc shows all views."
-DONE = "{name} ({keys}). {undo} takes it back."
+ON_OFF = "{name} is {state}. Press {keys} to change it back."
+FILLED = "{name} ({keys}). Press {keys} or Esc to show all views."
+DONE = "{name} ({keys}). Press {undo} to undo."
 
 
 @final
@@ -132,7 +132,9 @@ class ShortcutController(QObject):
             return
         self._take({key: text})
         keys = native_text(text)
-        words = f"{keys} is for {NAMES[key]}." if keys else f"{NAMES[key]} has no keys."
+        words = (
+            f"{keys} is the shortcut of {NAMES[key]}." if keys else f"{NAMES[key]} has no shortcut."
+        )
         self.dialog.show_message(words)
 
     def _move(self, key: str, text: str) -> None:
@@ -153,7 +155,7 @@ class ShortcutController(QObject):
         """Restore the keys of the table for all actions."""
         assert self.dialog is not None
         self._take(DEFAULTS)
-        self.dialog.show_message("All actions have their usual keys.")
+        self.dialog.show_message("All actions have their default shortcuts.")
 
     def _take(self, changes: Keys) -> None:
         assert self.dialog is not None
@@ -177,5 +179,5 @@ def warning_about(clashes: Sequence[Clash]) -> str:
         for (keys, winner), words in others.items()
     ]
     rest = len(sentences) - MOST_SENTENCES
-    shown = [*sentences[:MOST_SENTENCES], *([f"({rest} more like it.)"] if rest > 0 else ())]
+    shown = [*sentences[:MOST_SENTENCES], *([f"({rest} more.)"] if rest > 0 else ())]
     return " ".join((*shown, CHOOSE)) if shown else ""

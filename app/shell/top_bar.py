@@ -40,8 +40,8 @@ class TopBar(QWidget):
         self.cells.hide()
         self.compare = self._button()
         self.training = [self._button() for _ in TRAINING]
-        self.views = self._menu_button("Views", "Choose the views of the runs")
-        self.export = self._menu_button("Export", "Export a figure, a film, a page or the data")
+        self.views = self._menu_button("Views", "Choose views")
+        self.export = self._menu_button("Export", "Export a figure, film, page or data")
         self.export.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
         self.more = self._menu_button("More", "More actions")
         self.more.setToolButtonStyle(ICON_ONLY)

@@ -47,73 +47,75 @@ class TourStep:
 STEPS = (
     TourStep(
         "Two networks learn",
-        "Figure 1 of Telgarsky 2022: two-layer networks with 16 and with 256 nodes learn the "
-        "parity of two bits among 20. Each dot is a node at |a|\u2060\u00a0\u2060v: blue ones "
-        "vote for +1, orange ones for \u22121. The crosses are the data.",
+        "Figure 1 of Telgarsky 2022: two-layer networks with 16 and 256 neurons learn the parity "
+        "of two bits among 20. Each dot is a neuron at |a|\u2060\u00a0\u2060v: blue neurons "
+        "vote for +1, orange ones for \u22121. Crosses are the data.",
         "neurons",
         -2.0,
         plays=True,
     ),
     TourStep(
         "Scrub through training",
-        "Every frame is recorded. Drag the handle, play or pause{play}, or step frame by frame. "
-        "Time is logarithmic, since that is how margins grow. The ranges follow the nodes, so the "
-        "early phase is visible too.",
+        "Every frame is recorded. Drag the slider, play or pause{play}, or step frame by "
+        "frame. Time is logarithmic because margins grow logarithmically. The axes follow the "
+        "neurons, so you can see the early phase too.",
         "slider",
         0.0,
     ),
     TourStep(
-        "Who turns, who grows",
-        "A node's rotation is the cosine between its direction now and at the start, sorted from "
-        "the one that turned most. With 16 nodes, above, some turn far. With 256, below, hardly "
-        "any does: the good directions were there from the start, and their norms grow.",
+        "See neurons turn and grow",
+        "A neuron's rotation is the cosine of the angle between its direction now and at the "
+        "start, sorted so that the largest turn comes first. With 16 neurons, above, some turn "
+        "far. With 256, below, hardly any turn: good directions exist from the start, and "
+        "their norms grow.",
         "rotations",
         2.0,
     ),
     TourStep(
-        "Margins against what theory promises",
-        "The normalised margin grows towards the best any network can achieve (dashed, computed "
-        "from the data alone). Click into the plot to go to a moment.",
+        "Compare margins with theory",
+        "The normalised margin grows towards the best any network can achieve (dashed, "
+        "computed from the data alone). Click in the plot to go to that time.",
         "margins",
         4.0,
     ),
     TourStep(
-        "Nothing is taken on trust",
+        "Check every theorem",
         "Reference margins come with proven bounds, and every theorem is checked on this run: "
         "hypotheses and conclusion. Open a theorem to see what was compared.",
         "theory",
     ),
     TourStep(
-        "Inspect a node",
-        "The two largest nodes are pinned: they are marked in every view, and Numbers has their "
-        "values. Click a node to pin it, or draw a box around several. Unpin them{unpin}.",
+        "Inspect a neuron",
+        "The two largest neurons are pinned: every view highlights them, and Numbers shows "
+        "their values. Click a neuron to pin it, or drag a box around several. Unpin them all "
+        "when you are done{unpin}.",
         "numbers",
         pins=2,
     ),
     TourStep(
-        "Change anything, and train",
-        "Settings has everything in the study; what you change is checked as you type. "
-        "Run{run} trains it, and the title says what was changed.",
+        "Change anything and train",
+        "Settings shows every setting of the study and checks your changes as you type. "
+        "Run{run} trains it, and the title names your changes.",
         "form",
     ),
     TourStep(
         "Branch from any moment",
-        "A branch{branch} begins at exactly the moment shown, with another step, loss or end, "
-        "and plays below its parent. Nothing is lost: changes can be undone{undo}, and every run "
-        "stays in the library{library}.",
+        "A branch{branch} starts at exactly the moment shown, with another step size, loss or "
+        "end time, and plays below its parent. You lose nothing: you can undo changes{undo}, "
+        "and every run stays in the library{library}.",
         "transport",
     ),
     TourStep(
-        "A whole study, and its claims",
-        "Study{result} shows the paper's figure and which of its claims hold; a click on a point "
-        "opens its run. Whole study{whole} trains all of them, on all processors or a cluster.",
+        "Run a whole study and check its claims",
+        "Study{result} shows the paper's figure and which of its claims hold; click a point to "
+        "open its run. Run whole study{whole} trains all runs, on all processors or a cluster.",
         "study",
     ),
     TourStep(
         "Export and share",
-        "Figures{figure}, films{film} and data{data} are drawn from the same numbers. A "
-        "link{copy_link} brings this very picture back. The command palette{palette} finds "
-        "everything, and every plot explains itself{what}.",
+        "Export figures{figure}, films{film} and data{data}. A link{copy_link} reopens exactly "
+        "what you see. The command palette{palette} finds everything, and every plot can "
+        "explain itself{what}.",
         "export",
     ),
 )

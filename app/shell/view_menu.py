@@ -21,8 +21,8 @@ if TYPE_CHECKING:  # loads pyqtgraph, which comes after the window
     from app.views.view import Numbers, RunView
 
 PICTURE_SCALE = 3.0  # pixels of a copied picture to one of the screen
-PICTURE_COPIED = "The picture is on the clipboard."
-NUMBERS_COPIED = "The numbers are on the clipboard."
+PICTURE_COPIED = "Picture copied."
+NUMBERS_COPIED = "Numbers copied."
 
 
 @final

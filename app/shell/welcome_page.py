@@ -37,12 +37,12 @@ from core.studies.study import shipped_summaries
 
 HEADLINE = "Watch a network learn"
 EXPLANATION = (
-    "Run trains {study}; to change its settings first, open Settings. Every frame is recorded, so "
-    "you can go back to any moment."
+    "Run trains {study}. To change it first, open Settings. Every frame is recorded, so you "
+    "can go back to any moment."
 )
 # Actions that begin something, and how they are called here; those that cannot be had are left out.
 OFFERED = {
-    "last": "Restore the last session",
+    "last": "Reopen the last session",
     "library": "Library of runs",
     "tour": "Five-minute tour",
     "documents": "Read the documents",
@@ -104,7 +104,7 @@ class WelcomePage(QScrollArea):
         self._grid = space(QGridLayout(), spacing=(12, 12))
         column.addLayout(self._grid)
         column.addSpacing(8)
-        self._recent = _Lines("Open again", content)
+        self._recent = _Lines("Reopen", content)
         self._recent.chosen.connect(self._on_file)
         add_all(column, self._recent, 1)
         self._actions: Mapping[str, QAction] = {}

@@ -46,8 +46,8 @@ def ordered_map(
 
 MOST_BYTES = 16 << 20  # 30 ms
 TOO_LONG = (
-    "the run before is not drawn: more than 16 MiB are kept of it",
-    "the run before is not drawn",
+    "parent not drawn: it has more than 16 MiB of frames",
+    "parent not drawn",
 )
 
 

@@ -52,7 +52,7 @@ def network_words(run: Run) -> str:
     network = run.experiment.network
     activation = getattr(network, "activation", "") if network.kind == "recorded" else ""
     if activation == "unknown":
-        return "network of an unknown activation"
+        return "network with unknown activation"
     return setting_words("network.kind", activation or network.kind)
 
 

@@ -16,7 +16,7 @@ from core.observables.planes import COORDINATES, NodePlane
 START = float("-inf")
 MARGIN_AXES = {"log10_time": "log10 t", "step": "step", "norm_squared": "|W|^2"}
 MARGIN_UNITS = {
-    "plain": "Margins as they are",
+    "plain": "Plain margins",
     "share": "Margins as share of \u03b3_gl / 2",
 }
 FIRST_CURVES = ("log10_risk", "distance")
@@ -24,8 +24,8 @@ FIRST_CURVES = ("log10_risk", "distance")
 # How far the neurons' view reaches, and what stands there for a node.
 NEURON_RANGES = {
     "moment": "This moment",
-    "run": "The whole run",
-    "root": "The whole run, as signed roots",
+    "run": "Whole run",
+    "root": "Whole run, signed square roots",
 }
 NEURON_POINTS = {
     "weights": "Weights |a\u2c7c| v\u2c7c",
@@ -103,14 +103,18 @@ class Intent:
     )
     proposed_curves: tuple[str, ...] = FIRST_CURVES
     log_curves: bool = switch(
-        False, "Logarithmic curves", "Curves as suits them", text="log", action="log_curves"
+        False, "Logarithmic curves", "Automatic curve axes", text="log", action="log_curves"
     )
     palette: str = choice("light", COLOURS, "Colours:", remembered=True)
     hidden_margins: frozenset[str] = option(
-        frozenset(), kinds.make_set_kind("Hide line {}", "Show line {}", "Lines"), text="hidden"
+        frozenset(),
+        kinds.make_set_kind("Hide line {}", "Show line {}", "Change lines"),
+        text="hidden",
     )
     shown_bounds: frozenset[str] = option(
-        frozenset(), kinds.make_set_kind("Bound of {}", "No bound of {}", "Bounds"), text="bounds"
+        frozenset(),
+        kinds.make_set_kind("Show bound of {}", "Hide bound of {}", "Change bounds"),
+        text="bounds",
     )
     linked: bool = switch(
         True,

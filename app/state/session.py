@@ -72,12 +72,12 @@ class RecordingState(Enum):
     LOST = auto()
 
 
-RECORDED = " \u2013 a recording"
+RECORDED = " \u2013 shipped recording"
 HEADINGS = {
     RecordingState.GROWS: " \u2013 being recorded",
-    RecordingState.RESTS: " \u2013 not finished",
-    RecordingState.LEFT: " \u2013 left unfinished",
-    RecordingState.LOST: " \u2013 its file is gone",
+    RecordingState.RESTS: " \u2013 unfinished",
+    RecordingState.LEFT: " \u2013 interrupted",
+    RecordingState.LOST: " \u2013 file deleted",
 }
 
 

@@ -116,7 +116,7 @@ def choice(default: str, titles: Mapping[str, str], subject: str = "", **more: A
 def parse_only(texts: Texts) -> str:
     """Return the only text. Raises ValueError."""
     if len(texts) != 1:
-        raise ValueError("give it once")
+        raise ValueError("expected one value")
     return texts[0]
 
 
@@ -124,7 +124,7 @@ def parse_word(texts: Texts, allowed: Sequence[str]) -> str:
     """Return the only text, which must be allowed. Raises ValueError."""
     text = parse_only(texts)
     if text not in allowed:
-        raise ValueError(f"it is {' or '.join(allowed)}")
+        raise ValueError(f"expected {' or '.join(allowed)}")
     return text
 
 
@@ -185,7 +185,9 @@ Interval = tuple[float, float]
 def parse_whole(text: str) -> int:
     """Return a number of a node, run or coordinate. Raises ValueError."""
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
-        raise ValueError("numbers of nodes, runs and coordinates are whole and not negative")
+        raise ValueError(
+            "numbers of neurons, runs and coordinates must be whole numbers, 0 or larger"
+        )
     return int(text)
 
 
@@ -210,28 +212,28 @@ def moment_of(text: str) -> float:
     """Return the moment of a typed time. Raises ValueError for what is no time."""
     log10_time = parse_time(text)
     if log10_time is None:
-        raise ValueError("a time is such as 10^2.5, 300 or 0")
+        raise ValueError("expected a time such as 10^2.5, 300 or 0")
     return float(coordinate(log10_time)) if math.isfinite(log10_time) else -math.inf
 
 
 def _parse_interval(texts: Texts) -> Interval:
     if len(texts) != 2:
-        raise ValueError("give two times")
+        raise ValueError("expected two times")
     first, last = map(moment_of, texts)
     if not first < last:
-        raise ValueError("the first time is before the second")
+        raise ValueError("the first time must be before the second")
     return first, last
 
 
 INTERVAL = ValueKind(
     _parse_interval,
     lambda interval: () if interval is None else tuple(map(moment_text, interval)),
-    lambda before, after: "No interval" if after is None else "Loop over an interval",
+    lambda before, after: "Clear interval" if after is None else "Loop over an interval",
 )
 PACE = ValueKind(
     lambda texts: float(parse_word(texts, [f"{pace:g}" for pace in PACES])),
     lambda pace: (f"{pace:g}",),
-    lambda before, after: f"Pace {after:g}\u00d7",
+    lambda before, after: f"Speed {after:g}\u00d7",
     Annotated[float, Field(ge=0.01, le=100.0)],
 )
 
@@ -254,7 +256,7 @@ def _write_names(names: Collection[str]) -> Texts:
 def _parse_views(texts: Texts) -> tuple[str, ...]:
     names = _names(texts)
     if any(name not in VIEWS for name in names):
-        raise ValueError(f"views are {', '.join(VIEWS)}")
+        raise ValueError(f"expected views among {', '.join(VIEWS)}")
     return known(names)
 
 
@@ -262,9 +264,9 @@ def _name_views(before: Collection[str], after: Collection[str]) -> str:
     new = [name for name in after if name not in before]
     gone = [name for name in before if name not in after]
     if not new and not gone:
-        return "Order of views"
+        return "Reorder views"
     if len(new) + len(gone) != 1:
-        return "Views"
+        return "Change views"
     return f"Show {title_of(new[0]).lower()}" if new else f"Hide {title_of(gone[0]).lower()}"
 
 
@@ -273,7 +275,7 @@ def _parse_curves(texts: Texts) -> tuple[str, ...] | None:
         return None
     curves = tuple(dict.fromkeys(_names(texts)))
     if len(curves) > MOST_CURVES:
-        raise ValueError(f"at most {MOST_CURVES} curves are drawn")
+        raise ValueError(f"at most {MOST_CURVES} curves are allowed")
     return curves
 
 
@@ -294,7 +296,7 @@ VIEW_NAMES = ValueKind(_parse_views, _write_names, _name_views, SOME_NAMES)
 CURVES = ValueKind(
     _parse_curves,
     lambda curves: (STUDY,) if curves is None else _write_names(curves),
-    make_set_kind("Curve of {}", "No curve of {}", "Curves").undo_text,
+    make_set_kind("Show curve of {}", "Hide curve of {}", "Change curves").undo_text,
     SOME_NAMES | None,
 )
 
@@ -311,11 +313,11 @@ def _write_plane(plane: NodePlane | None) -> Texts:
 def _parse_plane(texts: Texts) -> NodePlane:
     kind, _, numbers = parse_only(texts).partition(":")
     if kind not in PLANES:
-        raise ValueError(f"a plane is {' or '.join(PLANES)}")
+        raise ValueError(f"expected {' or '.join(PLANES)}")
     given = tuple(parse_whole(text) for text in numbers.split(",")) if numbers else ()
     wanted = {COORDINATES.kind: 2, "nodes": 3}.get(kind, 0)
     if len(given) != wanted:
-        raise ValueError(f"{kind} takes {wanted} numbers")
+        raise ValueError(f"{kind} needs {wanted} numbers")
     return NodePlane(kind, given)
 
 
@@ -341,17 +343,17 @@ def _parse_pins(texts: Texts) -> frozenset[Mark]:
         run = parse_whole(place)
         marks.update((run, node) for node in parse_nodes(nodes))
         if len(marks) > MOST_NODES:
-            raise ValueError(f"at most {whole_text(MOST_NODES)} nodes are pinned")
+            raise ValueError(f"at most {whole_text(MOST_NODES)} neurons can be pinned")
     return frozenset(marks)
 
 
 def _name_pins(before: frozenset[Mark], after: frozenset[Mark]) -> str:
     count = len(after - before)
     if count > MOST_RINGS:
-        return f"Select {count} nodes"
+        return f"Select {count} neurons"
     if count:
-        return "Pin a node" if count == 1 else f"Pin {count} nodes"
-    return "Unpin nodes" if after else "Unpin all nodes"
+        return "Pin a neuron" if count == 1 else f"Pin {count} neurons"
+    return "Unpin neurons" if after else "Unpin all neurons"
 
 
 PLANE = ValueKind(_parse_plane, _write_plane, _name_plane)
@@ -362,13 +364,13 @@ PINS = ValueKind(_parse_pins, _write_pins, _name_pins)
 
 def _parse_compared(texts: Texts) -> Compared:
     if not 2 <= len(texts) <= MOST_COMPARED or any("\0" in text or not text for text in texts):
-        raise ValueError(f"two to {MOST_COMPARED} files of runs are compared")
+        raise ValueError(f"expected 2 to {MOST_COMPARED} run files")
     return Compared(tuple(texts), CompareQuestion())
 
 
 def _name_compared(before: Compared | None, after: Compared | None) -> str:
     if after is None:
-        return "Compare no runs"
+        return "Close the comparison"
     if before is None or sorted(before.runs) != sorted(after.runs):
         return f"Compare {len(after.runs)} runs"
     if before.runs != after.runs:

@@ -66,11 +66,11 @@ class ViewKind:
         return made
 
 
-INNER = "Only for networks of nodes with weights from the inputs"
-TURNING = "Only for networks of nodes whose weights from the inputs are trained"
-NODES = "Only for networks of nodes"
-LABELS = "Only for networks of nodes, and data with labels"
-ADDITION = "Only for quadratic networks on addition modulo p"
+INNER = "Only for networks whose neurons have inner weights"
+TURNING = "Only for networks with trained inner weights"
+NODES = "Only for networks with neurons"
+LABELS = "Only for networks with neurons and data with labels"
+ADDITION = "Only for quadratic networks on addition mod p"
 # The views of the paper's figure.
 FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 HERE = f"{app.__name__}.views"

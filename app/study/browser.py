@@ -29,7 +29,7 @@ from core.studies.papers import PAPERS
 from core.studies.study import Summary, shipped_summaries
 from core.studies.thumbnails import Thumbnail, sentence, thumbnails
 
-KEYS = "Up, Down: choose \u00b7 Return: train in place of the open runs \u00b7 Esc: close"
+KEYS = "\u2191\u2193: select \u00b7 Enter: train in place of the open runs \u00b7 Esc: close"
 PICTURE = QSize(88, 48)
 SPACE = 12
 DOTS = Qt.TextElideMode.ElideRight

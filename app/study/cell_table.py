@@ -176,7 +176,7 @@ class CellTable(RunTable):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self.model_ = CellModel()  # model() is QTableView's
-        super().__init__(self.model_, "Cells of the study", parent)
+        super().__init__(self.model_, "Runs of the study", parent)
         self._paths: Mapping[str, Path] = {}
         # Before sorting is enabled, which sorts by the column of the indicator at once; -1 is the
         # grid's order.
@@ -186,7 +186,9 @@ class CellTable(RunTable):
         self.setSortingEnabled(True)
         self.model_.layoutChanged.connect(self._widen)
         self.verticalScrollBar().valueChanged.connect(self._widen)
-        self.setToolTip("Double click a cell to open its run; with Shift beside what is shown")
+        self.setToolTip(
+            "Double-click a run to open it, or Shift-double-click to open it beside the open runs"
+        )
 
     def show_cells(
         self, cells: Sequence[Cell], paths: Mapping[str, Path], columns: Sequence[str]

@@ -14,7 +14,7 @@ from core.studies.study import Study, Summary, shipped_summaries
 
 OPEN_TEXT = "Open a study file ..."
 OPEN = "open"
-BROWSE_TEXT = "All studies, with pictures ..."
+BROWSE_TEXT = "Browse all studies ..."
 BROWSE = "browse"
 Role = Qt.ItemDataRole
 

@@ -40,11 +40,11 @@ CLAIM_STYLES: dict[str, VerdictStyle] = {
         NOT_TESTABLE, "dash", "none", "muted", "Runs of this size cannot decide this claim."
     ),
     "waiting": VerdictStyle(
-        "not judged yet",
+        "not checked yet",
         "dots",
         "none",
         "muted",
-        "The claim is judged when the study is finished or cancelled.",
+        "Marginscope checks the claim when the study is finished or cancelled.",
     ),
 }
 NO_CLAIMS = "This study makes no claims."

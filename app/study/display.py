@@ -34,12 +34,12 @@ REST = 10.0  # times as long as the figure took are waited before it is drawn ag
 LEAST_REST = 1.0  # seconds
 RESIZED_MS = 250  # from the last change of size to redrawing the figure of an idle study
 PARTLY = "Based on the runs finished so far."
-NO_FIGURE = "The figure could not be drawn because of an error; the log says more."
-NOT_JUDGED = "The claims could not be judged because of an error; the log says more."
+NO_FIGURE = "The figure could not be drawn (internal error). Details are in the log."
+NOT_JUDGED = "The claims could not be checked (internal error). Details are in the log."
 MEANS = "Means over seeds"
 TABLES = ";;".join(
     f"{what}, {form}"
-    for what in ("Cells", MEANS)
+    for what in ("Runs", MEANS)
     for form in ("CSV (*.csv)", "NPZ (*.npz)", "Parquet (*.parquet)")
 )
 
@@ -140,7 +140,7 @@ class StudyDisplay(QObject):
 
         self._has_figure = has_figure(study)
         window.set_has_figure(self._has_figure)
-        window.picture.show_words("The figure fills in as cells finish.")
+        window.picture.show_words("The figure fills in as runs finish.")
 
     def _show_rows(self) -> None:
         """Update the table and the points; wait ten times as long as this takes before the next."""

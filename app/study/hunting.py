@@ -33,17 +33,17 @@ USUAL, USUAL_REAL = "hard_margin", "risk"  # what is minimised, for labels and r
 MINUTES = "5m"
 EVERY = "any"  # seed
 WHAT_TIP = (
-    "An observable, or a formula over observables, reference margins and sizes, such as "
-    "hard_margin / (gamma_gl / 2); slack:NAME or ratio:NAME is the room that a statement leaves"
+    "Enter an observable, or a formula of observables, reference margins and sizes, such as "
+    "hard_margin / (gamma_gl / 2). Enter slack:NAME or ratio:NAME for the slack of a theorem."
 )
 OVER = {
-    "seeds": ("seeds", "The seeds of data and start are drawn"),
-    "start": ("starts", "The data stay; the start is drawn, and moved where it was good"),
-    "data": ("data", "The start stays; the data are drawn, and moved where they were good"),
+    "seeds": ("seeds", "Try random seeds of data and initial weights"),
+    "start": ("starts", "Keep the data; try random initial weights and refine the best"),
+    "data": ("data", "Keep the initial weights; try random data and refine the best"),
 }
-TAKE = {"last": "at the end", "least": "least of all frames", "largest": "largest of all frames"}
-SEEDS_TIP = "The first and the last seed that may be drawn, such as 0-999; each is drawn once"
-LIMIT_TIP = "A time, such as 300s, 5m or 1h, or a number of runs"
+TAKE = {"last": "at the end", "least": "minimum over frames", "largest": "maximum over frames"}
+SEEDS_TIP = "Enter the first and last seed, such as 0-999; each seed is tried once"
+LIMIT_TIP = "Enter a time limit, such as 300s, 5m or 1h, or a number of runs"
 N_NUMBERS, VERDICT = 2, 5  # columns: of numbers, from the left; of a statement's verdict
 COLUMNS: tuple[tuple[str, Callable[[Finding], str]], ...] = (
     ("rank", lambda one: str(one.rank) if one.rank else ""),
@@ -63,9 +63,11 @@ class FindingTable(RunTable):
     def __init__(self, parent: QWidget | None = None) -> None:
         self.model_ = QStandardItemModel()  # model() is QTableView's
         self.model_.setHorizontalHeaderLabels([title for title, _ in COLUMNS])
-        super().__init__(self.model_, "What was found", parent)
+        super().__init__(self.model_, "Results", parent)
         self.findings: Sequence[Finding] = ()
-        self.setToolTip("Double click a run to open it; with Shift beside what is shown")
+        self.setToolTip(
+            "Double-click a run to open it, or Shift-double-click to open it beside the open runs"
+        )
         # There are few rows, and what they say gets longer once runs are refined.
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         for column in range(len(COLUMNS)):
@@ -99,23 +101,23 @@ class HuntPage(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._asked = Question(USUAL)
-        self.sense = ChoiceBox(self, "Least or largest", letters=7)
-        self.sense.addItem("Least", True)
-        self.sense.addItem("Largest", False)
-        self.what = self._field("What is looked for", WHAT_TIP)
-        self.take = ChoiceBox(self, "Of which frames", letters=10)
+        self.sense = ChoiceBox(self, "Minimise or maximise", letters=7)
+        self.sense.addItem("Minimise", True)
+        self.sense.addItem("Maximise", False)
+        self.what = self._field("Objective", WHAT_TIP)
+        self.take = ChoiceBox(self, "Frames", letters=10)
         for name, words in TAKE.items():
             self.take.addItem(words, name)
-        self.over = ChoiceBox(self, "What is varied", letters=6)
+        self.over = ChoiceBox(self, "Vary", letters=6)
         for place, (name, (words, tip)) in enumerate(OVER.items()):
             self.over.addItem(words, name)
             self.over.setItemData(place, plain_tip(tip), Qt.ItemDataRole.ToolTipRole)
         self.seeds = self._field("Seeds", SEEDS_TIP, EVERY)
-        self.limit = self._field("How long", LIMIT_TIP, MINUTES)
+        self.limit = self._field("Limit", LIMIT_TIP, MINUTES)
         self.fit = QCheckBox("only runs that fit", self)
-        self.fit.setToolTip("Leave out runs that end with training errors")
-        self.hunt = push_button("Hunt", self, "Begin, or go on with the same question")
-        self.stop = push_button("Stop", self, "End the hunt; what was found stays")
+        self.fit.setToolTip("Ignore runs that end with training errors")
+        self.hunt = push_button("Hunt", self, "Start the hunt, or continue with the same question")
+        self.stop = push_button("Stop", self, "Stop the hunt; results are kept")
         self.problem = problem_label(self)
         muted = QPalette.ColorRole.PlaceholderText
         self.words = ElidedLabel(self, Qt.TextElideMode.ElideRight, muted)
@@ -266,7 +268,7 @@ class HuntController(QObject):
             return
         self.page.show_problem("")
         self._words_before = self.page.words.text()
-        self.page.words.set_text("Reading what is known ...")
+        self.page.words.set_text("Reading earlier results ...")
         jobs = None if options.on_cluster else options.jobs.value()
         folder = folder_of(runs.folder, question)
         place = most, seconds, jobs, options.address
@@ -291,7 +293,7 @@ class HuntController(QObject):
     def _on_finished(self, wrong: str) -> None:
         news = self.worker.news
         exhausted = news is not None and news.exhausted
-        self._show("; nothing is left that was not tried" if exhausted else "")
+        self._show("; every candidate has been tried" if exhausted else "")
         if news is None:
             self.page.words.set_text(self._words_before)
         self.page.show_problem(wrong)
@@ -309,7 +311,7 @@ def words_of(news: HuntNews) -> str:
 
     >>> from core.extremes.hunt import HuntStatus
     >>> words_of(HuntNews(HuntStatus(tried=37, failed=1, best=0.468, running=2), ()))
-    '37 runs, 1 failed, 2 running; the best .468'
+    '37 runs, 1 failed, 2 running; best .468'
     """
     status = news.status
     parts = [f"{whole_text(status.tried)} {'run' if status.tried == 1 else 'runs'}"]
@@ -319,7 +321,7 @@ def words_of(news: HuntNews) -> str:
         parts.append(f"{status.running} running")
     text = ", ".join(parts)
     if status.compiling:
-        return f"{text}; compiling kernels first, once on this computer"
+        return f"{text}; compiling numerical code first (once per computer)"
     if status.lacks_workers:
-        return f"{text}; waiting: no worker of the cluster is left"
-    return text if math.isnan(status.best) else f"{text}; the best {shown_number(status.best, 6)}"
+        return f"{text}; waiting for a worker of the cluster"
+    return text if math.isnan(status.best) else f"{text}; best {shown_number(status.best, 6)}"

@@ -27,31 +27,31 @@ from core.studies.study import Study
 if TYPE_CHECKING:
     from core.sweep.control import SweepStatus
 
-SIZES = {"quick": "quick", "paper": "the paper's size"}
+SIZES = {"quick": "quick", "paper": "paper's size"}
 AS_EDITED = "as edited"
 SIZE_TIPS = {
-    "quick": "Under a minute on two cores; some claims need the paper's size",
-    "paper": "The settings of the paper: minutes to hours",
-    AS_EDITED: "The settings of the study file, or those in the drawer Settings",
+    "quick": "Takes less than a minute on two cores; some claims need the paper's size",
+    "paper": "Uses the paper's settings; takes minutes to hours",
+    AS_EDITED: "Uses the settings of the study file, or those in the Settings panel",
 }
 HERE, CLUSTER = "this computer", "a cluster"
 ADDRESS_TIP = (
-    "The address of a Dask scheduler with workers, as `dask scheduler` prints it; the folder of "
-    "the runs must be one that the workers see too"
+    "Enter the address of a Dask scheduler with workers, as printed by `dask scheduler`. The "
+    "workers must have access to the folder of the runs."
 )
 # As many as app.settings takes back at the next start.
 MOST_JOBS = 512
-RUN, CONTINUE, AGAIN = "Run", "Continue", "Run what failed"
-ALL_DONE = "All cells are finished."
+RUN, CONTINUE, AGAIN = "Run", "Continue", "Rerun failed"
+ALL_DONE = "All runs finished."
 
 
 def cells_text(count: int) -> str:
-    """Return a number of cells in words.
+    """Return a number of runs in words.
 
     >>> cells_text(1), cells_text(8)
-    ('1 cell', '8 cells')
+    ('1 run', '8 runs')
     """
-    return "1 cell" if count == 1 else f"{whole_text(count)} cells"
+    return "1 run" if count == 1 else f"{whole_text(count)} runs"
 
 
 @final
@@ -65,28 +65,30 @@ class StudyOptions(QWidget):
         self._folder_typed = False
         self.chooser = StudyChooser(self, browses=False)
         self.size_choice = ChoiceBox(self, "Size", letters=12)
-        self.place = ChoiceBox(self, "Where it runs", letters=12)
+        self.place = ChoiceBox(self, "Run on", letters=12)
         self.place.addItems([HERE, CLUSTER])
         self.jobs = WholeBox(self)
         self.jobs.setAccessibleName("Processes")
-        self.jobs.setToolTip("How many cells are run at a time, each on one core")
+        self.jobs.setToolTip("Number of runs trained at the same time, each on one core")
         self.jobs.setRange(1, MOST_JOBS)
         # A process a core: the kernels of a cell are of one thread each.
         self.jobs.setValue(min(cores, MOST_JOBS))
         self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
         self.cluster = ValueEdit(self)
-        self.cluster.setAccessibleName("Address of the cluster")
+        self.cluster.setAccessibleName("Cluster address")
         self.cluster.setPlaceholderText("tcp://host:8786")
         self.cluster.setToolTip(ADDRESS_TIP)
         self.cluster.setMinimumWidth(180)
         self.folder = ValueEdit(self)
-        self.folder.setAccessibleName("Folder of the runs")
+        self.folder.setAccessibleName("Folder for runs")
         self.browse = push_button("Browse ...", self)
         self.count = ElidedLabel(
             self, Qt.TextElideMode.ElideRight, QPalette.ColorRole.PlaceholderText
         )
         self.estimate = push_button(
-            "Estimate the time", self, "Measure a few cells here, for at most twenty seconds or so"
+            "Estimate time",
+            self,
+            "Time a few runs on this computer, for about twenty seconds at most",
         )
         self.problem = problem_label(self)
         self._arrange()
@@ -97,7 +99,7 @@ class StudyOptions(QWidget):
         grid = space(QGridLayout(), spacing=(8, 8))
         grid.setColumnStretch(1, 1)
         first = add_all(space(QHBoxLayout(), spacing=8), (self.chooser, 1))
-        for text, choice in (("Size", self.size_choice), ("On", self.place)):
+        for text, choice in (("Size", self.size_choice), ("Run on", self.place)):
             first.addSpacing(8)
             add_all(first, self._label(text, choice), choice)
         self.jobs_label = self._label("Processes", self.jobs)
@@ -106,7 +108,7 @@ class StudyOptions(QWidget):
         third = add_all(space(QHBoxLayout(), spacing=8), (self.count, 1), self.estimate)
         rows = (
             ("Study", self.chooser.box, first),
-            ("Runs in", self.folder, second),
+            ("Save runs to", self.folder, second),
             ("", None, third),
         )
         for row, (text, named, line) in enumerate(rows):
@@ -236,7 +238,7 @@ class StudyOptions(QWidget):
         self._folder_typed = True
 
     def _browse(self) -> None:
-        place = QFileDialog.getExistingDirectory(self, "Folder of the runs", self.folder.text())
+        place = QFileDialog.getExistingDirectory(self, "Folder for runs", self.folder.text())
         if place:
             self._folder_typed = True
             self.folder.setText(place)
@@ -248,11 +250,11 @@ def words_of(status: SweepStatus, pausing: bool, stopping: bool) -> str:
 
     >>> from core.sweep.control import SweepStatus
     >>> words_of(SweepStatus(total=200, done=37, running=2, failed=1, eta=45.0), False, False)
-    '37 of 200 cells, 1 failed, 2 running; about 45 s left'
+    '37 of 200 runs, 1 failed, 2 running; about 45 s left'
     >>> words_of(SweepStatus(total=200, compiling=("flow", "margins")), False, False)
-    '0 of 200 cells; compiling kernels first, once on this computer'
+    '0 of 200 runs; compiling numerical code first (once per computer)'
     """
-    parts = [f"{whole_text(status.done)} of {whole_text(status.total)} cells"]
+    parts = [f"{whole_text(status.done)} of {whole_text(status.total)} runs"]
     if status.failed:
         parts.append(f"{status.failed} failed")
     if status.running:
@@ -261,11 +263,11 @@ def words_of(status: SweepStatus, pausing: bool, stopping: bool) -> str:
     if stopping:
         return f"{text}; stopping ..."
     if status.compiling:
-        return f"{text}; compiling kernels first, once on this computer"
+        return f"{text}; compiling numerical code first (once per computer)"
     if status.lacks_workers:
-        return f"{text}; waiting: no worker of the cluster is left"
+        return f"{text}; waiting for a worker of the cluster"
     if pausing:
-        return f"{text}; paused" + ("" if not status.running else " once they are done")
+        return f"{text}; paused" + ("" if not status.running else " once these runs finish")
     if math.isfinite(status.eta) and status.done + status.failed < status.total:
         text += f"; about {duration_text(status.eta)} left"
     return text
@@ -277,18 +279,18 @@ class SweepProgress(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.run = push_button(
-            RUN, self, "Run the cells that are not there yet; finished ones are kept"
-        )
+        self.run = push_button(RUN, self, "Train the remaining runs; finished runs are kept")
         self.run.setProperty("primary", True)
-        self.pause = push_button("Pause", self, "Start no more cells until it is pressed again")
+        self.pause = push_button(
+            "Pause", self, "Wait before training the next runs; choose Resume to continue"
+        )
         self.pause.setCheckable(True)
         self.pause.toggled.connect(self._on_pause_toggled)
         self.cancel = push_button(
-            "Cancel", self, "End the study; finished cells stay, and Continue goes on from them"
+            "Cancel", self, "Stop the study; finished runs are kept, and Continue trains the others"
         )
         self.bar = QProgressBar(self, textVisible=False)
-        self.bar.setAccessibleName("Cells that are done")
+        self.bar.setAccessibleName("Finished runs")
         self.words = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         line = add_all(space(QHBoxLayout(self), spacing=8), self.run, self.pause, self.cancel)
         for part, share in ((self.bar, 2), (self.words, 3)):
@@ -307,7 +309,7 @@ class SweepProgress(QWidget):
         self.run.setEnabled(possible and left > 0)
         self._show_buttons(False)
         self._show_bar(done, total)
-        words = f"{whole_text(done)} of {whole_text(total)} cells are finished" if done else ""
+        words = f"{whole_text(done)} of {whole_text(total)} runs finished" if done else ""
         words += f"; {failed} failed" if failed else ""
         self.words.set_text(ALL_DONE if total and not left else words)
 
@@ -320,7 +322,9 @@ class SweepProgress(QWidget):
         self.run.setEnabled(False)
         # Failed cells are over too: without them the bar would never be full.
         self._show_bar(status.done + status.failed, status.total)
-        words = words_of(status, pausing, stopping) if status.total else "Looking what is there ..."
+        words = (
+            words_of(status, pausing, stopping) if status.total else "Checking existing runs ..."
+        )
         self.words.set_text(words)
 
     def _show_bar(self, done: int, total: int) -> None:

@@ -26,12 +26,12 @@ RESIZED_MS = 200
 MM_PER_PIXEL = 0.26  # of a figure in letters that can be read on the screen
 LEAST_DPI, MOST_DPI = 40.0, 400.0
 NONE_SHIPPED = (
-    "No result is shipped for these settings. Train the whole study to see its figure and verdicts."
+    "No result for these settings yet. Run the whole study to see its figure and verdicts."
 )
-NO_FIGURE = "The figure could not be drawn because of an error; the log says more."
+NO_FIGURE = "The figure could not be drawn (internal error). Details are in the log."
 OF_RUNS = "Shipped result of {count} runs at quick size."
 OF_ALL = "Shipped result of all {count} runs."
-DRAWING = "Drawing the figure \u2026"
+DRAWING = "Drawing the figure ..."
 
 
 @final

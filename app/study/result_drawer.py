@@ -36,7 +36,7 @@ class ResultDrawer(QWidget):
         self.hint = quiet_label(HINT, self, wrap=True)
         self.claims = ClaimList(palette, self)
         self.whole = push_button(
-            "Whole study \u2026", self, "Train all runs of the study, at this or another size"
+            "Run whole study ...", self, "Train all runs of the study, at this or another size"
         )
         head = QWidget(self)
         add_all(space(QVBoxLayout(head), (16, 12, 16, 4), 4), self.title, self.origin)

@@ -42,10 +42,10 @@ from core.trust import UntrustedCodeError
 if TYPE_CHECKING:
     from core.sweep.cost import Cost
 
-NO_ADDRESS = "Type the address of a Dask scheduler, such as tcp://host:8786."
+NO_ADDRESS = "Enter the address of a Dask scheduler, such as tcp://host:8786."
 POLL_MS = 300  # a cell may take hours, in which the worker reports nothing
-NOT_READ = "The folder could not be read because of an error; the log says more."
-NO_COST = "The cost could not be estimated because of an error; the log says more."
+NOT_READ = "The folder could not be read (internal error). Details are in the log."
+NO_COST = "The cost could not be estimated (internal error). Details are in the log."
 
 
 @final
@@ -147,7 +147,7 @@ class StudyRunner(QObject):
             self._places.study_folder(study.id, size, sized.to_toml() if edited else "")
         )
         if options.path is None:
-            self._refuse("Say in which folder the runs are to be recorded.")
+            self._refuse("Choose a folder for the runs.")
             return
         options.show_count(cells_text(sized.count))
         # In a thread: a folder may hold thousands of files, on a disk across the network.
@@ -256,7 +256,7 @@ class StudyRunner(QObject):
         self._show_idle()
         self.window.bar.show_message(wrong or self.shown.runs.failures)
         status = self.worker.control.status
-        self._show_if_hidden(wrong or f"{status.done} of {status.total} cells are finished")
+        self._show_if_hidden(wrong or f"{status.done} of {status.total} runs finished")
 
     # -------------------------------------------------------------------------------- the rest
 

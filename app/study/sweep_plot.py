@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MARKER = 8.0  # pixels
 CATEGORICAL = 6  # lines with a colour each; more of them run through the colours of time
-NOTHING = "The points appear here as cells are done."
+NOTHING = "Points appear here as runs finish."
 PEN = 1.6
 WIDEST = "0.00 \u00d7 10\u207b\u2070\u2070"
 
@@ -69,10 +69,10 @@ class SweepPlot(QWidget):
         self._forced: list[bool | None] = [None, None]
         self._hit: Point | None = None
         self.key = QLabel(self, textFormat=Qt.TextFormat.RichText, wordWrap=True)
-        self.key.setAccessibleName("Key of the lines")
+        self.key.setAccessibleName("Legend")
         self.key.setContentsMargins(8, 4, 8, 4)
         self.plot = Plot(palette, horizontal=" ", vertical=" ", widest=WIDEST, parent=self)
-        self.plot.setAccessibleName("The cells of the study")
+        self.plot.setAccessibleName("Runs of the study")
         PlotFocus(self.plot)  # which keeps it
         self.bars = self.plot.add(CurveStack(), 0.0)
         self.means = self.plot.add(CurveStack(), 1.0)
@@ -221,9 +221,9 @@ class SweepPlot(QWidget):
         most = self.shown.most
         if most == 0:
             return ""
-        text = "One run a point."
+        text = "One run per point."
         if most > 1:
-            text = f"Means over up to {most} runs; bars are one standard deviation each way."
+            text = f"Means over up to {most} runs; bars show \u00b1 1 standard deviation."
         return text + (" Hollow: some runs did not fit." if self.shown.any_hollow else "")
 
     # ----------------------------------------------------------------------------------- mouse
@@ -263,7 +263,7 @@ class SweepPlot(QWidget):
             value += f" \u00b1 {shown_number(spread.sd, 2)} over {spread.count} runs"
         unfit = f"\n{spread.unfit} of {len(point.runs)} did not fit" if spread.unfit else ""
         if spread.unfit and spread.excluded:
-            unfit += " and are left out"
+            unfit += " and are excluded"
         return f"{where}\n{value}{unfit}"
 
     def _clicked(self, x: float, y: float) -> None:

@@ -56,8 +56,8 @@ class StudyRuns:
         if not self.failed:
             return ""
         count = len(self.failed)
-        words = "1 cell failed" if count == 1 else f"{count} cells failed, the first"
-        return f"{words}: {self.failed[0].reason} The table of cells has them all."
+        words = "1 run failed" if count == 1 else f"{count} runs failed. First failure"
+        return f"{words}: {self.failed[0].reason} See Runs for all failures."
 
     @property
     def figures(self) -> Mapping[str, Mapping[str, float]]:

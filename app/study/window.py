@@ -33,7 +33,7 @@ from app.widgets.study_picture import StudyPicture
 from core.figures.palette import Palette
 from core.studies.tables import value_text
 
-FIGURE, POINTS, CELLS, HUNT = "&Figure", "&Points", "&Cells", "&Hunt"
+FIGURE, POINTS, CELLS, HUNT = "&Figure", "&Points", "&Runs", "&Hunt"
 
 
 @final
@@ -50,8 +50,8 @@ class SweepAxes(QWidget):
         self._line = space(QHBoxLayout(self), (8, 8, 0, 0), 8)
         self.column = ChoiceBox(self, "Column", letters=14)
         self.axis = ChoiceBox(self, "Axis", letters=8)
-        self.log_y = self._box("log", "A logarithmic vertical axis")
-        self.log_x = self._box("log", "A logarithmic horizontal axis")
+        self.log_y = self._box("log", "Use a logarithmic vertical axis")
+        self.log_x = self._box("log", "Use a logarithmic horizontal axis")
         over = quiet_label("over", self)
         add_all(self._line, self.column, self.log_y, over, self.axis, self.log_x, 1)
         self.column.activated.connect(self.changed)
@@ -160,12 +160,12 @@ class StudyWindow(QWidget):
         self.hunt = HuntPage(self)
         self.claims = ClaimList(palette, self)
         self.figure = push_button(
-            "Export figure ...", self, "The study's figure as PDF, SVG or PNG"
+            "Export figure ...", self, "Export the study's figure as PDF, SVG or PNG"
         )
         self.numbers = push_button(
-            "Save table ...", self, "A row a cell as CSV or NPZ, or as Parquet with pyarrow"
+            "Save table ...", self, "Save one row per run as CSV or NPZ, or as Parquet with pyarrow"
         )
-        self.place = push_button("Show the runs", self, "Open the folder of the study's runs")
+        self.place = push_button("Show runs", self, "Open the folder of the study's runs")
         self._arrange()
         self.set_colours(palette)
 

@@ -34,11 +34,8 @@ if TYPE_CHECKING:
     from core.sweep.cost import Cost
 
 LEAST_DPI, MOST_DPI = 40.0, 600.0
-NO_MEMORY = "There is not enough memory for this {what}; run fewer processes at a time."
-OUR_ERROR = (
-    "The {what} stopped because of an error in the program; what is recorded stays, and the log "
-    "says more."
-)
+NO_MEMORY = "Not enough memory for this {what}. Choose fewer processes."
+OUR_ERROR = "The {what} stopped (internal error). Recorded runs are kept. Details are in the log."
 # Cells of milliseconds would otherwise fill the window's queue with copies of all rows.
 SWEEP_REPORT_S, HUNT_REPORT_S = 0.1, 0.2
 MOST_LISTED = 200  # findings; the table in the folder has all of them
@@ -83,7 +80,7 @@ def figure_drawn(
         def keep(run: Run) -> Run:
             stack.enter_context(run)
             if request.is_cancelled():  # opening very many files takes long
-                raise InputError("Nobody waits for this figure any more.")
+                raise InputError("This figure is no longer needed.")
             return run
 
         done, known = runs.done, runs.figures
@@ -104,7 +101,7 @@ def cost_estimated(
     from core.sweep.cost import estimate
 
     given = (estimate, study, cores, 20.0, rows)
-    return run_in_process("The cost is not known", request.is_cancelled, *given)
+    return run_in_process("The cost is unknown", request.is_cancelled, *given)
 
 
 class SweepNews(NamedTuple):
@@ -286,4 +283,6 @@ def _how(one: Tried) -> str:
     """Say in words how a run came to be tried."""
     if one.parent >= 0:
         return f"run {one.index}, {one.phase} from run {one.parent}"
-    return f"run {one.index}, " + ("as the study has it" if one.phase == "study" else one.phase)
+    return f"run {one.index}, " + (
+        "the study's own settings" if one.phase == "study" else one.phase
+    )

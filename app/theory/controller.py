@@ -33,7 +33,7 @@ JUDGE_MS = 400  # after a margin has arrived or the run has ended
 GROWING_MS = 2000  # while it grows
 SHOW_MS = 16  # from a result to the update of the panel, which shows all results until then
 WHILE_TRAINING = 0.1  # of a core, for each thread: together they cost the training a few per cent
-FAILED = "The statements could not be judged because of an error; the log says more."
+FAILED = "The theorems could not be checked (internal error). Details are in the log."
 
 
 @final

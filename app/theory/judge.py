@@ -157,7 +157,7 @@ class Judge(QObject):
         except CancelledError:
             raise
         except Exception:
-            LOG.exception("the statements about a run cannot be judged")
+            LOG.exception("the theorems about a run cannot be checked")
             return None
 
     def _opened(self, case: Case) -> Run:

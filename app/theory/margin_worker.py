@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     References = Callable[[Problem], tuple[Reference, ...]]
 
 FAST_LANE, SLOW_LANE = LANES = (0, 1)
-FAILED = "It could not be computed because of an error in the program; the log says more."
+FAILED = "Computation failed (internal error). Details are in the log."
 
 
 @final

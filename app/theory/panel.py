@@ -30,22 +30,19 @@ if TYPE_CHECKING:
     from core.reference.margin import Reference, ReferenceMargin
     from core.theorems.statement import Assessment
 
-NO_RUN = (
-    "Run a study, or open a run: its reference margins, and what the theorems say of it, appear "
-    "here."
-)
+NO_RUN = "Reference margins and theorems appear here once a run is open."
 NO_MARGIN = "The papers define no reference margin for these data and this network."
 NO_STATEMENT = (
-    "No theorem here is about a run like this one. The claims of its study are judged in Study."
+    "No theorem in the catalogue applies to this run. For the claims of its study, open Study."
 )
-JUDGING = "The run is being judged ..."
+JUDGING = "Checking theorems ..."
 REACH_TIP = (
-    "When the hard margin first comes to 90 % of what theory promises: the ring in the view of "
-    "margins as shares."
+    "Time at which the hard margin first reaches 90 % of the promised margin: the ring in the "
+    "margin view when margins are shown as shares."
 )
-DELTA_TIP = "The failure probability delta of statements that hold with probability 1 - delta."
-CURRENT_TIP = "{heading} is the current run. Click the heading of another run for its theory."
-NO_LINE = "Lines appear here once reference margins are computed for a run that is shown."
+DELTA_TIP = "Failure probability \u03b4 of theorems that hold with probability 1 \u2212 \u03b4."
+CURRENT_TIP = "{heading} is the current run. Click the heading of another run to see its theory."
+NO_LINE = "Lines appear here once reference margins of an open run are computed."
 COMPUTING, WAITING, NONE, STOPPED = "computing ...", "waiting", "none", "cancelled"
 
 
@@ -165,7 +162,7 @@ class FinalLine(QWidget):
         super().__init__(parent)
         self.words = quiet_label("", self, wrap=True)
         self.words.setTextFormat(Qt.TextFormat.RichText)
-        self.shown = BoundBox("Show it among the margins", self)
+        self.shown = BoundBox("Show in the margin view", self)
         add_all(space(QVBoxLayout(self), (0, 0, 0, 4), 4), self.words, self.shown)
         self.hide()
 
@@ -225,7 +222,7 @@ class TheoryPanel(QWidget):
         )
         self.delta.setKeyboardTracking(False)  # the runs are judged anew for every value
         self.delta.setPrefix("\u03b4 = ")
-        self.delta.setAccessibleName("Failure probability delta")
+        self.delta.setAccessibleName("Failure probability \u03b4")
         self.delta.setToolTip(DELTA_TIP)
         self.delta.setFixedWidth(self.delta.fontMetrics().horizontalAdvance("\u03b4 = 0.000") + 24)
         for part in (self.statements, self.delta):
@@ -248,7 +245,7 @@ class TheoryPanel(QWidget):
         planned: bool = True,
     ) -> None:
         """Show the margins; `references` None: no run is shown, not `planned`: they are unknown."""
-        known = NO_MARGIN if planned else "The reference margins of the run are being looked up ..."
+        known = NO_MARGIN if planned else "Looking up reference margins ..."
         self.margins.hint.setText(NO_RUN if references is None else known)
         self.margins.show_margins(references or (), margins, current, stopped)
 

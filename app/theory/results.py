@@ -77,7 +77,7 @@ class TheoryResults:
         if held.frame == found.frame > 0:
             began = "true at the last frame only"
         lasting = f"as long as {found.condition} ({began})"
-        condition = lasting if found.condition else "in any case"
+        condition = lasting if found.condition else "unconditionally"
         return ends, condition, _final_tip(found)
 
     @property
@@ -102,7 +102,7 @@ class TheoryResults:
         promise = self.promise
         if promise.margin is None:
             waits = greek(", ".join(promise.waits))
-            return ("time to 90 %", f"waits for {waits}") if waits else ("", "")
+            return ("time to 90 %", f"waiting for {waits}") if waits else ("", "")
         reach = reach_of(data.margins[:, 0], data.log10_time, promise)
         label = f"90 % of {greek(promise.label)}"
         if reach is not None:
@@ -112,17 +112,21 @@ class TheoryResults:
 
 def _final_tip(found: FinalMargin) -> str:
     """Explain the ends of the bracket, and name the examples and nodes that carry the upper one."""
-    below = f"none, since {found.why}" if found.why else "the smoothed margin, which never falls"
-    lines = [f"From below: {below}."]
+    below = (
+        f"none, because {found.why}" if found.why else "the smoothed margin, which never decreases"
+    )
+    lines = [f"Lower bound: {below}."]
     if found.above_always == found.above_always:
-        lines.append(f"Always at most {shown_number(found.above_always)}, {found.always}.")
+        lines.append(
+            f"Upper bound at all times: {shown_number(found.above_always)}, {found.always}."
+        )
     held = found.held
-    lines.append(f"At most {shown_number(held.above)} while {held.condition}.")
+    lines.append(f"Upper bound {shown_number(held.above)} while {held.condition}.")
     examples = ", ".join(f"{i} ({shown_number(q, 2)})" for i, q in held.examples[:SHOWN])
     nodes = "; ".join(
         f"{', '.join(map(str, one.nodes[:SHOWN]))} ({shown_number(one.weight, 2)})"
         for one in held.nodes[:SHOWN]
     )
-    lines.append(f"Carried by the examples {examples or 'none'}, with their weights q,")
-    lines.append(f"and by the nodes {nodes or 'none'}, with their shares.")
+    lines.append(f"Examples that determine this bound, with weights q: {examples or 'none'}.")
+    lines.append(f"Neurons that determine this bound, with shares: {nodes or 'none'}.")
     return "".join(f"<p>{rich(line)}</p>" for line in lines)

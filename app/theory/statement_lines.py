@@ -32,17 +32,17 @@ if TYPE_CHECKING:  # they load the numerical libraries
 CONCLUSION = {
     "HOLDS": "the conclusion holds",
     "FAILS": "the conclusion does not hold",
-    "OPEN": "the conclusion is not decided",
-    "SILENT": "nothing is said of these times",
+    "OPEN": "the conclusion is undecided",
+    "SILENT": "the theorem says nothing about these times",
 }
 # Words for a conclusion that only the last frame decides.
-AT_END = {"OPEN": "the conclusion is decided at the end alone, and is not decided"}
-LAST = "At the end alone:"
+AT_END = {"OPEN": "the conclusion concerns the end of the run only and is undecided"}
+LAST = "At the end only:"
 PREMISES = {
     "HOLDS": "the hypotheses hold",
     "FAILS": "the hypotheses do not hold",
-    "OPEN": "the hypotheses are not decided",
-    "SILENT": "nothing is said of these times",
+    "OPEN": "the hypotheses are undecided",
+    "SILENT": "the theorem says nothing about these times",
 }
 
 
@@ -225,13 +225,13 @@ def _between(first: float, last: float, steps: bool = False) -> str:
 SHAPES = (
     ("HOLDS", False, "holds"),
     ("FAILS", False, "does not hold"),
-    ("OPEN", False, "not decided"),
-    ("HOLDS", True, "hypotheses, above each"),
+    ("OPEN", False, "undecided"),
+    ("HOLDS", True, "thin line: hypotheses"),
 )
 LEGEND = (
-    "A full bar: the conclusion holds; a hatched one: it does not hold; dots: it is not decided. "
-    "The thin line above each is for the hypotheses: whole, broken or dotted. Where nothing is "
-    "drawn the statement says nothing of such times."
+    "Solid bar: the conclusion holds. Hatched bar: it does not hold. Dots: it is undecided. "
+    "The thin line above each bar shows the hypotheses in the same way: solid, dashed or "
+    "dotted. Where nothing is drawn, the theorem says nothing about these times."
 )
 HATCH = 5.0  # pixels between the strokes
 SWATCH = 22.0

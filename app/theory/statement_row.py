@@ -82,7 +82,7 @@ class VerdictFold(QPushButton):
 
     def _show_words(self) -> None:
         verb = "Hide" if self.isChecked() else "Show"
-        self.setText(f"{verb} {self._count} without a verdict")
+        self.setText(f"{verb} {self._count} undecided")
 
     def event(self, event: QEvent) -> bool:
         return takes_key(event) or super().event(event)

@@ -41,10 +41,10 @@ from app.widgets.verdict_mark import VERDICT_STYLES, hue_of, paint_mark
 from core.figures.palette import Palette
 from core.numbers import raised
 
-TITLE = "Theorem time line"
-NO_LINES = "None of the statements about this run says when something holds."
-WAITING = "The run is being judged ..."
-NO_RUN = "When statements hold stands here once a run is shown."
+TITLE = "Theorem timeline"
+NO_LINES = "No theorem for this run depends on time."
+WAITING = "Checking theorems ..."
+NO_RUN = "Shows when each theorem holds, once a run is open."
 SMALL = 0.88  # of the type
 MOST_ROWS = 6  # seen at once; more are scrolled to
 SIDE = 16.0

@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from app.training.step_dialog import StepDialog
     from core.runs import Run
 
-STILL_GOING = "The training is still going on; stop it first, or wait for its end."
-NOTHING_SHOWN = "There is no run to branch from; open one, or press Run."
+STILL_GOING = "The run is still training. Stop it first, or wait until it finishes."
+NOTHING_SHOWN = "No run to branch from. Open a run, or press Run."
 STANDS_IN = (
-    "What is shown is a recording that stands in for the run until its kernels are compiled; "
-    "branch when it is trained."
+    "You are watching a shipped recording. Branch once Marginscope has compiled its numerical "
+    "code and trains the run itself."
 )
-ONE_RUN = "{key} has several values, and a branch is one run; leave one value there."
-NO_STEP = "A run of {words} has no step to choose; Branch here ... begins with other settings."
+ONE_RUN = "A branch is a single run. Give {key} one value."
+NO_STEP = "Runs of {words} have no step size. To change other settings, choose Branch here ..."
 EARLIER = (
     "This moment belongs to {name}, which this run continues. Open {name} to branch here, or "
     "choose a later moment."
 )
-GONE = "{name} is no longer there, so that nothing can be branched from it; open another run."
+GONE = "{name} no longer exists. Open another run to branch from."
 
 
 @final

@@ -22,8 +22,8 @@ from core.errors import InputError
 from core.studies.study import Study
 from core.studies.tables import SIZES, Cell, name_of
 
-NO_CELL = "The study in the form has no such run."
-ONE_RUN = "The study in the form has one run; give a setting several values, such as 16, 256."
+NO_CELL = "The current study has no such run."
+ONE_RUN = "The current study has a single run. Give a setting several values, such as 16, 256."
 
 
 @final

@@ -47,9 +47,11 @@ class CellsDialog(QDialog):
         self._rows = [(name, heading_of(name)) for name in names]
         self._chosen = [name for name in names if name in chosen]
         count = whole_text(len(names))
-        words = f"{study.title}: {count} runs. Mark up to {most} to be trained side by side."
+        words = f"{study.title}: {count} runs. Select up to {most} to train side by side."
         label = QLabel(words, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self.search = QLineEdit(self, clearButtonEnabled=True, placeholderText="m = 64 seed = 0")
+        self.search = QLineEdit(
+            self, clearButtonEnabled=True, placeholderText="Filter, e.g. m = 64 seed = 0"
+        )
         self.search.setAccessibleName("Search runs")
         self.search.textChanged.connect(self._fill)
         self.list = QListWidget(self)
@@ -93,7 +95,7 @@ class CellsDialog(QDialog):
         self._show_marks()
         more = len(rows) - MOST_LISTED
         self.note.setText(
-            f"{whole_text(more)} more are found; type more of what they are." if more > 0 else ""
+            f"{whole_text(more)} more. Refine the search to see them." if more > 0 else ""
         )
         self.note.setVisible(more > 0)
 

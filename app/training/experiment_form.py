@@ -27,10 +27,10 @@ from core.study_file.validation import SECTIONS
 
 NOTHING_FOUND = "No setting matches."
 COST_LINES = 3  # of what Run would take
-BRANCH_TIP = "Change any setting below and press Run: the branch begins at exactly that moment"
+BRANCH_TIP = "Change any setting below and press Run. The branch starts at exactly that moment."
 SIZE_TIP = (
-    "What Run would take, as its settings say: about the size of the run files, what is held in "
-    "memory at once, and the time on this kind of computer, which may be three times less or more."
+    "Estimated cost of Run: size of the run files, peak memory, and time on this kind of "
+    "computer (accurate to a factor of about three)."
 )
 
 
@@ -47,9 +47,7 @@ class BranchLine(QWidget):
         self.setAutoFillBackground(True)
         self.setBackgroundRole(QPalette.ColorRole.AlternateBase)
         self.words = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self.cancel = push_button(
-            "Cancel", self, "Leave the run alone; the form is as it was before"
-        )
+        self.cancel = push_button("Cancel", self, "Cancel the branch and restore the settings")
         self.cancel.setAccessibleName("Cancel the branch")
         self.cancel.clicked.connect(self.cancelled)
         add_all(space(QHBoxLayout(self), (16, 4, 16, 4), 8), (self.words, 1), self.cancel)
@@ -58,7 +56,7 @@ class BranchLine(QWidget):
     def show_words(self, words: str) -> None:
         """Name the branch; "" for none."""
         self.words.setText(words)
-        self.words.setToolTip(plain_tip(f"{words}. {BRANCH_TIP}." if words else ""))
+        self.words.setToolTip(plain_tip(f"{words}. {BRANCH_TIP}" if words else ""))
         self.setVisible(bool(words))
 
 

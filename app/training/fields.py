@@ -34,14 +34,14 @@ LABELS = {
 }
 # What an empty field means.
 EMPTY = {
-    "data.seed": "the run's seed",
-    "network.seed": "the run's seed",
-    "dynamics.step": "chosen at the start",
+    "data.seed": "same as the run's seed",
+    "network.seed": "same as the run's seed",
+    "dynamics.step": "automatic",
     "dynamics.variance": "1/d",
     "data.d": "as in the data",
-    "data.n": "all that there are",
-    "data.label": "as its name says",
-    "data.header": "as the file shows",
+    "data.n": "all examples",
+    "data.label": "from the file name",
+    "data.header": "detected from the file",
     "data.path": "choose a file",
     "network.init_path": "choose a file",
     "network.m": "as in the file",
@@ -56,8 +56,8 @@ ONLY_WITH = {
     "network.init_path": ("network.init", ("file",)),
     "network.scale": ("network.init", ("balanced", "dominated")),
 }
-FACTOR_MEANS = "a factor of the study's formulas, which settings are derived from"
-VARIANT_MEANS = "which of the study's variants are trained; each changes several settings at once"
+FACTOR_MEANS = "factor in the study's formulas for derived settings"
+VARIANT_MEANS = "variants of the study to train; each variant changes several settings at once"
 PATHS = ("path", "init_path")
 SET_BY_PROGRAM = ("content", "understood")
 SEPARATOR = re.compile(r"\s*[,;]\s*")
@@ -67,13 +67,13 @@ TRUTHS = ("false", "true")
 # What the checker of types says, and what is meant.
 PHRASES = (
     ("must be a valid integer, got a number with a fractional part", "must be a whole number"),
-    ("must be a valid integer, unable to parse string as an integer", "a whole number is needed"),
-    ("must be a valid number, unable to parse string as a number", "a number is needed"),
+    ("must be a valid integer, unable to parse string as an integer", "enter a whole number"),
+    ("must be a valid number, unable to parse string as a number", "enter a number"),
     ("must be greater than or equal to", "must be at least"),
     ("must be less than or equal to", "must be at most"),
     ("log10 t", "log\u2081\u2080 t"),
     ("the axis ", ""),
-    ("the axes span", "the values of all fields together make"),
+    ("the axes span", "the values of all fields together give"),
 )
 _SECTION = "|".join(SECTIONS)
 KIND = re.compile(rf"\b({_SECTION})\.kind = (?=[\"'])")
@@ -140,11 +140,13 @@ class Field:
             lines.append(f"One of {', '.join(self.choices)}.")
         lines.append(f"Default: {self.default_text}.")
         if self.unknown:
-            lines.append("The recorded loop did not say it; a run trained here has the default.")
+            lines.append(
+                "The recording does not contain this setting; training here uses the default."
+            )
         if self.source:
             lines.append(f"Source: {self.source}.")
         if self.rows:
-            lines.append("Numbers of a row stand between commas, rows between semicolons.")
+            lines.append("Separate numbers with commas and rows with semicolons.")
         if not (self.words or self.many or self.choices or self.rows):
             lines.append("One run per value, e.g. 1, 2.")
         return "\n".join(lines)
@@ -292,7 +294,7 @@ def refusal(field: Field, text: str) -> str:
     """Return why a text is not read, or "": its commas may be decimal ones or separate values.
 
     >>> refusal(Field("dynamics", "step", None, "step"), "0,5")
-    'dynamics.step = 0,5 may be one number or several; write 0.5, or 0, 5 for several'
+    'dynamics.step = 0,5 is ambiguous: one number or several? Enter 0.5, or 0, 5 for several'
     """
     if field.words or field.choices:
         return ""
@@ -301,12 +303,12 @@ def refusal(field: Field, text: str) -> str:
     wrong = [row for row in rows if is_ambiguous(row.strip("[] "), field.whole or field.rows)]
     if not wrong:
         return ""
-    start = f"{field.key} = {text.strip()[:40]} may be one number or several"
+    start = f"{field.key} = {text.strip()[:40]} is ambiguous: one number or several?"
     if len(wrong[0]) > 20 or wrong[0].count(",") > 1:
-        return f"{start}; write numbers with a decimal point, and a comma and a blank between them"
+        return f"{start} Use decimal points, and separate numbers with a comma and a space"
     first, second = wrong[0].split(",")
     one = f"{first}{second}" if field.whole else f"{first.replace('.', '')}.{second}"
-    return f"{start}; write {one}, or {first}, {second} for several"
+    return f"{start} Enter {one}, or {first}, {second} for several"
 
 
 def _parts(text: str) -> list[str]:

@@ -122,7 +122,7 @@ class FileController(QObject):
             others = [name for name in names if name != studies[0]]
             if others:
                 self._left_out.append(
-                    f"{Path(studies[0]).name} is a study, which takes the place of all runs; "
+                    f"{Path(studies[0]).name} is a study and replaces all open runs; "
                     f"{_listed(others)} not opened."
                 )
             if not self._training.choose(studies[0], partial(self.open_files, names, beside)):
@@ -141,15 +141,15 @@ class FileController(QObject):
         wrong = [name for name in names if not name.endswith(RUN)]
         if wrong:
             self.message.emit(
-                f"{Path(wrong[0]).name} is neither a recorded run ({RUN}) nor a view "
-                f"({VIEW}) nor a study ({STUDY}) nor data (.csv, .tsv, .txt, .npz, .npy, .mat); "
-                "shipped studies are in Experiment, Choose a study."
+                f"Cannot open {Path(wrong[0]).name}. Choose a run ({RUN}), a view ({VIEW}), a "
+                f"study ({STUDY}) or data (.csv, .tsv, .txt, .npz, .npy, .mat). For shipped "
+                "studies, choose Experiment, Choose study."
             )
             return
         if len(names) > MOST_RUNS:
             left_out = _listed(names[MOST_RUNS:])
             self._left_out.append(
-                f"At most {MOST_RUNS} runs are open at once; {left_out} not opened."
+                f"At most {MOST_RUNS} runs can be open at once; {left_out} not opened."
             )
         self._open_runs([Path(name) for name in names[:MOST_RUNS]], beside)
         self._say_left_out()
@@ -292,7 +292,7 @@ def show_folder(folder: Path) -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        return f"{folder} cannot be made: {error.strerror}."
+        return f"Could not create {folder}: {error.strerror}."
     opened = QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
     return "" if opened else f"The folder is {folder}."
 
@@ -300,4 +300,4 @@ def show_folder(folder: Path) -> str:
 def _words(error: MarginscopeError | OSError, path: Path) -> str:
     if isinstance(error, MarginscopeError):
         return error.sentence
-    return f"{path} cannot be read: {error.strerror or error}."
+    return f"Could not read {path}: {error.strerror or error}."

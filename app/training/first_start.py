@@ -20,7 +20,7 @@ RECORDING = (
 )
 WAITING = (
     "Compiling the numerical code for this computer (once, about half a minute). Training then "
-    "starts by itself."
+    "starts automatically."
 )
 NEW = "New here? Take the tour, train on your own data, or browse the papers."
 BEGINNINGS = ("tour", "draw", "studies")  # keys of actions

@@ -32,7 +32,7 @@ class Stage:
     @property
     def words(self) -> str:
         """As the status line says it."""
-        return f"Compiling kernels: {self.done} of {self.of}"
+        return f"Compiling numerical code: {self.done} of {self.of}"
 
 
 @final
@@ -131,7 +131,7 @@ class CompilerProcess(QObject):
             try:
                 self.process = beside.begin(order)
             except OSError:
-                LOG.exception("The kernels could not be compiled in a process of their own.")
+                LOG.exception("The numerical code could not be compiled in a separate process.")
                 return False
         request.progress(self.stage)
         return True
@@ -148,14 +148,14 @@ class CompilerProcess(QObject):
             self.process = None
             again = self._again
         if process.returncode and not (again or self._closed):
-            LOG.error("Compiling the kernels failed: %s", words)
+            LOG.error("Compiling the numerical code failed: %s", words)
         return again
 
     def _note(self, request: Request, line: str) -> None:
         try:
             group = json.loads(line)["group"]
         except (ValueError, KeyError, TypeError):
-            LOG.error("Compiling the kernels said: %s", line.strip())
+            LOG.error("Compiling the numerical code reported: %s", line.strip())
             return
         with self._lock:
             self._missing = tuple(one for one in self._missing if one != group)

@@ -28,13 +28,11 @@ TRUST, TRAIN, QUICK, CANCEL = "Trust and run", "Train anyway", "Train quick size
 STOP, QUEUE = "Stop and train", "Train afterwards"
 TITLE = "Run the Python code of a network?"
 WARNING = (
-    "This network is written in Python. Its code can do whatever you can do on this computer, such "
-    "as read, change and send your files. Run the code only if you trust its author."
+    "This network is written in Python. Its code can do anything that you can do on this "
+    "computer, such as read, change and send your files. Run it only if you trust its author."
 )
-REMEMBERED = (
-    "Marginscope remembers exactly this code ({lines}) and asks again after every change of it."
-)
-ASKER, FILE, HOLDER = "Study", "Python file", "File with the code"
+REMEMBERED = "Marginscope remembers exactly this code ({lines}) and asks again after every change."
+ASKER, FILE, HOLDER = "Study", "Python file", "Code file"
 UNKNOWN = "the network of this run"
 TAB = 8  # columns, as `core.trust.check_shown` measures lines
 SIDE, WIDTH, HEIGHT = 16, 720, 520  # within the smallest window
@@ -75,7 +73,7 @@ class RunQuestions(QObject):
             details.append(f"At quick size, {words}")
             answers = {QUICK: Role.AcceptRole, TRAIN: Role.ActionRole, CANCEL: Role.RejectRole}
         self._question.ask(
-            "This is more than runs usually take. Train it anyway?",
+            "This is larger than most runs. Train it anyway?",
             "\n\n".join(details),
             answers,
             # Without a quick size Return and Escape start nothing.
@@ -86,9 +84,9 @@ class RunQuestions(QObject):
         """Ask whether a study replaces `n_live` runs that are being trained, or waits for them."""
         self._actions = {STOP: replace, QUEUE: queue}
         self._question.ask(
-            f"{'A run is' if n_live == 1 else f'{n_live} runs are'} still being trained.",
-            f"Train {title} in {'its' if n_live == 1 else 'their'} place? What is recorded so far "
-            "stays in the run files, and can be continued later.",
+            f"{'A run is' if n_live == 1 else f'{n_live} runs are'} still training.",
+            f"Train {title} in {'its' if n_live == 1 else 'their'} place? Everything recorded so "
+            "far is saved and can be continued later.",
             {STOP: Role.DestructiveRole, QUEUE: Role.AcceptRole, CANCEL: Role.RejectRole},
             default=QUEUE,  # Return and Escape lose nothing
         )

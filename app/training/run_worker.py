@@ -31,7 +31,7 @@ from core.trust import UntrustedCodeError
 
 # A chunk, a commit and leaving WAL mode take a second; a disk that hangs must not keep the window.
 PATIENCE_S = 15.0
-IN_THE_PROGRAM = "stopped because of an error in the program; the log has the details."
+IN_THE_PROGRAM = "stopped (internal error). Details are in the log."
 
 
 @final
@@ -134,7 +134,9 @@ class RunWorker(QObject):
             self._prepare()
         except Exception:  # the window must learn of it, whatever it was
             LOG.exception("The libraries for training could not be loaded.")
-            self.status.emit("The libraries for training could not be loaded; see the log.")
+            self.status.emit(
+                "The libraries for training could not be loaded. Details are in the log."
+            )
             return
         recordings: list[TrainingRun] = []
         while not self._closing.is_set():

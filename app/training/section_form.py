@@ -23,8 +23,8 @@ from app.widgets.layouts import space
 from core.study_file.experiment import KINDS
 from core.study_file.words import kind_words
 
-DRAW_TIP = "Draw and edit the points with the mouse, paste them, train at once"
-SHOW_TIP = "Show how the file is read: its points, classes and norms"
+DRAW_TIP = "Draw, paste and edit points, and train on them"
+SHOW_TIP = "Show the points, classes and norms read from the file"
 LABEL_WIDTH = 96
 BETWEEN, GAP = 8, 4
 CLOSED, OPEN = "\u25b8", "\u25be"  # triangles before a heading

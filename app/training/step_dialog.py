@@ -20,7 +20,7 @@ HALF = "/ 2"
 DIVIDED = re.compile(rf"^[/\u00f7]\s*({NUMBER})$", re.IGNORECASE)
 TIMES = re.compile(rf"^[*x\u00d7]\s*({NUMBER})$", re.IGNORECASE)
 VALUE = re.compile(rf"^({NUMBER})$", re.IGNORECASE)
-HINT = "Type a step such as 0.01, or a factor such as / 2 or * 3."
+HINT = "Enter a step size such as 0.01, or a factor such as / 2 or * 3."
 
 
 def step_of(text: str, step: float) -> float | None:
@@ -50,17 +50,20 @@ class StepDialog(QDialog):
     def __init__(self, where: str, step: float, parent: QWidget) -> None:
         super().__init__(parent)
         self._now = step
-        self.setWindowTitle("Rewind with another step")
+        self.setWindowTitle("Retrain with a new step size")
         widen_for_title(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         question = QLabel(
-            f"The same weights once more from {where}, with another step than {number_text(step)}:",
+            (
+                f"Continue from the weights of {where} with a new step size. Current step size: "
+                f"{number_text(step)}"
+            ),
             self,
             textFormat=Qt.TextFormat.PlainText,
             wordWrap=True,
         )
         self.line = QLineEdit(HALF, self)
-        self.line.setAccessibleName("The step, or a factor of it")
+        self.line.setAccessibleName("Step size or factor")
         self.line.selectAll()
         self.answer = quiet_label(HINT, self, wrap=True)
         width = LETTERS * self.fontMetrics().averageCharWidth()

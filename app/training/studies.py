@@ -123,7 +123,7 @@ class Proposals:
         if not unknown:
             return ""
         hint = did_you_mean(unknown, VIEWS)
-        return f"{identifier}: window.views names {unknown}, which is no view; {hint}"
+        return f"{identifier}: window.views contains the unknown view {unknown}; {hint}"
 
 
 def suited_plane(wished: str, runs: Sequence[Run]) -> NodePlane:
@@ -143,19 +143,19 @@ def suited_plane(wished: str, runs: Sequence[Run]) -> NodePlane:
 
 
 NO_NETWORK = (
-    "Another program has trained this network, and it is none of those that are trained here; "
-    "choose a network in the settings to train that one."
+    "This network was trained by another program, and Marginscope cannot train it. Choose a "
+    "network in Settings."
 )
 NO_DYNAMICS = (
-    "How another program has trained this run is not known; choose the dynamics in the settings "
-    "to train the network here."
+    "This run was trained by another program with unknown dynamics. Choose the dynamics in "
+    "Settings."
 )
 MEND_FIRST = "Fix the highlighted settings first."
-QUEUED = "{title} is trained next, as soon as what is trained now has ended."
-OF_MANY = "The study has {count} runs, of which {some} are trained here."
+QUEUED = "{title} is next: training starts once the current runs finish."
+OF_MANY = "Showing {some} of {count} runs. Choose other runs, or run the whole study."
 NOTHING_DRAWN = (
-    "The data and the start of this run come from a recording and cannot be drawn again; choose "
-    "another start of the network in the form first."
+    "The data and initial weights of this run come from a recording, so a new seed does not "
+    "change them. Choose another initialisation in Settings first."
 )
 
 

@@ -41,7 +41,7 @@ FAINT, SHADE = 0.3, 0.16  # opacity of the line beyond the cursor, and of a band
 STRONG, STRONGER, DOT = 1.5, 3.0, 7.0  # pixels
 BESIDE = 0.35  # opacity of a line beside emphasised ones
 REACH = 2.5  # how far above all lines a reference line may make the range reach
-NOTHING = "nothing to compare yet"
+NOTHING = "no data yet"
 
 
 @final
@@ -65,7 +65,7 @@ class CompareView(QWidget):
         self._range = Home(0.0, 1.0, 0.0, 1.0)  # of the lines, without their labels
         self.header = ViewHeader(palette, "runs compared", keyed=False)
         self.plot = Plot(palette, drag=Drag.SCRUB)
-        self.plot.setAccessibleName("The compared runs")
+        self.plot.setAccessibleName("Compared runs")
         self.focus = PlotFocus(self.plot)
         self.plot.add_lines(ZeroLine())
         self.bands = self.plot.add(Areas(), -2.0)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from core.figures.margin_curves import Placed
 
 
-NOTHING = "choose curves from the menu View, Curves"
+NOTHING = "choose curves in View, Choose curves"
 WAITING = "computing ..."
 LEAST_STRIP = 56  # pixels below which a strip is not legible
 MOST_TITLE = 0.45  # share of a strip
@@ -242,7 +242,7 @@ class CurvesView(TraceView):
             return Overlay(note=NOTHING)
         if any(np.isfinite(values).any() for values in self._values):
             return Overlay(titles=tuple(titles))
-        return Overlay(note=WAITING if data.background.pending else "no value at any frame")
+        return Overlay(note=WAITING if data.background.pending else "no data")
 
 
 def _number(strip: Strip, value: float) -> str:
@@ -319,7 +319,9 @@ class SpectrumView(TraceView):
         """Return the ratio of the two largest values at the frame."""
         values = self._values
         if frame >= values.shape[0] or not np.isfinite(values).any():
-            return Overlay(note=WAITING if data.background.pending else "all inner weights are 0")
+            return Overlay(
+                note=WAITING if data.background.pending else "all inner weights are zero"
+            )
         here = values[frame]
         if here.size < 2 or not np.isfinite(here[:2]).all():
             return Overlay()

@@ -211,8 +211,8 @@ class MarginsView(TraceView):
         if promise.margin is None:
             if promise.waits:
                 waits = greek(", ".join(promise.waits))
-                return (f"plain margins: {waits} is not computed yet", f"waits for {waits}")
-            return ("plain margins: none is promised here", "nothing is promised here")
+                return (f"plain margins: {waits} not computed yet", f"waiting for {waits}")
+            return ("plain margins: no promised margin", "no promised margin")
         when = "" if data.complete else " yet"
         label = greek(promise.label)
         return (f"90 % of {label} not reached{when}", f"90 % not reached{when}")
@@ -246,7 +246,7 @@ class MarginsView(TraceView):
         a, v, angle = (raised(number_text(value)) for value in numbers)
         short = f"a {a}, |v| {v}"
         return (
-            f"node {facts.index}: {short}, turned {angle}\u00b0",
+            f"neuron {facts.index}: {short}, turned {angle}\u00b0",
             f"{short}, {angle}\u00b0",
             short,
         )
@@ -258,5 +258,5 @@ def level_of(margin: ReferenceMargin, colour: str, scale: float = 1.0) -> LevelL
     low, high = sorted((factor * bracket.lower, factor * bracket.upper))
     words = margin.reference.label + ("" if bracket.certified else f" ({raised(margin.certainty)})")
     drawn = raised(number_text(factor * bracket.value, margin_digits(bracket)))
-    tip = margin_tip(margin) + f"<p>The line is at {drawn}.</p>"
+    tip = margin_tip(margin) + f"<p>Line at {drawn}.</p>"
     return LevelLine(factor * bracket.value, low, high, words, colour, tip)

@@ -27,7 +27,7 @@ from core.numbers import number_text, raised
 
 LEVELS = 4  # shades of trails for each class; the nodes themselves have more
 SHADES = 12
-TITLES = {"weights": "nodes |a\u2c7c| v\u2c7c", "directions": "directions v\u2c7c / |v\u2c7c|"}
+TITLES = {"weights": "neurons |a\u2c7c| v\u2c7c", "directions": "directions v\u2c7c / |v\u2c7c|"}
 # Behind the title, where it is not the moment's.
 REACHES = {"moment": "", "run": ", whole run", "root": ", signed roots"}
 STEPS_OF_RANGE = 20.0  # a growing range grows in steps of 10^(1/20)
@@ -83,7 +83,7 @@ class NeuronsView(NodeView):
         Raises ValueError for what is not in NEURON_RANGES or NEURON_POINTS.
         """
         if reach not in NEURON_RANGES or points not in NEURON_POINTS:
-            raise ValueError(f"{reach} of {points} is no picture of the neurons")
+            raise ValueError(f"{reach} of {points} is not a range of the neuron view")
         if (reach, points) == (self._range, self._shows_points):
             return
         self._range, self._shows_points = reach, points
@@ -345,7 +345,7 @@ class NeuronsView(NodeView):
 
     def _emptiness(self, data: DisplayData) -> str:
         reach = data.log10_extent(np.array([self.frame]))
-        return "" if math.isfinite(reach) else "all nodes are 0"
+        return "" if math.isfinite(reach) else "all neurons are zero"
 
     def _select(self, box: QRectF) -> None:
         x, y = self.plot.points[:, 0], self.plot.points[:, 1]

@@ -16,12 +16,12 @@ from app.views.view import Numbers, RunView
 from app.widgets.overlay import NodeMark, Overlay
 from core.figures.palette import Palette
 
-NO_INNER = "this network has no inner weight vectors"
+NO_INNER = "this network has no inner weights"
 
 
 def absence_of_nodes(data: DisplayData) -> str:
     """Return a sentence about runs without nodes."""
-    return "" if data.has_nodes else "a kernel predictor has no nodes"
+    return "" if data.has_nodes else "a kernel predictor has no neurons"
 
 
 def stepped_node(places: Floats, nodes: NDArray[np.int64], here: int, way: tuple[int, int]) -> int:
@@ -114,7 +114,7 @@ class NodeView(RunView):
     def _mark(self, j: int, hovered: bool = False) -> NodeMark:
         x, y = (float(value) for value in self.plot.points[j])
         numbers = self._numbers(x, y)
-        return NodeMark(x, y, f"node {j}", numbers, hovered, outward=self.on_plane)
+        return NodeMark(x, y, f"neuron {j}", numbers, hovered, outward=self.on_plane)
 
     def _drawn_numbers(self, data: DisplayData) -> Numbers:
         numbers = super()._drawn_numbers(data)

@@ -105,7 +105,7 @@ class PredictorView(RunView):
     def _show_key(self, data: DisplayData) -> None:
         entries = [*example_entries(data.classes, "data", self._palette)]
         if self._has_targets(data):
-            entries = [HeaderEntry("data in the colour of y", short="data: y")]
+            entries = [HeaderEntry("data coloured by y", short="data: y")]
         if data.run.network.k == 1 and data.run.dataset.d > 1:
             entries.append(HeaderEntry("f = 0", self._palette.foreground, "line"))
         if data.run.dataset.d > 2:

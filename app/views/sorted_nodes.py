@@ -26,10 +26,10 @@ MOST_POINTS = 512  # of a curve; more than a screen has pixels for
 MOST_DOTS = 64  # nodes up to which each gets a dot on the current curve
 FAINT = 0.25  # opacity of the moments before, where nodes are selected
 CURRENT = 2.0  # pixels: dear for thousands of lines, not for one
-FIXED = "the inner weights of this network are not trained"
+FIXED = "this network does not train its inner weights"
 LABELS = {"rotation": "rotation", "relative_norm": "relative norm"}
 SHORT = {"rotation": "rotation", "relative_norm": "norm"}
-NOTES = {"rotation": "no node has a direction", "relative_norm": "all nodes are 0"}
+NOTES = {"rotation": "no neuron has a direction", "relative_norm": "all neurons are zero"}
 
 
 def rotations_view(palette: Palette, parent: QWidget | None = None) -> SortedView:

@@ -160,7 +160,9 @@ class TraceView(RunView):
             self.redraw()
 
     def _absence(self, data: DisplayData) -> str:
-        return "" if data.has_nodes else "a kernel predictor is fitted at once: there are no curves"
+        return (
+            "" if data.has_nodes else "a kernel predictor is fitted in one step and has no curves"
+        )
 
     def _clear(self) -> None:
         self.places, self._lines, self._obstacles, self._levels = np.empty(0), (), None, ()

@@ -80,7 +80,7 @@ class WavesView(FourierView):
     shows = ("waves", "frequency", "purity")
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        axes: dict[str, Any] = {"horizontal": "nodes, by frequency", "vertical": "frequency k"}
+        axes: dict[str, Any] = {"horizontal": "neurons, by frequency", "vertical": "frequency k"}
         super().__init__(palette, TITLES["waves"], parent, **axes, vertical_ticks=whole)
         self.picture = self.plot.add(Picture(), -5.0)
         self.picture.smooth = False

@@ -88,5 +88,6 @@ def line_dialog(parent: QWidget, key: str, title: str, label: str, text: str = "
     line = dialog.findChild(QLineEdit)
     assert line is not None
     line.setAccessibleName(label)
+    line.setMinimumWidth(dialog.minimumWidth())  # QInputDialog's layout drops the dialog's own
     line.selectAll()
     return dialog

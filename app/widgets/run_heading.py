@@ -9,7 +9,7 @@ from PySide6.QtGui import QFont, QMouseEvent, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QLabel, QWidget
 
 BAR, GAP = 3, 6  # pixels: the bar of the current run, and between bar and text
-CURRENT = "The current run: theory, numbers, branches and bookmarks are about it."
+CURRENT = "Current run: theory, numbers, branches and bookmarks refer to it."
 OTHER = "Click to make this the current run."
 
 

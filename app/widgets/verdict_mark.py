@@ -35,22 +35,22 @@ VERDICT_STYLES: dict[str, VerdictStyle] = {
         "disc",
         "check",
         "positive",
-        "Its hypotheses are met, and its conclusion holds on this run.",
+        "The hypotheses are met, and the conclusion holds on this run.",
     ),
     "holds although the hypotheses are not met": VerdictStyle(
-        "holds anyway",
+        "holds (hypotheses not met)",
         "ring",
         "check",
         "positive",
-        "Its conclusion holds on this run, although the statement does not promise it: some of "
-        "its hypotheses are not met.",
+        "The conclusion holds on this run, although some hypotheses are not met and the "
+        "theorem does not promise it.",
     ),
     "violated with hypotheses not met": VerdictStyle(
-        "fails, not met",
+        "fails (hypotheses not met)",
         "open triangle",
         "mark",
         "warning",
-        "Its conclusion does not hold on this run, which does not contradict it: some of its "
+        "The conclusion fails on this run. This does not contradict the theorem, since some "
         "hypotheses are not met.",
     ),
     "violated": VerdictStyle(
@@ -58,34 +58,34 @@ VERDICT_STYLES: dict[str, VerdictStyle] = {
         "square",
         "cross",
         "negative",
-        "Its hypotheses are met, and yet its conclusion does not hold on this run.",
+        "The hypotheses are met, but the conclusion fails on this run.",
     ),
     "no constant stated": VerdictStyle(
-        "no constant",
+        "no explicit constant",
         "dash",
         "none",
         "muted",
-        "The statement has a constant that it does not name, so that no run can decide it.",
+        "The theorem does not state its constant, so no run can test it.",
     ),
     "the text's constant does not hold": VerdictStyle(
-        "text's slip",
+        "fails as printed",
         "triangle",
         "mark",
         "warning",
-        "The constant as it is printed is known to be wrong, and does not hold on this run.",
+        "The printed constant is known to be wrong, and the conclusion fails with it on this run.",
     ),
     "not decided": VerdictStyle(
-        "not decided",
+        "undecided",
         "dots",
         "none",
         "muted",
-        "Something that is needed to decide it is not known (yet).",
+        "The run does not provide all the values needed (yet).",
     ),
 }
 MET: dict[bool | None, tuple[str, Hue, str]] = {
     True: ("\u2713", "positive", "met"),
     False: ("\u2717", "negative", "not met"),
-    None: ("?", "muted", "not known"),
+    None: ("?", "muted", "unknown"),
 }
 
 

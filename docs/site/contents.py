@@ -9,7 +9,7 @@ from docs.site.places import DOCS
 
 MORE = "More"  # of pages of docs/ that stand in no part
 # Pages that are made, by the part that they stand in before those of docs/.
-MADE = {"Studies": ("studies/index",), "The program": ("changelog",)}
+MADE = {"Studies": ("studies/index",), "About Marginscope": ("changelog",)}
 DECISIONS = "decisions/README"
 REFERENCE = "Reference"
 

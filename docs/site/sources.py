@@ -30,7 +30,7 @@ PLAYER = """\
 ## Play it here
 
 The same two runs as a page that plays and scrubs: space plays, the arrows step, a click on the
-time line jumps, and the pointer reads the nearest curve or node.
+timeline jumps, and the pointer reads the nearest curve or node.
 <a href="figure-1.html">Alone, in all of the window</a>.
 
 <iframe class="player" src="figure-1.html" title="Figure 1, played"></iframe>"""
@@ -160,7 +160,7 @@ def _index(films: Films | None) -> str:
     lists = []
     for part in [*PARTS, MORE]:
         names = [*MADE.get(part, ()), *pages_of(part)]
-        names += [DECISIONS] if part == "The program" else []
+        names += [DECISIONS] if part == "About Marginscope" else []
         lists += [contents(names, part)] if names else []
         lists += [contents(reference, REFERENCE)] if part == "Numbers" else []
     return page(text.rstrip(), *lists)

@@ -25,8 +25,8 @@ FIGURE = "The figure of these runs, as `python -m core figure` and the window dr
 NONE_DRAWN = "Its runs are too many for one figure, and it has no layout of panels."
 NO_CLAIMS = "The study makes no claims."
 IN_THE_WINDOW = """\
-In the window: *Experiment, Choose a study*, or F7 for the whole of it. Where the system opens links
-with this program (*Edit, Let the system open links here*), this one puts the study into its form:
+In the window: *Experiment, Choose study*, or F7 to run all of it. If the system opens links with
+Marginscope (*Edit, Open Marginscope links and runs with this app*), this one opens the study:
 <a href="{link}">{link}</a>"""
 SIGNS = {">=": "at least", "<=": "at most", "~": "about"}
 

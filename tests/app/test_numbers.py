@@ -70,12 +70,16 @@ def test_a_comma_that_may_be_decimal_is_refused_by_name(subtests: pytest.Subtest
         ("data.seed", "1, 2", ""),
         ("network.m", "16,32", ""),
         ("network.m", "16, 256", ""),
-        ("network.m", "1,024", "write 1024, or 1, 024 for several"),
-        ("dynamics.until_log10_time", "0,5", "write 0.5, or 0, 5 for several"),
-        ("dynamics.until_log10_time", "1.000,5", "write 1000.5, or 1.000, 5 for several"),
-        ("dynamics.until_log10_time", "1,5; 2,5", "write numbers with a decimal point"),
+        ("network.m", "1,024", "Enter 1024, or 1, 024 for several"),
+        ("dynamics.until_log10_time", "0,5", "Enter 0.5, or 0, 5 for several"),
+        (
+            "dynamics.until_log10_time",
+            "1.000,5",
+            "Enter 1000.5, or 1.000, 5 for several",
+        ),
+        ("dynamics.until_log10_time", "1,5; 2,5", "Use decimal points"),
         ("dynamics.until_log10_time", "1.5, 2.5", ""),
-        ("recording.log10_times", "0,5", "write 0.5"),
+        ("recording.log10_times", "0,5", "Enter 0.5"),
         ("recording.log10_times", "0.5, 1,2", ""),
     ):
         with subtests.test(key=key, text=text):
@@ -83,5 +87,7 @@ def test_a_comma_that_may_be_decimal_is_refused_by_name(subtests: pytest.Subtest
             edits.set_text(key, text)
             problem = edits.outcome().problems.get(key, "")
             assert words in problem
-            assert problem == "" or problem.startswith(f"{key} = {text} may be one number or")
+            assert problem == "" or problem.startswith(
+                f"{key} = {text} is ambiguous: one number or"
+            )
             assert bool(problem) is bool(words)

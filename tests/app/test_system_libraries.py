@@ -72,7 +72,7 @@ def test_a_screen_that_qt_cannot_show_a_window_on_is_told(
     # Where another plugin may do, Qt decides.
     assert screen_problem({**x11, "WAYLAND_DISPLAY": "wayland-0"}, tmp_path) == ""
     assert screen_problem({"QT_QPA_PLATFORM": "offscreen"}, tmp_path) == ""
-    assert screen_problem({}, tmp_path).startswith("There is no screen")
+    assert screen_problem({}, tmp_path).startswith("No display is available")
     assert platforms_for({"QT_QPA_PLATFORM": "xcb;wayland"}) == ["xcb", "wayland"]
 
 
@@ -115,4 +115,4 @@ def test_a_window_without_a_screen_is_a_sentence() -> None:
         [sys.executable, "-m", "app"], cwd=ROOT, env=kept, capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("There is no screen")
+    assert done.stderr.startswith("No display is available")

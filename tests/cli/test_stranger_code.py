@@ -185,7 +185,7 @@ def test_the_python_module_and_workers_do_not_run_the_file(
         with subtests.test(name), pytest.raises(InputError, match="core trust"):
             way("a.toml")
     # Links lead to runs and to shipped studies alone.
-    with pytest.raises(InputError, match="which there is not"):
+    with pytest.raises(InputError, match="unknown study"):
         study_in(f"marginscope://study?name={Path('a.toml').absolute()}")
     assert not marker.exists()
 

@@ -27,7 +27,7 @@ class SharesView(RunView):
         self.curve = self.plot.add(CurveStack())
 
     def _absence(self, data: DisplayData) -> str:
-        return "" if data.has_nodes else "a kernel predictor has no nodes"
+        return "" if data.has_nodes else "a kernel predictor has no neurons"
 
     def refit(self, data: DisplayData) -> None:
         self.plot.set_home(Home(0.0, 1.02, 0.0, 1.02))

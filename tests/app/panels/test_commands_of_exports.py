@@ -259,7 +259,7 @@ def test_a_folder_that_cannot_be_written_is_said_before_saving(
     monkeypatch.setattr("os.access", lambda path, mode: False)
     controller.film()
     dialog = controller.dialog
-    assert "cannot be written to; choose another place" in dialog.problem.text()
+    assert "You cannot write to the folder" in dialog.problem.text()
     assert not dialog.save.isEnabled()
 
 
@@ -284,7 +284,7 @@ def test_the_interval_of_the_loop_is_that_of_the_film(qtbot, controller, tmp_pat
     controller.film()
     dialog = controller.dialog
     assert dialog.form.interval() == pytest.approx((-0.5, 2.0 / 3.0), abs=1e-4)
-    for text, said in (("soon", "is no time"), ("10^-3", "interval is empty")):
+    for text, said in (("soon", "is not a time"), ("10^-3", "before the end")):
         dialog.form.until.setFocus()
         dialog.form.until.selectAll()
         QTest.keyClicks(dialog.form.until, text)

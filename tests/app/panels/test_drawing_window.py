@@ -180,13 +180,14 @@ def test_numbers_are_edited_in_the_table(window: DrawingWindow, qtbot: QtBot) ->
     assert window.sketch.points[1] == (0.123456789, 0.0, -1.0)
     assert steps_of(window) == ["Edit point 2"] * 2
     type_into(qtbot, window.table, 1, 0, "wide")
-    assert window.bar.text.startswith("'wide' is no coordinate")
+    assert window.bar.text.startswith("'wide' is not a coordinate")
     type_into(qtbot, window.table, 1, 0, "1,257")
     assert window.bar.text == (
-        "'1,257' may have a decimal comma or separate thousands; type 1.257 or 1257."
+        "'1,257' is ambiguous: is the comma a decimal or a thousands separator? Enter 1.257 or "
+        "1257."
     )
     type_into(qtbot, window.table, 1, 2, "3")
-    assert window.bar.text == "'3' is no label; labels are +1 and \u22121."
+    assert window.bar.text == "'3' is not a label. Enter +1 or \u22121."
     type_into(qtbot, window.table, 1, 1, "1e9")
     assert window.sketch.points[1] == (0.123456789, 0.0, -1.0)
     assert window.history.index() == 2

@@ -387,7 +387,7 @@ def test_data_of_a_file_begin_without_the_sizes_of_the_kind_before(form: Experim
     assert study_of(form).tables["data"] == {"kind": "file"}
     sizes = [row(form, f"data.{name}").control for name in ("d", "n")]
     assert [edit.text() for edit in sizes] == ["", ""]
-    assert [edit.placeholderText() for edit in sizes] == ["as in the data", "all that there are"]
+    assert [edit.placeholderText() for edit in sizes] == ["as in the data", "all examples"]
     sizes[1].setFocus()
     QTest.keyClicks(sizes[1], "7")
     choose(form, "data.kind", "parity")
@@ -567,7 +567,7 @@ REFUSED = [
     ("", "network.m", "99999999", "must be at most 1000000."),
     ("", "network.seed", "-1", "seed = -1: must be at least 0."),
     ("", "loss.l2", "-1", "penalty \u03bb\u2016\u0398\u2016\u00b2 = -1: must be at least 0."),
-    ("", "loss.l2", "much", "penalty \u03bb\u2016\u0398\u2016\u00b2 = 'much': a number is needed."),
+    ("", "loss.l2", "much", "penalty λ‖Θ‖² = 'much': a number is needed."),
     (
         "",
         "dynamics.until_log10_time",

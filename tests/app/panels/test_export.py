@@ -216,15 +216,15 @@ def test_a_place_that_cannot_be_or_is_taken_is_said_before_saving(qtbot, runs, t
     dialog.show()
     assert not dialog.problem.isVisible() and not dialog.note.isVisible()
     for text, said in {
-        str(tmp_path / "missing" / "a.pdf"): "There is no folder",
+        str(tmp_path / "missing" / "a.pdf"): "does not exist",
         str(tmp_path / "a.txt"): "must end in .pdf",
-        "a.pdf": "Give the whole path",
+        "a.pdf": "Enter the full path",
     }.items():
         set_path(dialog, Path(text))
         assert said in dialog.problem.text() and not dialog.save.isEnabled()
     (tmp_path / "old.pdf").touch()
     set_path(dialog, tmp_path / "old.pdf")
-    assert dialog.note.text() == "old.pdf will be replaced." and dialog.save.isEnabled()
+    assert dialog.note.text() == "Replaces old.pdf." and dialog.save.isEnabled()
     dialog.form.format.setCurrentIndex(1)
     assert dialog.path.text() == str(tmp_path / "old.svg") and not dialog.note.isVisible()
 
@@ -537,7 +537,7 @@ def test_a_film_has_a_preview_of_its_last_frame(
     controller.film()
     dialog = controller.dialog
     qtbot.waitUntil(lambda: not dialog.preview.image.isNull())
-    assert dialog.measures.text() == "The last of 160 frames, 800 \u00d7 600 pixels"
+    assert dialog.measures.text() == "Last of 160 frames, 800 \u00d7 600 pixels"
     ratio = dialog.preview.image.width() / dialog.preview.image.height()
     assert ratio == pytest.approx(4.0 / 3.0, rel=0.01)
 

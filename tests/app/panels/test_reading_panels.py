@@ -105,10 +105,10 @@ def test_a_nodes_numbers_have_the_digits_they_deserve(inspector: Inspector) -> N
         assert label.isVisible() and label.toolTip() == fact.explanation != ""
     inspector.show_node("", None)
     assert values(inspector, "node") == {}
-    assert inspector.node.heading() == "Node"
+    assert inspector.node.heading() == "Neuron"
     assert NODE_HINT in [label.text() for label in inspector.node.findChildren(type(_quiet()))]
     # The lines are deleted; the heading is left.
-    assert [label.text() for label in inspector.node.findChildren(ElidedLabel)] == ["Node"]
+    assert [label.text() for label in inspector.node.findChildren(ElidedLabel)] == ["Neuron"]
     inspector.show_node("Node 37, m = 256", FACTS)
     assert len(inspector.node.value_labels()) == len(inspector.node.facts()) > 0
     assert all(label.isVisible() for label in inspector.node.value_labels())

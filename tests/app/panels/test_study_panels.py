@@ -111,7 +111,7 @@ def test_the_plot_chooses_its_scales(qtbot: QtBot, study: Study, rows: dict[str,
     plot.show_lines(lines_of(table, paths(study), "data.n", "risk", {}, False), "data.n", "risk")
     assert plot.logarithmic == (True, False)  # 8 to 64, and .12 to 2
     assert "m = 4" in plot.key.text().replace("\u00a0", " ")
-    assert "one standard deviation" in plot.note
+    assert "1 standard deviation" in plot.note
     assert "Hollow" in plot.note
     low = plot.markers.points[:, 0].min()
     assert low == pytest.approx(np.log10(8.0))
@@ -234,7 +234,7 @@ def test_claims_read_like_mathematics(qtbot: QtBot, study: Study) -> None:
     claims = ClaimList(LIGHT)
     qtbot.addWidget(claims)
     claims.show_study(study)
-    assert claims.words == ("not judged yet", "not judged yet")
+    assert claims.words == ("not checked yet", "not checked yet")
     first = claims.texts[0]
     assert "d\u00b2" in first
     assert "10\u207b\u00b3" in first

@@ -101,6 +101,6 @@ def open_link(program: Marginscope, link: str) -> str:
     said = program.window.bar.text
     if seconds > SECONDS:
         return f"slow: {seconds:.1f} s"
-    if "went wrong in the program" in said:
+    if "Internal error" in said:
         return f"error: {said}"
     return "refused" if said else "opened"

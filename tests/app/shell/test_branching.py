@@ -218,7 +218,7 @@ def check_wrong_values_are_named_and_nothing_is_lost(
     qtbot.keyClick(program.window, Key.Key_B, CONTROL)
     for key, text, words in (
         ("dynamics.step", "0.125", "nothing is changed"),
-        ("dynamics.step", "0.1, 0.2", "several values, and a branch is one run"),
+        ("dynamics.step", "0.1, 0.2", "A branch is a single run"),
         ("data.n", "13", "gives other points"),
         ("network.m", "9", "says how a start is drawn"),
         ("dynamics.until_log10_time", "0.5", "lies before"),
@@ -240,10 +240,7 @@ def check_wrong_values_are_named_and_nothing_is_lost(
     type_into(program, qtbot, "dynamics.step", "0.5")
     run.path.rename(run.path.with_suffix(".gone"))
     qtbot.keyClick(program.window, Key.Key_R, CONTROL)
-    assert bar.text == (
-        f"{run.path.name} is no longer there, so that nothing can be branched from it; open "
-        "another run."
-    )
+    assert bar.text == f"{run.path.name} no longer exists. Open another run to branch from."
     assert list(program.session) == [run]
     run.path.with_suffix(".gone").rename(run.path)
     qtbot.keyClick(program.window, Key.Key_R, CONTROL)  # all that was typed is still there
@@ -255,13 +252,13 @@ def check_nothing_to_branch_from(program: Marginscope, descent: Path, qtbot: QtB
     (run,) = program.session
     run.stands_in = True
     program.branches.offer()
-    assert "stands in for the run" in program.window.bar.text
+    assert "watching a shipped recording" in program.window.bar.text
     run.stands_in = False
     qtbot.keyClick(program.window, Key.Key_W, CONTROL)
     assert not program.actions["branch"].isEnabled()
     assert not program.actions["rewind"].isEnabled()
     program.branches.offer()
-    assert "no run to branch from" in program.window.bar.text
+    assert "No run to branch from" in program.window.bar.text
     assert not program.window.form.branch.isVisible()
 
 
@@ -389,7 +386,7 @@ def check_rewind_with_any_step(parent: Marginscope, descent: Path, qtbot: QtBot)
     qtbot.keyClick(dialog, Key.Key_Escape)
     qtbot.waitUntil(lambda: not program.window.findChildren(StepDialog))
     assert len(program.session) == 1
-    pick(qtbot, program.window, "Experiment", "Rewind here with another step ...")
+    pick(qtbot, program.window, "Experiment", "Retrain from here with a new step ...")
     dialog = program.branches.dialog
     qtbot.waitUntil(dialog.isVisible)
     qtbot.keyClicks(dialog.line, "0.25")
@@ -407,7 +404,7 @@ def check_rewind_with_any_step(parent: Marginscope, descent: Path, qtbot: QtBot)
 def test_a_flow_has_no_step(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.keyClick(program.window, Key.Key_B, CONTROL | SHIFT)
     assert program.branches.dialog is None
-    assert "has no step to choose" in program.window.bar.text
+    assert "have no step size" in program.window.bar.text
 
 
 # ------------------------------------------------------------------------------------ to be seen

@@ -30,7 +30,7 @@ def test_other_runs_are_chosen_by_search_and_marks(
     program.training.notice.connect(told.append)
     qtbot.waitUntil(lambda: trained(program))
     assert widths(program) == [3, 4]  # and not two seeds of one
-    assert ["12 runs, of which 2 are trained here" in words for words in told] == [True]
+    assert ["Showing 2 of 12 runs" in words for words in told] == [True]
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
     dialog = program.cell_runs.dialog
     assert set(dialog.chosen) == {"network.m=3__run.seed=0", "network.m=4__run.seed=0"}
@@ -93,7 +93,7 @@ def test_a_study_of_one_run_has_none_to_choose(
     qtbot.waitUntil(lambda: trained(program))
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
     assert program.cell_runs.dialog is None
-    assert "has one run" in program.window.bar.text
+    assert "has a single run" in program.window.bar.text
 
 
 def test_the_top_bar_says_how_many_runs_of_the_study_are_open(

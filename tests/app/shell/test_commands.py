@@ -114,10 +114,10 @@ def test_what_cannot_be_had_says_why(program: Marginscope, qtbot: QtBot) -> None
     assert typed(palette, "stop")[0].key == "action:stop"
     QTest.keyClick(palette.line, Key.Key_Return)
     assert palette.isVisible()
-    assert palette.told.text() == "Nothing is being trained."
+    assert palette.told.text() == "No run is training."
     typed(palette, "zzq jjx")
     assert palette.found == []
-    assert "Fewer letters" in palette.told.text()
+    assert "Try fewer letters" in palette.told.text()
     QTest.keyClick(palette.line, Key.Key_Return)
     assert palette.isVisible()
     QTest.keyClick(palette.line, Key.Key_Escape)

@@ -189,7 +189,7 @@ def test_what_cannot_be_compared_is_one_sentence_and_changes_nothing(
     program.files.open_files(paths[:1])
     qtbot.waitUntil(lambda: len(program.session) == 1)
     program.actions["compare"].trigger()
-    assert "Two runs or more" in program.window.bar.text
+    assert "at least two runs" in program.window.bar.text
     assert not program.actions["compare"].isChecked()
 
 

@@ -43,7 +43,7 @@ def test_all_documents_are_there_with_their_titles(reader: DocumentsWindow) -> N
     pages = documents()
     assert folder() == ROOT
     assert titles(reader) == [page.title for page in pages]
-    assert titles(reader)[0] == "Marginscope" and titles(reader)[-1] == "What is new"
+    assert titles(reader)[0] == "Marginscope" and titles(reader)[-1] == "What's new"
     paths = {page.path.relative_to(ROOT).as_posix() for page in pages}
     written = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md")}
     decided = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/decisions/[0-9]*.md")}
@@ -138,10 +138,10 @@ def test_the_web_site_is_opened_in_the_browser(
     action, is_made = program.actions["site"], program.actions["site"].isVisible()
     action.setVisible(True)
     page.write_text("<html></html>")
-    pick(qtbot, program.window, "Help", "Web site of the documents")
+    pick(qtbot, program.window, "Help", "Open web site")
     assert asked == [page]
     works[0] = False
-    pick(qtbot, program.window, "Help", "Web site of the documents")
+    pick(qtbot, program.window, "Help", "Open web site")
     assert str(page) in program.window.bar.text
     action.setVisible(is_made)
 

@@ -173,7 +173,7 @@ def test_the_points_of_the_form_are_shown(
     control.selectAll()
     QTest.keyClicks(control, "0.5, 1; -0.5, -1")
     assert window.sketch.points == ((0.5, 1.0), (-0.5, -1.0))
-    assert window.history.undoText() == "Points of the form"
+    assert window.history.undoText() == "Use points from Settings"
     QTest.keyClicks(control, "; 3")
     text = "point 3 has 1 number and point 1 has 2 numbers"
     assert text in program.window.form.problems()["data.points"]
@@ -313,7 +313,7 @@ def test_studies_that_points_do_not_suit_say_why_and_what_to_change(
         # The form has no field for what variants say: no value of it would help.
         words = refused(program, window, "telgarsky22-table-1")
         assert "its variants SGD, lazy SGD" in words
-        assert words.endswith("choose another study.")
+        assert words.endswith("Choose another study.")
 
 
 def refused(program: Marginscope, window: DrawingWindow, name: str) -> str:
@@ -339,7 +339,7 @@ def test_points_of_files_are_opened(
     assert window.history.undoText() == "Open a.npz"
     np.savez(tmp_path / "b.npz", x=np.eye(3), y=[0, 1, 1])
     program.drawing.open(tmp_path / "b.npz")
-    assert window.bar.text.startswith("b.npz has n = 3 points of d = 3 coordinates and 2 classes")
+    assert window.bar.text.startswith("b.npz has n = 3 points, d = 3 coordinates and 2 classes")
     program.drawing.open(tmp_path / "c.npz")
     assert window.bar.text.endswith("does not exist; check the path.")
     assert "c.npz" in window.bar.text
@@ -349,7 +349,7 @@ def test_points_of_files_are_opened(
         f"{tmp_path / 'e.csv'} needs one column named y for the labels; it is empty."
     )
     np.savez_compressed(tmp_path / "d.npz", x=np.zeros((10_000, 2)), y=np.zeros(10_000))
-    with pytest.raises(InputError, match="too large for points"):
+    with pytest.raises(InputError, match="too large to edit"):
         points_of(tmp_path / "d.npz")
     assert len(window.sketch.points) == 2
 

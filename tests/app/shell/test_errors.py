@@ -33,7 +33,7 @@ def test_an_error_is_told_and_logged(log: Path, qtbot: QtBot) -> None:
         raise ValueError("inner words")
     except ValueError as error:
         reporter.report(error)
-    assert told == [f"Something went wrong in the program (ValueError); {log} has the details."]
+    assert told == [f"Internal error (ValueError). Details are in {log}."]
     assert "Traceback" in log.read_text()
     assert "inner words" in log.read_text()
 

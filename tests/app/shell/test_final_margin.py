@@ -70,7 +70,7 @@ def check_that_the_panel_says_what_the_headless_program_says(
     text = line.words.text()
     assert text.startswith("Final margin <span style=")
     assert found.condition in text or not found.condition
-    assert "Carried by the examples" in line.words.toolTip()
+    assert "Examples that determine this bound" in line.words.toolTip()
     assert line.words.accessibleName().startswith("Final margin ")
 
 

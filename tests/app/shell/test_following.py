@@ -150,9 +150,9 @@ def test_a_loop_that_is_killed_is_told_once_and_its_frames_stay(
         qtbot.waitUntil(has(program, frames))
         loop.kill()
         qtbot.waitUntil(lambda: only(program).growth is RecordingState.LEFT)
-    assert "the program that recorded it is gone" in program.window.bar.text
+    assert "was interrupted" in program.window.bar.text
     assert f"The {frames} frames" in program.window.bar.text
-    assert program.display.panels[0].heading.text() == "mine \u2013 left unfinished"
+    assert program.display.panels[0].heading.text() == "mine \u2013 interrupted"
     assert only(program).data.frames == frames and not program.display.view.span.live
     assert program.following.interval == live_files.REST_MS
     program.actions["end"].trigger()
@@ -180,8 +180,8 @@ def test_a_file_that_a_crash_left_is_not_taken_for_one_that_grows(
     )
     qtbot.waitUntil(lambda: not program.display.view.span.live)
     text = program.window.bar.text
-    assert "the program that recorded it is gone. The 10 frames up to t = " in text
-    assert "left unfinished" in program.display.panels[0].heading.text()
+    assert "was interrupted. The 10 frames up to t = " in text
+    assert "interrupted" in program.display.panels[0].heading.text()
 
 
 def test_a_file_that_is_taken_away_leaves_what_was_seen(
@@ -209,7 +209,7 @@ def take_away(loop: Apart, other: Path | None, follow: Followed, qtbot: QtBot) -
         Path(f"{loop.path}{suffix}").unlink()
     qtbot.waitUntil(lambda: only(program).growth is RecordingState.LOST)
     words = "does not exist" if other is None else "was replaced by another file"
-    assert words in program.window.bar.text and "seen so far stay" in program.window.bar.text
+    assert words in program.window.bar.text and "read so far can be used" in program.window.bar.text
     program.actions["start"].trigger()
     program.actions["forward"].trigger()
     assert program.display.view.runs[0].frame == 1 and only(program).data.frames == frames

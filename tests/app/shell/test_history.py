@@ -235,7 +235,7 @@ def test_runs_that_were_closed_come_back(
     program.display.update_intent(pinned=frozenset({(key, 2)}))
     noted(program, qtbot)
     keys(qtbot, program.window, Qt.Key.Key_W, CTRL)
-    assert noted(program, qtbot) == ["Pin a node", "Close runs"]
+    assert noted(program, qtbot) == ["Pin a neuron", "Close runs"]
     assert len(program.session) == 0
     keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert [run.path for run in program.session] == paths
@@ -282,7 +282,7 @@ def test_runs_do_not_change_under_a_training(
     qtbot.waitUntil(lambda: any(run.live for run in program.session))
     path = next(iter(program.session)).path
     keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
-    assert "still going on" in program.window.bar.text
+    assert "still training" in program.window.bar.text
     assert next(iter(program.session)).path == path
     program.training.stop()
 

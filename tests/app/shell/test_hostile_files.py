@@ -61,7 +61,7 @@ def test_settings_are_set_aside(tmp_path: Path, make: Callable[[Path], None]) ->
     make(path)
     settings, warning = load_settings(path)
     assert settings == Settings.model_validate({})
-    assert warning.endswith("settings.json.broken now; the defaults are used.")
+    assert warning.endswith("settings.json.broken. Marginscope uses the defaults.")
     assert names_in(tmp_path) == ["settings.json.broken"]
 
 

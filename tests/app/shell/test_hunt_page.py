@@ -137,7 +137,7 @@ def test_the_same_question_goes_on_and_another_one_has_a_folder_of_its_own(
     # Row for row, with the seconds that each has taken: nothing was computed twice.
     cells = {name: cell for name, cell in after["cells"].items() if name in before["cells"]}
     assert cells == before["cells"] and len(after["cells"]) == 4
-    chosen(page.sense, "Largest")
+    chosen(page.sense, "Maximise")
     click(page.hunt)
     qtbot.waitUntil(lambda: not program.studies.busy, timeout=60_000)
     assert len(folders(program)) == 2
@@ -154,7 +154,7 @@ def test_a_study_s_own_question_stands_on_the_page(
     assert page.question() == own and page.limits()[0] == 4
     typed(page.what, "hard_margin")  # its moment is that of its own question
     assert page.question().frames == Frames()
-    chosen(page.take, "least of all frames")
+    chosen(page.take, "minimum over frames")
     assert page.question().frames == Frames("least")
 
 

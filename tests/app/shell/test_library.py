@@ -203,7 +203,7 @@ def check_that_runs_go_to_the_trash_come_back_and_are_removed(
     assert (runs / "small__network.m=3-2.msrun").exists()
     assert "small__network.m=3-2.msrun" in library.window.bar.text
     choose(library, qtbot, "m=4")
-    for button, left in (("Cancel", 1), ("Remove", 0)):
+    for button, left in (("Cancel", 1), ("Delete", 0)):
         qtbot.keyClick(table, Key.Key_Delete, SHIFT)
         box = library.window.findChild(QMessageBox, "purge")
         pressed = next(
@@ -230,7 +230,7 @@ def check_that_the_trash_is_emptied_by_the_menu_of_the_table(
     click(qtbot, menu, entry(menu, "Empty the trash ..."))
     box = library.window.findChild(QMessageBox, "purge")
     assert "2 runs" in box.text()
-    next(one for one in box.buttons() if one.text() == "Remove").click()
+    next(one for one in box.buttons() if one.text() == "Delete").click()
     qtbot.waitUntil(has(library, 0))
     assert "the trash is empty" in panel(library).total.text()
     assert not list((runs / ".trash").iterdir())

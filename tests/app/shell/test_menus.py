@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QInputDialog, QPushButton
+from PySide6.QtWidgets import QInputDialog, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.actions import ROWS, disabled_reason
@@ -13,11 +16,24 @@ from app.shell.application import Marginscope
 from app.state.views import ADDITION
 from app.widgets.layouts import AROUND_TITLE
 
+MNEMONIC = re.compile(r"&(\w)")
+
 
 def test_no_icon_stands_in_place_of_a_tick(program: Marginscope) -> None:
     both = [row.key for row in ROWS if row.icon and row.checkable]
     assert both
     assert not any(program.actions[key].isIconVisibleInMenu() for key in both)
+
+
+def test_each_letter_leads_to_one_entry_of_a_menu(program: Marginscope) -> None:
+    wrong = {}
+    for title in program.window.menuBar().actions():
+        menu = title.menu()
+        assert isinstance(menu, QMenu)
+        letters = [MNEMONIC.findall(action.text().lower()) for action in menu.actions()]
+        counts = Counter(letter for found in letters for letter in found)
+        wrong[title.text()] = [letter for letter, count in counts.items() if count > 1]
+    assert len(wrong) == 6 and not any(wrong.values()), wrong
 
 
 def test_what_has_nothing_to_do_is_disabled_with_a_reason(
@@ -93,7 +109,7 @@ def test_what_a_bare_letter_has_set_is_said(program: Marginscope, qtbot: QtBot) 
     before = program.display.intent.loop
     QTest.keyClick(window.transport.slider, Qt.Key.Key_L)
     assert program.display.intent.loop is not before
-    assert window.bar.text == f"Loop is {'off' if before else 'on'}. L changes it back."
+    assert window.bar.text == f"Loop is {'off' if before else 'on'}. Press L to change it back."
     program.display.update_intent(cursor=0.5)
     QTest.keyClick(window.transport.slider, Qt.Key.Key_I)
     assert program.display.intent.interval is not None

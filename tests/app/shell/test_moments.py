@@ -243,14 +243,14 @@ def check_that_a_bookmark_is_there_and_removed(again: Marginscope, qtbot: QtBot)
     (mark,) = read_about(first).bookmarks
     again.playback.to_start()
     entry = "the turn && back\tt = 17.8".replace("&", "")
-    pick(qtbot, again.window, "Play", "Go to a bookmark", entry)
+    pick(qtbot, again.window, "Play", "Go to bookmark", entry)
     assert again.display.intent.views == ("margins",)
     assert again.display.view.cursor == pytest.approx(float(coordinate(1.25)), abs=1e-6)
     pick(
         qtbot,
         again.window,
         "Play",
-        "Go to a bookmark",
+        "Go to bookmark",
         "Remove bookmark",
         mark.name.replace("&", ""),
     )
@@ -271,7 +271,7 @@ def check_that_layouts_are_chosen_and_kept(program: Marginscope, qtbot: QtBot) -
     answer(qtbot, "mine")
     pick(qtbot, window, "View", "Layouts", "Paper")
     assert display.intent.margin_unit == "share"  # those of the program leave it as it is
-    pick(qtbot, window, "View", "Curves against", "Margins as they are")
+    pick(qtbot, window, "View", "Curves against", "Plain margins")
     pick(qtbot, window, "View", "Layouts", "mine")
     assert display.intent.margin_unit == "share"
     keys(qtbot, window, Qt.Key.Key_Z, CTRL)

@@ -226,11 +226,11 @@ def test_sessions_say_all_of_a_scene(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("run", "damaged"),
-        ("&&", "damaged"),
-        ("x=1", "no part 'x'"),
+        ("run", "incomplete"),
+        ("&&", "incomplete"),
+        ("x=1", "unknown part 'x'"),
         ("t=soon", "10^2.5, 300 or 0"),
-        ("t=1&t=2", "give it once"),
+        ("t=1&t=2", "expected one value"),
         ("pin=0:-1", "not negative"),
         ("pin=0:" + "9" * 4000, "not negative"),
         ("zoom=0:margins:1,0,0,1", "left is less than right"),
@@ -240,19 +240,19 @@ def test_sessions_say_all_of_a_scene(scene: Scene) -> None:
         ("zoom=0:margins:0,1e300,0,1", "between -10^100 and 10^100"),
         ("zoom=0:margins:0,1,0,5e-324", "at least 10^-100"),
         ("zoom=0:nowhere:0,1,0,1", "run:view:left,right,bottom,top"),
-        ("views=nothing", "views are neurons"),
+        ("views=nothing", "expected views among neurons"),
         ("palette=pink", "light or dark"),
-        ("plane=coordinates:1", "takes 2 numbers"),
-        ("plane=sideways", "a plane is"),
-        ("run=%00", "path of a file"),
+        ("plane=coordinates:1", "needs 2 numbers"),
+        ("plane=sideways", "expected coordinates"),
+        ("run=%00", "path of a run file"),
         ("&".join(f"run=/{k}" for k in range(11)), "at most 10"),
         ("curves=" + "a" * 6000, "too long"),
         ("&".join(f"curves=c{k}" for k in range(7)), "at most 6"),
-        ("compare=/a", "two to 10 files"),
-        ("by=a&by=log10_time&by=lines&by=range", "by what runs are compared"),
+        ("compare=/a", "2 to 10 run files"),
+        ("by=a&by=log10_time&by=lines&by=range", "against, kind, band"),
         ("compare=/a&compare=/b&by=a&by=b&by=lines&by=range", "allowed are"),
-        ("hide=0", "which of the compared runs"),
-        ("compare=/a&compare=/b&hide=2", "which of the compared runs"),
+        ("hide=0", "numbers of compared runs"),
+        ("compare=/a&compare=/b&hide=2", "numbers of compared runs"),
         ("interval=1", "two times"),
         ("interval=10&interval=1", "before the second"),
     ],
@@ -270,7 +270,7 @@ def test_names_of_files_that_are_no_text(tmp_path: Path) -> None:
     link = link_of(scene)
     assert link.isascii() and "a%FF%20%C3%BC.msrun" in link
     assert parse_link(link, Scene()) == scene
-    with pytest.raises(InputError, match="no text; rename it, or copy a link"):
+    with pytest.raises(InputError, match="not valid text; rename the file, or copy a link"):
         view_text(scene, tmp_path)
     text = Scene((tmp_path / "\u00fc.msrun",))
     assert parse_view(view_text(text, tmp_path), tmp_path, Scene(), "a view") == text
@@ -417,9 +417,9 @@ def test_links_are_typed_and_wrong_ones_lose_nothing(
     before = arranged(program, qtbot)
     asks = [
         ("marginscope://view?t=soon", "10^2.5, 300 or 0"),
-        ("https://arxiv.org/abs/2208.02789", "no link of this program"),
+        ("https://arxiv.org/abs/2208.02789", "not a Marginscope link"),
         (f"marginscope://view?run={tmp_path}/gone.msrun", "gone.msrun"),
-        ("marginscope://view?t=1", "names no run"),
+        ("marginscope://view?t=1", "contains no run"),
     ]
     for link, words in asks:
         program.window.activateWindow()
@@ -491,7 +491,7 @@ def test_the_next_start_goes_on(
         qtbot.waitUntil(lambda: trained(third))
         assert [run.path for run in third.session] == [second]
         assert first.name in third.window.bar.text
-        assert "not there any more" in third.window.bar.text
+        assert "missing" in third.window.bar.text
 
 
 def test_a_start_that_was_asked_for_something_opens_that(
@@ -524,7 +524,7 @@ def test_a_session_that_was_killed_is_asked_about(
     assert place.read_text() == killed  # nobody has answered: it is asked again
     again = open_program()
     qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
-    press("Restore")
+    press("Reopen")
     qtbot.waitUntil(lambda: trained(again))
     assert seen(again.scenes.shareable_scene()) == seen(before)
 

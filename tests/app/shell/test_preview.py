@@ -153,7 +153,7 @@ def test_axes_over_the_data_are_said_so(
     program.window.form.set_study(study)
     program.preview.refresh()
     qtbot.waitUntil(lambda: dialog.preview is not None and dialog.preview.dataset.d == 3)
-    assert dialog.note.text().startswith("Of the first run of 2.")
+    assert dialog.note.text().startswith("Data of the first of 2 runs.")
 
 
 def test_a_data_file_is_offered_as_a_study_with_what_was_understood(

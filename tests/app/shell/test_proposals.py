@@ -153,7 +153,7 @@ def name_no_view(chooser: Chooser) -> None:
     chooser.program.training.message.connect(said.append)
     chooser.train("wrong.toml", ONE_RUN + '[window]\nviews = ["margin", "norms"]\n')
     assert list(filter(None, said)) == [
-        "wrong: window.views names margin, which is no view; did you mean 'margins'?"
+        "wrong: window.views contains the unknown view margin; did you mean 'margins'?"
     ]
     assert names_of(chooser.program) == ("norms",)
 

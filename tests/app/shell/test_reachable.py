@@ -123,7 +123,7 @@ def test_plots_are_reached_by_tab_before_the_transport(program: Marginscope) -> 
     names = {plot.accessibleName() for plot in shown}
     assert len(names) == 4  # of every view and run another one
     heading = next(iter(program.session)).heading
-    assert f"nodes |a\u2c7c| v\u2c7c, {heading}" in names
+    assert f"neurons |a\u2c7c| v\u2c7c, {heading}" in names
     assert not [name for name in names if "&" in name]
 
 
@@ -198,7 +198,7 @@ def test_arrows_go_through_the_neurons_and_space_pins(program: Marginscope, qtbo
                 nearest = min(math.hypot(*way) for way in ways[ahead])
                 assert math.hypot(*step) == pytest.approx(nearest)
     node = hovered(program)
-    assert f"node {node}: (" in plot.accessibleDescription()
+    assert f"neuron {node}: (" in plot.accessibleDescription()
     for key, pinned in ((Key.Key_Space, {node}), (Key.Key_Return, set()), (Key.Key_Space, {node})):
         QTest.keyClick(plot, key)
         assert {mark[1] for mark in program.display.intent.pinned} == pinned

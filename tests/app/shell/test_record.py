@@ -60,7 +60,7 @@ def test_what_was_done_is_done_again_by_the_script(
     place = tmp_path / "record" / "mine.sh"
     place.parent.mkdir()
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(place), ""))
-    pick(qtbot, program.window, "File", "Save record of session ...")
+    pick(qtbot, program.window, "File", "Save session script ...")
     text = place.read_text()
     assert "Colours: dark" in text
     assert "run mine-1.toml" in text

@@ -27,12 +27,12 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 WORDS = {
     "tanh": "tanh network",
-    "unknown": "network of an unknown activation",
+    "unknown": "network with unknown activation",
     "standard": "standard network",
     "gd": "standard network, gradient descent",
 }
 REASONS = {
-    "tanh": "none of those that are trained here",
+    "tanh": "cannot train it",
     "standard": "how another program has trained",
 }
 
@@ -113,7 +113,7 @@ def check_that_it_is_not_trained(program: Marginscope, kind: str, deed: str) -> 
     program.window.bar.clear()
     program.actions[deed].trigger()
     words = REASONS[kind]
-    words = "cannot be drawn again" if deed in ("seed", "weights") else words
+    words = "a new seed does not change them" if deed in ("seed", "weights") else words
     assert words.lower() in program.window.bar.text.lower()
     assert [path.stem for path in paths_of(program)] == [kind] and not program.session.live
 

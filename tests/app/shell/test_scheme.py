@@ -214,7 +214,7 @@ def test_it_is_asked_for_in_the_menu(
     tool(tmp_path / "tools", "xdg-mime")
     said: list[str] = []
     program.links.status.connect(said.append)
-    pick(qtbot, program.window, "Edit", "Let the system open links and runs here")
+    pick(qtbot, program.window, "Edit", "Open Marginscope links and runs with this app")
     assert said == [DONE]
     assert (data / "applications" / LINKS).is_file()
 
@@ -222,4 +222,4 @@ def test_it_is_asked_for_in_the_menu(
 def test_a_folder_that_cannot_be_made_is_told(program: Marginscope, data: Path) -> None:
     data.write_text("a file where a folder should be")
     program.actions["register"].trigger()
-    assert "cannot be made" in program.window.bar.text
+    assert "Could not create" in program.window.bar.text

@@ -111,9 +111,9 @@ def test_a_box_dims_the_others_and_says_what_is_in_it(
         assert getattr(facts, name) == pytest.approx(value, rel=1e-6), name
     texts = {fact.name: fact.value for fact in numbers.facts()}
     share = f"{100.0 * len(chosen) / 12.0:.3g}"
-    assert texts["nodes"] == f"{len(chosen)} of 12 ({share} %)"
+    assert texts["neurons"] == f"{len(chosen)} of 12 ({share} %)"
     assert texts["signs of a"] == f"{wanted['positive']} +, {wanted['negative']} \u2212"
-    assert texts["to the mean direction"] == f"{wanted['angle']:.1f}\u00b0"
+    assert texts["mean angle to centre"] == f"{wanted['angle']:.1f}\u00b0"
     assert numbers.heading() == "Selection in m = 12"
     # It is followed: at another moment the numbers are others, of the same nodes.
     program.display.update_intent(playing=False)
@@ -137,7 +137,7 @@ def test_one_or_two_nodes_keep_rings(program: Marginscope, qtbot: QtBot) -> None
         key = display.panels[1].run.key
         display.update_intent(pinned=frozenset((key, node) for node in nodes))
         marks = view_of(program, 1, "neurons").plot.overlay.marks
-        assert {mark.label for mark in marks} == {f"node {node}" for node in nodes}
+        assert {mark.label for mark in marks} == {f"neuron {node}" for node in nodes}
         assert program.window.inspector.group.isHidden()
         assert not display.view.runs[1].selected
         assert display.view.inspected == (key, 3)
@@ -148,7 +148,7 @@ def test_one_or_two_nodes_keep_rings(program: Marginscope, qtbot: QtBot) -> None
     # A node of a selection that is hovered has its ring.
     display.update_intent(hovered=(key, 5))
     (mark,) = view_of(program, 1, "neurons").plot.overlay.marks
-    assert mark.label == "node 5" and display.view.inspected == (key, 5)
+    assert mark.label == "neuron 5" and display.view.inspected == (key, 5)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert program.actions["undo"].text().startswith("&Undo ")
 
@@ -188,7 +188,7 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
     assert display.view.runs[1].selected == chosen
     assert entries(window.selections)["right && late"]
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
-    assert program.actions["undo"].text() == f"&Undo Select {len(chosen)} nodes"
+    assert program.actions["undo"].text() == f"&Undo Select {len(chosen)} neurons"
     keys(qtbot, window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert not display.intent.pinned
     # In another window, and there it is removed.
@@ -213,9 +213,9 @@ def check_names_that_cannot_be_kept(program: Marginscope) -> None:
     """Each is a sentence; a damaged file is put aside."""
     program.display.update_intent(pinned=frozenset())
     assert not program.actions["name"].isEnabled()
-    assert disabled_reason("name") == "No node is selected."
+    assert disabled_reason("name") == "No neuron is selected."
     program.selections.request_name()
-    assert "Select some nodes first" in program.window.bar.text
+    assert "Select neurons first" in program.window.bar.text
     run = next(iter(program.session))
     program.display.update_intent(pinned=frozenset((run.key, node) for node in range(3)))
     program.selections.add("  ")

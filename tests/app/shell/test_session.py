@@ -128,7 +128,7 @@ def test_a_time_is_typed(program: Marginscope, qtbot: QtBot) -> None:
     assert times == pytest.approx([1.5, 1.5], abs=0.1)
     qtbot.keyClicks(field, "x")
     qtbot.keyClick(field, Qt.Key.Key_Return)
-    assert "is no time" in program.window.bar.text
+    assert "is not a time" in program.window.bar.text
     assert program.window.bar.isVisible()
 
 
@@ -153,7 +153,7 @@ def test_a_hovered_node_is_inspected_and_a_clicked_one_stays(
     qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
     qtbot.mouseMove(plot.viewport(), place)
     assert inspected(program) == (panel.run.key, node)
-    assert program.window.inspector.node.heading() == f"Node {node} of m = 12"
+    assert program.window.inspector.node.heading() == f"Neuron {node} of m = 12"
     qtbot.mouseClick(plot.viewport(), LEFT, pos=place)
     qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
     assert inspected(program) == (panel.run.key, node)
@@ -315,7 +315,7 @@ def test_a_run_that_diverges_says_what_to_do(
     program = show_files(path)
     qtbot.waitUntil(lambda: bool(program.window.bar.text))
     assert "diverged" in program.window.bar.text
-    assert "try step size = " in program.window.bar.text  # as the form calls it
+    assert "try a step size of " in program.window.bar.text  # as the form calls it
 
 
 def test_a_run_that_fits_nothing_says_so_and_how_it_ends(
@@ -334,7 +334,7 @@ def test_a_run_that_fits_nothing_says_so_and_how_it_ends(
     show_files(path)
     qtbot.waitUntil(lambda: "the run ends here" in program.window.bar.text)
     assert any("1 of 3 examples is not classified, and hardly anything moves" in w for w in said)
-    assert not any("steps became too small" in words for words in said)
+    assert not any("became too small" in words for words in said)
 
 
 def drop(window: QWidget, paths: list[Path], keys: Qt.KeyboardModifier) -> None:
@@ -372,7 +372,7 @@ def test_files_are_dropped_opened_beside_and_remembered(
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("notes.md", b"hello", "neither a recorded run"),
+        ("notes.md", b"hello", "Cannot open"),
         ("fake.msrun", b"hello", "fake.msrun"),
         ("gone.msrun", None, "gone.msrun"),
         ("wrong.toml", b"[data]\nd = -1\n", "data.d"),
@@ -477,6 +477,6 @@ def test_coordinates_and_margin_axis_are_chosen(program: Marginscope, qtbot: QtB
 
 def test_a_name_that_is_nothing_leaves_a_study_to_run(open_program: Opener, qtbot: QtBot) -> None:
     program = open_program("nonsense")
-    qtbot.waitUntil(lambda: "neither a recorded run" in program.window.bar.text)
+    qtbot.waitUntil(lambda: "Cannot open" in program.window.bar.text)
     study = program.window.form.study()
     assert study.id == "telgarsky22-figure-1"

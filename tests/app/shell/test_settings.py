@@ -101,7 +101,7 @@ def test_the_window_starts_with_a_broken_file_and_says_so(
     places.settings.write_text('{"geometry": "%%%", "pace": -1}')
     program = open_program(study)
     assert program.window.isVisible()
-    assert "defaults are used" in program.window.bar.text
+    assert "uses the defaults" in program.window.bar.text
 
 
 def test_nonsense_for_a_geometry_is_left_out(

@@ -73,7 +73,7 @@ def test_the_time_is_marked_on_the_curve(
     assert mark.y == pytest.approx(0.9)
     assert view.places[reach.frame - 1] <= mark.x <= view.places[reach.frame]
     # The numbers and the panel of theory name the same time, also while margins are plain.
-    pick(qtbot, program.window, "View", "Curves against", "Margins as they are")
+    pick(qtbot, program.window, "View", "Curves against", "Plain margins")
     when = mark.label.removeprefix("90 % ")
     qtbot.waitUntil(lambda: facts_of_run(program).get("90 % of \u03b3_gl / 2") == when)
     assert program.window.theory.reach.text() == f"90 % of \u03b3<sub>gl</sub> / 2: {when}"

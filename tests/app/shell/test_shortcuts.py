@@ -113,7 +113,7 @@ def test_keys_of_parts_stand_there_too(program: Marginscope, qtbot: QtBot) -> No
         for place in range(row.childCount())
     }
     assert ("In the library of runs", "Rename", "F2") in shown
-    assert ("Where data are drawn", "Undo", "Ctrl+Z") in shown
+    assert ("In the Draw data window", "Undo", "Ctrl+Z") in shown
     for name, action in library.run_actions.items():  # those that the library really has
         keys_there = action.shortcut().toString(action.shortcut().SequenceFormat.NativeText)
         words = action.text().replace("&", "").removesuffix(" ...")
@@ -156,19 +156,19 @@ def test_a_conflict_is_named_and_refused_or_moved(
     QTest.mouseClick(page.move_button, LEFT)
     assert [one.shortcut().toString() for one in (save, copy)] == ["", "Ctrl+S"]
     assert not page.move_button.isVisible()
-    assert save.toolTip() == "Save the settings in the form as a study file"
+    assert save.toolTip() == "Save the current settings as a study file"
     assert program.shortcuts.own == {"save_study": "", "copy_figure": "Ctrl+S"}
     # Its usual keys are another's now, and so it cannot have them back without a word.
     assert page.tree.currentItem() is page.rows["copy_figure"] and page.tree.hasFocus()
     push(page, "save_study", page.reset)
-    assert page.told.text().startswith("Ctrl+S is used by Copy figure")
+    assert page.told.text().startswith("Ctrl+S is the shortcut of Copy figure")
     assert save.shortcut().isEmpty()
 
 
 def test_keys_of_the_library_are_refused(page: ShortcutDialog, program: Marginscope) -> None:
     before = program.actions["film"].shortcut()
     press(page, "film", Key.Key_F2, Qt.KeyboardModifier.NoModifier)
-    assert "In the library of runs F2 is for Rename" in page.told.text()
+    assert "In the library of runs F2 is the shortcut of Rename" in page.told.text()
     assert program.actions["film"].shortcut() == before
     assert keys_of(page, "film") == before.toString(NATIVE)
     assert not page.move_button.isVisibleTo(page)
@@ -182,7 +182,10 @@ def test_an_action_whose_own_keys_are_moved_has_its_usual_ones(
     QTest.mouseClick(page.move_button, LEFT)
     film, data = program.actions["film"], program.actions["data"]
     assert [one.shortcut().toString() for one in (film, data)] == ["Ctrl+Shift+E", "Ctrl+F4"]
-    assert page.told.text() == "Ctrl+F4 is for Export data now; Export film has Ctrl+Shift+E."
+    assert (
+        page.told.text()
+        == "Ctrl+F4 is now the shortcut of Export data; Export film has Ctrl+Shift+E."
+    )
     assert program.shortcuts.own == {"data": "Ctrl+F4"}
 
 
@@ -193,8 +196,8 @@ def test_a_clash_in_the_settings_is_told(open_program: Opener, tmp_path: Path) -
     assert program.actions["film"].shortcut().toString() == "Ctrl+S"
     assert program.actions["data"].shortcut().toString() == "Ctrl+Alt+E"
     assert program.window.bar.text == (
-        "The settings give Ctrl+S to Export film: Export data has Ctrl+Alt+E, Save study has no "
-        "keys any more. Choose others in Help, Keyboard shortcuts."
+        "Ctrl+S was assigned more than once and now belongs to Export film: Export data has "
+        "Ctrl+Alt+E, Save study has no shortcut. Change shortcuts in Help, Keyboard shortcuts."
     )
 
 
@@ -202,7 +205,7 @@ def test_one_is_reset_and_all_are(page: ShortcutDialog, program: Marginscope) ->
     press(page, "film", Key.Key_F4, CTRL)
     push(page, "data", page.clear)
     assert program.shortcuts.own == {"film": "Ctrl+F4", "data": ""}
-    assert page.told.text() == "Export data has no keys."
+    assert page.told.text() == "Export data has no shortcut."
     push(page, "film", page.reset)
     assert program.shortcuts.own == {"data": ""}
     QTest.mouseClick(page.reset_all, LEFT)

@@ -100,4 +100,4 @@ def test_a_study_without_a_figure_shows_its_verdicts(open_program: Opener, qtbot
     program.actions["result"].trigger()
     drawer = program.window.result
     qtbot.waitUntil(lambda: "confirmed" in drawer.claims.words)
-    assert "not judged yet" not in drawer.claims.words and not drawer.picture.isVisible()
+    assert "not checked yet" not in drawer.claims.words and not drawer.picture.isVisible()

@@ -69,7 +69,7 @@ def test_a_choice_by_hand_stays(
     program.shut_down()
     again = open_program(NO_RUNS)
     assert state(again) == ("dark", True, False)
-    pick(qtbot, again.window, "View", "Dark or light as the system")
+    pick(qtbot, again.window, "View", "Match system appearance")
     assert state(again) == ("light", False, True)
     again.shut_down()
     assert load_settings(again.places.settings)[0].follows_system

@@ -219,10 +219,10 @@ def _ends(program: Marginscope) -> tuple[float, float]:
 def check_that_it_is_shown_by_its_action_and_undone(judged: Marginscope, qtbot: QtBot) -> None:
     window = judged.window
     assert window.times.isVisible()
-    pick(qtbot, window, "View", "Theorem time line")
+    pick(qtbot, window, "View", "Theorem timeline")
     assert not window.times.isVisible()
     qtbot.waitUntil(lambda: not judged.scenes.has_pending_change)
-    assert "theorem time line" in judged.actions["undo"].text()
+    assert "theorem timeline" in judged.actions["undo"].text()
     keys(qtbot, window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert window.times.isVisible()
     with skip_style_sheet():
@@ -323,10 +323,10 @@ def test_what_is_decided_at_the_end_alone_says_so(holds: bool | None) -> None:
     known = assessed([S.OPEN] * 4, [S.OPEN, S.OPEN, S.OPEN, S.HOLDS], Verdict.UNDECIDED)
     comparison = replace(known.comparison, states=None, frame=-1, holds=holds)
     (line,) = statement_lines([replace(known, comparison=comparison)], times)
-    assert line.text == f"At the end alone: {known.statement.text}"
+    assert line.text == f"At the end only: {known.statement.text}"
     states = {True: ["OPEN", "HOLDS"], False: ["OPEN", "FAILS"], None: ["OPEN"]}[holds]
     assert [part.state for part in line.conclusion] == states
-    assert line.conclusion[0].words.startswith("the conclusion is decided at the end alone")
+    assert line.conclusion[0].words.startswith("the conclusion concerns the end of the run only")
     assert line.conclusion[0].end == float(coordinate(2.0))
     # What is of no frame, such as a bound on the data, still has no row.
     nowhen = replace(known, comparison=replace(comparison, frame=None))

@@ -196,7 +196,7 @@ def test_decided_statements_come_first_and_the_others_are_folded(
         "7 apply: 1 is violated, 1 fails as printed, 1 holds, 1 holds beyond its hypotheses, 1 "
         "fails outside its hypotheses, 1 states no constant, 1 undecided"
     )
-    assert panel.fold.text() == "Show 2 without a verdict"
+    assert panel.fold.text() == "Show 2 undecided"
     rows = [panel.row(name) for name in panel.names]
     assert [row.isVisible() for row in rows] == [True] * 5 + [False] * 2
     panel.fold.setFocus()
@@ -437,7 +437,7 @@ def test_without_a_run_the_panel_says_what_to_do(judged: Marginscope, qtbot: QtB
     qtbot.keyClick(judged.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
     panel = judged.window.theory
     assert panel.margins.texts() == []
-    assert panel.margins.hint.text().startswith("Run a study")
+    assert panel.margins.hint.text().startswith("Reference margins and theorems appear here")
     assert panel.names == ()
 
 

@@ -116,7 +116,7 @@ def test_a_title_is_dragged_to_another_place(program: Marginscope, qtbot: QtBot)
 
     qtbot.waitUntil(is_in_order)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
-    assert program.scenes.history.past[-1].words == "Order of views"
+    assert program.scenes.history.past[-1].words == "Reorder views"
     program.actions["undo"].trigger()
     assert names(program) == {before}
     drag(panel.view("margins").header, program.window.mapToGlobal(QPoint(2, 2)))

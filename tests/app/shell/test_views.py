@@ -89,7 +89,7 @@ def check_the_picture_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBo
     view = panel.view("neurons")
     assert entry(opened(qtbot, window, "View", "Neurons"), "This moment").isChecked()
     close_menus()
-    pick(qtbot, window, "View", "Neurons", "The whole run, as signed roots")
+    pick(qtbot, window, "View", "Neurons", "Whole run, signed square roots")
     assert "signed roots" in view.header.text
     pick(qtbot, window, "View", "Neurons", NEURON_POINTS["directions"])
     assert view.header.text.startswith("directions")
@@ -196,7 +196,7 @@ def test_the_plane_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) 
     assert view.plot.bottom.labelText == "motion 1"
     # Two nodes are needed for their span; what cannot be had is not marked either.
     pick(qtbot, window, "View", "Neurons", PLANES["nodes"].title)
-    assert "Pin two nodes" in window.bar.text
+    assert "Pin two neurons" in window.bar.text
     assert display.view.wishes.plane == NodePlane("motion", ())
     assert not entry(window.neuron_choice, PLANES["nodes"].title).isChecked()
     key = display.view.runs[0].key

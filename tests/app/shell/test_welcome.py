@@ -23,7 +23,7 @@ def page(program: Marginscope) -> WelcomePage:
 
 
 def emptied(program: Marginscope, qtbot: QtBot) -> WelcomePage:
-    pick(qtbot, program.window, "File", "Close runs")
+    pick(qtbot, program.window, "File", "Close all runs")
     qtbot.waitUntil(page(program).isVisible)
     return page(program)
 
@@ -99,9 +99,9 @@ def press_card_by_keys(program: Marginscope, where: WelcomePage, qtbot: QtBot) -
 def check_offers(program: Marginscope, where: WelcomePage, qtbot: QtBot) -> None:
     texts = [one.text() for one in visible(where)]
     assert not program.actions["last"].isEnabled()
-    assert "Restore the last session" not in texts
+    assert "Reopen the last session" not in texts
     program.actions["last"].setEnabled(True)
-    again = "Restore the last session"
+    again = "Reopen the last session"
     qtbot.waitUntil(lambda: again in [one.text() for one in visible(where)])
     program.actions["last"].setEnabled(False)
     qtbot.mouseClick(button(where, "Read the documents"), LEFT)

@@ -52,10 +52,10 @@ def check_files_for_which_there_is_no_room(
     program.files.message.connect(said.append)
     two = copies[:2]
     program.files.open_files([*map(str, runs), *map(str, copies[:3])])
-    assert said[-1] == "At most 4 runs are open at once; copy2.msrun was not opened."
+    assert said[-1] == "At most 4 runs can be open at once; copy2.msrun was not opened."
     program.files.open_files([*map(str, runs), *map(str, two + copies)])
     assert said[-1] == (
-        "At most 4 runs are open at once; copy0.msrun, copy1.msrun, copy2.msrun and 2 more were "
+        "At most 4 runs can be open at once; copy0.msrun, copy1.msrun, copy2.msrun and 2 more were "
         "not opened."
     )
     assert [run.path for run in program.session] == runs + two
@@ -64,8 +64,7 @@ def check_files_for_which_there_is_no_room(
     assert said == [""]
     program.files.open_files([str(copies[0]), "telgarsky22-figure-2"])
     assert said[-1] == (
-        "telgarsky22-figure-2 is a study, which takes the place of all runs; copy0.msrun was not "
-        "opened."
+        "telgarsky22-figure-2 is a study and replaces all open runs; copy0.msrun was not opened."
     )
 
 

@@ -165,13 +165,13 @@ def test_what_is_chosen_before_a_run_and_found_after_it(
 def check_what_there_is(program: Marginscope, window: StudyWindow) -> None:
     assert window.isVisible()
     assert "A study of eight" in window.windowTitle()
-    assert window.options.count.text() == "8 cells"
+    assert window.options.count.text() == "8 runs"
     assert window.progress.run.text() == RUN
-    assert window.claims.words == ("not judged yet", "not judged yet")
+    assert window.claims.words == ("not checked yet", "not checked yet")
     assert program.places.runs in Path(window.options.folder.text()).parents
     assert window.table.model_.rowCount() == 8
     # The main window says where the others are.
-    assert "Whole study" in [button.text() for button in program.window.bar.buttons]
+    assert "Run whole study" in [button.text() for button in program.window.bar.buttons]
 
 
 def check_cost(program: Marginscope, window: StudyWindow, qtbot: QtBot) -> None:
@@ -533,7 +533,7 @@ def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot
     click(window.progress.run)
     qtbot.waitUntil(some(long))
     window.close()
-    qtbot.waitUntil(lambda: "of 6 cells" in long.window.status.text)
+    qtbot.waitUntil(lambda: "of 6 runs" in long.window.status.text)
     press_in_box(KEEP)
     assert not long.window.close()
     assert long.studies.busy
@@ -556,7 +556,7 @@ def fail_cells(program: Marginscope, tmp_path: Path, qtbot: QtBot) -> None:
     window = opened(program, qtbot)
     click(window.progress.run)
     qtbot.waitUntil(finished(program))
-    assert "2 cells failed, the first: " in window.bar.text
+    assert "2 runs failed. First failure: " in window.bar.text
     assert "both classes are needed" in window.bar.text
     assert window.progress.run.text() == AGAIN
     table = window.table.model()
@@ -573,7 +573,7 @@ def adopt_another(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None
     qtbot.waitUntil(finished(program))
     qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
     qtbot.waitUntil(finished(program))
-    assert set(done.claims.words) == {"not judged yet"}
+    assert set(done.claims.words) == {"not checked yet"}
     assert done.picture.image.isNull()
     assert "Wei et al." in done.windowTitle()
 
@@ -595,5 +595,5 @@ def give_up_figure(program: Marginscope) -> None:
     silent = {name: replace(row, bytes=0) for name, row in runs.rows.items()}  # of other files
     request = Request(None, (), print)
     request.cancel()
-    with pytest.raises(InputError, match="Nobody waits"):
+    with pytest.raises(InputError, match="no longer needed"):
         figure_drawn(request, replace(runs, rows=silent), "light", 400, FigureProcess())

@@ -128,12 +128,12 @@ def sentence(kind: str, name: str) -> str:
         return "only quadratic networks on addition modulo p have frequencies"
     if kind == "kernel":
         if name in ("margins", "curves", "spectrum"):
-            return "a kernel predictor is fitted at once: there are no curves"
-        return "" if name == "predictor" else "a kernel predictor has no nodes"
+            return "a kernel predictor is fitted in one step and has no curves"
+        return "" if name == "predictor" else "a kernel predictor has no neurons"
     if kind == "head" and name in ("neurons", "rotations", "spectrum"):
-        return "this network has no inner weight vectors"
+        return "this network has no inner weights"
     if kind == "scalar" and name == "rotations":
-        return "the inner weights of this network are not trained"
+        return "this network does not train its inner weights"
     return ""
 
 

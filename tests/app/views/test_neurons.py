@@ -67,7 +67,7 @@ def test_the_range_of_the_whole_run_stays(
     qtbot: QtBot, panel: RunPanel, view: NeuronsView, data: DisplayData
 ) -> None:
     set_options(panel, neuron_range="run", neuron_points="weights")
-    assert view.header.text.startswith("nodes") and "whole run" in view.header.text
+    assert view.header.text.startswith("neurons") and "whole run" in view.header.text
     before = view.plot.shown()
     for frame in (0, 20, data.frames - 1):
         show_frame(panel, frame)
@@ -172,9 +172,9 @@ def test_another_picture_ends_a_zoom_and_keeps_the_pins(
     panel.set_colours(DARK)
     set_options(panel, neuron_range="moment", neuron_points="weights")
     assert view.plot.shown() == home
-    assert [mark.label for mark in view.plot.overlay.marks] == ["node 2"]
+    assert [mark.label for mark in view.plot.overlay.marks] == ["neuron 2"]
 
 
 def test_what_is_no_picture_is_refused(panel: RunPanel) -> None:
-    with pytest.raises(ValueError, match="no picture"):
+    with pytest.raises(ValueError, match="not a range"):
         set_options(panel, neuron_range="near", neuron_points="weights")

@@ -109,9 +109,9 @@ def test_nodes_say_their_place_with_the_digits_of_the_screen(
     assert (x, y) == pytest.approx(tuple(wanted.tolist()), abs=grain)
     (mark,) = panel.view("norms").plot.overlay.marks
     told, rank = mark.numbers.removesuffix(")").split(" (rank ")
-    assert mark.words == f"node 5: {mark.numbers}"
+    assert mark.words == f"neuron 5: {mark.numbers}"
     values = data.values("relative_norm", frame)
-    assert mark.label == "node 5"
+    assert mark.label == "neuron 5"
     assert number_in(told) == pytest.approx(float(values[5]), abs=0.01)
     assert int(rank) == int(np.count_nonzero(values < values[5])) + 1
 

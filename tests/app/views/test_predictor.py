@@ -132,7 +132,7 @@ def test_real_targets_have_the_colours_that_f_has(qtbot: QtBot, tmp_path: Path) 
         qtbot.waitExposed(panel)
         show_frame(panel, data.frames - 1)
         view = predictor(panel, data)
-        assert view.header.text.split("  ")[1] == "data in the colour of y"
+        assert view.header.text.split("  ")[1] == "data coloured by y"
         np.testing.assert_array_equal(view.examples.points, run.dataset.x[:, :2])
         found = data.background.answer
         f = found.fitted * 10.0**found.log10_scale

@@ -164,10 +164,10 @@ def test_marked_nodes_are_marked_in_every_view(panel: RunPanel, data: DisplayDat
     assert panel.view("neurons").marked_trails.curves
     for view in (panel.view("neurons"), panel.view("rotations"), panel.view("norms")):
         marks = view.plot.overlay.marks
-        assert {mark.label for mark in marks} == {"node 2", "node 5", "node 9"}
-        assert [mark.label for mark in marks if mark.hovered] == ["node 5"]
+        assert {mark.label for mark in marks} == {"neuron 2", "neuron 5", "neuron 9"}
+        assert [mark.label for mark in marks if mark.hovered] == ["neuron 5"]
         assert all(mark.numbers for mark in marks)
-    assert panel.view("margins").plot.overlay.corner[0].startswith("node 5: a ")
+    assert panel.view("margins").plot.overlay.corner[0].startswith("neuron 5: a ")
     x, y = data.positions(np.array([data.frames - 10]))[0, 5]
     mark = panel.view("neurons").plot.overlay.marks[-1]
     assert (mark.x, mark.y) == pytest.approx((x, y))
@@ -235,7 +235,7 @@ def test_without_a_run_there_is_a_message(qtbot, panel: RunPanel, data: DisplayD
     assert not panel.message.isVisible()
     assert panel.heading.text() == "m = 16"
     assert panel.view("neurons").nodes.points.shape == (data.m, 2)
-    assert panel.view("norms").plot.overlay.marks[0].label == "node 1"
+    assert panel.view("norms").plot.overlay.marks[0].label == "neuron 1"
 
 
 def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:

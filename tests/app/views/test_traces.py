@@ -153,7 +153,7 @@ def test_curves_that_the_run_does_not_have_are_left_out(wide: RunPanel) -> None:
     set_options(wide, curves=("inner_displacement", "no such thing"))
     view = wide.view("curves")
     assert view.names == () if isinstance(view, CurvesView) else False
-    assert view.plot.overlay.note == "choose curves from the menu View, Curves"
+    assert view.plot.overlay.note == "choose curves in View, Choose curves"
 
 
 def test_values_that_are_not_there_yet_are_awaited(panel: RunPanel, data: DisplayData) -> None:

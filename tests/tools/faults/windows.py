@@ -63,7 +63,7 @@ def killed(folder: Path, number: int) -> Tally:
     with again.program:
         if (user / "session.json").exists():
             now = again.until(lambda now: now["asks"])
-            unsaid = "was not closed properly" not in now["asks"]
+            unsaid = "closed unexpectedly" not in now["asks"]
         else:
             unsaid = not again.until(lambda now: now["visible"])["visible"]
         tally = _ended(again)
