@@ -127,7 +127,7 @@ def test_from_the_command_line_twice(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize(
     ("settings", "words"),
-    [(ADAM, "Adam's moments begin anew"), (FLOW, "the flow's steps begin anew")],
+    [(ADAM, "Adam's moments restart"), (FLOW, "the flow's steps restart")],
 )
 def test_files_of_before_are_continued_and_say_so(
     settings: tuple[str, ...], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
