@@ -143,7 +143,7 @@ def _what(command: Parser) -> None:
     )
     sense = command.add_mutually_exclusive_group()
     sense.add_argument("--minimise", default=None, metavar="FORMULA", help=what)
-    sense.add_argument("--maximise", default=None, metavar="FORMULA", help="maximise it")
+    sense.add_argument("--maximise", default=None, metavar="FORMULA", help="maximise one of these")
     command.add_argument(
         "--over", default=None, choices=OVERS, help="quantity to vary (default: seeds)"
     )

@@ -76,8 +76,8 @@ def test_the_data_are_the_points_and_nothing_is_rescaled() -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"points": [[0.0, 1]]}, "there is 1 point; give 2 to 2000"),
-        ({"points": [[0.0, 1]] * 2001}, "there are 2001 points; give 2 to 2000"),
+        ({"points": [[0.0, 1]]}, "1 point is given; give 2 to 2000"),
+        ({"points": [[0.0, 1]] * 2001}, "2001 points are given; give 2 to 2000"),
         ({"points": [[0.0, 1], [1, 1]]}, "all points have the label \\+1.*give one of them"),
         ({"points": [[0.0, 1], [1, 2]]}, "point 2 has the label 2; labels are -1 and \\+1"),
         ({"points": [[0.0, 1], [1, 2, -1]]}, "point 2 has 3 numbers and point 1 has 2 numbers"),
@@ -86,8 +86,8 @@ def test_the_data_are_the_points_and_nothing_is_rescaled() -> None:
         ({"points": [[0.0] * 20 + [1], [0.0] * 20 + [-1]] * 300}, "more than 10000 numbers"),
         ({"points": [["a", 1], [0, -1]]}, "data.points.0.0 = 'a'"),
         ({"points": 3}, "data.points = 3"),
-        ({"n": 5}, "n = 5, and the points have n = 12; leave n out"),
-        ({"d": 3}, "d = 3, and the points have d = 2; leave d out"),
+        ({"n": 5}, "n = 5, but the points have n = 12; leave n out"),
+        ({"d": 3}, "d = 3, but the points have d = 2; leave d out"),
     ],
 )
 def test_what_cannot_be_trained_on_is_refused(keys: dict[str, object], words: str) -> None:

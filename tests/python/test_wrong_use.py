@@ -189,7 +189,7 @@ def test_an_old_file_stays_unless_it_may_be_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a.msrun"
     begun(path).close()
     before = path.read_bytes()
-    with pytest.raises(ms.InputError, match=r"a\.msrun exists"):
+    with pytest.raises(ms.InputError, match=r"a\.msrun already exists"):
         begun(path)
     assert path.read_bytes() == before
     begun(path, overwrite=True, title="new").close()
