@@ -180,7 +180,7 @@ def read_whole(path: Path, most: int, what: str) -> bytes:
         )
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise InputError(f"{what}: {path} is not a plain file; name one.")
+                raise InputError(f"{what}: {path} is not a regular file; name a file.")
             # One more than may be there, instead of the size: that may change while it is read.
             content = file.read(most + 1)
     except FileNotFoundError as error:
@@ -189,9 +189,7 @@ def read_whole(path: Path, most: int, what: str) -> bytes:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{what}: {path} cannot be read ({reason}).") from error
     if len(content) > most:
-        raise InputError(
-            f"{what}: {path} is larger than {whole_text(most)} bytes, the most that is read."
-        )
+        raise InputError(f"{what}: {path} is larger than {whole_text(most)} bytes, the limit.")
     return content
 
 

@@ -100,7 +100,7 @@ class KillableProcess:
                 wait([future], timeout=CHECK_SECONDS)
             return future.result()
         except BrokenExecutor as error:
-            raise self._error("the process that worked on it was ended") from error
+            raise self._error("its worker process was killed") from error
         finally:
             if future is None or not future.done():
                 self._kill()
@@ -141,8 +141,8 @@ class KillableProcess:
         executor.shutdown(wait=True, kill_workers=True)
 
     def _error(self, reason: str) -> MarginscopeError:
-        remedy = "close other programs, or ask for less, and try again"
-        return MarginscopeError(f"{self._failure}, as {reason}", remedy=remedy)
+        remedy = "close other programs, or reduce the task, and try again"
+        return MarginscopeError(f"{self._failure}: {reason}", remedy=remedy)
 
 
 def run_in_process(

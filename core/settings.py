@@ -27,7 +27,7 @@ from core.run_files.schema import MAX_FRAMES as MAX_FRAMES
 WRITTEN = "written"
 NOT_RECORDED = "not recorded"  # a setting that the loop of a recording did not say
 MAX_SEED = 2**63 - 1  # the largest whole number of TOML, and of a run file
-SEED_MEANING = "seed of a generator of its own for this part; without it run.seed draws it"
+SEED_MEANING = "seed for this part alone; default: drawn with run.seed"
 
 
 class Section(BaseModel):
@@ -156,7 +156,7 @@ class Registry(dict[str, T]):
         """
         name = self._name_of(kind)
         if name in self and self[name] is not kind:
-            raise ValueError(f"There is a kind {name!r} already; choose another name.")
+            raise ValueError(f"The kind {name!r} already exists; choose another name.")
         self[name] = kind
         # Of whoever registers it: a kind may be a record, which does not know its module.
         self._modules[name] = module or calling_module()

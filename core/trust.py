@@ -30,7 +30,7 @@ PLAIN_CONTROLS = "\n\t"
 UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Mn", "Me", "Cs", "Co", "Cn"}
 RIGHT_TO_LEFT = {"R", "AL", "AN"}  # these turn the order of what stands around them
 TEXTS = (tokenize.STRING, tokenize.COMMENT)
-NOT_TEXT = "a stranger's code is shown before it runs, and must look like what it does"
+NOT_TEXT = "code from elsewhere is shown before it runs, so it must be plain readable text"
 
 
 class UntrustedCodeError(InputError):
@@ -82,8 +82,8 @@ def check_trusted(code: str, holder: str, name: str, *, file: object = "", asker
     """
     if not is_trusted(code):
         raise UntrustedCodeError(
-            f"{holder} holds a network written in Python, which this would run here; look at it "
-            f"with `{trust_command(name)}`, which also says how to trust it.",
+            f"{holder} contains a network written in Python, which this would run; read it with "
+            f"`{trust_command(name)}`, which also explains how to trust it.",
             code=code,
             file=file,
             asker=asker,

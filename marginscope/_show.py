@@ -52,7 +52,7 @@ def show(*runs: Any, at: Time | None = None, views: str | Sequence[str] | None =
     """
     paths = [_path(run) for run in runs]
     if not 1 <= len(paths) <= MOST_COMPARED:
-        raise InputError(f"{len(paths)} runs cannot be shown; one to {MOST_COMPARED} can.")
+        raise InputError(f"{len(paths)} runs cannot be shown together; give 1 to {MOST_COMPARED}.")
     name = "run" if len(paths) <= MOST_BESIDE else "compare"
     pairs = [(name, str(path)) for path in paths]
     pairs.append(("t", END if at is None else _time(at)))
@@ -64,7 +64,7 @@ def show(*runs: Any, at: Time | None = None, views: str | Sequence[str] | None =
 def _path(run: Any) -> Path:
     given = getattr(run, "path", run)
     if not isinstance(given, str | os.PathLike):
-        raise InputError(f"{type(run).__name__} is no run; give a path, a run or a recording.")
+        raise InputError(f"{type(run).__name__} is not a run; give a path, a run or a recording.")
     path = Path(given).expanduser().absolute()
     try:
         there = path.is_file()
@@ -80,7 +80,7 @@ def _time(at: Time) -> str:
         try:
             at = float(at)  # NumPy's numbers
         except (TypeError, ValueError):
-            raise InputError(f"at = {at!r:.60} is no time; 300 and '10^2.5' are.") from None
+            raise InputError(f"at = {at!r:.60} is not a time; give 300 or '10^2.5'.") from None
     return at if isinstance(at, str) else f"{float(at):.15g}"
 
 
@@ -98,7 +98,7 @@ BOOT = (
     f"from {package('app')}.__main__ import shown; sys.exit(shown(sys.argv[1]))"
 )
 NO_DISPLAY = (
-    "There is no screen to open a window on. Over ssh, use ssh -X; or copy the run file to a "
+    "No screen is available for a window. Over ssh, use ssh -X; or copy the run file to a "
     "computer with a screen and open it there; r[name] and r.frame(...) read it here"
 )
 NO_ANSWER = "no answer"
@@ -198,7 +198,7 @@ def _told(place: Path, link: str) -> str | None:
 def _started(link: str) -> str:
     """Start a window and return its first line, or the reason why it cannot be started."""
     if not sys.executable:
-        return "This Python does not know its own program, with which the window is started."
+        return "This Python does not know its own executable, which starts the window."
     if find_spec("PySide6") is None:
         return NO_QT.format(python=sys.executable)
     screens = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
@@ -228,5 +228,5 @@ def _why(errors: str) -> str:
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     if any("could not connect to display" in line or "no Qt platform" in line for line in lines):
         return f"{NO_DISPLAY} ({lines[0][:200]})."
-    last = lines[-1][:300].rstrip(".") if lines else "it ended without a word"
+    last = lines[-1][:300].rstrip(".") if lines else "it ended without a message"
     return f"The window could not be opened: {last}."

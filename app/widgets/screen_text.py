@@ -137,7 +137,7 @@ def certainty(margin: ReferenceMargin) -> str:
     if not bracket.exists:
         return "open" if bracket.open else ""
     if not bracket.certified:
-        return raised(margin.certainty.replace("holds but for a chance of", "but for"))
+        return raised(margin.certainty.replace("holds except with probability", "but for"))
     return "cert." if not bracket.gap > CLOSE else f"gap {percent(bracket.gap)}"
 
 

@@ -39,7 +39,7 @@ def compare(arguments: argparse.Namespace) -> int:
         try:
             check_figure_path(out)
         except InputError as error:
-            raise InputError(f"{error.text} A table of it is a .csv.", option="--out") from error
+            raise InputError(f"{error.text} For a table, choose a .csv.", option="--out") from error
     with ExitStack() as stack:
         opener = open_with_history if arguments.history else open_run
         runs = [stack.enter_context(opener(path)) for path in arguments.runs]
@@ -64,7 +64,7 @@ def _check(found: Sequence[Comparison]) -> None:
     for one in found:
         if one.is_empty:
             raise InputError(
-                " ".join((f"Nothing of {one.question.observable} can be compared.", *one.notes))[
+                " ".join((f"These runs have no {one.question.observable} to compare.", *one.notes))[
                     :-1
                 ],
                 remedy="choose another axis, or lines",
@@ -106,7 +106,9 @@ def _width(text: str | None) -> float:
         return WIDTH
     width, height = parse_size(text)
     if height is not None:
-        raise InputError(f"{text!r}: the height follows the panels; give a width.", option="--size")
+        raise InputError(
+            f"{text!r}: the height follows from the panels; give a width.", option="--size"
+        )
     check_width(width)
     return width
 

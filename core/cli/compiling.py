@@ -31,7 +31,7 @@ def warm(arguments: argparse.Namespace) -> int:
     if absent and (problem := store.problem()):
         raise InputError(problem)
     if absent and not arguments.progress:
-        say(f"Compiling {len(absent)} groups of kernels; each is kept as soon as it is done.")
+        say(f"Compiling {len(absent)} groups of kernels; each is saved as soon as it is ready.")
     # All that numba makes is needed to the end; searching it for garbage takes a tenth of the time.
     gc.disable()
     # Loads numba, before which the line above should be read.
@@ -40,8 +40,9 @@ def warm(arguments: argparse.Namespace) -> int:
     def report(progress: Progress) -> None:
         if warming.missing([progress.group]):
             said = (
-                f"The compiled kernels of {progress.group} were not kept in {store.folder()}; "
-                "make room on its disk, or name another folder in NUMBA_CACHE_DIR."
+                f"The compiled kernels of {progress.group} could not be saved in "
+                f"{store.folder()}; free some disk space, or set NUMBA_CACHE_DIR to another "
+                "folder."
             )
             raise DiskError(store.problem() or said)
         if arguments.progress:

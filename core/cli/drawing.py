@@ -116,7 +116,7 @@ def figure(arguments: argparse.Namespace) -> int:
                 # First without verdicts, which may take minutes.
                 save_figure(scene, out, dpi=arguments.dpi)
                 if not arguments.quiet:
-                    say(f"{out} is drawn; judging the claims, which are written below it.")
+                    say(f"{out} is drawn; judging the claims, to be added below.")
                 scene = draw(claims=True)
         if scene is None:
             runs = open_all(arguments, stack)

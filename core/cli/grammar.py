@@ -102,7 +102,11 @@ def place_options(command: Parser, scheduler: str) -> Any:
     """Add --jobs and --cluster, of which one may be given; return their group."""
     where = command.add_mutually_exclusive_group()
     where.add_argument(
-        "--jobs", type=whole, default=None, metavar="N", help="processes (default: one a core)"
+        "--jobs",
+        type=whole,
+        default=None,
+        metavar="N",
+        help="number of processes (default: one per core)",
     )
     where.add_argument("--cluster", default=None, metavar="ADDRESS", help=scheduler)
     return where
@@ -124,7 +128,7 @@ def limit_option(command: Parser, words: str) -> None:
 
 def add_hunt(commands: Any) -> None:
     """Add the command `hunt` and its options."""
-    words = "search the runs of a study for the worst for a bound, or the most extreme"
+    words = "search the runs of a study for extreme values"
     command = command_of(commands, "hunt", "hunting.hunt", words)
     command.add_argument("study", metavar="STUDY|FILE.toml")
     _what(command)
@@ -133,60 +137,90 @@ def add_hunt(commands: Any) -> None:
 
 
 def _what(command: Parser) -> None:
-    what = "an observable, a formula, slack:STATEMENT or ratio:STATEMENT (default: the study's)"
+    what = (
+        "minimise an observable, a formula, slack:STATEMENT or ratio:STATEMENT (default: the "
+        "study's)"
+    )
     sense = command.add_mutually_exclusive_group()
     sense.add_argument("--minimise", default=None, metavar="FORMULA", help=what)
-    sense.add_argument("--maximise", default=None, metavar="FORMULA", help="the same")
+    sense.add_argument("--maximise", default=None, metavar="FORMULA", help="maximise one of these")
     command.add_argument(
-        "--over", default=None, choices=OVERS, help="what is varied (default: seeds)"
+        "--over", default=None, choices=OVERS, help="quantity to vary (default: seeds)"
     )
     command.add_argument(
         "--take",
         default=None,
         choices=TAKES,
-        help="of each run its last value, or the least or largest of all frames (default: last)",
+        help="value of each run: its last, or the least or largest over all frames (default: last)",
     )
     command.add_argument(
-        "--after", default=None, metavar="FORMULA", help="of the frames once this is positive"
+        "--after",
+        default=None,
+        metavar="FORMULA",
+        help="use only frames after this formula turned positive",
     )
     command.add_argument(
-        "--exclude-unfit", action="store_true", help="only runs that end without training errors"
+        "--exclude-unfit",
+        action="store_true",
+        help="rank only runs that end without training errors",
     )
-    command.add_argument("--at", default=None, metavar="TIME", help="the value then: t, or 10^2.5")
+    command.add_argument(
+        "--at", default=None, metavar="TIME", help="evaluate at this time, such as 300 or 10^2.5"
+    )
 
 
 def _how_long(command: Parser) -> None:
     command.add_argument(
-        "--budget", default=None, metavar="300s|5m|1h|N", help="a time, or runs (default: 5m)"
+        "--budget",
+        default=None,
+        metavar="300s|5m|1h|N",
+        help="time limit, or number of runs (default: 5m)",
     )
-    command.add_argument("--runs", type=whole, default=None, metavar="N", help="so many runs")
+    command.add_argument("--runs", type=whole, default=None, metavar="N", help="number of runs")
     command.add_argument(
-        "--drawn", type=whole, default=None, metavar="N", help="drawn before any is refined (32)"
+        "--drawn",
+        type=whole,
+        default=None,
+        metavar="N",
+        help="runs sampled before the search refines the best (default: 32)",
     )
     command.add_argument(
-        "--seeds", default=None, metavar="FIRST-LAST", help="draw these, each once (default: any)"
+        "--seeds",
+        default=None,
+        metavar="FIRST-LAST",
+        help="try each of these seeds once (default: random seeds)",
     )
     command.add_argument(
-        "--seed", type=whole, default=0, metavar="N", help="of the search itself (default: 0)"
+        "--seed", type=whole, default=0, metavar="N", help="seed of the search itself (default: 0)"
     )
     command.add_argument(
-        "--flip-labels", action="store_true", help="over data: labels may change as well"
+        "--flip-labels", action="store_true", help="with --over data: vary labels too"
     )
 
 
 def _what_is_kept(command: Parser) -> None:
     command.add_argument(
-        "--output", default="hunts", metavar="DIR", help="runs and table (default: hunts)"
+        "--output",
+        default="hunts",
+        metavar="DIR",
+        help="folder for runs and table (default: hunts)",
     )
     command.add_argument(
-        "--table", default=None, metavar="x.csv|npz|parquet", help="write all runs here as well"
+        "--table",
+        default=None,
+        metavar="x.csv|npz|parquet",
+        help="also write a table of all runs to this file",
     )
     command.add_argument(
-        "--best", type=whole, default=None, metavar="K", help="run files that stay (default: 10)"
+        "--best",
+        type=whole,
+        default=None,
+        metavar="K",
+        help="number of run files to keep (default: 10)",
     )
     command.add_argument("--keep-all", action="store_true", help="keep every run file")
     settings_option(command)
-    command.add_argument("--force", action="store_true", help="begin anew over another hunt")
+    command.add_argument("--force", action="store_true", help="replace the results of another hunt")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     size_options(command)
     place_options(command, "Dask scheduler")
@@ -194,12 +228,15 @@ def _what_is_kept(command: Parser) -> None:
 
 # ------------------------------------------------------------------------- figures, films and pages
 
-SELECT = "nodes beside which the others are dim: a set kept with the runs, or such as 3-5,9"
-PLANE = "of the nodes: motion, means, components, or coordinates such as 1,2 (default)"
-SHARE = "margins as shares of gamma_gl / 2, or of what stands for it; computes it where needed"
-FILM = f"{', '.join(EVERY_PANEL)}, up to 4 of them, or all: the paper's (default: neurons)"
-MARGINS = "reference margins as lines"
-HISTORY = "of a continued run: from t = 0, with the earlier frames in its file"
+SELECT = "highlight these nodes and dim all others: a saved set, or numbers such as 3-5,9"
+PLANE = "plane of the nodes: motion, means, components, or two coordinates (default: 1,2)"
+SHARE = "plot margins as shares of gamma_gl / 2, or of its replacement; computes it if needed"
+FILM = (
+    f"{', '.join(EVERY_PANEL)}; up to 4 with commas, or all for the paper's panels (default: "
+    "neurons)"
+)
+MARGINS = "reference margins to draw as lines"
+HISTORY = "start a continued run at t = 0, with the earlier frames in its file"
 
 
 def add_drawing(commands: Any) -> None:
@@ -211,63 +248,82 @@ def add_drawing(commands: Any) -> None:
 
 def _figure(commands: Any) -> None:
     command = command_of(
-        commands, "figure", "drawing.figure", "the paper's panels as PDF, SVG or PNG"
+        commands, "figure", "drawing.figure", "draw runs or a study as PDF, SVG or PNG"
     )
     command.add_argument("targets", nargs="+", metavar="RUN|DIR|STUDY")
     command.add_argument("--out", required=True, metavar="f.pdf|svg|png")
     command.add_argument(
         "--panels",
         default=None,
-        help=f"of {', '.join(EVERY_PANEL)} (default: the first four, or the study's own layout)",
+        help=f"any of {', '.join(EVERY_PANEL)} (default: the first four, or the study's layout)",
     )
     command.add_argument(
-        "--until", default=None, metavar="10^2.5", help="the moment shown (default: the last)"
+        "--until",
+        default=None,
+        metavar="10^2.5",
+        help="show the runs at this time (default: the end)",
     )
-    command.add_argument("--rest", action="store_true", help="curves after --until, faint")
+    command.add_argument("--rest", action="store_true", help="draw curves faintly after --until")
     command.add_argument(
-        "--size", default=None, metavar="85mm|180mm|WxHmm", help="(default: as the panels need)"
+        "--size",
+        default=None,
+        metavar="85mm|180mm|WxHmm",
+        help="size (default: fitted to the panels)",
     )
-    command.add_argument("--font", type=number, default=7.0, help="points (default: 7)")
+    command.add_argument(
+        "--font", type=number, default=7.0, help="font size in points (default: 7)"
+    )
     command.add_argument("--letters", default="sans", choices=FAMILIES)
-    command.add_argument("--no-caption", action="store_true", help="neither title nor caption")
+    command.add_argument("--no-caption", action="store_true", help="omit title and caption")
     command.add_argument(
-        "--no-claims", action="store_true", help="a study's figure without verdicts on its claims"
+        "--no-claims", action="store_true", help="omit the verdicts on a study's claims"
     )
     _look_options(command)
     add_history(command)
-    command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
-    command.add_argument("--dark", action="store_true", help="the dark palette")
+    command.add_argument(
+        "--dpi", type=whole, default=300, help="resolution of a PNG (default: 300)"
+    )
+    command.add_argument("--dark", action="store_true", help="use the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _movie(commands: Any) -> None:
-    command = command_of(commands, "movie", "drawing.movie", "a film of a run as GIF, WebP or MP4")
+    command = command_of(
+        commands, "movie", "drawing.movie", "make a film of a run as GIF, WebP or MP4"
+    )
     command.add_argument("targets", nargs="+", metavar="RUN")
     command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
     command.add_argument("--panel", default="neurons", metavar="NAME|all|NAME,NAME", help=FILM)
     _look_options(command)
     add_history(command)
-    command.add_argument("--since", default=None, metavar="10^1", help="begin there (default: 0)")
-    command.add_argument("--until", default=None, metavar="10^3", help="end there")
+    command.add_argument("--since", default=None, metavar="10^1", help="start time (default: 0)")
     command.add_argument(
-        "--pixels", default=None, metavar="720p|1080p|WxH", help="(default: as the panels need)"
+        "--until", default=None, metavar="10^3", help="end time (default: the end of the run)"
     )
-    command.add_argument("--no-caption", action="store_true", help="neither heading nor clock")
+    command.add_argument(
+        "--pixels",
+        default=None,
+        metavar="720p|1080p|WxH",
+        help="size (default: fitted to the panels)",
+    )
+    command.add_argument("--no-caption", action="store_true", help="omit heading and clock")
     command.add_argument(
         "--range",
         default="moment",
         choices=("moment", "run"),
-        help="of the nodes: it follows them, or is that of the whole run (default: moment)",
+        help="axes of the nodes: follow each moment, or fit the whole run (default: moment)",
     )
-    command.add_argument("--seconds", type=number, default=8.0, help="length (default: 8)")
-    command.add_argument("--fps", type=whole, default=20, help="frames a second (default: 20)")
-    command.add_argument("--dark", action="store_true", help="the dark palette")
+    command.add_argument(
+        "--seconds", type=number, default=8.0, help="length in seconds (default: 8)"
+    )
+    command.add_argument("--fps", type=whole, default=20, help="frames per second (default: 20)")
+    command.add_argument("--dark", action="store_true", help="use the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _page(commands: Any) -> None:
     command = command_of(
-        commands, "page", "drawing.page", "a figure that plays, as one HTML file for any browser"
+        commands, "page", "drawing.page", "export runs as an interactive HTML page"
     )
     command.add_argument("targets", nargs="+", metavar="RUN|DIR|STUDY")
     command.add_argument("--out", required=True, metavar="f.html")
@@ -275,16 +331,16 @@ def _page(commands: Any) -> None:
         "--views",
         default=None,
         metavar="NAME,NAME",
-        help=f"of {', '.join(PAGE_PANELS)} (default: the first four)",
+        help=f"any of {', '.join(PAGE_PANELS)} (default: the first four)",
     )
     command.add_argument(
         "--frames",
         type=whole,
         default=PAGE_FRAMES,
         metavar="N",
-        help=f"at most so many moments, evenly left out (default: {PAGE_FRAMES})",
+        help=f"maximum number of frames, thinned evenly (default: {PAGE_FRAMES})",
     )
-    command.add_argument("--title", default="", help="in the place of the runs' own")
+    command.add_argument("--title", default="", help="title (default: that of the runs)")
     colours = command.add_mutually_exclusive_group()
     for name in ("light", "dark"):
         colours.add_argument(
@@ -293,9 +349,9 @@ def _page(commands: Any) -> None:
             const=name,
             default="system",
             dest="colours",
-            help=f"begin with the {name} palette (default: that of the reader's system)",
+            help=f"open with the {name} palette (default: as the reader's system)",
         )
-    _look_options(command, f"{MARGINS}, or none (default: all, which are computed)")
+    _look_options(command, f"{MARGINS}, or none (default: all; computes them)")
     add_history(command)
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -310,19 +366,25 @@ def _look_options(command: Parser, margins: str = MARGINS) -> None:
     add = command.add_argument
     add("--plane", default=None, help=PLANE)
     add("--select", action="append", default=None, metavar="[I:]SET|NODES", help=SELECT)
-    add("--pin", action="append", default=[], metavar="[I:]NODES", help="nodes with a ring")
+    add(
+        "--pin",
+        action="append",
+        default=[],
+        metavar="[I:]NODES",
+        help="mark these nodes with a ring",
+    )
     add(
         "--zoom",
         action="append",
         default=[],
         metavar="[I:]PANEL=LEFT,RIGHT,BOTTOM,TOP",
-        help="the range of a panel, log10 of what stands on a logarithmic axis",
+        help="axis ranges of a panel, as log10 on logarithmic axes",
     )
-    add("--curves", default=None, metavar="NAME,NAME", help="of the panel of that name")
-    add("--log", action="store_true", help="curves by their logarithms")
-    add("--against", default="log10_time", choices=ACROSS, help="what curves stand against")
+    add("--curves", default=None, metavar="NAME,NAME", help="observables in the panel `curves`")
+    add("--log", action="store_true", help="plot curves on a logarithmic axis")
+    add("--against", default="log10_time", choices=ACROSS, help="horizontal axis of curves")
     add("--nodes", default="weights", choices=("weights", "directions"))
-    add("--roots", action="store_true", help="nodes by signed roots")
+    add("--roots", action="store_true", help="plot nodes on a signed square-root scale")
     add("--margins", default=None, metavar="NAME,NAME|all", help=margins)
     add("--share", action="store_true", help=SHARE)
     add(
@@ -330,7 +392,7 @@ def _look_options(command: Parser, margins: str = MARGINS) -> None:
         action="append",
         default=[],
         metavar="STATEMENT",
-        help='as telgarsky22 Lemma 2.3, or "final margin"',
+        help='draw a statement\'s bound, such as telgarsky22 Lemma 2.3, or "final margin"',
     )
     add("--delta", type=number, default=0.05, help="failure probability (default: 0.05)")
-    limit_option(command, "for each reference margin")
+    limit_option(command, "time limit for each reference margin")

@@ -76,7 +76,7 @@ def hunt_asked_for(
     own = None if arguments.minimise or arguments.maximise else asked
     over = arguments.over or ("seeds" if asked is None else asked.over)
     if arguments.flip_labels and over != "data":
-        raise InputError("--flip-labels is about data; say --over data with it.")
+        raise InputError("--flip-labels varies the data; add --over data.")
     question = Question(
         text,
         least,
@@ -110,7 +110,7 @@ def _sense(
         return least, str(arguments.minimise if least else arguments.maximise)
     if asked is None:
         raise InputError(
-            f"{study.id} has no [hunt]; say what to look for, such as --minimise hard_margin."
+            f"{study.id} has no section [hunt]; give an objective, such as --minimise hard_margin."
         )
     return asked.minimise is not None, str(asked.minimise or asked.maximise)
 
@@ -179,12 +179,12 @@ def _report(made: Hunt, status: HuntStatus, stopped: bool) -> None:
         if file.is_file():
             print_indented(str(file), " " * 5, " " * 7)
     if not ranked:
-        print_line("No run has a number.")
+        print_line("No run has a value.")
     for one in others[:LISTED]:
         say(f"run {one.index} ({one.phase}) has no rank: {state_of(one)}")
     if len(others) > LISTED:
-        say(f"{len(others)} runs in all have no rank; the table has each with its reason.")
+        say(f"{len(others)} runs have no rank; the table lists the reasons.")
     if made.exhausted:
-        say("Nothing is left that was not tried.")
+        say("Every candidate has been tried.")
     if stopped:
-        say("Interrupted; the same command goes on.")
+        say("Interrupted; repeat the command to continue.")

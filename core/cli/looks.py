@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 ROW = re.compile(r"([1-9][0-9]{0,2}):(.*)", re.DOTALL)
 ALL, NONE = "all", "none"
 FINAL = "final margin"  # core.observables.final_margin.KEY
-NO_SHARE = (
-    "no reference margin of this run can be compared with its margins, so that they are shares of "
-    "nothing; draw them as they are, without --share"
-)
+NO_SHARE = "this run has no reference margin to divide its margins by; omit --share"
 
 
 def row_of(text: str, rows: int, option: str) -> tuple[Sequence[int], str]:
@@ -53,7 +50,7 @@ def row_of(text: str, rows: int, option: str) -> tuple[Sequence[int], str]:
         return range(rows), text
     row = int(match[1]) - 1
     if row >= rows:
-        raise InputError(f"{text[:60]!r}: there are {rows} runs.", option=option)
+        raise InputError(f"{text[:60]!r}: choose a run from 1 to {rows}.", option=option)
     return (row,), match[2]
 
 
@@ -117,7 +114,7 @@ def _regions(text: str, count: int) -> Iterator[Region]:
         left, right, bottom, top = (float(part) for part in numbers.split(","))
     except ValueError:
         raise InputError(
-            f"{text[:60]!r}: give a panel and its ends, such as margins=0,4,-0.1,0.1.",
+            f"{text[:60]!r}: give a panel and its ranges, such as margins=0,4,-0.1,0.1.",
             option="--zoom",
         ) from None
     for row in rows:
@@ -166,7 +163,9 @@ def _chosen(
     except ValueError as error:
         known = ", ".join(dict.fromkeys(name for sets in kept for name in sets))
         there = (
-            f"the sets kept with these runs are {known}" if known else "no set is kept with them"
+            f"the saved sets of these runs are {known}"
+            if known
+            else "these runs have no saved sets"
         )
         raise InputError(f"{text[:60]!r}: {there}; {error}.", option="--select") from None
     return [NodeSet("", _nodes(text, runs, "--select"))] * len(runs)
@@ -201,8 +200,8 @@ def theory_of(
     lost = [name for name in names if name not in (*known, ALL, NONE)]
     if lost:
         raise InputError(
-            f"{lost[0][:60]!r}: these runs have {', '.join(sorted(known)) or 'no margins'}; give "
-            "some of them, all, or none.",
+            f"{lost[0][:60]!r}: these runs have {', '.join(sorted(known)) or 'no margins'}; "
+            "choose among these, all, or none.",
             option="--margins",
         )
     return drawn, tuple(bounds), tuple(promises)

@@ -30,8 +30,8 @@ def say_compiling(kernel: str) -> None:
         say(f"{PROGRAM}: compiling {kernel}.")
         return
     say(
-        f"{PROGRAM}: compiling {kernel}, once for this machine "
-        f"(`{headless_program()} warm` does all)."
+        f"{PROGRAM}: compiling {kernel}, once for this machine (`{headless_program()} warm` "
+        "compiles everything)."
     )
 
 
@@ -79,8 +79,8 @@ def _refused(error: OSError) -> int:
     if error.filename is None and error.errno in UNWRITABLE:
         drop_output()
         say(
-            f"{PROGRAM}: standard output cannot be written ({error.strerror}); send it somewhere "
-            "else."
+            f"{PROGRAM}: standard output cannot be written ({error.strerror}); redirect it "
+            "elsewhere."
         )
         return BAD_INPUT
     if error.filename is None:
@@ -93,7 +93,7 @@ def _internal(error: Exception) -> int:
     if os.environ.get("MARGINSCOPE_TRACEBACK"):
         say_lines(traceback.format_exc())
     say(
-        f"{PROGRAM}: internal error ({type(error).__name__}: {error}). Please report it; setting "
-        "MARGINSCOPE_TRACEBACK=1 shows where it happened."
+        f"{PROGRAM}: internal error ({type(error).__name__}: {error}). Please report it; set "
+        "MARGINSCOPE_TRACEBACK=1 for a traceback."
     )
     return FAILED

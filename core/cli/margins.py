@@ -72,7 +72,7 @@ def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]
     if path.suffix != ".msrun" and not path.is_file():
         load_study(target)  # says what there is, and what was meant
     if settings:
-        raise InputError("--set changes a study; a run file is as it was recorded.")
+        raise InputError("--set changes studies, not run files; name a study, or omit --set.")
     with open_run(path) as run:
         return [(path.stem, run.problem)]
 
@@ -172,7 +172,7 @@ def theorems(arguments: argparse.Namespace) -> int:
 
     delta = arguments.delta
     if not 0.0 < delta < 1.0:
-        raise InputError(f"--delta {delta:g}: a failure probability lies between 0 and 1.")
+        raise InputError(f"--delta {delta:g}: give a probability between 0 and 1.")
     check_limit(arguments.limit)
     with open_run(Path(arguments.run)) as run:
         references = computed(run.problem, arguments.limit, arguments.quiet)
@@ -186,7 +186,7 @@ def theorems(arguments: argparse.Namespace) -> int:
         for one in assessed:
             _print_report(report(one))
         if not assessed:
-            print_line("No statement of the papers is about this run.")
+            print_line("No statement of the papers applies to this run.")
     return 0
 
 
@@ -242,8 +242,8 @@ def check_has_vectors(problem: Problem, name: str) -> None:
         )
     if not has_extremal(problem):
         raise InputError(
-            f'{name} has network.kind = "{problem.network.kind}", and extremal vectors are told of '
-            '"standard" and "bias", whose layers are both trained.'
+            f'{name} has network.kind = "{problem.network.kind}", but extremal vectors are '
+            'defined for "standard" and "bias", which train both layers.'
         )
 
 
@@ -306,7 +306,9 @@ def _limit_of(run: Run, time: float | None, arguments: argparse.Namespace) -> An
     if sentence := refusal(run):
         raise InputError(sentence)
     if run.frames == 0:
-        raise InputError(f"{run.path} has no frames yet; wait for the first or run it again.")
+        raise InputError(
+            f"{run.path} has no frames yet; wait for the first frame, or run it again."
+        )
     index = last_frame(run, time)
     proved = [one for one in references_of(run.problem) if one.name in PROVED]
     margins = computed(run.problem, arguments.limit, arguments.quiet, proved)
@@ -319,21 +321,22 @@ def _print_limit(found: Any, steps: bool) -> None:
     ends = f"[{_number(found.below)}, {_number(found.above)}]"
     closed = " (closed)" if found.closed else ""
     print_line(
-        f"final margin in {ends}{closed}" + (f" while {found.condition}" if found.condition else "")
+        f"final margin in {ends}{closed}"
+        + (f" provided that {found.condition}" if found.condition else "")
     )
     print_line(
         f"  at {time_text(found.log10_time, steps)}, frame {found.frame}: "
         f"hard margin {found.hard:.6g}"
     )
-    _line("below: " + (found.why if found.why else f"{found.below:.6g}, the smoothed margin"))
+    _line("lower bound: " + (found.why if found.why else f"{found.below:.6g}, the smoothed margin"))
     if not math.isnan(found.above_always):
-        _line(f"above, always: {found.above_always:.6g}, {found.always}")
+        _line(f"upper bound, always: {found.above_always:.6g}, {found.always}")
     for one in found.above_while:
-        _line(f"above, while {one.condition}: {one.above:.6g}")
+        _line(f"upper bound, provided that {one.condition}: {one.above:.6g}")
         began = "since the start" if one.frame == 0 else f"since {time_text(one.since, steps)}"
-        _line(f"  which has held {began} (frame {one.frame})")
-        _line("  carried by examples " + _examples(one.examples))
-        _line("  and by nodes " + _nodes(one.nodes))
+        _line(f"  a condition met {began} (frame {one.frame})")
+        _line("  dual weight on examples " + _examples(one.examples))
+        _line("  and on nodes " + _nodes(one.nodes))
 
 
 def _number(value: float) -> str:

@@ -30,7 +30,7 @@ def build_parser() -> Parser:
     The name defers the import, so that a command loads only its own modules.
     """
     parser = Parser(
-        prog=headless_program(), description="Watch two-layer networks learn, without a screen."
+        prog=headless_program(), description="Watch two-layer networks learn from the command line."
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.set_defaults(handler=None)
@@ -51,11 +51,11 @@ def build_parser() -> Parser:
 
 
 def _studies(commands: Any) -> None:
-    command = command_of(commands, "list", "studies.list_studies", "shipped studies")
-    command.add_argument("--json", action="store_true", help="as JSON")
+    command = command_of(commands, "list", "studies.list_studies", "list the shipped studies")
+    command.add_argument("--json", action="store_true", help="print JSON")
 
     command = command_of(
-        commands, "describe", "studies.describe", "kinds and their keys, or one study"
+        commands, "describe", "studies.describe", "describe kinds and their keys, or one study"
     )
     command.add_argument(
         "what",
@@ -73,52 +73,44 @@ def _training(commands: Any) -> None:
     _recording_options(command)
     _sweep_options(command)
     command.add_argument(
-        "--table", default=None, metavar="x.csv|npz|parquet", help="write a row for each cell"
+        "--table", default=None, metavar="x.csv|npz|parquet", help="write a table of the cells"
     )
 
-    command = command_of(
-        commands, "check", "sweeping.check", "the claims of a study, judged by its runs"
-    )
-    command.add_argument("target", metavar="STUDY|DIR", help="a study is run first, quick size")
-    command.add_argument("--out", default=None, metavar="DIR", help="keep the runs of a study here")
-    command.add_argument("--json", action="store_true", help="as JSON")
+    command = command_of(commands, "check", "sweeping.check", "judge a study's claims by its runs")
+    command.add_argument("target", metavar="STUDY|DIR", help="a study to run first, or a folder")
+    command.add_argument("--out", default=None, metavar="DIR", help="keep the study's runs here")
+    command.add_argument("--json", action="store_true", help="print JSON")
     size_options(command)
     _recording_options(command)
     _sweep_options(command)
 
-    command = command_of(
-        commands, "cost", "studies.cost", "what a study costs to run, measured here"
-    )
+    command = command_of(commands, "cost", "studies.cost", "measure a study's cost on this machine")
     command.add_argument("study", metavar="STUDY|FILE.toml")
-    command.add_argument("--cores", type=whole, default=None, metavar="N", help="default: here")
+    command.add_argument(
+        "--cores", type=whole, default=None, metavar="N", help="cores (default: all)"
+    )
     settings_option(command)
-    command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument("--json", action="store_true", help="print JSON")
     size_options(command)
 
     command = command_of(
-        commands, "continue", "training.continue_run", "go on from a run's last frame, in a new run"
+        commands, "continue", "training.continue_run", "continue a run from its last frame"
     )
     command.add_argument("run", metavar="RUN")
     command.add_argument(
-        "--frame", type=whole, default=None, metavar="I", help="go on from frame I"
+        "--frame", type=whole, default=None, metavar="I", help="continue from frame I"
     )
     command.add_argument("--out", default=None, metavar="DIR", help="folder (default: the run's)")
     _recording_options(command)
 
     command = command_of(
-        commands,
-        "branch",
-        "training.branch_run",
-        "begin at any frame of a run, changed, in a new run",
+        commands, "branch", "training.branch_run", "branch a run from any frame, with changes"
     )
     command.add_argument("run", metavar="RUN")
     command.add_argument(
-        "--at",
-        default=None,
-        metavar="FRAME|10^2.5",
-        help="the frame, or a time (default: the last)",
+        "--at", default=None, metavar="FRAME|10^2.5", help="frame or time (default: the last)"
     )
-    command.add_argument("--frame", type=whole, default=None, metavar="K", help="the frame")
+    command.add_argument("--frame", type=whole, default=None, metavar="K", help="frame number")
     command.add_argument(
         "--out", default=None, metavar="CHILD.msrun|DIR", help="file or folder (default: the run's)"
     )
@@ -127,41 +119,43 @@ def _training(commands: Any) -> None:
 
 def _reading(commands: Any) -> None:
     command = command_of(
-        commands, "info", "reading.info", "what a run file holds, and its last values"
+        commands, "info", "reading.info", "summarise a run file and its last values"
     )
     command.add_argument("run", metavar="RUN")
-    command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument("--json", action="store_true", help="print JSON")
 
     command = command_of(
-        commands, "table", "reading.table", "observables as NPZ or CSV; a sweep's cells"
+        commands, "table", "reading.table", "export a run's observables, or a sweep's cells"
     )
     command.add_argument("run", metavar="RUN|DIR")
-    command.add_argument("--out", required=True, metavar="x.npz|csv", help="of a DIR also .parquet")
+    command.add_argument(
+        "--out", required=True, metavar="x.npz|csv", help="for a DIR also .parquet"
+    )
     command.add_argument(
         "--means",
         action="store_true",
-        help="of a DIR: a row a setting, with means, deviations and .95 bands over its seeds",
+        help="for a DIR: one row per setting, with means, deviations and .95 bands over its seeds",
     )
     command.add_argument(
         "--columns",
         default=None,
         metavar="NAME,NAME",
-        help="of a RUN: these beside frame, step and time (default: all that do not take long)",
+        help="for a RUN: these columns after frame, step and time (default: all fast ones)",
     )
-    command.add_argument("--all", action="store_true", help="of a RUN: also columns that take long")
+    command.add_argument("--all", action="store_true", help="for a RUN: include slow columns")
     add_history(command)
-    command.add_argument("--parameters", action="store_true", help="with data and parameters")
+    command.add_argument("--parameters", action="store_true", help="include data and parameters")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _citing(commands: Any) -> None:
-    command = command_of(commands, "cite", "reading.cite", "BibTeX of the program and the papers")
+    command = command_of(commands, "cite", "reading.cite", "print BibTeX of the program and papers")
     command.add_argument("targets", nargs="*", metavar="RUN|DIR|STUDY")
 
 
 def _comparing(commands: Any) -> None:
     command = command_of(
-        commands, "compare", "comparing.compare", "several runs in one picture, or as a table"
+        commands, "compare", "comparing.compare", "compare runs in one figure or table"
     )
     command.add_argument("runs", nargs="+", metavar="RUN")
     command.add_argument("--out", required=True, metavar="f.pdf|svg|png|csv")
@@ -170,15 +164,16 @@ def _comparing(commands: Any) -> None:
         action="append",
         default=None,
         metavar="NAME",
-        help="one number a frame (describe observables; default: hard_margin), or rotation or "
-        "relative_norm, whose nodes are compared sorted; again for more",
+        help="scalar observable (default: hard_margin), or rotation or relative_norm of the sorted "
+        "nodes; may be repeated",
     )
     add_history(command)
     command.add_argument("--against", default="log10_time", choices=tuple(AGAINST))
     command.add_argument(
         "--at",
         metavar="TIME",
-        help="where nodes are compared: t, or 10^2.5 (default: the end of each run)",
+        help="time at which nodes are compared, such as 300 or 10^2.5 (default: the end of each "
+        "run)",
     )
     command.add_argument(
         "--kind",
@@ -193,53 +188,56 @@ def _comparing(commands: Any) -> None:
         help="; ".join(f"{name}: {words}" for name, words in BANDS.items()),
     )
     command.add_argument(
-        "--size", default=None, metavar="85mm|180mm", help="width of a figure (default: 120mm)"
+        "--size", default=None, metavar="85mm|180mm", help="figure width (default: 120mm)"
     )
-    command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
-    command.add_argument("--dark", action="store_true", help="the dark palette")
+    command.add_argument(
+        "--dpi", type=whole, default=300, help="resolution of a PNG (default: 300)"
+    )
+    command.add_argument("--dark", action="store_true", help="use the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _theory(commands: Any) -> None:
     command = command_of(
-        commands, "margins", "margins.margins", "the margins that theory promises, as brackets"
+        commands,
+        "margins",
+        "margins.margins",
+        "compute reference margins with lower and upper bounds",
     )
     command.add_argument("target", metavar="RUN|STUDY|FILE.toml")
-    command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument("--json", action="store_true", help="print JSON")
     settings_option(command, "change a setting of a study")
-    limit_option(command, "for each margin; then the bracket at hand")
+    limit_option(command, "time limit for each margin")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
     command = command_of(
-        commands,
-        "directions",
-        "margins.directions",
-        "the extremal vectors of real targets, to which small nodes turn",
+        commands, "directions", "margins.directions", "list the extremal vectors of real targets"
     )
     command.add_argument("target", metavar="RUN|STUDY|FILE.toml")
-    command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument("--json", action="store_true", help="print JSON")
     settings_option(command, "change a setting of a study")
 
     command = command_of(
-        commands, "theorems", "margins.theorems", "what the papers' statements say of a run"
+        commands, "theorems", "margins.theorems", "check the papers' statements on a run"
     )
     command.add_argument("run", metavar="RUN")
-    command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument("--json", action="store_true", help="print JSON")
     command.add_argument(
         "--delta", type=number, default=0.05, help="failure probability (default: 0.05)"
     )
-    limit_option(command, "for each reference margin")
+    limit_option(command, "time limit for each reference margin")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
-    command = command_of(
-        commands, "limit", "margins.limit", "where a run's margin is going, as a bracket"
-    )
+    command = command_of(commands, "limit", "margins.limit", "bound a run's final margin")
     command.add_argument("run", metavar="RUN")
-    command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument("--json", action="store_true", help="print JSON")
     command.add_argument(
-        "--at", default=None, metavar="TIME", help="as of t, or 10^2.5 (default: the last frame)"
+        "--at",
+        default=None,
+        metavar="TIME",
+        help="time, such as 300 or 10^2.5 (default: the last frame)",
     )
-    limit_option(command, "for the reference margin, and for the programs")
+    limit_option(command, "time limit for the reference margin and each linear program")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
@@ -248,18 +246,18 @@ def _preparing(commands: Any) -> None:
         commands,
         "trust",
         "reading.trust_run",
-        "let the Python network of a run or a study run here",
+        "allow the Python network of a run or study to run here",
     )
     command.add_argument("run", metavar="RUN|FILE.toml|FILE.py")
-    command.add_argument("--yes", action="store_true", help="trust the code that was shown")
+    command.add_argument("--yes", action="store_true", help="trust the code shown")
 
     command = command_of(
-        commands, "warm", "compiling.warm", "compile the kernels into their per-user cache"
+        commands, "warm", "compiling.warm", "compile the kernels into the user's cache"
     )
     command.add_argument(
         "--progress",
         action="store_true",
-        help="a line of JSON for each group; ends with the standard input",
+        help="print a line of JSON for each group; stop when standard input closes",
     )
     command.add_argument(
         "--only",
@@ -267,7 +265,7 @@ def _preparing(commands: Any) -> None:
         choices=warming.GROUPS,
         default=warming.GROUPS,
         metavar="GROUP",
-        help=f"of {', '.join(warming.GROUPS)} (default: all, in this order)",
+        help=f"any of {', '.join(warming.GROUPS)} (default: all, in this order)",
     )
 
 
@@ -275,15 +273,19 @@ def _preparing(commands: Any) -> None:
 
 
 def _recording_options(command: Parser) -> None:
-    settings_option(command, "change a setting, such as network.m=64; a list makes an axis")
+    settings_option(
+        command, "change a setting, such as network.m=64; a list makes one run per value"
+    )
     command.add_argument("--force", action="store_true", help="replace existing run files")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _sweep_options(command: Parser) -> None:
-    scheduler = "Dask scheduler, such as tcp://127.0.0.1:8786; its workers must see the folder"
+    scheduler = (
+        "Dask scheduler, such as tcp://127.0.0.1:8786; its workers must reach the output folder"
+    )
     place_options(command, scheduler).add_argument(
         "--together",
         action="store_true",
-        help="no effect, for older command lines: cells are trained in processes",
+        help="deprecated, no effect: cells are trained in processes",
     )

@@ -105,7 +105,7 @@ def trust_run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.run)
     codes = _codes(arguments.run)
     if not codes:
-        print_line(f"{path} holds no code; it can be read as it is.")
+        print_line(f"{path} contains no code; no trust is needed.")
         return 0
     for code, holder in codes:  # all of them before any is shown: what is shown is what would run
         trust.check_shown(code, str(holder))
@@ -144,7 +144,7 @@ def table(arguments: argparse.Namespace) -> int:
     if Path(arguments.run).is_dir():
         return _sweep_table(Path(arguments.run), out, arguments.means)
     if arguments.means:
-        raise InputError("--means is about the seeds of a sweep; give the folder of one.")
+        raise InputError("--means averages over the seeds of a sweep; give its folder.")
     if arguments.all and arguments.columns is not None:
         raise InputError("--all and --columns exclude each other; give one of them.")
     nodes = out.suffix.lower() == ".npz"
@@ -161,7 +161,7 @@ def table(arguments: argparse.Namespace) -> int:
             without = ()
         write_table(run, out, arguments.parameters, bar.add, names)
     if without and not arguments.quiet:
-        say(f"Not in it, as they may take long: {', '.join(without)}; --all writes them, too.")
+        say(f"Omitted, as they may take long: {', '.join(without)}; --all includes them.")
     print_line(out)
     return 0
 
@@ -176,7 +176,7 @@ def _sweep_table(folder: Path, out: Path, means: bool) -> int:
     if len(ledgers) > 1:
         names = ", ".join(ledger.study.id for ledger in ledgers)
         raise InputError(
-            f"{folder} holds the sweeps of several studies ({names}); a table is of one."
+            f"{folder} contains sweeps of several studies ({names}); a table needs one study."
         )
     study = ledgers[0].study
     rows = rows_of(study, ledgers[0].rows)

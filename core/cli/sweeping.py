@@ -28,8 +28,8 @@ StatusType = TypeVar("StatusType", SweepStatus, "HuntStatus")
 
 INTERRUPTED, FAILED, DIVERGED = 130, 1, 3
 NO_WORKERS = (
-    "No worker of the cluster is left; the cells wait until one joins. Start workers, or stop with "
-    "Ctrl-C: the same command goes on later."
+    "The cluster has no workers left; its cells wait for one. Start workers, or stop with Ctrl-C "
+    "and repeat the command later."
 )
 
 
@@ -44,7 +44,7 @@ def announced(statuses: Iterator[StatusType], what: str) -> Iterator[StatusType]
             say(NO_WORKERS)
         lacking = status.lacks_workers
         if status.compiling and not compiled:
-            say(f"{compiling_words(status.compiling)} The {what} begin after that.")
+            say(f"{compiling_words(status.compiling)} The {what} start afterwards.")
             compiled = True
         yield status
 
@@ -87,7 +87,7 @@ def run_sweep(
     # A cluster's workers may be on other machines, which cannot share a WAL (decision 0009).
     made = plan(study, folder, size, options.force, shared=options.cluster is not None)
     if made.kept and prints:
-        say(f"{len(made.kept)} of {len(made.paths)} cells are there already.")
+        say(f"{len(made.kept)} of {len(made.paths)} cells are already finished.")
     # What is wrong with the data is said before anything is started.
     if made.tasks and (understood := made.tasks[0].problem().dataset.understood):
         say(understood)
@@ -126,7 +126,9 @@ def _report(made: Plan, status: SweepStatus, prints: bool) -> None:
             print_line(path)
     if status.stopped:
         left = status.total - status.done
-        say(f"Interrupted; {left} of {status.total} cells are left; the same command goes on.")
+        say(
+            f"Interrupted with {left} of {status.total} cells left; repeat the command to continue."
+        )
 
 
 def _code(made: Plan, status: SweepStatus) -> int:

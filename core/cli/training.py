@@ -40,7 +40,8 @@ def check_target(path: Path, force: bool) -> None:
     """
     if path.exists() and not force:
         raise InputError(
-            f"The run file {path} exists; --force records over it, --out names another folder."
+            f"The run file {path} already exists; overwrite it with --force, or choose another "
+            "folder with --out."
         )
 
 
@@ -152,7 +153,7 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
         print_line(made)
     report(status, made)
     if made != path:
-        say(f"The finished run that was there before, {path}, was not replaced.")
+        say(f"The earlier finished run {path} was not replaced.")
     assert status.reason is not None
     return EXIT[status.reason]
 
@@ -188,7 +189,7 @@ def branch_run(arguments: argparse.Namespace) -> int:
     changes = made_changes(problem)
     path = _branch_path(source, arguments.out, index, changes)
     if path.exists() and path.samefile(source):
-        raise InputError(f"--out {path} is the run that the branch begins at; name another file.")
+        raise InputError(f"--out {path} is the parent run itself; name another file.")
     check_target(path, arguments.force)
     check_room([problem.experiment], path.parent)
     if note_of(problem):
@@ -202,7 +203,7 @@ def branch_run(arguments: argparse.Namespace) -> int:
 def _moment(run: RecordedRun, at: str | None, frame: int | None) -> int:
     """Return the frame of --at or --frame; by default the last one."""
     if at is not None and frame is not None:
-        raise InputError("--at and --frame both name a moment; give one of them.")
+        raise InputError("--at and --frame exclude each other; give one of them.")
     if at is not None:
         return frame_of(run, at)
     return frame_to_begin(run, frame)

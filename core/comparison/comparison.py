@@ -128,8 +128,8 @@ def compared(
     if turning:
         some = ", ".join(turning) if len(turning) <= MOST_NAMED else f"{len(turning)} runs"
         notes.append(
-            f"The {AGAINST[question.against]} of {some} turns back: values are those when it is "
-            "reached for the first time."
+            f"The {AGAINST[question.against]} of {some} is not monotone; values are taken where "
+            "it is first reached."
         )
     steps = all(run.counts_steps for run in runs)
     return replace(_answer(question, runs, curves, notes), steps=steps, shades=shades)
@@ -252,7 +252,7 @@ def _bands(
         name = family or "all"
         places = _common([curves[k] for k in members])
         if places.size == 0:
-            notes.append(f"The {len(members)} runs with {name} have no place in common.")
+            notes.append(f"The {len(members)} runs with {name} do not overlap.")
         values = np.array([at(*curves[k], places) for k in members])
         if question.band == "range":
             middle = np.median(values, axis=0)
@@ -265,7 +265,9 @@ def _bands(
         seeds = f"{len(members)} run" + ("s" if len(members) > 1 else "")
         lines.append(ComparedLine(f"{name} ({seeds})", tuple(members), places, middle, low, high))
     if all(len(members) == 1 for members in families.values()):
-        notes.append("No two of these runs differ in their seeds only, so each is its own band.")
+        notes.append(
+            "No two of these runs differ only in their seeds, so each band is a single run."
+        )
     return lines
 
 

@@ -21,11 +21,11 @@ AGAINST = {
 RANK, SORTED = "rank", ("rotation", "relative_norm")
 KINDS = {
     "lines": "a line for each run",
-    "differences": "each run less the first one",
-    "bands": "a band over the runs that differ in seeds only",
+    "differences": "each run minus the first",
+    "bands": "a band over runs that differ only in their seeds",
 }
 BANDS = {
-    "range": "median, least to largest",
+    "range": "median, minimum to maximum",
     "deviation": "mean, one standard deviation each way",
 }
 
@@ -59,10 +59,10 @@ class CompareQuestion:
 
         of_nodes = self.observable in SORTED
         if of_nodes != self.ranked:
-            has = "a number for each node" if of_nodes else "one number a frame"
+            has = "one value per node" if of_nodes else "one value per frame"
             axes = [one for one in AGAINST if (one == RANK) == of_nodes]
             raise InputError(
-                f"{self.observable} has {has}; allowed to compare it against: {', '.join(axes)}.",
+                f"{self.observable} has {has}; compare it against: {', '.join(axes)}.",
                 option="--against",
             )
 
@@ -91,6 +91,5 @@ def check_count(count: int) -> None:
         raise InputError("A comparison needs at least two runs; name another one.")
     if count > MOST_COMPARED:
         raise InputError(
-            f"{count} runs were named; at most {MOST_COMPARED} are told apart in one picture. "
-            "Name fewer of them."
+            f"{count} runs are too many for one picture; choose at most {MOST_COMPARED}."
         )

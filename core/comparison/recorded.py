@@ -141,10 +141,7 @@ def _shown(key: str, column: Sequence[str]) -> list[str]:
 
 # ------------------------------------------------------------------------------------ recorded runs
 
-NO_SHARE = (
-    "gamma_gl of this run's data is not known, so that its margin is no share of it; "
-    "compute it, or choose another axis"
-)
+NO_SHARE = "gamma_gl of this run's data is not known yet; compute it, or choose another axis"
 
 
 def most_of(run: Run) -> float:
@@ -215,8 +212,8 @@ def check_observable(name: str, runs: Sequence[Run] = ()) -> None:
     if (found is None or found.shape is not Shape.SCALAR) and name not in SORTED:
         scalars += dict.fromkeys(one.name for run in runs for one in numbers_of(run))
         raise InputError(
-            f"{name!r} is no observable with one number a frame; those are {', '.join(scalars)}. "
-            f"Sorted by nodes there are {' and '.join(SORTED)}.",
+            f"{name!r} has no single value per frame; choose one of {', '.join(scalars)}, or "
+            f"{' or '.join(SORTED)} of the sorted nodes.",
             option="--observable",
         )
 
@@ -227,7 +224,9 @@ def check_runs(question: CompareQuestion, runs: Sequence[Run]) -> None:
     check_observable(question.observable, runs)
     for run in runs:
         if run.frames == 0:
-            raise InputError(f"{run.path} has no frames yet; wait for the first or run it again.")
+            raise InputError(
+                f"{run.path} has no frames yet; wait for the first frame, or run it again."
+            )
         for name in question.names:
             if not observable_of(name).applies(run):
                 where = observable_of(name).where

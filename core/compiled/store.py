@@ -197,8 +197,8 @@ def problem() -> str:
     if not reason:
         return ""
     return (
-        f"Compiled kernels cannot be kept in {place} ({reason}), so they are compiled again each "
-        f"time, which takes minutes; {remedy}, or name another folder in NUMBA_CACHE_DIR."
+        f"Compiled kernels cannot be saved in {place} ({reason}) and are recompiled at every "
+        f"start, which takes minutes; {remedy}, or set NUMBA_CACHE_DIR to another folder."
     )
 
 
@@ -211,16 +211,17 @@ def _refusal(place: Path) -> tuple[str, str]:
         if place.is_symlink():
             return "it is a link", "remove the link"
         if not is_private(place.lstat()):
-            return "other users can change it", "make it yours alone"
+            return "other users can change it", "allow only your account to write to it"
         above = untrusted_parent(place.absolute())
         if above is not None:
-            return f"other users can replace {above}", f"make {above} yours alone"
+            return (
+                f"other users can replace {above}",
+                f"allow only your account to write to {above}",
+            )
         with beside(place / "probe") as (_, descriptor), os.fdopen(descriptor, "wb") as file:
             file.write(bytes(PROBE_BYTES))
     except OSError as error:
-        return error.strerror or str(
-            error
-        ), "make it a folder that you may write to, with some room"
+        return error.strerror or str(error), "make it a writable folder with free space"
     return "", ""
 
 

@@ -95,8 +95,8 @@ def find_roles(shapes: Shapes, path: Path, label: str | None) -> Roles:
             found = [role]  # the program's own name is meant, whatever else there is
         if len(found) > 1:
             raise InputError(
-                f"data.path: {path} has the arrays {' and '.join(found)}, and each may be {role}; "
-                f"name one of them {role}."
+                f"data.path: {path} has the arrays {' and '.join(found)}, either of which may be "
+                f"{role}; rename one of them to {role}."
             )
         if found:
             names[role] = found[0]
@@ -136,8 +136,8 @@ def check_shapes(shapes: Shapes, roles: Roles, path: Path, real: bool) -> None:
         rows, labelled = shapes[names[inputs]], shapes[names[labels]]
         if len(rows) != 2 or rows[0] < 1 or rows[1] < 1:
             raise InputError(
-                f"data.path: {names[inputs]} in {path} has shape {rows}; a table (n, d) is "
-                "needed, with a row for each example."
+                f"data.path: {names[inputs]} in {path} has shape {rows}; give a table (n, d) "
+                "with a row for each example."
             )
         n = rows[0]
         fits = labelled in ((n,), (n, 1), (1, n)) or (
@@ -145,8 +145,8 @@ def check_shapes(shapes: Shapes, roles: Roles, path: Path, real: bool) -> None:
         )
         if not fits:
             raise InputError(
-                f"data.path: {names[labels]} in {path} has shape {labelled}; one label for each of "
-                f"the {n} rows of {names[inputs]} is needed."
+                f"data.path: {names[labels]} in {path} has shape {labelled}; give one label for "
+                f"each of the {n} rows of {names[inputs]}."
             )
         if rows[0] * rows[1] > MAX_ELEMENTS:
             raise InputError(
@@ -210,8 +210,8 @@ def class_numbers_of(y: Array, n: int, where: str) -> tuple[Array, str]:
     if not right.all():
         row = int(np.argmin(right))
         raise InputError(
-            f"{where} has shape {y.shape}, and row {row}, counted from 0, is not one-hot (a single "
-            "1, else 0); one label for each row is needed."
+            f"{where} has shape {y.shape}, and row {row}, counted from 0, is not one-hot (a "
+            "single 1, else 0); give one label for each row."
         )
     return y.argmax(axis=1).astype(np.float64), "one-hot"
 
@@ -227,8 +227,8 @@ class LabelReader:
             missing = [k for k in range(y.shape[1]) if not (numbers == k).any()]
             if missing:
                 raise InputError(
-                    f"{where} is one-hot with {y.shape[1]} columns, and no row has class "
-                    f"{missing[0]}; leave the column out."
+                    f"{where} is one-hot with {y.shape[1]} columns, but no row has class "
+                    f"{missing[0]}; remove the column."
                 )
         self.coding: Coding = coding_of(numbers, lambda value: where)
         self.y = self.coding.encode(numbers, where)
@@ -264,6 +264,6 @@ class LabelReader:
         numbers, note = class_numbers_of(y, n, where)
         if note != self.shape_note or (note and y.shape[1] != self.coding.classes):
             raise InputError(
-                f"{where} has shape {y.shape}, unlike {self._where}; write them alike."
+                f"{where} has shape {y.shape}, unlike {self._where}; use the same form for both."
             )
         return self.coding.encode(numbers, where)

@@ -99,8 +99,8 @@ class ConesData(DataSection, Law):
     )
     eps: float = setting(
         0.05,
-        meaning="<beta_l, x> <= -eps for all other cones; an example lies at most "
-        "gamma_nc sqrt(eps/2) off its axis",
+        meaning="<beta_l, x> <= -eps for all other cones; each example is within gamma_nc "
+        "sqrt(eps/2) of its axis",
         gt=0,
         lt=1,
     )
@@ -155,9 +155,9 @@ class ConesData(DataSection, Law):
         reach = self.gamma_nc * slope - self.offset * sideways
         if reach < self.eps:
             raise RuleError(
-                f"with r = {self.r}, gamma_nc = {self.gamma_nc:g} and eps = {self.eps:g} the cones "
-                f"only reach <beta_l, x> <= {-reach:.3g}, and -eps = {-self.eps:g} is needed; "
-                "lower eps or r, or raise gamma_nc",
+                f"with r = {self.r}, gamma_nc = {self.gamma_nc:g} and eps = {self.eps:g} the "
+                f"cones only reach <beta_l, x> <= {-reach:.3g}, not -eps = {-self.eps:g}; lower "
+                "eps or r, or raise gamma_nc",
                 keys=("r", "gamma_nc", "eps"),
             )
 
@@ -224,7 +224,8 @@ class TwoConesData(DataSection, Law):
         if high >= 180.0:
             raise RuleError(
                 f"separation = {self.separation:g} with spread = {self.spread:g} spans {high:g} "
-                "degrees, where no linear predictor is right on both cones; stay below 180",
+                "degrees, where no linear predictor classifies both cones correctly; stay below "
+                "180",
                 keys=("separation", "spread"),
             )
         return self

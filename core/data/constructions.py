@@ -68,7 +68,7 @@ class Wei19Data(DataSection, Law):
 class IntervalsData(DataSection, Law):
     """Points uniform on the pieces of [-1, 1] by length, labelled -1, +1, -1, ... from left."""
 
-    title: ClassVar[str] = "points of [-1, 1], labelled -1 and +1 in turn from break to break"
+    title: ClassVar[str] = "points of [-1, 1] whose labels alternate from break to break"
     source: ClassVar[str] = "wei19, section F.4 (which leaves its points open)"
     own: ClassVar[tuple[str, ...]] = ("d",)
 
@@ -76,11 +76,9 @@ class IntervalsData(DataSection, Law):
     d: int = setting(1, meaning="always 1", ge=1, le=1, advanced=True)
     n: int = setting(20, meaning=N_MEANING, ge=2, le=MAX_N)
     breaks: tuple[float, ...] = setting(
-        (-0.5, 0.0, 0.5), meaning="where the label changes, in rising order"
+        (-0.5, 0.0, 0.5), meaning="points where the label changes, in increasing order"
     )
-    gap: float = setting(
-        0.1, meaning="no point lies nearer than half of this to a break", ge=0, lt=2
-    )
+    gap: float = setting(0.1, meaning="no point is closer than half of this to a break", ge=0, lt=2)
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     @model_validator(mode="after")
@@ -88,16 +86,17 @@ class IntervalsData(DataSection, Law):
         shown = ", ".join(f"{place:g}" for place in self.breaks)
         if not self.breaks:
             raise RuleError(
-                "breaks is empty, so that there is one class; give at least one", keys=("breaks",)
+                "breaks is empty, so all points have one class; give at least one break",
+                keys=("breaks",),
             )
         if list(self.breaks) != sorted(set(self.breaks)):
             raise RuleError(
-                f"breaks = {shown} must rise; put them in order, each once", keys=("breaks",)
+                f"breaks = {shown} must increase; sort them, and list each once", keys=("breaks",)
             )
         if any(high <= low for low, high in self.pieces()):
             raise RuleError(
-                f"breaks = {shown} with gap = {self.gap:g} leave an interval of [-1, 1] without "
-                "room; lower gap, or move the breaks apart and inside (-1, 1)",
+                f"breaks = {shown} with gap = {self.gap:g} leave no room for points in an "
+                "interval of [-1, 1]; lower gap, or move the breaks apart and inside (-1, 1)",
                 keys=("breaks", "gap"),
             )
         return self
@@ -133,7 +132,7 @@ class DyadicData(DataSection, Distribution):
     kind: Literal["dyadic"] = "dyadic"
     # 4^-500 is still a normal number: variances and squared norms do not underflow.
     d: int = setting(8, meaning=D_MEANING, ge=1, le=500)
-    n: int = setting(16, meaning="always 2 d; follows d when left out", ge=2, advanced=True)
+    n: int = setting(16, meaning="always 2 d; set from d if omitted", ge=2, advanced=True)
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     @model_validator(mode="before")
@@ -203,7 +202,7 @@ class NearOrthogonalData(DataSection, Distribution):
     d: int = setting(40, meaning=f"{D_MEANING}, at least n", ge=2, le=4096)
     n: int = setting(20, meaning=f"{N_MEANING}, half of each class", ge=2, le=4096)
     coherence: float = setting(
-        0.002, meaning="the largest |<x_i, x_j>|, which one pair reaches", ge=0, lt=1
+        0.002, meaning="the largest |<x_i, x_j>|, attained by one pair", ge=0, lt=1
     )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
@@ -239,8 +238,8 @@ class NearOrthogonalData(DataSection, Distribution):
             root = np.linalg.cholesky(self.gram(generator))
         except np.linalg.LinAlgError as error:
             raise InputError(
-                f"data.coherence = {self.coherence:g}: no n = {self.n} vectors have the Gram "
-                "matrix that was drawn, which is not positive definite; lower coherence or n."
+                f"data.coherence = {self.coherence:g}: no n = {self.n} vectors have the sampled "
+                "Gram matrix, which is not positive definite; lower coherence or n."
             ) from error
         frame, _ = np.linalg.qr(generator.standard_normal((self.d, self.n)))
         y = np.ones(self.n)

@@ -76,8 +76,8 @@ class FileSource(Distribution):
             dataset = self._read_file(suffix)
         else:
             raise InputError(
-                f"{KEY}: {self.path} ends in {suffix or 'nothing'}; an NPZ (.npz) or CSV (.csv) "
-                "file is needed, or .tsv, .txt, .npy, .mat; save the data as one of these."
+                f"{KEY}: {self.path} has the suffix {suffix or 'none'}; save the data as .npz, "
+                ".csv, .tsv, .txt, .npy or .mat."
             )
         check_sizes(dataset, self.path, self.d, self.n)
         return dataset
@@ -154,8 +154,8 @@ class FileSource(Distribution):
         (rows, *other) = file.shapes["table"] or (0,)
         if len(other) != 1 or rows < 1 or other[0] < 2:
             raise InputError(
-                f"{KEY}: {self.path} has shape {file.shapes['table']}; a table (n, d + 1) with its "
-                "labels is needed."
+                f"{KEY}: {self.path} has shape {file.shapes['table']}; give a table (n, d + 1) "
+                "with the labels."
             )
         width, text = other[0], self.label or ""
         column = {"first": 0, "last": width - 1}.get(text, -1)
@@ -163,8 +163,8 @@ class FileSource(Distribution):
             column = int(text[:9]) - 1
         if not 0 <= column < width:
             raise InputError(
-                f"{KEY}: data.label = {text[:40]!r} is no column of {self.path}, which has {width} "
-                'without names; allowed are "first", "last" and numbers from 1.'
+                f"{KEY}: data.label = {text[:40]!r} is not a column of {self.path}, which has "
+                f'{width} without names; allowed are "first", "last" and numbers from 1.'
             )
         table = file.read("table")
         check_finite(table, "the array", self.path)
@@ -196,39 +196,39 @@ class FileData(FileSection):
     names: ClassVar[str] = "an NPZ or CSV file"
     own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
     rescaling: ClassVar[str] = (
-        'set data.scale = "standard", "unit" or "max_norm", or give the columns in another unit'
+        'set data.scale = "standard", "unit" or "max_norm", or change the units of the columns'
     )
 
     words: ClassVar[str] = "own data"
     kind: Literal["file"] = "file"
     path: str | None = setting(
         None,
-        meaning="CSV, TSV or text file, NPZ, .mat, or .npy beside its labels, relative to the "
-        "study file; labels -1 and +1, 0 and 1, class numbers 0, 1, ..., k - 1, or words, unless "
-        "targets are real",
+        meaning="CSV, TSV or text file, NPZ, .mat, or .npy next to its labels, relative to the "
+        "study file; labels -1 and +1, 0 and 1, class numbers 0, 1, ..., k - 1, or "
+        "words, unless targets are real",
     )
     targets: Literal["labels", "real"] = setting(
-        "labels", meaning=f"what y is: {TARGETS}", added=True
+        "labels", meaning=f"kind of y: {TARGETS}", added=True
     )
     label: str | None = setting(
         None,
-        meaning="label column of a table: its name, its number from 1, first or last; of arrays "
-        "the name of y; without it y, label, target or class",
+        meaning="label column of a table (its name, number from 1, first or last) or name of the "
+        "array y; default: y, label, target or class",
         added=True,
     )
     header: bool | None = setting(
         None,
-        meaning="whether the first line of a table has names; without it the text shows it",
+        meaning="true if the first line of a table has names; default: detected",
         advanced=True,
         added=True,
     )
     scale: Scale = setting("none", meaning=SCALE_MEANING, added=True)
-    d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
-    n: int | None = setting(None, meaning="number of examples, if it should be checked", ge=1)
+    d: int | None = setting(None, meaning="expected dimension of the inputs", ge=1)
+    n: int | None = setting(None, meaning="expected number of examples", ge=1)
     content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
     understood: str | None = setting(
         None,
-        meaning="how the file was read where it leaves a choice; set by the program",
+        meaning="choices made in reading the file; set by the program",
         advanced=True,
         added=True,
     )

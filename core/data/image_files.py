@@ -57,7 +57,7 @@ def read_mnist(path: Path) -> tuple[Images, Images | None]:
         return train_images, None
     test_images = read_pair(test)
     if test_images.pixels.shape[1] != train_images.pixels.shape[1]:
-        raise InputError(f"data.path: the images of {test} are not as large as those of {train}.")
+        raise InputError(f"data.path: the images of {test} and {train} differ in size.")
     return train_images, test_images
 
 
@@ -77,7 +77,7 @@ def labels_beside(images: Path) -> Path:
     for other in (name, plain, f"{plain}.gz"):
         if other != images.name and (images.parent / other).is_file():
             return images.parent / other
-    raise InputError(f"data.path: the labels {name} are missing beside {images}.")
+    raise InputError(f"data.path: the labels {name} are missing next to {images}.")
 
 
 def read_pair(images: Path) -> Images:
@@ -128,8 +128,8 @@ def _read_idx(file: BinaryIO | gzip.GzipFile, path: Path, magic: int) -> NDArray
     begin = struct.unpack(">I", head[:4])[0] if len(head) >= 4 else None
     if begin != magic:
         raise InputError(
-            f"data.path: {path} begins with the magic number {begin}, and an idx file of {what} "
-            f"begins with {magic}; it is another file, or still packed."
+            f"data.path: {path} begins with the magic number {begin}, but an idx file of {what} "
+            f"begins with {magic}; check that it is the right file, and unpacked."
         )
     if len(head) < 4 + 4 * axes:
         raise InputError(f"data.path: {path} is cut off within its header.")
@@ -191,11 +191,12 @@ class MnistData(ImageSection):
     path: str | None = setting(
         None,
         meaning="folder with train-images-idx3-ubyte and train-labels-idx1-ubyte (and t10k-... "
-        "for the test), or one file of images beside its labels; relative to the study file",
+        "for the test), or one file of images next to its labels; relative to the study "
+        "file",
     )
-    classes: tuple[int, ...] = setting((), meaning=f"{CLASSES_MEANING}; none: all that there are")
-    d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
-    n: int | None = setting(None, meaning=f"{N_MEANING}, drawn from those there; none: all", ge=2)
+    classes: tuple[int, ...] = setting((), meaning=f"{CLASSES_MEANING}; none: all")
+    d: int | None = setting(None, meaning="expected dimension of the inputs", ge=1)
+    n: int | None = setting(None, meaning=f"{N_MEANING}, drawn at random; none: all", ge=2)
     scale: Literal["unit_max", "centred", "pixels"] = setting(
         "unit_max", meaning=f"{UNIT_MAX}; pixels: grey values 0 to 255 divided by 255"
     )
@@ -254,7 +255,7 @@ def _content(path: Path) -> bytes:
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise InputError(
-                f"data.path: {path} is larger than 2e8 bytes; it is no CIFAR-10 batch."
+                f"data.path: {path} is larger than 2e8 bytes; it is not a CIFAR-10 batch."
             )
         return path.read_bytes()
     except OSError as error:
@@ -276,8 +277,8 @@ def _binary(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     content = _content(path)
     if not content or len(content) % RECORD:
         raise InputError(
-            f"data.path: {path} has {len(content)} bytes, which is no multiple of {RECORD} (a "
-            "label and 3 x 32 x 32 pixels); it is cut off, or no binary batch of CIFAR-10."
+            f"data.path: {path} has {len(content)} bytes, not a multiple of {RECORD} (a label "
+            "and 3 x 32 x 32 pixels); it is truncated, or not a binary batch of CIFAR-10."
         )
     table = np.frombuffer(content, dtype=np.uint8).reshape(-1, RECORD)
     return _labelled(table[:, 1:], table[:, 0].astype(np.int64), path)
@@ -287,7 +288,7 @@ def _python(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     try:
         batch = read_pickle(_content(path))
     except PickleError as error:
-        raise InputError(f"data.path: {path} is refused as a Python batch: {error}.") from error
+        raise InputError(f"data.path: {path} cannot be read as a Python batch: {error}.") from error
     table = batch if isinstance(batch, dict) else {}
     # The batches as they are distributed were written by Python 2: their keys are bytes.
     pixels = table.get("data", table.get(b"data"))
@@ -322,11 +323,11 @@ class CifarData(ImageSection):
     )
     classes: tuple[int, ...] = setting(
         (3, 5),
-        meaning=f"{CLASSES_MEANING}; none: all that there are. 3 are cats and 5 dogs",
+        meaning=f"{CLASSES_MEANING}; none: all. 3 are cats and 5 dogs",
         source="batchnorm, appendix A",
     )
-    d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
-    n: int | None = setting(1000, meaning=f"{N_MEANING}, drawn from those there; none: all", ge=2)
+    d: int | None = setting(None, meaning="expected dimension of the inputs", ge=1)
+    n: int | None = setting(1000, meaning=f"{N_MEANING}, drawn at random; none: all", ge=2)
     scale: Literal["unit_max", "centred", "pixels"] = setting(
         "unit_max", meaning=f"{UNIT_MAX}; pixels: values 0 to 255 divided by 255 (frei23)"
     )

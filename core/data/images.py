@@ -110,7 +110,7 @@ class Choice:
         count = there if self.n is None else self.n
         if count > there:
             raise InputError(
-                f"data.n = {count}, and {where} has {there} images of these classes; lower n."
+                f"data.n = {count}, but {where} has {there} images of these classes; lower n."
             )
         if count * chosen.pixels.shape[1] > MAX_ELEMENTS:
             most = MAX_ELEMENTS // chosen.pixels.shape[1]
@@ -245,8 +245,7 @@ class DigitsData(DataSection, Distribution):
     )
     labels: Literal["true", "random"] = setting(
         "true",
-        meaning="true: what the images show; random: drawn for each training example, the test set "
-        "keeping its own",
+        meaning="true: the images' own labels; random: random training labels, true test labels",
         source="Zhang et al., ICLR 2017",
         added=True,
     )
@@ -258,7 +257,7 @@ class DigitsData(DataSection, Distribution):
         there = sum(DIGIT_COUNTS[number] for number in self.classes or range(10))
         if self.n >= there:
             raise RuleError(
-                f"n = {self.n} leaves none of the {there} digits of these classes for the test; "
+                f"n = {self.n} leaves none of the {there} digits of these classes for testing; "
                 f"choose at most {there - 1}",
                 keys=("n",),
             )

@@ -19,7 +19,7 @@ MOST_NAMED = 6  # classes in a sentence
 SHOWN = 20  # characters of a label in a sentence
 SIGNS = {"-": -1.0, "+": 1.0}
 ALLOWED = "labels must be -1 and +1, or 0 and 1, or the class numbers 0, 1, ..., k - 1"
-REAL = 'for targets that are numbers set data.targets = "real"'
+REAL = 'for numeric targets set data.targets = "real"'
 Where = Callable[[float], str]  # the place of a value: a file's array, or a line
 
 
@@ -138,7 +138,7 @@ def note_of(names: Sequence[str]) -> str:
 
 
 def _single(where: str, label: str) -> str:
-    return f"{where} has only the label {label}; both classes are needed."
+    return f"{where} has only the label {label}; a study needs both classes."
 
 
 def binary_labels(y: Array, where: str, both: bool = True) -> Array:
@@ -253,7 +253,7 @@ def label_fault(text: str) -> str:
     if value is None:
         if without_groups(text) is not None:
             return f"has the label {text[:SHOWN]!r}, a number with thousands separators"
-        return "" if text.isprintable() else f"has the label {text[:SHOWN]!r}, which is no word"
+        return "" if text.isprintable() else f"has the label {text[:SHOWN]!r}, which is not a word"
     if value != round(value):
         return (
             f"has the label {text[:SHOWN]!r}; labels are whole numbers or words, and {REAL}; or "

@@ -119,7 +119,7 @@ class MatFile(AbstractContextManager["MatFile"]):
             raise self._unreadable("it is of version 7.3", 'save it with save(..., "-v7")')
         order = {b"IM": "<", b"MI": ">"}.get(start[126:128])
         if order is None or struct.unpack(f"{order}H", start[124:126])[0] >> 8 != 1:
-            raise ValueError("it is no file of version 5")
+            raise ValueError("it is not a file of version 5")
         return order
 
     def _read_directory(self) -> None:
@@ -134,8 +134,8 @@ class MatFile(AbstractContextManager["MatFile"]):
             name, shape, kind = element.read_header()
             if kind:
                 self.others[name] = InputError(
-                    f"{self._what}: the array {name[:40]} in {self._path} is of class {kind}; a "
-                    "full matrix of real numbers is needed."
+                    f"{self._what}: the array {name[:40]} in {self._path} is of class {kind}; "
+                    "save a full matrix of real numbers."
                 )
             elif math.prod(shape) > MAX_ELEMENTS:
                 raise InputError(
@@ -206,7 +206,7 @@ class _Element:
             raise ValueError("an array has values of an unknown type")
         dtype = np.dtype(f"{self._order}{STORED[kind]}")
         if size != count * dtype.itemsize:
-            raise ValueError("an array is not as long as its sizes say")
+            raise ValueError("the length of an array does not match its sizes")
         # Before memory is taken: deflate can have packed no more than RATIO to one.
         if size > (self._size if self._unpack is None else RATIO * self._size):
             raise ValueError("an array is longer than its element")
@@ -226,7 +226,7 @@ class _Element:
             packed = self._unpack.unconsumed_tail or self._file.read(min(CHUNK, self._left))
             self._left -= 0 if self._unpack.unconsumed_tail else len(packed)
             if self._unpack.decompress(packed, 1):
-                raise ValueError("an array is longer than it says")
+                raise ValueError("an array is longer than stated")
             if not packed:
                 raise ValueError("it is cut off")
 

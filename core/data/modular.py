@@ -117,13 +117,13 @@ class ModularData(DataSection, Distribution):
     )
     fraction: float = setting(
         1.0,
-        meaning="share of the p^2 pairs that is trained on; the others are the test",
+        meaning="share of the p^2 pairs used for training; the others are the test set",
         gt=0,
         le=1,
     )
-    d: int = setting(10, meaning="always 2 p; follows p when left out", ge=6, advanced=True)
+    d: int = setting(10, meaning="always 2 p; set from p if omitted", ge=6, advanced=True)
     n: int = setting(
-        25, meaning=f"{N_MEANING}; follows p and fraction when left out", ge=2, advanced=True
+        25, meaning=f"{N_MEANING}; set from p and fraction if omitted", ge=2, advanced=True
     )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 

@@ -66,13 +66,13 @@ class Origin:
     @property
     def empty(self) -> str:
         if self.path is None:
-            return "There is no text with points in the clipboard."
+            return "The clipboard contains no points."
         return f"{self.what}: {self.path} needs one column named y for the labels; it is empty."
 
     @property
     def header_only(self) -> str:
         if self.path is None:
-            return "There is a header and no points below it."
+            return "The header has no points below it."
         return f"{self.what}: {self.path} has no rows below its header."
 
 
@@ -198,15 +198,15 @@ class NumberReader:
         if line and (self._point[0] or not self._comma[0]):
             raise self._origin.at(
                 line,
-                f"has {text!r}, whose comma may be a decimal comma or separate thousands; write "
-                f"{text.replace(',', '.')} or {text.replace(',', '')}.",
+                f"has {text!r}, whose comma may be a decimal comma or a thousands separator; "
+                f"write {text.replace(',', '.')} or {text.replace(',', '')}.",
             )
         line, text = self._point
         if line and self._doubts_points:
             raise self._origin.at(
                 line,
-                f"has {text!r}, whose point may be a decimal point or separate thousands, as all "
-                f"others may; write {text}0 or {text.replace('.', '')}.",
+                f"has {text!r}, whose point may be a decimal point or a thousands separator, "
+                f"like all others; write {text}0 or {text.replace('.', '')}.",
             )
 
     def _read_otherwise(self, text: str, line: int, column: str) -> float:
@@ -250,11 +250,9 @@ class NumberReader:
         if math.isnan(value):
             raise self._missing(text, line, column)
         if math.isfinite(self._largest):
-            words = f"has {value:g}, and coordinates are at most {self._largest:g}."
+            words = f"has {value:g}, but coordinates are at most {self._largest:g}."
             raise self._origin.at(line, words)
-        raise self._origin.at(
-            line, f"has {text[:SHOWN]!r}{column}, and every value must be finite."
-        )
+        raise self._origin.at(line, f"has {text[:SHOWN]!r}{column}; every value must be finite.")
 
     def _missing(self, text: str, line: int, column: str) -> Exception:
         written = f" ({text[:SHOWN]})" if text else ""

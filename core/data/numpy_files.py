@@ -148,9 +148,7 @@ class NpzFile(AbstractContextManager["NpzFile"]):
         # Deflate packs at most RATIO to one; SLACK allows for the headers of small files.
         length = header.start + header.size * header.dtype.itemsize
         if info.file_size != length or length > RATIO * info.compress_size + SLACK:
-            raise InputError(
-                f"{where} is not as long as its shape {header.shape} says; it is damaged."
-            )
+            raise InputError(f"{where} does not match its shape {header.shape}; it is damaged.")
         return header
 
     def _unreadable(self, error: Exception) -> InputError:
@@ -174,12 +172,12 @@ def _check_end(path: Path) -> None:
         tail = file.read(END.size + 20)
     end = tail[-END.size :]
     if len(end) < END.size or end[:4] != b"PK\5\6":
-        raise ValueError("it is no zip archive, as a lone array (.npy) is none")
+        raise ValueError("it is not a zip archive (a single .npy array is not one)")
     # PK 6 7 leads to the list of a zip64, whose length stands elsewhere. numpy.savez writes no note
     # behind the list, so that the end is always the last 22 bytes.
     size = END.unpack(end)[5]
     if size > MOST_DIRECTORY or tail[: -END.size].startswith(b"PK\6\7"):
-        raise ValueError(f"it has a list of contents of {size} bytes, and few arrays are read")
+        raise ValueError(f"its list of contents has {size} bytes, too many for a few arrays")
 
 
 def check_header(header: Header, where: str) -> None:
@@ -190,7 +188,7 @@ def check_header(header: Header, where: str) -> None:
             "unpickled, which is never done); save it as float64."
         )
     if header.dtype.kind not in "fiub":
-        raise InputError(f"{where} has type {header.dtype}; numbers are needed.")
+        raise InputError(f"{where} has type {header.dtype}; save it as numbers.")
     if header.size > MAX_ELEMENTS:
         raise InputError(
             f"{where} has {header.size:.3g} values; at most {MAX_ELEMENTS:.0e} are read."
@@ -233,7 +231,7 @@ def read_values(file: IO[bytes]) -> Array:
     """
     values = np.lib.format.read_array(file, allow_pickle=False, max_header_size=MOST_HEADER)
     if file.read(1):
-        raise ValueError("it is longer than it says")
+        raise ValueError("it is longer than stated")
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
@@ -290,8 +288,7 @@ class NpyFiles(AbstractContextManager["NpyFiles"]):
         check_header(header, f"{self._what}: the array in {path}")
         if path.stat().st_size != header.start + header.size * header.dtype.itemsize:
             raise InputError(
-                f"{self._what}: {path} is not as long as its shape {header.shape} says; it is "
-                "damaged."
+                f"{self._what}: {path} does not match its shape {header.shape}; it is damaged."
             )
         return header
 
@@ -312,18 +309,18 @@ def _arrays_beside(path: Path, what: str, alone: bool) -> dict[str, Path]:
     if not any(word.lower() in PARTNERS for word in words):
         if any(word.lower() in LABELS for word in words):
             raise InputError(
-                f"{what}: {path} has labels by its name; name the file of the inputs, such as "
-                "X.npy beside y.npy."
+                f"{what}: {path} holds labels, by its name; give the file of the inputs, such as "
+                "X.npy next to y.npy."
             )
-        raise _lonely(path, what, "its name has no X for which a y could stand")
+        raise _lonely(path, what, "its name has no X to replace by y")
     wanted = _partner_names(path.stem)
     found = [one for one in (path.with_name(f"{name}.npy") for name in wanted) if one.is_file()]
     # One file where letters of both sizes are the same to the file system.
     found = [one for k, one in enumerate(found) if not any(map(one.samefile, found[:k]))]
     if len(found) != 1:
-        reason = f"{wanted[0]}.npy is not beside it"
+        reason = f"{wanted[0]}.npy is missing"
         if found:
-            reason = f"{' and '.join(one.name for one in found)} are beside it"
+            reason = f"{' and '.join(one.name for one in found)} are next to it"
         raise _lonely(path, what, reason)
     pair = {"x": path, "y": found[0]}
     tests = {"x_test": _test_of(path), "y_test": _test_of(found[0])}
@@ -331,17 +328,16 @@ def _arrays_beside(path: Path, what: str, alone: bool) -> dict[str, Path]:
     if len(beside) == 1:
         lonely, lacking = next(iter(beside.values())), "y" if "x_test" in beside else "x"
         raise InputError(
-            f"{what}: {lonely} is beside {path.name} and has no {lacking}; add it, or move the "
-            "file."
+            f"{what}: {lonely}, next to {path.name}, lacks its {lacking}; add it, or move the file."
         )
     return pair | beside
 
 
 def _lonely(path: Path, what: str, reason: str) -> InputError:
     return InputError(
-        f"{what}: {path} needs a file of labels beside it, as X.npy needs y.npy and X_train.npy "
-        f'y_train.npy; {reason}. If a column of it has the labels, set data.label = "last", '
-        '"first" or its number from 1.'
+        f"{what}: {path} needs a file of labels next to it, such as y.npy for X.npy or "
+        f"y_train.npy for X_train.npy; {reason}. If one of its columns has the labels, set "
+        'data.label = "last", "first" or its number from 1.'
     )
 
 

@@ -40,14 +40,15 @@ class ParityData(DataSection, Law):
     law: Literal["uniform", "biased", "markov", "decoy"] = setting(
         "uniform",
         advanced=True,
-        meaning="law on the corners; uniform: all alike; biased: each coordinate is positive with "
-        "probability bias; markov: each equals the one before with probability bias; decoy: "
-        "coordinate k + 1 has the label's sign with probability bias",
+        meaning="distribution on the corners; uniform: all equally likely; biased: each "
+        "coordinate is positive with probability bias; markov: each equals the one "
+        "before with probability bias; decoy: coordinate k + 1 has the label's sign with "
+        "probability bias",
         source="homogeneity, Example 4.1 (any law on the corners)",
     )
     bias: float = setting(
         0.75,
-        meaning="the probability that the law names; the uniform law has none",
+        meaning="probability used by the law; unused for uniform",
         advanced=True,
         gt=0,
         lt=1,
@@ -71,7 +72,7 @@ class ParityData(DataSection, Law):
             needed, why = needed + 1, f"a decoy and {why}" if why else "a decoy"
         if needed > self.d:
             raise RuleError(
-                f"k = {self.k} with {why} needs d >= {needed}, and d = {self.d}; raise d",
+                f"k = {self.k} with {why} needs d >= {needed}, but d = {self.d}; raise d",
                 keys=("k", "d"),
             )
         return self

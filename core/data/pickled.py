@@ -150,14 +150,14 @@ class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         role = ARRAY.get((module, name))
         if role is None:
-            raise PickleError(f"it names {module[:40]}.{name[:40]}, which is no data")
+            raise PickleError(f"it names {module[:40]}.{name[:40]}, which is not data")
         return None if role == "ndarray" else _Name(self._made[role])
 
     def _encode(self, text: str, _: Any) -> bytes:
         # A small file can name a large text again and again.
         self._left -= len(text)
         if self._left < 0:
-            raise PickleError("it unfolds into more than any batch holds")
+            raise PickleError("it expands to more than any batch contains")
         return text.encode("latin-1")
 
 
@@ -182,7 +182,7 @@ def _check(content: bytes) -> None:
             if not name.endswith("GET"):
                 places[place] = is_tuple
         if count > MOST_STEPS or n_tuples > MOST_TUPLES or large or repeated:
-            raise PickleError("it unfolds into more than any batch holds")
+            raise PickleError("it expands to more than any batch contains")
 
 
 def read_pickle(content: bytes) -> Any:

@@ -52,11 +52,11 @@ def fault_of(points: Sequence[Sequence[float]], real: bool = False) -> str:
     >>> fault_of([(0.5, 1), (0.25, -1)])
     ''
     >>> fault_of([(0.5, 1), (0.25, 1)])
-    'all points have the label +1, and both classes are needed; give one of them the label -1'
+    'all points have the label +1, but a study needs both classes; give one of them the label -1'
     """
     if not 2 <= len(points) <= MAX_POINTS:
-        there = "is 1 point" if len(points) == 1 else f"are {len(points)} points"
-        return f"there {there}; give 2 to {MAX_POINTS}"
+        there = "1 point is given" if len(points) == 1 else f"{len(points)} points are given"
+        return f"{there}; give 2 to {MAX_POINTS}"
     width = len(points[0])
     for number, row in enumerate(points, start=1):
         if width < 2:
@@ -71,7 +71,7 @@ def fault_of(points: Sequence[Sequence[float]], real: bool = False) -> str:
         far = next((value for value in row if not abs(value) <= LARGEST), None)
         if far is not None:
             return (
-                f"point {number} has the coordinate {far:g}; coordinates lie between "
+                f"point {number} has the coordinate {far:g}; coordinates must be between "
                 f"-{LARGEST:g} and {LARGEST:g}"
             )
     if len(points) * width > MAX_NUMBERS:
@@ -83,8 +83,8 @@ def fault_of(points: Sequence[Sequence[float]], real: bool = False) -> str:
     if len(labels) == 1 and not real:
         label = labels.pop()
         return (
-            f"all points have the label {label:+g}, and both classes are needed; give one of them "
-            f"the label {-label:+g}"
+            f"all points have the label {label:+g}, but a study needs both classes; give one of "
+            f"them the label {-label:+g}"
         )
     return ""
 
@@ -110,17 +110,17 @@ class PointsData(DataSection, Distribution):
     kind: Literal["points"] = "points"
     points: Points = setting(
         ISLAND,
-        meaning="a row for each point: its coordinates as they are, and then its label, -1 or +1, "
-        "or its target; networks without biases see them from the origin",
+        meaning="one row per point: its coordinates, then its label (-1 or +1) or target; networks "
+        "without biases see points from the origin",
     )
     targets: Literal["labels", "real"] = setting(
-        "labels", meaning=f"what the last number of a point is: {TARGETS}", added=True
+        "labels", meaning=f"kind of a point's last number: {TARGETS}", added=True
     )
     d: int | None = setting(
-        None, meaning="dimension of the inputs; follows the points", ge=1, le=MAX_D, advanced=True
+        None, meaning="dimension of the inputs; set from the points", ge=1, le=MAX_D, advanced=True
     )
     n: int | None = setting(
-        None, meaning="number of points; follows them", ge=2, le=MAX_N, advanced=True
+        None, meaning="number of points; set from the points", ge=2, le=MAX_N, advanced=True
     )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED, advanced=True)
 

@@ -81,6 +81,6 @@ def draw(section: DataSection, generator: Generator, folder: Path | None) -> Dat
     if section.single or dataset.real or np.unique(dataset.y).size > 1:
         return dataset
     raise InputError(
-        f"With data.n = {dataset.n} only the label {dataset.y[0]:g} was drawn, and both classes "
-        "are needed; choose a larger data.n, or another seed."
+        f"With data.n = {dataset.n} only the label {dataset.y[0]:g} was drawn, but a study needs "
+        "both classes; choose a larger data.n, or another seed."
     )

@@ -161,7 +161,7 @@ class SpuriousData(TargetData, Distribution):
     [1.1, 0.1, 0.8]
     """
 
-    title: ClassVar[str] = "three points that small starts fit by a line alone, at every width"
+    title: ClassVar[str] = "three points that small starts fit only by a line, at every width"
     source: ClassVar[str] = "Boursier and Flammarion 2025; `symmetric`: made for Assumption 3"
     own: ClassVar[tuple[str, ...]] = ("d", "n")
     known_law: ClassVar[bool] = False
@@ -196,16 +196,16 @@ class OrthonormalData(TargetData, Distribution):
 
     words: ClassVar[str] = "orthonormal inputs"
     kind: Literal["orthonormal"] = "orthonormal"
-    y: tuple[float, ...] = setting((1.0, 0.5, -0.8, -0.4), meaning="the targets, one an input")
-    d: int | None = setting(None, meaning="follows the targets", ge=1, advanced=True)
-    n: int | None = setting(None, meaning="follows the targets", ge=1, advanced=True)
+    y: tuple[float, ...] = setting((1.0, 0.5, -0.8, -0.4), meaning="targets, one per input")
+    d: int | None = setting(None, meaning="set from the targets", ge=1, advanced=True)
+    n: int | None = setting(None, meaning="set from the targets", ge=1, advanced=True)
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED, advanced=True)
 
     @model_validator(mode="after")
     def _sizes(self) -> OrthonormalData:
         count = len(self.y)
         if not 1 <= count <= MOST_TARGETS:
-            raise RuleError(f"there are {count} targets; give 1 to {MOST_TARGETS}", keys=("y",))
+            raise RuleError(f"{count} targets are given; give 1 to {MOST_TARGETS}", keys=("y",))
         far = next((value for value in self.y if not abs(value) <= LARGEST), None)
         if far is not None:
             raise RuleError(

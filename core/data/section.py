@@ -62,8 +62,8 @@ def scale_dataset(dataset: Dataset, scale: Scale, path: Path) -> Dataset:
     for name, points in (("x", dataset.x), ("x_test", dataset.x_test)):
         if points is not None and points.size and (size := np.abs(points).max()) > LARGEST:
             raise InputError(
-                f"{where}{name} in {path} has a value of size {size:.3g}, and at most "
-                f"{LARGEST:g} can be scaled; give the column in another unit."
+                f"{where}{name} in {path} has a value of size {size:.3g}, but at most "
+                f"{LARGEST:g} can be scaled; change the unit of the column."
             )
     make = _standard if scale == "standard" else _max_norm
     scaling = make(dataset.x, f"{where}x in {path}")
@@ -125,8 +125,8 @@ def _on_sphere(x: Array, where: str) -> Array:
     if not norms.all():
         row = 1 + int(np.argmin(norms))
         raise InputError(
-            f"{where} has the row {row} (counted from 1) with zeros alone, a point without a "
-            'direction; remove the row, or use data.scale = "max_norm".'
+            f"{where} has only zeros in row {row} (counted from 1), a point without a direction; "
+            'remove the row, or use data.scale = "max_norm".'
         )
     return np.asarray(centred / norms)
 
@@ -142,8 +142,8 @@ def _standard(x: Array, where: str) -> Scaling:
         column = int(np.argmin(divisor))
         raise InputError(
             f"{where} has the column {column + 1} (counted from 1) with the standard deviation "
-            f"{divisor[column]:.3g}, and numbers below {SMALLEST:g} have lost digits; give the "
-            "column in another unit."
+            f"{divisor[column]:.3g}, but numbers below {SMALLEST:g} have lost digits; change the "
+            "unit of the column."
         )
     return Scaling(shift, divisor)
 
@@ -155,8 +155,8 @@ def _max_norm(x: Array, where: str) -> Scaling:
     largest = float(norms.max())
     if not SMALLEST <= largest <= LARGEST:
         raise InputError(
-            f"{where} has the largest norm {largest:.3g}, which must lie between {SMALLEST:g} and "
-            f"{LARGEST:g}; give the columns in another unit."
+            f"{where} has the largest norm {largest:.3g}, which must lie between {SMALLEST:g} "
+            f"and {LARGEST:g}; change the units of the columns."
         )
     return Scaling(np.zeros(x.shape[1]), np.full(x.shape[1], largest))
 
@@ -180,7 +180,7 @@ LONGEST, SHORTEST = 1e140, 1e-140
 
 
 REACH = 100.0
-OTHER_UNIT = "give the points in another unit"
+OTHER_UNIT = "change the units of the points"
 
 
 def range_fault(dataset: Dataset, remedy: str = OTHER_UNIT) -> str:
@@ -200,7 +200,7 @@ def range_fault(dataset: Dataset, remedy: str = OTHER_UNIT) -> str:
     # A target may be as small as it likes: outputs are subtracted from it.
     for what, y in (("example", dataset.y), ("test example", dataset.y_test)):
         if y is not None and (wrong := np.abs(y) > LONGEST).any():
-            return _fault(what, "has the target", np.abs(y), wrong, "give y in another unit")
+            return _fault(what, "has the target", np.abs(y), wrong, "change the unit of y")
     return ""
 
 
@@ -208,7 +208,7 @@ def _fault(what: str, has: str, sizes: Array, wrong: NDArray[np.bool_], remedy: 
     row = int(np.argmax(wrong))
     return (
         f"{what} {row + 1} (counted from 1) {has} {sizes[row]:.3g}; sizes must lie between "
-        f"{SHORTEST:g} and {LONGEST:g}, so that float64 holds their squares; {remedy}."
+        f"{SHORTEST:g} and {LONGEST:g}, so that their squares fit float64; {remedy}."
     )
 
 
@@ -223,9 +223,9 @@ def unscaled_note(dataset: Dataset, remedy: str) -> str:
     if reach <= REACH:
         return ""
     return (
-        f"The columns of the data reach {reach:.4g}, and the curvature of the loss grows with the "
-        f"square of that ({reach**2:.1e}): steps must be as much shorter, and a flow takes as much "
-        f"longer; {remedy}."
+        f"The columns of the data reach {reach:.4g}, and the curvature of the loss grows with "
+        f"the square of this ({reach**2:.1e}): steps must be shorter by this factor, and a flow "
+        f"takes longer; {remedy}."
     )
 
 
@@ -302,7 +302,7 @@ def set_sizes(section: DataSection, sizes: Mapping[str, int], there: str, key: s
             object.__setattr__(section, name, size)  # frozen for all but its own validator
         elif stated != size:
             clause = there.format(name=name, size=size)
-            raise RuleError(f"{name} = {stated}, and {clause}; leave {name} out", keys=(name, key))
+            raise RuleError(f"{name} = {stated}, but {clause}; leave {name} out", keys=(name, key))
 
 
 class FileSection(DataSection):

@@ -98,9 +98,9 @@ class Layout:
             name = self.word_of(i) if self.names and self.names[i] else "without a name"
             raise self.origin.at(
                 line,
-                f"has {row[i][:SHOWN]!r} in column {i + 1} ({name}), where row numbers 0, 1, ... "
-                "would be left out, and these are none; delete the column, or give it another name "
-                "if it is a coordinate.",
+                f"has {row[i][:SHOWN]!r} in column {i + 1} ({name}), a column for row numbers 0, "
+                "1, ..., which these are not; delete the column, or give it another name if it "
+                "is a coordinate.",
             )
 
     def infer_label(self, table: Array, real: bool, last: bool) -> int:
@@ -170,8 +170,8 @@ class Layout:
             )
         if self.label < last and has_labels(x[:, -1]):
             raise self.origin.whole(
-                f"needs one column named y for the labels; columns {self.word_of(self.label)} and "
-                f"{self.word_of(last)} may both be; {self.origin.choose_label}."
+                f"needs one column named y for the labels; columns {self.word_of(self.label)} "
+                f"and {self.word_of(last)} are both candidates; {self.origin.choose_label}."
             )
 
     def _check_numbering(self, x: Array) -> None:
@@ -308,13 +308,13 @@ def _index_columns(
 def _too_narrow(names: list[str] | None, line: int, origin: Origin) -> InputError:
     if names and any(name.casefold() in LABEL_NAMES for name in names):
         label = next(name for name in names if name.casefold() in LABEL_NAMES)
-        return origin.whole(f"has no column beside {label}; coordinates are needed.")
+        return origin.whole(f"has no column except {label}; add the coordinates.")
     if names:
         return origin.whole(
             "needs one column named y for the labels, and coordinates; its header has "
             f"{', '.join(name[:SHOWN] for name in names[:MOST_SHOWN])}."
         )
-    return origin.at(line, "has 1 value, and 2 or more are needed: coordinates and a label.")
+    return origin.at(line, "has 1 value; give 2 or more: coordinates and a label.")
 
 
 def _label_by_name(
@@ -344,6 +344,4 @@ def _label_by_name(
     if "x" in plain and len(clear) == 1:
         return clear[0]  # x and y are coordinates
     shown = ", ".join(repr(names[i][:SHOWN]) for i in found[:MOST_SHOWN])
-    raise origin.whole(
-        f"has several columns that are called as labels are, {shown}; {origin.choose_label}."
-    )
+    raise origin.whole(f"has several columns named like labels, {shown}; {origin.choose_label}.")

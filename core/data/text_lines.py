@@ -90,7 +90,7 @@ class TextRows:
                 return
             except csv.Error as error:
                 raise self._origin.at(
-                    self.line, f"has quotes that are not those of a table ({error}); remove them."
+                    self.line, f"has misplaced quotes ({error}); remove them."
                 ) from error
             cells = [cell.strip() for cell in row]
             if any(cells):

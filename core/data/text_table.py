@@ -129,16 +129,16 @@ class LabelColumn:
                 line = max(self._lines[words.index(one)], self._lines[words.index(other)])
                 raise self._origin.at(
                     line,
-                    f"has a label that differs from another in capitals only, {one[:SHOWN]!r} and "
-                    f"{other[:SHOWN]!r}; write them alike.",
+                    f"has labels that differ only in capitals, {one[:SHOWN]!r} and "
+                    f"{other[:SHOWN]!r}; spell them alike.",
                 )
         if len(classes) == 1:
             words_ = f"has only the label {classes[0][:SHOWN]!r}; two classes are needed."
             raise self._origin.whole(words_)
         if 2 < len(classes) == codes.size:
             raise self._origin.whole(
-                f"has another word in each row of its label column, such as {words[0][:SHOWN]!r}; "
-                f"{self._origin.choose_label}."
+                "has a different word in every row of its label column, such as "
+                f"{words[0][:SHOWN]!r}; {self._origin.choose_label}."
             )
         order = {word: place for place, word in enumerate(classes)}
         places = np.array([order[word] for word in words], dtype=np.int64)
@@ -188,7 +188,7 @@ class CommaCheck:
         if self._pairs:
             line, text = self._first
             raise self._origin.at(
-                line, f"has {text!r}, whose commas may separate thousands; {ADVICE}."
+                line, f"has {text!r}, whose commas may be thousands separators; {ADVICE}."
             )
 
 
@@ -336,7 +336,7 @@ class _Reader:
 
     def _too_many(self, line: int, most: int, d: int) -> Exception:
         if self.bounds.rows is not None:
-            return self.origin.at(line, f"is one more than {most} points, the most there may be.")
+            return self.origin.at(line, f"exceeds the limit of {most} points.")
         return self.origin.whole(
             f"has more than {most} rows of {d} coordinates; a run holds at most "
             f"{MAX_ELEMENTS:.0e} values."

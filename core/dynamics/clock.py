@@ -129,7 +129,7 @@ class Clock:
         kept = (problem.start.state or {}).get("clock", np.zeros(0))
         if kept.size == 2 and kept[1] == step_size:
             if not abs(kept[0] - self._offset) <= ROUNDING * begun:
-                raise saved.refused("its time is not that of the frame")
+                raise saved.refused("its time differs from that of the frame")
             self._offset = float(kept[0])
 
     def numbers(self) -> Array:
@@ -165,8 +165,8 @@ class Clock:
         if most > MOST_STEPS * self._step_size:
             raise InputError(
                 f"dynamics.step = {self._step_size:.3g} takes {most / self._step_size:.2g} steps "
-                f"to log10 t = {times.max():g}, more than are counted ({MOST_STEPS:.0e}); "
-                "choose a larger step, or an earlier dynamics.until_log10_time."
+                f"to log10 t = {times.max():g}, more than the limit of {MOST_STEPS:.0e}; choose "
+                "a larger step, or an earlier dynamics.until_log10_time."
             )
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = descent_schedule(np.log10(shifted[shifted > 0.0]), self._step_size)

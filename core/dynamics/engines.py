@@ -37,14 +37,14 @@ def check_device(problem: Problem) -> None:
         )
     if is_shaped(problem):
         raise InputError(
-            'run.device = "cuda" takes steps of equal length on the risk and loss.l2; with '
+            'run.device = "cuda" takes constant steps on the risk and loss.l2 only; with '
             'loss.l23 or a dynamics.schedule use run.device = "auto".'
         )
     custom.require_pytorch('run.device = "cuda"')
     if not _cuda_is_present():
         raise InputError(
-            'run.device = "cuda", and torch sees no CUDA device here; use run.device = "auto", or '
-            "install a CUDA build of torch on a machine with an NVIDIA GPU."
+            'run.device = "cuda", but torch finds no CUDA device here; use run.device = "auto", '
+            "or install a CUDA build of torch on a machine with an NVIDIA GPU."
         )
 
 
@@ -65,7 +65,7 @@ def check_precision(problem: Problem) -> None:
     for what, size in sizes.items():
         if size > most:
             raise InputError(
-                f'run.precision = "float32" holds numbers up to {most:.2g}, and {what} reaches '
+                f'run.precision = "float32" holds numbers up to {most:.2g}, but {what} reaches '
                 f'{size:.2g}; use run.precision = "float64", or scale the data.'
             )
     _check_lengths(problem)
@@ -82,8 +82,8 @@ def _check_lengths(problem: Problem) -> None:
     if not finite:
         raise InputError(
             'run.precision = "float32" holds numbers from '
-            f"{float(np.finfo(np.float32).tiny):.2g} on, and the squared length of some initial "
-            'v_j is less; use run.precision = "float64", or a larger start.'
+            f"{float(np.finfo(np.float32).tiny):.2g} on, but the squared length of some initial "
+            'v_j is smaller; use run.precision = "float64", or a larger start.'
         )
 
 

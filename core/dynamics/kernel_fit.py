@@ -72,8 +72,8 @@ def ridge_coefficients(K: Array, y: Array, ridge: float) -> Array:
         factor = cho_factor(K + ridge * np.eye(y.size), lower=True)
     except LinAlgError as error:
         raise InputError(
-            f"The kernel's matrix plus dynamics.ridge = {ridge:g} is singular (examples repeat, or "
-            "depend on each other); choose a larger ridge, such as 1e-8."
+            f"The kernel's matrix plus dynamics.ridge = {ridge:g} is singular (examples are "
+            "repeated or linearly dependent); choose a larger ridge, such as 1e-8."
         ) from error
     return np.asarray(cho_solve(factor, y))
 
@@ -117,7 +117,7 @@ def hard_margin(K: Array, y: Array) -> tuple[Array, float, float]:
     if not squared > SEPARABLE * largest:
         raise InputError(
             "No predictor of this kernel classifies all examples correctly (equal or opposite "
-            "inputs with labels that contradict each other?); use hard = false with a ridge."
+            "inputs with contradictory labels?); use hard = false with a ridge."
         )
     dual = float(np.sqrt(squared))
     primal = float(image.min()) / dual

@@ -37,8 +37,8 @@ NEVER = 2**52
 APART = 64  # numbers
 BEGUN, RESTING = 0, 1
 STEPS_THEN = {  # by whether the dynamics has implicit steps for it
-    True: "implicit steps along the kinks, each checked by halves",
-    False: "steps in proportion to t, and each further decade takes ten times as long",
+    True: "implicit steps along the kinks, each verified by two half steps",
+    False: "steps proportional to t, so each further decade takes ten times as long",
 }
 DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall", "margin_error", "turn_error")
 
@@ -330,9 +330,9 @@ class LogTimeFlow(Integrator):
         self._kept = saved.taken(self.parts())
         facts = self._where(theta, rho)
         facts["note"] = (
-            f"At rest from log10 t = {facts['log10_time']:.4g} on, at R = {facts['risk']:.6g}, "
-            f"|grad R| = {facts['gradient']:.1e}, while {_unfitted(facts)}; all later frames "
-            "repeat this one. Another seed or start may lead elsewhere."
+            f"The flow came to rest at log10 t = {facts['log10_time']:.4g}, while "
+            f"{_unfitted(facts)}: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}. "
+            "All later frames repeat this one. Try another seed or start."
         )
         return self._chunk(frames + still, Outcome.COMPLETED, ("stationary", facts))
 
@@ -345,9 +345,9 @@ class LogTimeFlow(Integrator):
         facts = self._where(last.parameters, last.rho)
         facts |= {"step": last.step, "log10_time": last.log10_time}
         facts["note"] = (
-            f"At log10 t = {facts['log10_time']:.4g}, {_unfitted(facts)}, and hardly anything "
-            f"moves any more: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}. While "
-            f"that is so, the flow takes {STEPS_THEN[self.slides]}. Choose more nodes (network.m), "
+            f"At log10 t = {facts['log10_time']:.4g}, {_unfitted(facts)} and the flow hardly "
+            f"moves: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}. Until this "
+            f"changes, the flow takes {STEPS_THEN[self.slides]}. Try more nodes (network.m), "
             "another seed, or an earlier end (dynamics.until_log10_time)."
         )
         return ("unfitted", facts)
@@ -357,9 +357,9 @@ class LogTimeFlow(Integrator):
         facts = self._where(self.direction, float(self.kernel_state.rho))
         facts["note"] = (
             f"From log10 t = {facts['log10_time']:.4g} on, while {_unfitted(facts)}, the risk "
-            f"stays at R = {facts['risk']:.9g} to seven digits. What still moves, the margins of "
-            "the other examples like ln t, is less than float64 tells beside it, so that the run "
-            "ends here. Choose more nodes (network.m) or another seed."
+            f"stays at R = {facts['risk']:.9g} to seven digits. The margins of the other "
+            "examples still grow like ln t, by less than float64 resolves, so the run ends here. "
+            "Try more nodes (network.m) or another seed."
         )
         return ("stalled", facts)
 
@@ -384,4 +384,4 @@ class LogTimeFlow(Integrator):
 def _unfitted(facts: dict[str, Any]) -> str:
     """Return in words how many examples are not classified."""
     verb = "is" if facts["wrong"] == 1 else "are"
-    return f"{facts['wrong']} of {facts['of']} examples {verb} not classified"
+    return f"{facts['wrong']} of {facts['of']} examples {verb} misclassified"

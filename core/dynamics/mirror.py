@@ -31,8 +31,8 @@ def check_balanced(problem: Problem) -> None:
     """Raise InputError unless |a_j| = |b_j| at the start."""
     if not is_balanced(problem.network, problem.start.parameters):
         raise InputError(
-            'dynamics.kind = "mirror" needs a balanced start, |a_j| = |b_j| for every node, since '
-            "only then is u = |a b| all there is to know; start from the paper's init, or use "
+            'dynamics.kind = "mirror" needs a balanced start, |a_j| = |b_j| for every node, '
+            "since only then u = |a b| determines the run; use the paper's init, or "
             'dynamics.kind = "flow" or "gd".'
         )
 

@@ -69,8 +69,8 @@ ENGINES: Registry[Engines] = Registry(
 
 def _refuse(problem: Problem) -> NoReturn:
     raise InputError(
-        'dynamics.kind = "recorded" stands for the steps of another program, which cannot be '
-        "taken here",
+        'dynamics.kind = "recorded" denotes the steps of another program, which cannot be '
+        "repeated here",
         remedy="choose another dynamics",
         typed="choose another with --set dynamics.kind=gd",
     )

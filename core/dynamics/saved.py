@@ -27,9 +27,9 @@ Parts = Mapping[str, NDArray[Any]]
 def refused(what: str) -> InputError:
     """Return the error for a state from which a dynamics cannot continue."""
     return InputError(
-        f"The state that the run before left is damaged: {what}",
+        f"The saved state of the earlier run is damaged: {what}",
         remedy="get a fresh copy of its file",
-        typed="get a fresh copy of its file, or go on from another of its frames with --frame",
+        typed="get a fresh copy of its file, or continue from another frame with --frame",
     )
 
 
@@ -45,11 +45,11 @@ def put_back(parts: Parts, state: State) -> None:
     has these.
     """
     if set(state) != set(parts):
-        raise refused(f"it has {_names(state)}, and {_names(parts)} are needed")
+        raise refused(f"it has {_names(state)}, but {_names(parts)} are needed")
     for name, part in parts.items():
         values = np.asarray(state[name], dtype=np.float64)
         if values.size != part.size:
-            raise refused(f"{name} has {values.size} numbers, and {part.size} are needed")
+            raise refused(f"{name} has {values.size} numbers, but {part.size} are needed")
         if np.isnan(values).any():
             raise refused(f"{name} holds a value that is not a number")
         if part.dtype.kind == "i":

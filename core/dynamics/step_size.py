@@ -157,8 +157,8 @@ class ShortenedStep(float):
     def note(self) -> str:
         """Sentence on the step that was shortened."""
         return (
-            f"dynamics.step = {self:g} was chosen: steps of 1/lambda_0, the default, raise the "
-            "risk at once, as the curvature grows along them."
+            f"dynamics.step = {self:g} was chosen: the default 1/lambda_0 raises the risk at "
+            "once, as the curvature grows along its steps."
         )
 
 

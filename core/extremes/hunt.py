@@ -127,15 +127,15 @@ class Hunt:
 
     def _check_question(self, known: Ledger) -> None:
         differing = [
-            f"{key} {known.question.get(key, 'none')} and not {self.question.get(key, 'none')}"
+            f"{key} {known.question.get(key, 'none')}, not {self.question.get(key, 'none')}"
             for key in sorted(self.question.keys() | known.question.keys())
             if known.question.get(key) != self.question.get(key)
         ]
         if differing:
             raise InputError(
-                f"{known.path} is of another hunt ({'; '.join(differing)})",
+                f"{known.path} belongs to another hunt ({'; '.join(differing)})",
                 remedy="choose another folder",
-                typed="--output names another folder, --force begins anew",
+                typed="choose another folder with --output, or replace the hunt with --force",
             )
 
     # ------------------------------------------------------------------------------------- the loop
@@ -231,7 +231,7 @@ class Hunt:
         """Raise InputError if every run so far has failed: the question does not fit the study."""
         rows = [one.row for one in self.tried.values()]
         if rows and all(row.state == "failed" for row in rows):
-            raise InputError(f"none of {len(rows)} runs has ended well: {rows[0].reason}")
+            raise InputError(f"none of {len(rows)} runs succeeded: {rows[0].reason}")
 
     # ---------------------------------------------------------------------------------------- plans
 
@@ -260,7 +260,7 @@ class Hunt:
         """Return the path of a run's recording, whether or not it is kept."""
         name = f"{self.space.ground.study.id}-hunt-{name_of(index)}.msrun"
         if len(name.encode()) > LONGEST_NAME:
-            raise InputError("The name of the study is too long for those of its run files.")
+            raise InputError("The study's name is too long for names of run files.")
         return self.keeping.folder / name
 
     def array_file(self, index: int) -> Path:

@@ -104,8 +104,8 @@ class StartSpace(Space):
         experiment = self.cells[0].experiment
         if getattr(experiment.dynamics, "particles", "network") != "network":
             raise InputError(
-                "the perturbed flow draws a start of its own here; set dynamics.particles = "
-                '"network", or look over seeds.',
+                "the perturbed flow draws its own start here; set dynamics.particles = "
+                '"network", or search over seeds.',
                 where="start",
                 option="--over",
             )
@@ -172,8 +172,8 @@ class DataSpace(Space):
                 raise InputError("--flip-labels is for data of two classes.")
             if problem.dataset.d == 1 and self._on_corners(problem.dataset.x):
                 raise InputError(
-                    "data: the examples are points of two places on a line, which cannot be moved; "
-                    "look over seeds or start.",
+                    "data: the examples lie at two points of a line and cannot be varied; search "
+                    "over seeds or start.",
                     option="--over",
                 )
 

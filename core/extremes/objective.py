@@ -138,7 +138,7 @@ def _room(run: Run, objective: Objective) -> Mapping[str, float]:
     statement = STATEMENTS[objective.statement]
     if statement not in applicable(run):
         raise InputError(
-            f"{objective.statement} is not about this run; it is about {statement.where}."
+            f"{objective.statement} does not apply to this run, but to {statement.where}."
         )
     with np.errstate(all="ignore"):  # late frames overflow
         one = assess(statement, Context(run, RunMargins(run)))
@@ -189,22 +189,24 @@ def objective_of(text: str, least: bool, frames: Frames, symbols: Iterable[str])
     """
     text, take, at, after = text.strip(), frames.take, frames.at, frames.after.strip()
     if after and take == "last":
-        raise InputError("--after is about the least or largest of frames; say --take with it.")
+        raise InputError("--after selects frames for a least or largest value; add --take.")
     if at is not None and take != "last":
         raise InputError(
-            f"the {take} of all frames belongs to no time; leave out the one or the other.",
+            f"the {take} of all frames has no time; leave one of them out.",
             where=take,
             option="--take",
         )
     if room := ROOM.fullmatch(text):
         if frames != Frames():
             raise InputError(
-                f"{text}: a statement is evaluated at its frame of least room; leave out --at, "
+                f"{text}: a statement is evaluated at its frame of least slack; leave out --at, "
                 "--take and --after."
             )
         statement = named(room[2])
         if not statement.constants:
-            raise InputError(f"{text}: a conclusion with O(.) states no constant, and no room.")
+            raise InputError(
+                f"{text}: a conclusion with O(.) states no constant, so it has no slack."
+            )
         kind: Kind = "slack" if room[1] == "slack" else "ratio"
         return Objective(text, least, statement=statement.full_name(), kind=kind)
     for formula in filter(None, (text, after)):
@@ -217,7 +219,9 @@ def check_arithmetic(text: str) -> None:
     """Raise InputError for a text that is no formula, whatever its names mean."""
     node = parsed(text)
     if node is None:
-        raise InputError(f"{text[:60]!r} is no formula; write one such as hard_margin / gamma_gl.")
+        raise InputError(
+            f"{text[:60]!r} is not a formula; write one such as hard_margin / gamma_gl."
+        )
 
     def named_(name: str) -> Any:
         if "." in name:

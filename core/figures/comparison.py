@@ -49,8 +49,8 @@ def check_width(width: float) -> None:
     """Raise InputError for a width that leaves no room, or that no page has."""
     if not NARROWEST <= width <= WIDEST:
         raise InputError(
-            f"A comparison {width:g} mm wide was asked for; {NARROWEST:g} to {WIDEST:g} mm are "
-            f"possible, and {COLUMN:g} or {PAGE:g} mm is usual."
+            f"A comparison cannot be {width:g} mm wide; choose {NARROWEST:g} to {WIDEST:g} mm, "
+            f"usually {COLUMN:g} or {PAGE:g} mm."
         )
 
 

@@ -130,8 +130,8 @@ def check_resolution(scene: FigureScene, suffix: str, dpi: float) -> None:
     """
     if not LEAST_DPI <= dpi <= MOST_DPI:
         raise InputError(
-            f"A resolution of {dpi:g} dots per inch was asked for; {LEAST_DPI} to {MOST_DPI} are "
-            "possible, and 300 is usual."
+            f"The resolution cannot be {dpi:g} dots per inch; choose {LEAST_DPI} to {MOST_DPI}, "
+            "usually 300."
         )
     pixels = scene.width_mm * scene.height_mm * (dpi / 25.4) ** 2
     if suffix == ".png" and pixels > MOST_PIXELS:

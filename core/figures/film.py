@@ -244,21 +244,24 @@ def _check(path: Path, seconds: float, fps: float, size: tuple[int, int]) -> int
     fastest = FASTEST[path.suffix.lower()]
     if not 1.0 <= fps <= fastest:
         raise InputError(
-            f"{fps:g} frames a second: {path.suffix} films have 1 to {fastest}, and 20 is usual."
+            f"{fps:g} frames per second: choose 1 to {fastest} for {path.suffix} films, usually 20."
         )
     if not 0.0 < seconds <= LONGEST_SECONDS or not math.isfinite(seconds):
-        raise InputError(f"A film of {seconds:g} seconds: it lasts above 0 to 600 seconds.")
+        raise InputError(
+            f"A film cannot last {seconds:g} seconds; choose a length above 0 and up to 600 "
+            "seconds."
+        )
     count = max(1, round(seconds * fps))
     if count > MOST_FRAMES:
         raise InputError(
-            f"{count} frames are too many for a film; at most {MOST_FRAMES} are allowed: lower the "
-            "seconds or the frames a second."
+            f"{count} frames are too many for a film; at most {MOST_FRAMES} are allowed: shorten "
+            "it, or lower the frames per second."
         )
     (least_width, least_height), (most_width, most_height) = LEAST_SIZE, MOST_SIZE
     if not (least_width <= size[0] <= most_width and least_height <= size[1] <= most_height):
         raise InputError(
-            f"A film of {size[0]} x {size[1]} pixels: the width is 160 to 3840, the height 120 to "
-            "2160."
+            f"A film cannot have {size[0]} x {size[1]} pixels; choose a width of 160 to 3840 and "
+            "a height of 120 to 2160."
         )
     return count
 
@@ -309,11 +312,11 @@ def check_interval(runs: Sequence[Run], interval: Interval) -> None:
     """Raise InputError for an interval of log10 t without moments of the runs in it."""
     since, until = interval
     if math.isnan(since) or math.isnan(until) or not since < until:
-        raise InputError("The film's interval is empty: it begins before it ends.")
+        raise InputError("The film's interval is empty; choose a start before its end.")
     ends = [float(run.log10_time[run.frames - 1]) for run in runs]
     if since >= max(ends):
         raise InputError(
-            f"The film's interval begins where the runs have ended: at t = 10^{max(ends):.4g}."
+            f"The film's interval starts after the end of the runs at t = 10^{max(ends):.4g}."
         )
 
 

@@ -28,8 +28,8 @@ LETTER_MM, SAMPLE_MM = 1.25, 6.0  # of a key: a letter, and the sample of a line
 
 CAPTIONS = {
     "neurons": (
-        "trajectories of {nodes} on {plane}, {classes}, scaled as said, larger where "
-        "more examples lie"
+        "trajectories of {nodes} on {plane}, {classes}, scaled as stated, larger where more "
+        "examples coincide"
     ),
     "rotations": (
         "$\\langle v_j(0),v_j(t)\\rangle\\,/\\,\\Vert v_j(0)\\Vert\\,\\Vert v_j(t)\\Vert$, sorted, "
@@ -40,10 +40,10 @@ CAPTIONS = {
         "at the same moments"
     ),
     "margins": (
-        "{margin}, its smoothed version, and half the "
-        "$\\ell_1$ margin; a triangle marks where a curve comes from below the frame"
+        "{margin}, its smoothed version, and half the $\\ell_1$ margin; a triangle marks a curve "
+        "that enters from below"
     ),
-    "curves": "the quantities named above the curves, each on an axis of its own",
+    "curves": "the quantities named above the curves, each on its own axis",
     "spectrum": "the leading singular values of the inner weights $V$",
     "predictor": (
         "the predictor $f$ on two coordinates, the others 0: its sign in the colours of the "
@@ -242,8 +242,8 @@ def checked_grid(grid: Grid, sheet: Sheet) -> Grid:
     """Return a grid. Raises InputError if its panels are too narrow for the letters."""
     if grid.side < SMALLEST_SIDE * sheet.scale:
         raise InputError(
-            f"A figure {grid.width:g} mm wide has no room for panels with letters of "
-            f"{sheet.points:g} points; make it wider or the letters smaller."
+            f"A figure {grid.width:g} mm wide is too narrow for its panels at {sheet.points:g} "
+            "points; make it wider or the font smaller."
         )
     return grid
 
@@ -347,7 +347,7 @@ def panel_height(sheet: Sheet, usual: float, fixed: float, lines: int) -> float:
     if high < SMALLEST_SIDE * sheet.scale:
         least = math.ceil(fixed + lines * SMALLEST_SIDE * sheet.scale)
         raise InputError(
-            f"A figure {sheet.height:g} mm high has no room for these panels; it must be {least} "
-            "mm high at least, or have fewer panels, or no caption."
+            f"A figure {sheet.height:g} mm high is too low for these panels; make it at least "
+            f"{least} mm high, or omit panels or the caption."
         )
     return high

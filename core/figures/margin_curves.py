@@ -179,7 +179,7 @@ def margin_ink(traces: MarginTraces, count: int, time: Across, y: Axis, palette:
             dots.append(below)
     dots += _ring(traces, count, time, palette)
     if finite and not np.isfinite(x).any():
-        return Ink(note="nothing but $t$ = 0,\nwhich a logarithmic\naxis cannot show")
+        return Ink(note="only $t$ = 0,\nwhich a logarithmic\naxis cannot show")
     return Ink(tuple(curves), tuple(dots), "" if finite else f"no margin:\n{traces.why_none}")
 
 
@@ -289,8 +289,8 @@ def math_label(label: str) -> str:
 def raised_powers(text: str) -> str:
     """Write powers of ten in a text as mathtext.
 
-    >>> raised_powers("holds but for a chance of 10^-6")
-    'holds but for a chance of $10^{-6}$'
+    >>> raised_powers("holds except with probability 10^-6")
+    'holds except with probability $10^{-6}$'
     """
     return re.sub(r"10\^(-?\d+)", r"$10^{\1}$", text)
 

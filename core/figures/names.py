@@ -73,16 +73,18 @@ def check_sheet(sheet: Sheet) -> None:
     for value, name in ((sheet.width, "wide"), (sheet.height, "high")):
         if value is not None and not SMALLEST <= value <= LARGEST:
             raise InputError(
-                f"A figure {value:g} mm {name} was asked for; {SMALLEST:g} to {LARGEST:g} mm are "
-                f"possible, and {COLUMN:g} or {PAGE:g} mm wide is usual."
+                f"A figure cannot be {value:g} mm {name}; choose {SMALLEST:g} to {LARGEST:g} mm, "
+                f"usually {COLUMN:g} or {PAGE:g} mm wide."
             )
     if not FEWEST_POINTS <= sheet.points <= MOST_POINTS:
         raise InputError(
-            f"Letters of {sheet.points:g} points were asked for; {FEWEST_POINTS:g} to "
-            f"{MOST_POINTS:g} are possible, and {POINTS:g} is usual."
+            f"The font cannot have {sheet.points:g} points; choose {FEWEST_POINTS:g} to "
+            f"{MOST_POINTS:g}, usually {POINTS:g}."
         )
     if sheet.family not in FAMILIES:
-        raise InputError(f"The letters {sheet.family[:40]!r}: allowed are {', '.join(FAMILIES)}.")
+        raise InputError(
+            f"The font {sheet.family[:40]!r} does not exist; allowed are {', '.join(FAMILIES)}."
+        )
 
 
 def parse_size(text: str) -> tuple[float, float | None]:
@@ -104,8 +106,8 @@ def parse_size(text: str) -> tuple[float, float | None]:
         width = None
     if width is None or not math.isfinite(width):
         raise InputError(
-            f"{text[:40]!r} is no size; give a width such as {COLUMN:g}mm or {PAGE:g}mm, or width "
-            "and height such as 120x80mm."
+            f"{text[:40]!r} is not a size; give a width such as {COLUMN:g}mm or {PAGE:g}mm, or "
+            "width and height such as 120x80mm."
         )
     return width, height
 
@@ -139,7 +141,7 @@ def parse_pixels(text: str) -> tuple[int, int]:
         return FILM_SIZES[text]
     if not (match := PIXELS_TEXT.fullmatch(text.strip())):
         raise InputError(
-            f"{text[:40]!r} is no size of a film; give {', '.join(FILM_SIZES)} or one such as "
+            f"{text[:40]!r} is not a film size; give {', '.join(FILM_SIZES)} or one such as "
             "800x600."
         )
     return int(match[1]), int(match[2])
@@ -154,13 +156,13 @@ def kinds_of(panel: str) -> tuple[str, ...]:
     kinds = PANELS if panel == "all" else tuple(name.strip() for name in panel.split(","))
     if any(name not in EVERY_PANEL for name in kinds) or len(set(kinds)) < len(kinds):
         raise InputError(
-            f"The panel {panel[:80]}: a film shows {', '.join(EVERY_PANEL)} or all, or up to "
-            f"{MOST_TOGETHER} of them together, with commas between them."
+            f"The panel {panel[:80]} does not exist; choose {', '.join(EVERY_PANEL)}, all, or up "
+            f"to {MOST_TOGETHER} of them separated by commas."
         )
     if len(kinds) > MOST_TOGETHER:
         raise InputError(
-            f"A film shows at most {MOST_TOGETHER} panels together, and these are {len(kinds)}: "
-            f"{', '.join(kinds)}; leave some out."
+            f"A film shows at most {MOST_TOGETHER} panels, but {len(kinds)} are given "
+            f"({', '.join(kinds)}); leave some out."
         )
     return kinds
 
@@ -180,7 +182,7 @@ def mp4_problem() -> str:
     """Return why no .mp4 can be written here, as a sentence's middle; "" where one can."""
     if importlib.util.find_spec("imageio_ffmpeg") is None and shutil.which("ffmpeg") is None:
         return (
-            "an .mp4 needs the extra named movie, which is not installed; install it with "
-            "pip install 'marginscope[movie]', or install ffmpeg"
+            "MP4 needs ffmpeg, which is not installed; install it, or pip install "
+            "'marginscope[movie]'"
         )
     return ""

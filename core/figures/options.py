@@ -113,18 +113,22 @@ def check_look(look: Look, runs: Sequence[Run] = ()) -> None:
     found = {name: observable_in(runs, name) for name in look.curves}
     wrong = [name for name, one in found.items() if one is None or one.shape is not Shape.SCALAR]
     if wrong or not 0 < len(look.curves) <= MOST_CURVES:
-        said = f"{wrong[0][:60]!r} is none of" if wrong else f"there are 1 to {MOST_CURVES} of"
+        said = f"{wrong[0][:60]!r} is not one of" if wrong else f"choose 1 to {MOST_CURVES} of"
         raise InputError(
-            f"The curves {', '.join(look.curves)[:200] or 'none'}: {said} the numbers of a frame, "
-            "which `describe observables` lists, and no number that the loop of a recording passed."
+            f"The curves {', '.join(look.curves)[:200] or 'none'}: {said} the scalar observables "
+            "that `describe observables` lists, or numbers that a recorded loop passed."
         )
     if look.against not in ACROSS:
-        raise InputError(f"Curves stand against {', '.join(ACROSS)}, not {look.against[:40]!r}.")
+        raise InputError(
+            f"The axis of curves is one of {', '.join(ACROSS)}, not {look.against[:40]!r}."
+        )
     if look.nodes not in POINTS_SHOWN:
-        raise InputError(f"Nodes are {' or '.join(POINTS_SHOWN)}, not {look.nodes[:40]!r}.")
+        raise InputError(
+            f"Nodes are drawn as {' or '.join(POINTS_SHOWN)}, not {look.nodes[:40]!r}."
+        )
     for one in look.regions:
         if one.panel not in EVERY_PANEL:
-            raise InputError(f"The range of {one.panel[:40]!r}: name a panel and four numbers.")
+            raise InputError(f"The range of {one.panel[:40]!r}: give a panel and four numbers.")
         problem = range_problem(one.left, one.right) or range_problem(one.bottom, one.top)
         if problem:
             raise InputError(f"The range of the {one.panel}: {problem}.")

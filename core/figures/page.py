@@ -109,16 +109,16 @@ def check_page(runs: Sequence[Run], panels: Sequence[str], options: PageOptions)
     given, known = ", ".join(panels) or "none", ", ".join(PAGE_PANELS)
     if "predictor" in panels:
         raise InputError(
-            "A page has no view of the predictor, which would be computed anew at every moment; it "
-            f"has {known}, and a film has the predictor."
+            "A page cannot show the predictor, which would be recomputed at every frame; choose "
+            f"among {known}, or make a film."
         )
     if not panels or not set(panels) <= set(PAGE_PANELS) or len(set(panels)) < len(panels):
-        raise InputError(f"The views {given[:200]}: name one or more of {known}, each once.")
+        raise InputError(f"The views {given[:200]}: choose one or more of {known}, each once.")
     check_runs(runs)
     if not FEWEST_FRAMES <= options.frames <= MOST_FRAMES:
         raise InputError(
-            f"A page of {options.frames} frames: {FEWEST_FRAMES} to {MOST_FRAMES} are possible, "
-            f"and {PAGE_FRAMES} are usual."
+            f"A page cannot have {options.frames} frames; choose {FEWEST_FRAMES} to "
+            f"{MOST_FRAMES}, usually {PAGE_FRAMES}."
         )
     if options.colours not in PAGE_COLOURS:
         known = ", ".join(PAGE_COLOURS)
@@ -128,8 +128,7 @@ def check_page(runs: Sequence[Run], panels: Sequence[str], options: PageOptions)
         most = max(options.frames * MOST_NUMBERS // count, FEWEST_FRAMES)
         raise InputError(
             f"These runs have too many nodes for a page of {options.frames} frames, which would "
-            f"hold {count / 1e6:.3g} million numbers; {MOST_NUMBERS / 1e6:.3g} million are "
-            "possible",
+            f"hold {count / 1e6:.3g} million numbers, more than {MOST_NUMBERS / 1e6:.3g} million",
             remedy=f"choose at most {most} frames, or fewer runs or views",
             typed=f"give --frames {most}, or fewer runs or --views",
         )
@@ -232,7 +231,7 @@ def save_page(
 def check_page_path(path: Path) -> None:
     """Raise InputError unless the path ends in .html."""
     if path.suffix.lower() != SUFFIX:
-        raise InputError(f"{path} must end in {SUFFIX}, as pages do.")
+        raise InputError(f"{path} must end in {SUFFIX}.")
 
 
 # ------------------------------------------------------------------------------------ the page

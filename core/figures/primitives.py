@@ -39,8 +39,8 @@ class Marker(Enum):
     DISC = "a node, or the end of a curve"
     PLUS = "an example with y = +1"
     CROSS = "an example with y = -1"
-    DOWN = "a curve that goes on below the frame"
-    RING = "a node that is pinned, or a moment"
+    DOWN = "a curve that continues below the frame"
+    RING = "a pinned node, or a moment"
 
 
 # eq=False here and below: == of arrays gives no single truth.

@@ -44,7 +44,7 @@ def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
     if wrong or not panels or len(set(panels)) < len(panels):
         given = ", ".join(panels) or "none"
         raise InputError(
-            f"The panels {given}: name one or more of {', '.join(EVERY_PANEL)}, each once."
+            f"The panels {given}: choose one or more of {', '.join(EVERY_PANEL)}, each once."
         )
     return tuple(panels)
 
@@ -62,12 +62,14 @@ def check_runs(runs: Sequence[Run]) -> None:
         raise InputError("No run is given; give at least one run file.")
     if len(runs) > MOST_ROWS:
         raise InputError(
-            f"A figure shows at most {MOST_ROWS} runs, one a row, and {len(runs)} were given; "
-            "choose some of them or make several figures."
+            f"A figure shows at most {MOST_ROWS} runs, one per row, but {len(runs)} were given; "
+            "choose fewer, or make several figures."
         )
     for run in runs:
         if run.frames == 0:
-            raise InputError(f"{run.path} has no frames yet; wait for the first or run it again.")
+            raise InputError(
+                f"{run.path} has no frames yet; wait for the first frame, or run it again."
+            )
 
 
 def last_frame(run: Run, until: int | float | None) -> int:
@@ -103,7 +105,7 @@ def share_words(material: Material) -> str:
     """Return the divisor of a figure's margins as a sentence of its caption, or ""."""
     names = {traces.share_of for traces in material.margins} - {""}
     parts = ", ".join(math_label(name) for name in sorted(names))
-    return f" Margins are divided by {parts}, which lies at 1 with its bracket." if names else ""
+    return f" Margins are divided by {parts}, drawn at 1 with its bracket." if names else ""
 
 
 def letter_of(place: int, count: int) -> str:

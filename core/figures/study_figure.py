@@ -209,8 +209,8 @@ def _check_formulas(layout: FigureLayout) -> None:
             parser.parse(text)
         except (ValueError, RuntimeError) as error:
             raise InputError(
-                f"The words {text!r} of the figure cannot be set; check the text between "
-                "the dollar signs."
+                f"The words {text!r} of the figure cannot be typeset; check the text between the "
+                "dollar signs."
             ) from error
 
 
@@ -260,7 +260,7 @@ def _bars_text(layout: FigureLayout, every_line: Sequence[Sequence[Line]]) -> st
     counts = [int(line.count.max()) for lines in every_line for line in lines if line.count.size]
     most = max(counts, default=1)
     if most < 2:
-        return "One run a point."
+        return "One run per point."
     spreads = {panel.spread for panel in layout.panels if panel.kind not in PICTURES}
     kinds = {BARS[spread] for spread in spreads & BARS.keys()}
     ends = f"; bars and bands: {' or '.join(sorted(kinds))}" if kinds else ""

@@ -34,17 +34,19 @@ def range_problem(low: float, high: float) -> str:
     """Return what is allowed instead of the ends of a range that a user gives; "" for good ones.
 
     >>> range_problem(0.0, 1.0), range_problem(1.0, 1.0)
-    ('', 'left is less than right, and bottom less than top')
+    ('', 'left must be less than right, and bottom less than top')
     """
     if not (math.isfinite(low) and math.isfinite(high)):
-        return "the ends of a range are finite numbers"
+        return "the limits of a range must be finite numbers"
     if not low < high:
-        return "left is less than right, and bottom less than top"
+        return "left must be less than right, and bottom less than top"
     size = max(abs(low), abs(high))
     if size > FARTHEST:
-        return "the ends of a range lie between -10^100 and 10^100"
+        return "the limits of a range must lie between -10^100 and 10^100"
     if high - low < max(FINEST * size, 1.0 / FARTHEST):
-        return "the ends of a range differ by at least 10^-100, and by 10^-12 of the larger one"
+        return (
+            "the limits of a range must differ by at least 10^-100, and by 10^-12 of the larger one"
+        )
     return ""
 
 

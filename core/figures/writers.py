@@ -31,7 +31,7 @@ from core.figures.palette import Palette, film_colours
 Pixels = NDArray[np.uint8]
 SUFFIXES = (".gif", ".webp", ".mp4")
 LONGEST_END = 300.0  # seconds that an encoder may take after the last frame
-ANOTHER_FORMAT = "write a .gif or .webp instead, or install the encoder anew"
+ANOTHER_FORMAT = "write a .gif or .webp instead, or reinstall the encoder"
 UNCHANGED = 255  # the GIF's transparent colour
 
 
@@ -199,7 +199,7 @@ class Mp4Writer(FilmWriter):
             self._said.close()
             reason = getattr(error, "strerror", None) or error
             raise InputError(
-                f"the encoder of MP4 cannot be started ({reason})", remedy=ANOTHER_FORMAT
+                f"the MP4 encoder cannot be started ({reason})", remedy=ANOTHER_FORMAT
             ) from error
 
     def add(self, frame: Pixels, milliseconds: int) -> None:
@@ -241,12 +241,12 @@ class Mp4Writer(FilmWriter):
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         status = self._process.returncode
         if not how:
-            how = "takes no more frames"
+            how = "accepts no more frames"
             if status is not None:
                 how = f"was ended by signal {-status}" if status < 0 else f"ended with {status}"
         last = f" ({said.splitlines()[-1][:200]})" if said else ""
         return InputError(
-            f"the film was not written, as the encoder of MP4 {how}{last}", remedy=ANOTHER_FORMAT
+            f"the film was not written: the MP4 encoder {how}{last}", remedy=ANOTHER_FORMAT
         )
 
 

@@ -158,7 +158,7 @@ def parse_about(text: str) -> About:
         for name, time, picture in fields.bookmarks
     )
     if not all(is_time(0, mark.log10_time) for mark in marks):
-        raise ValueError("a time of no frame")
+        raise ValueError("a time without a frame")
     sets = tuple(NodeSet(name, parse_nodes(nodes)) for name, nodes in fields.sets)
     tags = tuple(fields.tags)
     return checked(About(fields.name, fields.note, tags, fields.kept, marks, sets))
@@ -191,8 +191,8 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
             raise InputError(f"The run file {run} no longer exists; refresh the library.")
         if size + len(SUFFIX) > LONGEST_FILE_NAME:
             raise InputError(
-                f"The file name of {run} has {size} bytes, and a run with notes or tags has at "
-                f"most {LONGEST_FILE_NAME - len(SUFFIX)}; give the file a shorter name first."
+                f"The file name of {run} has {size} bytes, but a run with notes or tags has at "
+                f"most {LONGEST_FILE_NAME - len(SUFFIX)}; shorten the file name first."
             )
         try:
             before = read_about(run)
@@ -200,7 +200,7 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
             before = About()
             if set_aside(path) is None:
                 raise InputError(
-                    f"{path} cannot be read, nor renamed; check that you may write in its folder."
+                    f"{path} can be neither read nor renamed; check write access to its folder."
                 ) from None
         after = checked(change(before))
         if after == before:
@@ -222,7 +222,7 @@ def checked(about: About) -> About:
     for what, text, most in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):
         if len(text) > most:
             raise InputError(
-                f"A {what} has at most {whole_text(most)} letters, and this one "
+                f"A {what} has at most {whole_text(most)} characters; this one has "
                 f"{whole_text(len(text))}."
             )
     if len(tags) > MOST_TAGS:
@@ -237,9 +237,9 @@ def _checked_sets(sets: Iterable[NodeSet]) -> tuple[NodeSet, ...]:
     for one in sets:
         name = " ".join(one.name.split())
         if not name or len(name) > LONGEST_NAME:
-            raise InputError(f"A set of nodes has a name of at most {LONGEST_NAME} letters.")
+            raise InputError(f"The name of a set has at most {LONGEST_NAME} characters.")
         if not one.nodes:
-            raise InputError("A set of nodes has one node at least; choose some first.")
+            raise InputError("A set needs at least one node; select some first.")
         if len(nodes_text(one.nodes)) > LONGEST_SET:
             raise InputError("This set has too many single nodes; choose fewer.")
         named[name] = NodeSet(name, one.nodes)
@@ -254,11 +254,10 @@ def _checked_bookmarks(bookmarks: Iterable[Bookmark]) -> tuple[Bookmark, ...]:
     for mark in bookmarks:
         name = " ".join(mark.name.split())
         if not name or len(name) > LONGEST_NAME:
-            raise InputError(f"A bookmark has a name of at most {LONGEST_NAME} letters.")
+            raise InputError(f"The name of a bookmark has at most {LONGEST_NAME} characters.")
         if len(mark.picture) > LONGEST_PICTURE:
             raise InputError(
-                "There is too much in this picture for a bookmark; let go of some of the pinned "
-                "nodes, or save a view."
+                "This picture is too large for a bookmark; unpin some nodes, or save a view."
             )
         named[name] = Bookmark(name, mark.log10_time, mark.picture)
     if len(named) > MOST_BOOKMARKS:
@@ -278,7 +277,7 @@ def tags_of(text: str) -> tuple[str, ...]:
     for tag in tags:
         if len(tag) > LONGEST_TAG:
             raise InputError(
-                f"A tag has at most {LONGEST_TAG} letters, and {tag[:20]} ... {len(tag)}; "
+                f"A tag has at most {LONGEST_TAG} characters, but {tag[:20]} ... has {len(tag)}; "
                 "write a note instead."
             )
     return tuple(tag for tag in tags if tag)

@@ -124,9 +124,9 @@ TABLE = (
 WAIT_S = 5.0
 LONGEST = 3 * MOST_BYTES  # of a row: its notes with escapes; most have a few thousand bytes
 FACTS, COUNTS = TypeAdapter(Facts), TypeAdapter(dict[str, int])
-ANEW = "The list of runs is made anew from the run files; nothing of them is lost"
+ANEW = "The list of runs is rebuilt from the run files; no run is lost"
 LOCKED = (
-    "{path}, the list of runs, is held by another program, so that the runs are read anew; close "
+    "{path}, the list of runs, is locked by another program, so all runs are read again; close "
     "that program."
 )
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -245,15 +245,15 @@ class RunIndex:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not self.path.is_file():
-                raise sqlite3.DatabaseError("no file, but a folder, pipe or device")
+                raise sqlite3.DatabaseError("a folder, pipe or device, not a file")
         except OSError:
             return self._in_memory()
         return _connected(str(self.path))
 
     def _in_memory(self) -> sqlite3.Connection:
         self._say(
-            f"The list of runs cannot be kept in {self.path}, so that it is made anew at each "
-            "start; check that you may write there."
+            f"The list of runs cannot be saved in {self.path} and is rebuilt at every start; "
+            "check write access to it."
         )
         return _connected(":memory:")
 
@@ -265,7 +265,7 @@ class RunIndex:
             for suffix in ("-journal", "-wal", "-shm"):
                 with suppress(OSError):
                     self.path.with_name(self.path.name + suffix).unlink()
-            self._say(f"{ANEW}: the index could not be read and lies in {aside} now.")
+            self._say(f"{ANEW}: the index could not be read and was moved to {aside}.")
             return
         self._database = self._in_memory()
 

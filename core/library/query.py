@@ -144,8 +144,8 @@ def reader(name: str, text: str) -> Reader:
     try_these = known if "." in name else [one for one in known if "." not in one]
     hint = did_you_mean(name, try_these) if len(name) > 2 else ""
     if not hint.startswith("did"):
-        hint = 'words of text stand in quotes, as in tag == "talk".'
-    raise InputError(f"{text}: {name} is no setting, result or margin; {hint}")
+        hint = 'put text in quotes, as in tag == "talk".'
+    raise InputError(f"{text}: {name} is not a setting, result or margin; {hint}")
 
 
 LONGEST = 1_000
@@ -174,7 +174,7 @@ def query(text: str) -> Condition:
     text = text.strip()
     if len(text) > LONGEST:
         raise InputError(
-            f"A search has at most {whole_text(LONGEST)} letters, and this one "
+            f"A search has at most {whole_text(LONGEST)} characters; this one has "
             f"{whole_text(len(text))}."
         )
     outside = QUOTED.sub(" ", text)
@@ -226,7 +226,7 @@ def _condition(node: ast.expr, text: str, depth: int) -> Condition:
         return links[0] if len(links) == 1 else lambda entry: all(one(entry) for one in links)
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return _words(f'"{node.value}"')
-    raise InputError(f"{_cut(text)}: {_cut(_source(node))} is compared with nothing; {EXAMPLE}.")
+    raise InputError(f"{_cut(text)}: {_cut(_source(node))} has no comparison; {EXAMPLE}.")
 
 
 def _source(node: ast.expr) -> str:
@@ -236,7 +236,7 @@ def _source(node: ast.expr) -> str:
 def _link(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condition:
     holds = SIGNS.get(type(sign))
     if holds is None:
-        raise InputError(f"{_cut(text)}: values are compared by <, <=, >, >=, == and != only.")
+        raise InputError(f"{_cut(text)}: compare values by <, <=, >, >=, == or !=.")
     if (names := {dotted(left), dotted(right)}) & set(TAGS):
         return _tagged(left, sign, right, text)
     a, b = _side(left, text), _side(right, text)

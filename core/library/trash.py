@@ -79,8 +79,8 @@ class Trash:
             except (OSError, MarginscopeError) as error:
                 self._back(folder, run)
                 raise InputError(
-                    f"{run} cannot be moved to the trash ({_reason(error)}); check that you may "
-                    "write in its folder, and that it is on the same disk as the folder of runs."
+                    f"{run} cannot be moved to the trash ({_reason(error)}); check write access "
+                    "to its folder, and that it is on the same disk as the library."
                 ) from error
             self._gather(folder, run)
             return folder / run.name

@@ -44,7 +44,9 @@ from core.settings import setting
 
 INSTALL = "install it with: pip install 'marginscope[torch]'"
 # Nothing can be installed into a bundle.
-OTHERWISE = "take a bundle that was made with it, or the package: pip install 'marginscope[torch]'"
+OTHERWISE = (
+    "use a bundle that includes it, or install the package: pip install 'marginscope[torch]'"
+)
 
 
 @cache
@@ -166,7 +168,7 @@ class CustomNetwork(NetworkSection):
         None, meaning="the file's text; set by the program", advanced=True, max_length=MAX_CODE
     )
     init: Literal["paper", "file"] = setting(
-        "paper", meaning=f"paper: what initial() gives; {FILE_MEANING}"
+        "paper", meaning=f"paper: the arrays of initial(); {FILE_MEANING}"
     )
 
     @model_validator(mode="after")
@@ -200,7 +202,7 @@ class Custom(Network):
         unknown = sorted(set(chosen) - set(example))
         if unknown:
             raise InputError(
-                f"network.path: homogeneous names {unknown[0]}, which is no parameter."
+                f"network.path: homogeneous names {unknown[0]}, which is not a parameter."
             )
         self.homogeneous = "degree" in names
         self.degree = int(names.get("degree", 1))
@@ -222,12 +224,12 @@ class Custom(Network):
         expected = (rows,) if self.k == 1 else (rows, self.k)
         if f.shape != expected or not np.isfinite(f).all():
             raise InputError(
-                f"network.path: outputs() gave shape {f.shape} for {rows} inputs; finite numbers "
-                f"of shape {expected} are needed."
+                f"network.path: outputs() returned shape {f.shape} for {rows} inputs; it must "
+                f"return finite numbers of shape {expected}."
             )
         for name, size in ((self._inner, (self.m, self.d)), (self._outer, (self.m,))):
             if name is not None and (name not in example or example[name].shape != size):
-                raise InputError(f"network.path: {name} is no parameter of shape {size}.")
+                raise InputError(f"network.path: {name} is not a parameter of shape {size}.")
 
     def _evaluate(self, flat: Any, inputs: Any) -> Any:
         try:
@@ -286,5 +288,5 @@ def _started(names: dict[str, Any], shape: Shape, generator: Generator) -> dict[
     except Exception as error:
         raise InputError(f"network.path: initial() fails: {_where(error)}.") from error
     if not arrays or not all(np.isfinite(array).all() and array.size for array in arrays.values()):
-        raise InputError("network.path: initial() must give finite arrays by name, at least one.")
+        raise InputError("network.path: initial() must return at least one finite array by name.")
     return arrays

@@ -162,7 +162,7 @@ class QuadraticNetwork(NetworkSection):
     kind: Literal["quadratic"] = "quadratic"
     init: Literal["gaussian", "paper", "file"] = setting(
         "gaussian",
-        meaning=f"gaussian, and paper alike: all entries N(0, scale^2); {FILE_MEANING}",
+        meaning=f"gaussian or paper: all entries N(0, scale^2); {FILE_MEANING}",
     )
     scale: float = setting(0.3, meaning="standard deviation of a gaussian start", gt=0, le=1e6)
 

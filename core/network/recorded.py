@@ -228,7 +228,7 @@ def phi_of(name: str, slope: float = 0.0) -> Phi:
 # an outer bias c, outer weights that are not trained. It is looked at and never trained here.
 
 NOT_TRAINED = (
-    'network.kind = "recorded" is the network of another program\'s run, and is not trained here'
+    'network.kind = "recorded" is the network of another program\'s run and is not trained here'
 )
 
 
@@ -242,10 +242,10 @@ class RecordedNetwork(NetworkSection):
         "relu", meaning="phi by name; unknown: f is not known"
     )
     slope: float = setting(0.01, meaning="slope of a leaky ReLU on the left")
-    biases: bool = setting(False, meaning="whether the nodes have biases b")
-    offset: bool = setting(False, meaning="whether there is an outer bias c")
-    outer: bool = setting(True, meaning="whether the outer weights are trained")
-    init: Literal["file"] = setting("file", meaning="file: as it was recorded")
+    biases: bool = setting(False, meaning="true if the nodes have biases b")
+    offset: bool = setting(False, meaning="true if the network has an outer bias c")
+    outer: bool = setting(True, meaning="true if the outer weights are trained")
+    init: Literal["file"] = setting("file", meaning="file: as recorded")
 
     def not_homogeneous(self) -> str:
         if self.offset:

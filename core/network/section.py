@@ -21,7 +21,7 @@ class NetworkSection(Section):
     shrinks: ClassVar[str] = "m"  # what to lower where there are too many parameters
     kind: str
     m: int | None = setting(None, meaning="width: number of nodes", ge=1, le=1_000_000)
-    init: str = setting("paper", meaning="how the run starts")
+    init: str = setting("paper", meaning="initialisation")
     init_path: str | None = setting(
         None, meaning="NPZ with the parameters by name, relative to the study file"
     )

@@ -37,17 +37,17 @@ LEAST = -12.0  # log10 of R below which rounding moves it
 ROUNDING = {"float64": 1e-6, "float32": 1e-3}  # of log10 R
 
 CALM = (
-    "The run is at the edge of stability: eta S/2 = {0:.3g}, S being the sharpness. The risk rises "
-    "and falls from step to step and comes down all the same, as descent does with a step this "
-    "long; nothing is wrong (Cohen et al., ICLR 2021)."
+    "The run is at the edge of stability: eta S/2 = {0:.3g}, where S is the sharpness. The risk "
+    "rises and falls from step to step but decreases overall, as usual for a step this long; "
+    "nothing is wrong (Cohen et al., ICLR 2021)."
 )
 ROSE = (
-    "The risk rose from {0:.3g} to {1:.3g}, and no sharpness near it explains that: eta S/2 is "
-    "{2:.3g} at most, and descent lowers the risk where it is below 1."
+    "The risk rose from {0:.3g} to {1:.3g}, which the sharpness nearby does not explain: eta S/2 "
+    "is at most {2:.3g}, and descent lowers the risk where it is below 1."
 )
 DIVERGES = (
-    "The risk is {0:.3g}, more than ten times that of the start: descent with this step diverges. "
-    "Choose a smaller one."
+    "The risk is {0:.3g}, more than ten times its initial value: descent with this step "
+    "diverges. Choose a smaller one."
 )
 ENDED = "The run diverged after this frame: its step is too long. Choose a smaller one."
 
@@ -104,7 +104,7 @@ WEIGHTS = ("V", "a", "A", "b", "c")  # of recorded networks
 LOST = "States after this frame were not finite and are left out: {count}, first {first}."
 MARGIN_TEXT = "The smoothed margin fell by {0:.2e}"
 BIG_STEPS = (
-    " Gradient descent may do that: with a step this large it does not follow gradient flow, along "
+    " Gradient descent may do this: with a step this large it departs from gradient flow, along "
     "which the smoothed margin never falls."
 )
 

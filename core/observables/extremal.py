@@ -137,8 +137,7 @@ OBSERVABLES = (
     of_alignment(
         "aligned_share",
         "aligned share of the norm",
-        f"share of sum_j |a_j| |v_j| that nodes have whose cosine to an extremal u is above "
-        f"{ALIGNED:g}",
+        f"share of sum_j |a_j| |v_j| in nodes whose cosine to an extremal u is above {ALIGNED:g}",
         SOURCE,
         aligned_share,
         unit=SHARE,

@@ -27,9 +27,9 @@ NAN = float("nan")
 PROVED = ("gamma_gl", "gamma_l1")
 KEY = "final margin"  # of its lines among the bounds that can be shown
 CONDITIONS = {
-    Kept.OWN: "no node changes its sign, or gains or loses an example of its own label",
-    Kept.CELLS: "no node changes its sign, or gains or loses an example",
-    Kept.GATES: "no node gains or loses an example",
+    Kept.OWN: "no node changes sign, or switches on or off on an example of its own label",
+    Kept.CELLS: "no node changes sign, or switches on or off on an example",
+    Kept.GATES: "no node switches on or off on an example",
 }
 
 
@@ -193,16 +193,16 @@ NETWORKS = (
 def refusal(run: Run) -> str:
     """Return a sentence that says why the run has no bracket; "" if it has one."""
     if run.dataset.real:
-        return "The targets are real numbers, and a margin is one of labels."
+        return "The targets are real numbers, but margins need labels."
     if run.dataset.classes != 2:
         return (
-            f"The data have {run.dataset.classes} classes; a bracket on the final margin is known "
-            "for data of two labels."
+            f"The data have {run.dataset.classes} classes; a bracket on the final margin is "
+            "known for two labels only."
         )
     network = run.network
     if _leaky(run) or _rectified(run):
         return ""
-    return f'There is no bracket for network.kind = "{network.kind}": {NETWORKS}.'
+    return f'network.kind = "{network.kind}" has no bracket: {NETWORKS}.'
 
 
 def _rectified(run: Run) -> bool:
@@ -279,7 +279,7 @@ def lower_end(run: Run, index: int) -> tuple[float, str]:
     if run.experiment.loss.penalised:
         return NAN, "with a penalty the flow may lower the smoothed margin"
     if not run.experiment.loss.exp_tailed:
-        return NAN, "the smoothed margin is one of losses with an exponential tail"
+        return NAN, "the smoothed margin is defined for losses with an exponential tail"
     smoothed = smoothed_margin(run, index)
     if not smoothed > 0.0:
         return NAN, "the smoothed margin never falls once it is positive, and it is not yet"

@@ -195,7 +195,7 @@ OBSERVABLES = (
     of_waves(
         "frequency_spread",
         "spread of the frequencies",
-        "largest less smallest share of sum_j |theta_j|^3 over the frequencies 1, ..., (p - 1)/2",
+        "largest minus smallest share of sum_j |theta_j|^3 over the frequencies 1, ..., (p - 1)/2",
         SOURCE,
         frequency_spread,
         tex=r"\max_k M_k-\min_k M_k",

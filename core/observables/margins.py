@@ -245,7 +245,7 @@ OBSERVABLES = (
     Observable(
         "balanced_margin",
         "balanced margin",
-        "min_i p_i / (|a|^2 + |c|^2): half the hard margin at most, and the monotone one",
+        "min_i p_i / (|a|^2 + |c|^2): at most half the hard margin, and monotone",
         "batchnorm, section 1.3",
         balanced_margin,
         applies=is_batch_norm,
@@ -256,7 +256,7 @@ OBSERVABLES = (
     Observable(
         "l2_margin",
         "margin over |W|^3",
-        "min_i p_i / |W|^3: at most the hard margin, and the one that flow maximises in the end",
+        "min_i p_i / |W|^3: at most the hard margin; gradient flow maximises it in the limit",
         "morwani24, section 3; definition",
         l2_margin,
         applies=is_quadratic,
@@ -276,7 +276,7 @@ OBSERVABLES = (
     of_labels(
         "train_error",
         "training error",
-        "share of the n examples with not p_i > 0",
+        "share of the n examples that fail p_i > 0",
         "definition",
         train_error,
         unit=SHARE,

@@ -48,14 +48,14 @@ def parse_nodes(text: str) -> frozenset[int]:
         first = _whole(low)
         last = _whole(high) if dash else first
         if not first <= last:
-            raise ValueError("a range of nodes begins with the smaller one, such as 3-5")
+            raise ValueError("a range of nodes starts with the smaller number, such as 3-5")
         if len(nodes) + last - first >= MOST_NODES:
-            raise ValueError(f"at most {whole_text(MOST_NODES)} nodes are chosen")
+            raise ValueError(f"choose at most {whole_text(MOST_NODES)} nodes")
         nodes.update(range(first, last + 1))
     return frozenset(nodes)
 
 
 def _whole(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
-        raise ValueError("numbers of nodes are whole and not negative, such as 3-5,9")
+        raise ValueError("give whole node numbers from 0, such as 3-5,9")
     return int(text)

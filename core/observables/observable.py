@@ -37,9 +37,9 @@ MEMO_BYTES = 64 * 2**20  # arrays per frame are kept only while a whole run of t
 class Shape(Enum):
     """Index set of an observable's values."""
 
-    SCALAR = "one number a frame"
-    NODE = "one number a node, in node order"
-    POINT = "one number an example, in data order"
+    SCALAR = "one number per frame"
+    NODE = "one number per node, in node order"
+    POINT = "one number per example, in data order"
 
 
 def everywhere(run: Run) -> bool:
@@ -52,7 +52,7 @@ def has_labels(run: Run) -> bool:
     return not run.dataset.real
 
 
-LABELLED = "labels, and no real targets"
+LABELLED = "labels, not real targets"
 
 
 @final

@@ -85,6 +85,7 @@ def parse_plane(text: str) -> NodePlane:
         return NodePlane("nodes", (int(match[1]), int(match[2])))
     if text not in ALONE:
         raise InputError(
-            f"{text[:40]!r} is no plane; give {', '.join(ALONE)}, or two coordinates such as 1,2."
+            f"{text[:40]!r} is not a plane; give {', '.join(ALONE)}, or two coordinates such as "
+            "1,2."
         )
     return NodePlane(text, ())

@@ -40,7 +40,7 @@ def check_coordinates(run: Run, numbers: tuple[int, ...]) -> tuple[int, int]:
     """
     d = run.dataset.d
     if len(numbers) != 2:
-        raise InputError(f"Two coordinates are shown; {len(numbers)} were given.")
+        raise InputError(f"Give two coordinates, not {len(numbers)}.")
     first, second = (int(value) for value in numbers)
     if first == second and d > 1:
         raise InputError(f"Coordinate {first + 1} was given twice; choose two of 1 to {d}.")
@@ -141,7 +141,7 @@ def components(run: Run, numbers: tuple[int, ...]) -> Axes:
 def nodes(run: Run, numbers: tuple[int, ...]) -> Axes:
     """Return the span of two nodes' inner weights at a frame: numbers are (j, k, frame)."""
     if len(numbers) != 3:
-        raise InputError("A plane through two nodes needs both, and a frame; pin two nodes.")
+        raise InputError("A plane through two nodes needs two pinned nodes.")
     first, second, frame = numbers
     m = run.network.m
     if not (0 <= first < m and 0 <= second < m and first != second):
@@ -152,7 +152,7 @@ def nodes(run: Run, numbers: tuple[int, ...]) -> Axes:
     axes = orthonormal(list(rows))
     if len(axes) < 2:
         raise InputError(
-            f"Nodes {first} and {second} have one direction, or none; choose two others."
+            f"Nodes {first} and {second} have the same direction, or none; choose two others."
         )
     return Axes(axes, (f"along v of node {first}", f"across, towards node {second}"))
 

@@ -49,7 +49,7 @@ def loop_number(name: str, known_as: str) -> Observable:
     return Observable(
         known_as,
         words if known_as == name else f"{words}, passed by the loop",
-        f"{name} as the recorded loop passed it beside the frame",
+        f"{name}, as the recorded loop passed it with the frame",
         "the recorded loop",
         partial(_value, name),
         applies=partial(_has, name),

@@ -134,8 +134,8 @@ def _two_by_step(run: Run) -> Landmark | None:
     if not np.isfinite(eta):
         return None
     words = (
-        f"2/eta = {2.0 / eta:.3g}: where the sharpness is above it, steps of eta = {eta:.3g} throw "
-        "the weights farther off than they were (Cohen et al., ICLR 2021)"
+        f"2/eta = {2.0 / eta:.3g}: where the sharpness exceeds it, steps of eta = {eta:.3g} move "
+        "the weights farther away (Cohen et al., ICLR 2021)"
     )
     return Landmark(2.0 / eta, "2 / eta", r"$2\,/\,\eta$", words)
 
@@ -160,7 +160,7 @@ def gauss_newton_off(run: Run, index: int) -> float:
 
 SOURCE = "definition (Cohen et al., ICLR 2021, section 2)"
 WHERE = "at most 1e7 parameters"
-NORMALISATION = "none: of R with 1/n, and the penalties where there are any"
+NORMALISATION = "none: of R with 1/n, including its penalties"
 of_hessian = partial(Observable, applies=has_sharpness, where=WHERE, on_request=True)
 OBSERVABLES = (
     of_hessian(

@@ -65,9 +65,9 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
     wrong = [name for name in names if name not in known]
     if wrong:
         inside = wrong[0] in {item.name for item in offered(run)}
-        why = "is a number of each node, for which only an NPZ has room" if inside else ""
+        why = "has one number per node, which only an NPZ can hold" if inside else ""
         raise InputError(
-            f"the column {wrong[0][:60]!r} {why or 'is none of this run'}; "
+            f"the column {wrong[0][:60]!r} {why or 'does not exist in this run'}; "
             f"{did_you_mean(wrong[0], list(known))}",
             where=run.path,
         )

@@ -333,8 +333,8 @@ OBSERVABLES = (
     Observable(
         "test_error",
         "test error",
-        "share of test points with not p > 0: the whole support where it is small (all 2^d corners "
-        "for d <= 12), else 2^14 fixed points, fewer beyond d = 1024",
+        "share of test points that fail p > 0: the whole support where it is small (all 2^d "
+        "corners for d <= 12), else 2^14 fixed points, fewer beyond d = 1024",
         "telgarsky22, Theorem 2.1",
         error_on_test,
         unit=SHARE,

@@ -149,7 +149,7 @@ def _check_directions(
     if not divisors.all():
         number = int(np.flatnonzero(divisors == 0.0)[0])
         raise InputError(
-            f"network.init_path: row {number} of V in {path} {what}; give another start."
+            f"network.init_path: row {number} of V in {path} {what}; choose another start."
         )
 
 
@@ -338,13 +338,13 @@ def _check_classes(experiment: Experiment, dataset: Dataset) -> None:
     classes = NETWORKS[kind].classes
     if many and classes == "two":
         raise InputError(
-            f'The data have {dataset.classes} classes, and network.kind = "{kind}" has one output; '
-            'use network.kind = "multiclass" or "quadratic" with loss.kind = "cross_entropy", or '
-            "two classes."
+            f'The data have {dataset.classes} classes, but network.kind = "{kind}" has one '
+            'output; use network.kind = "multiclass" or "quadratic" with loss.kind = '
+            '"cross_entropy", or two classes.'
         )
     if not many and classes == "several":
         raise InputError(
-            f'network.kind = "{kind}" needs data of three or more classes, and these have two; '
+            f'network.kind = "{kind}" needs data of three or more classes, but these have two; '
             'use network.kind = "standard" or "bias" with loss.kind = "logistic".'
         )
 
@@ -354,7 +354,7 @@ def _concrete(
 ) -> Experiment:
     for name, size in (("n * d", dataset.n * dataset.d), ("m * d", width * dataset.d)):
         if size > MAX_ELEMENTS:
-            raise InputError(f"{name} = {size:.3g} is larger than {MAX_ELEMENTS:.0e}, the most.")
+            raise InputError(f"{name} = {size:.3g} is larger than the limit of {MAX_ELEMENTS:.0e}.")
     data = experiment.data
     if isinstance(data, FileSection):
         data = data.with_read(dataset)

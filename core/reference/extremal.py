@@ -151,7 +151,7 @@ def extremal_vectors(
     ([0.6, 0.8], 10.0, 'maximum')
     """
     if not 0.0 <= slope < 1.0:
-        raise InputError(f"The slope of extremal vectors is from 0 to below 1, and not {slope:g}.")
+        raise InputError(f"Extremal vectors need a slope from 0 to below 1, not {slope:g}.")
     # What has no weight in G bends nothing, and a copy of 0 has no sign.
     used = np.flatnonzero((y != 0.0) & (X != 0.0).any(axis=1))
     if not used.size:
@@ -188,8 +188,8 @@ def _row_space(X: Array) -> Array:
 
 def _too_many(count: int, n: int, d: int) -> InputError:
     return InputError(
-        f"The extremal vectors of {n} points in {d} dimensions are among {count:.2g} sign vectors, "
-        f"and {MOST_PATTERNS:.0e} are looked at; choose fewer points or dimensions."
+        f"The extremal vectors of {n} points in {d} dimensions need a search of {count:.2g} sign "
+        f"vectors, more than {MOST_PATTERNS:.0e}; choose fewer points or dimensions."
     )
 
 

@@ -47,9 +47,9 @@ from core.reference.watch import Watch
 class Kept(Enum):
     """Fixed part of the program beside the signs of the nodes."""
 
-    GATES = "what each node is active on; the inner weights may be anything"
-    CELLS = "what each node is active on, by its inner weights"
-    OWN = "which examples of its own label each node is active on, by its inner weights"
+    GATES = "activation patterns of the nodes, with free inner weights"
+    CELLS = "activation patterns of the nodes, by their inner weights"
+    OWN = "activation patterns on examples of a node's own label, by inner weights"
 
 
 Array = NDArray[np.float64]

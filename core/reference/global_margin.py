@@ -294,7 +294,7 @@ def _bracket(search: Search, x: Array, near: float) -> Bracket:
         upper = min(scale * search.above, near)
         method = "column generation: lower bound; upper heuristic, the best of many starts"
     if not lower > 0.0:
-        why = "no network with a larger margin than rounding was found"
+        why = "the search found no network with a margin above rounding errors"
         return unresolved(upper, scale, certified, why)
     upper = max(upper, lower)
     if not certified:
@@ -348,7 +348,7 @@ def global_margin(
     inner, basis = row_space(x / scale)
     watch.look()
     if near < SMALLEST * scale:
-        why = "two examples of opposite labels are in directions as near as rounding"
+        why = "two examples of opposite labels have the same direction up to rounding"
         return without(unresolved(near, scale, True, why), d)
     search = Search(inner, y, watch, seed, near / scale if near < EDGE * scale else 1.0)
     search.begin(None if columns is None else np.asarray(columns, dtype=np.float64) @ basis.T)

@@ -160,7 +160,7 @@ def _distances(p: Array, r: Array) -> Array:
 MOST_POINTS = 4000
 MOST_EXACT = 40  # rows and columns of an elimination in rational numbers
 TURNS = 2
-NO_END = "The active-set method did not come to an end on these data."
+NO_END = "The active-set method did not converge on these data."
 
 
 @final

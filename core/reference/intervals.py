@@ -143,7 +143,7 @@ def best_measure(features: Array) -> Any:
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     if solution.status != 0:
-        raise ArithmeticError(f"The linear program did not come to an end ({solution.message}).")
+        raise ArithmeticError(f"The linear program did not converge ({solution.message}).")
     return solution
 
 
@@ -190,9 +190,9 @@ class BiasMargin(SampleMargin):
         data = problem.dataset
         lower, upper, rounds = l1_margin(data.x, data.y, watch)
         if not lower > 0.0:
-            why = "whether a network separates the data is lost in rounding"
+            why = "separability by a network is lost in rounding"
             if watch.late:
-                why = "the time ended before a positive margin was found; give it more"
+                why = "the time limit came before a positive margin; raise it"
             return unresolved(upper, float(np.linalg.norm(lifted(data.x), axis=1).max()), True, why)
         method = (
             f"linear program with exact pricing between breakpoints, {rounds} rounds; relative gap "

@@ -203,7 +203,7 @@ def _unsolved(M: Array) -> Bracket:
     q = nearest(coordinates(M)).q
     error = rounding(len(M), float(sizes.max()))
     upper = float(np.sqrt(max(float(q @ M @ q), 0.0) + error))
-    why = "whether a network satisfies the constraints of problem (3) is lost in rounding"
+    why = "feasibility of problem (3) is lost in rounding"
     return unresolved(upper, float(np.sqrt(sizes.max())), True, why)
 
 
@@ -213,9 +213,9 @@ def _solved(best: Optimum) -> Bracket:
         how = "active-set NNLS on the dual of (3), since some lambda of the closed form is not > 0"
     if not best.fits:
         return absent(
-            f"The optimum of problem (3), 1/|W*| = {best.lower:.4g}, does not have y_i <v, x_i> > "
-            "0 > y_i <u, x_i> at every example: it is not known that a network has that margin, "
-            "and Theorem 3.2 does not apply."
+            f"The optimum of problem (3), 1/|W*| = {best.lower:.4g}, does not have y_i <v, x_i> "
+            "> 0 > y_i <u, x_i> at every example: no network is known to have that margin, and "
+            "Theorem 3.2 does not apply."
         )
     method = f"{how}; gap {best.upper - best.lower:.1e}"
     return Bracket(best.lower, best.upper, best.lower, True, method)

@@ -58,7 +58,7 @@ def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float =
     # Widened by rounding: a proof in floating point is one up to what its sums may be off.
     lower, upper = (best.lower - slack) / divisor, (best.upper + slack) / divisor
     if not lower > 0.0:
-        why = f"whether {what} separates the data is lost in rounding"
+        why = f"separability by {what} is lost in rounding"
         return unresolved(upper, best.scale / divisor, True, why)
     gap = max(best.upper - best.lower, 0.0) / divisor
     method = f"active-set NNLS, primal and dual; gap {gap:.1e}"
@@ -144,7 +144,7 @@ def in_space(K: Array, error: float) -> Bracket:
     square = max(float(q @ tight), 0.0)
     upper = float(np.sqrt(square + error))
     if not square > 0.0 or not tight.min() > error:
-        why = "whether the tangent kernel separates the data is lost in rounding"
+        why = "separability by the tangent kernel is lost in rounding"
         return unresolved(upper, size, True, why)
     lower, value = (float(tight.min()) - error) / upper, float(tight.min() / np.sqrt(square))
     method = f"active-set NNLS, primal and dual; gap {upper - lower:.1e}"

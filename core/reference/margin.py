@@ -171,7 +171,7 @@ class ReferenceMargin:
         if self.bracket.certified:
             return "certified"
         if self.reference.failure > 0.0:
-            return f"holds but for a chance of 10^{round(math.log10(self.reference.failure))}"
+            return f"holds except with probability 10^{round(math.log10(self.reference.failure))}"
         return "heuristic"
 
     def as_json(self) -> dict[str, Any]:
@@ -218,7 +218,7 @@ class SampleMargin(Reference):
 
     plain_relu = False  # only for networks of ReLU nodes on x itself
     most_examples: float = math.inf
-    too_many = "There are more than {most} examples, too many for this margin's exact method."
+    too_many = "This margin's exact method needs at most {most} examples."
 
     def applies(self, problem: Problem) -> bool:
         return binary(problem) and (problem.network.plain_relu or not self.plain_relu)
@@ -271,9 +271,9 @@ def refusal(problem: Problem) -> str:
     """
     data = problem.dataset
     if data.real:
-        return "The targets are real numbers, and a margin is one of labels."
+        return "The targets are real numbers, but margins need labels."
     if data.classes != 2:
-        return f"The data have {data.classes} classes, and this margin is one of two classes."
+        return f"The data have {data.classes} classes, but this margin is defined for two."
     pair = contradiction(data.x, data.y)
     if pair is not None:
         return (

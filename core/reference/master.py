@@ -76,6 +76,6 @@ class Master:
         weights = -np.array(solution.row_dual)[1:]
         q, weights = np.maximum(q, 0.0), np.maximum(weights, 0.0)
         if not (q.sum() > 0.0 and weights.sum() > 0.0):
-            raise ArithmeticError("The linear program did not come to an end.")
+            raise ArithmeticError("The linear program did not converge.")
         q, weights = q / q.sum(), weights / weights.sum()
         return Solution(q, weights, float((weights @ self._columns).min()))

@@ -56,7 +56,7 @@ def penalised_optimum(p: int, penalty: float) -> tuple[float, float]:
     [0.0032917, 233.3621742]
     """
     if not penalty > 0.0:
-        raise InputError(f"the penalty of an optimum is above 0, and not {penalty:g}.")
+        raise InputError(f"an optimum needs a penalty above 0, not {penalty:g}.")
     q = penalty / gamma_star(p)
     if q >= (p - 1) / p:
         return float(np.log(p)), 0.0
@@ -81,8 +81,8 @@ class ModularReference(Reference, ABC):
         section: Any = problem.experiment.data
         if problem.dataset.n < section.p**2:
             return absent(
-                f"The theorem is about all {section.p**2} pairs, and {problem.dataset.n} are "
-                "trained on; set data.fraction = 1."
+                f"The theorem needs all {section.p**2} pairs, but training uses "
+                f"{problem.dataset.n}; set data.fraction = 1."
             )
         return self.of_all_pairs(section.p, problem.experiment.loss.l23)
 
@@ -120,7 +120,7 @@ class PenalisedRisk(PenalisedReference):
     """R*: risk where the objective is least."""
 
     name = "risk_star"
-    title = "risk at the least objective"
+    title = "risk at the optimum"
     formula = "R* = -ln(1 - q), q = l23/gamma*, where R + l23 sum_j |theta_j|^3 is least"
     source = "docs/theory.md, 5.6, from gamma*"
     label = "R*"
@@ -134,7 +134,7 @@ class PenalisedNorm(PenalisedReference):
     """N*: norm where the objective is least."""
 
     name = "norm_star"
-    title = "sum of cubed lengths at the least objective"
+    title = "sum of cubed lengths at the optimum"
     formula = "N* = ln((p - 1)(1 - q)/q)/gamma*, q = l23/gamma*, where R + l23 N is least"
     source = "docs/theory.md, 5.6, from gamma*"
     label = "N*"

@@ -342,8 +342,8 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
     deviations = deviation(b, squares, ranges, count) + 2.0 * TABLE_ERROR * sample.size
     upper, lower = float(found[0] + deviations[0]), float((found - deviations)[1:].min())
     method = (
-        f"{count} directions drawn at random: holds but for a chance of "
-        f"10^{round(np.log10(FAILURE))} over the draw"
+        f"{count} random directions: holds except with probability 10^{round(np.log10(FAILURE))} "
+        "over the draw"
     )
     if not lower > 0.0:
         return unresolved(upper, sample.size, False, f"by {method}")

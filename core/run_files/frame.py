@@ -144,11 +144,11 @@ class Schedule:
         first: float = 1.0,
     ) -> None:
         if not 2 <= frames <= MAX_FRAMES:
-            raise InputError(f"frames = {frames}; from 2 to {MAX_FRAMES} are kept.")
+            raise InputError(f"frames = {frames}; give 2 to {MAX_FRAMES}.")
         if until is not None and not (math.isfinite(until) and until > 0.0):
-            raise InputError(f"until = {until}; a time above 0 is needed, or None.")
+            raise InputError(f"until = {until}; give a time above 0, or None.")
         if any(not mark > 0.0 for mark in marks) or len(set(marks)) > frames - 2:
-            raise InputError("marks are times above 0, at least two fewer than frames.")
+            raise InputError("marks must be times above 0, at least two fewer than frames.")
         self.frames, self.first = frames, first
         self._marks = sorted({float(mark) for mark in marks})
         self._times: list[float] | None = None

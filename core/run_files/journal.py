@@ -275,4 +275,4 @@ def explain_refusal(doing: str, path: Path, error: Exception) -> tuple[str, str]
             f"The {name_file_system(path)} refused {doing} ({error})",
             "check that you may write to the file and its folder",
         )
-    return f"The disk refused {doing} ({error})", "make room on the disk"
+    return f"The disk refused {doing} ({error})", "free some disk space"

@@ -50,8 +50,8 @@ def check_free(path: Path, overwrite: bool, otherwise: str = "") -> None:
     """
     if path.exists() and not overwrite:
         raise InputError(
-            f"The run file {path} exists; {otherwise}with overwrite=True it is replaced, or "
-            "name another place."
+            f"The run file {path} already exists; {otherwise}replace it with overwrite=True, or "
+            "choose another path."
         )
 
 
@@ -72,36 +72,38 @@ def claim(path: Path, force: bool) -> Path:
             for one in (path, made):
                 if is_recorded(one):
                     raise InputError(
-                        f"{one} is being recorded just now",
-                        remedy="wait until that has ended, or choose another name",
-                        typed="wait until that has ended, or name another file with --out",
+                        f"{one} is being recorded",
+                        remedy="wait until the recording ends, or choose another name",
+                        typed="wait until the recording ends, or choose another file with --out",
                     )
             for leftover in (made, *(beside(made, suffix) for suffix in SIDE_FILES)):
                 leftover.unlink(missing_ok=True)
         elif path.exists():
             raise InputError(
-                f"The run file {path} exists", remedy="move it", typed="--force records over it"
+                f"The run file {path} already exists",
+                remedy="move it",
+                typed="overwrite it with --force",
             )
         # SQLite would take an old `-wal` for that of the new file, and replay it.
         elif any(leftover.exists() for leftover in old):
             raise InputError(
-                f"Beside {path} lies {path.name}-wal or {path.name}-shm of a run whose file is "
-                "gone",
+                f"{path.name}-wal or {path.name}-shm, next to {path}, belongs to a run whose "
+                "file is gone",
                 remedy="move it back to its file",
-                typed="move it back to its file, or --force removes it",
+                typed="move it back to its file, or remove it with --force",
             )
         # Exclusively: of two recorders that begin at once one gets the name.
         os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", None) in FULL:
             raise DiskError(
-                f"The disk refused to make {path} ({error}); make room on it."
+                f"The disk refused to create {path} ({error}); free some space."
             ) from error
         reason = getattr(error, "strerror", None) or error
         raise InputError(
             f"The run file {path} cannot be written ({reason})",
-            remedy="choose a folder that you may write to",
-            typed="choose a folder that you may write to, with --out",
+            remedy="choose a writable folder",
+            typed="choose a writable folder, with --out",
         ) from error
     return made
 

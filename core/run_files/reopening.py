@@ -122,15 +122,15 @@ def read_facts(path: Path) -> Facts:
 
 def _invalid(path: Path, what: str) -> InputError:
     return InputError(
-        f"{path} is no run file that a recording can go on in ({what}); name another file, or "
-        "record over it with overwrite=True."
+        f"{path} cannot be continued as a recording ({what}); choose another file, or replace it "
+        "with overwrite=True."
     )
 
 
 def _refusal(path: Path, error: sqlite3.OperationalError) -> MarginscopeError:
     if getattr(error, "sqlite_errorcode", 0) & 0xFF in BUSY:
         return is_busy(path)
-    text, remedy = explain_refusal(f"to go on in {path}", path, error)
+    text, remedy = explain_refusal(f"to continue {path}", path, error)
     return DiskError(text, remedy=remedy)
 
 
@@ -165,7 +165,7 @@ def _check_wal(path: Path) -> None:
     same = alone.get("name") == together.get("name")
     if is_foreign(header, alone.get("wal", ""), same):
         raise InputError(
-            f"{path} has a {path.name}-wal beside it that another run has left; move that away."
+            f"{path} has a {path.name}-wal next to it from another run; move that file away."
         )
 
 
@@ -199,7 +199,7 @@ def _facts(connection: sqlite3.Connection) -> Facts:
     columns = "idx, step, time, log10_time, rho, parameters, dual, crc32"
     *row, crc = connection.execute(f"SELECT {columns} FROM frame WHERE idx = ?", (last,)).fetchone()
     if last != frames - 1 or frames > MAX_FRAMES or frame_crc(*row) != crc:
-        raise ValueError("its frames are not whole")
+        raise ValueError("its frames are incomplete")
     return Facts(meta, arrays, frames, int(row[1]), float(row[3]), events)
 
 
@@ -248,8 +248,8 @@ def reopen(path: Path, facts: Facts, changes: Mapping[str, str]) -> Earlier:
 def is_busy(path: Path) -> InputError:
     """Return the error for a file that another recording is writing."""
     return InputError(
-        f"{path} is being recorded just now, or another program holds on to it; wait until that "
-        "has ended, or choose another name."
+        f"{path} is being recorded, or is in use by another program; wait until that ends, or "
+        "choose another name."
     )
 
 

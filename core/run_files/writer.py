@@ -125,7 +125,7 @@ class RunWriter:
         except (sqlite3.OperationalError, OSError) as error:
             remove(self.path)
             let_go(self.path)
-            text, remedy = explain_refusal(f"to make the run file {shown}", self.path, error)
+            text, remedy = explain_refusal(f"to create the run file {shown}", self.path, error)
             remedy = f"{remedy}, or choose another folder"
             raise DiskError(text, remedy=remedy, typed=f"{remedy} with --out") from error
         except BaseException:
@@ -308,7 +308,9 @@ class RunWriter:
         if self.connection is None:
             raise ValueError(f"the recording of {self._shown} is closed")
         if threading.get_ident() != self._thread:
-            raise sqlite3.ProgrammingError(f"the recorder of {self._shown} is another thread's")
+            raise sqlite3.ProgrammingError(
+                f"the recorder of {self._shown} belongs to another thread"
+            )
 
     def _take_place(self, reason: str) -> None:
         """Replace the old file, unless it is a finished run and this one was cut off."""
@@ -318,7 +320,8 @@ class RunWriter:
             take_place(self.path, self.place)
         except OSError as error:
             raise InputError(
-                f"{self._shown} cannot be replaced ({error.strerror}); the new run is {self.path}."
+                f"{self._shown} cannot be replaced ({error.strerror}); the new run is in "
+                f"{self.path}."
             ) from error
         self.path = self.place
 
@@ -375,7 +378,7 @@ class RunWriter:
         self._refusal = DiskError(
             f"{text}; its first {count} safe in {where}",
             remedy=f"{remedy}, then continue the run",
-            typed=f"{remedy}, then go on with `{headless_program()} continue`, or record into "
-            "another folder with --out",
+            typed=f"{remedy}, then run `{headless_program()} continue`, or record into another "
+            "folder with --out",
         )
         return self._refusal

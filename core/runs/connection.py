@@ -137,8 +137,8 @@ class Connection:
         if values[0] != APPLICATION_ID:
             if self.real.stat().st_size == 0:  # as a kill leaves one just made
                 raise RunFileError(
-                    f"{self.shown} is empty: its recording was ended before its first frame; "
-                    "record the run again."
+                    f"{self.shown} is empty: its recording ended before the first frame; record "
+                    "the run again."
                 )
             raise RunFileError(
                 f"{self.shown} is a database of another program, not a run file; name a file that "
@@ -233,9 +233,9 @@ def _sentence(path: Path, error: Exception) -> RunFileError:
             f"{path} is locked by another program; close that program and open the file again."
         )
     if code == sqlite3.SQLITE_CANTOPEN:
-        return RunFileError(f"{path} cannot be opened; check that you may read it and its folder.")
+        return RunFileError(f"{path} cannot be opened; check read access to it and its folder.")
     if code == sqlite3.SQLITE_INTERRUPT:
-        return damaged(path, "reading it takes longer than any run file needs")
+        return damaged(path, "reading takes longer than for any run file")
     if code == sqlite3.SQLITE_TOOBIG:
         return damaged(path, "a value is longer than allowed")
     return damaged(path, printable(str(error))[:200])
@@ -290,8 +290,8 @@ def check_wal(connection: Connection) -> None:
     if is_foreign(header, wal, wal != "null" or name == _names(connection)[0]):
         shown = connection.shown
         raise RunFileError(
-            f"{shown} has a {shown.name}-wal beside it that another run has left; move that away "
-            "and open the file again."
+            f"{shown} has a {shown.name}-wal next to it from another run; move that file away "
+            "and open this one again."
         )
 
 
@@ -350,8 +350,8 @@ def _connected_without_locks(path: Path, real: Path) -> Connection:
             raise
     if finished or (left and _names_others(beside(real, "-journal"))):
         raise RunFileError(
-            f"{path} has a journal of another program beside it ({path.name}-journal), which would "
-            f"have to be applied; {FRESH_COPY}."
+            f"{path} has a journal of another program next to it ({path.name}-journal) with "
+            f"changes to apply; {FRESH_COPY}."
         )
     return _connected_to_copy(path, real)
 

@@ -35,7 +35,7 @@ def regular_file(path: Path) -> Path:
             other = beside(real, suffix)
             status = status_of(other)  # one look: a recorder may take it away at any moment
             if status is not None and not stat.S_ISREG(status.st_mode):
-                raise damaged(path, f"{other.name} beside it is not a plain file")
+                raise damaged(path, f"{other.name} next to it is not a regular file")
     except FileNotFoundError as error:
         raise RunFileError(f"The run file {path} does not exist; check the path.") from error
     except (OSError, ValueError, RuntimeError) as error:
@@ -43,7 +43,7 @@ def regular_file(path: Path) -> Path:
     if stat.S_ISDIR(mode):
         raise RunFileError(f"{path} is a folder; name a run file (.msrun) in it.")
     if not stat.S_ISREG(mode):
-        raise RunFileError(f"{path} is not a plain file; name a run file (.msrun).")
+        raise RunFileError(f"{path} is not a regular file; name a run file (.msrun).")
     return real
 
 

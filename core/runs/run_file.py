@@ -197,8 +197,8 @@ def _check_trust(connection: Connection, experiment: Experiment) -> None:
     if code is not None and not trust.is_trusted(code):
         command = trust.trust_command(str(connection.shown))
         sentence = (
-            f"{connection.shown} holds a network written in Python, which reading it would run "
-            f"here; `{command}` shows it, and says how to trust it."
+            f"{connection.shown} contains a network written in Python, which opening it would "
+            f"run; `{command}` shows the code and explains how to trust it."
         )
         raise trust.UntrustedRunError(sentence, code=code, file=connection.shown)
 

@@ -71,7 +71,7 @@ def was_left(run: Run) -> bool:
 
 def left_words(run: Run) -> str:
     """Return a sentence that the recording stopped, and how far its frames reach."""
-    words = "the recording stopped without being finished (its process is gone)"
+    words = "the recording was interrupted (its process is gone)"
     if run.frames == 0:
         return f"{words}; it has no frames"
-    return f"{words}; frames up to {time_text(float(run.log10_time[run.frames - 1]))} are kept"
+    return f"{words}; frames up to {time_text(float(run.log10_time[run.frames - 1]))} are safe"

@@ -104,7 +104,7 @@ class StudyCell:
         if formula in self.settings:
             return self.settings[formula]
         if "." in formula and " " not in formula and formula.split(".")[0].isalpha():
-            raise InputError(f"{formula} is no setting of these runs; write one such as data.d.")
+            raise InputError(f"{formula} is not a setting of these runs; write one such as data.d.")
         return evaluate(formula, self.symbols)
 
     @cached_property
@@ -203,7 +203,7 @@ def _factor(run: Run, key: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise InputError(
-            f"its name says {key} = {text[:40]}, which is no number",
+            f"its name says {key} = {text[:40]}, which is not a number",
             where=run.path,
             remedy="rename the file, or move it elsewhere",
         ) from None

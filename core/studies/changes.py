@@ -114,7 +114,7 @@ def words_of(changes: Mapping[str, Any]) -> str:
     """Return changes as people read them.
 
     >>> words_of({"network.kind": "head", "network.m": (16, 64), "loss.l2": None})
-    'network with normalised head, m = 16 and 64, \u03bb as usual'
+    'network with normalised head, m = 16 and 64, default \u03bb'
     >>> words_of({"data.kind": "points", "data.points": [[0.5, 1], [0.25, -1]]})
     '2 drawn points'
     """
@@ -123,7 +123,7 @@ def words_of(changes: Mapping[str, Any]) -> str:
         if key == "data.kind" and changes.get("data.points") is not None:
             continue
         if value is None:
-            words.append(f"{label_of(key)} as usual")
+            words.append(f"default {label_of(key)}")
         elif isinstance(value, str) and value.startswith("="):
             words.append(f"{label_of(key)} {value}")
         else:

@@ -83,7 +83,7 @@ class Claim(Quantity):
     )
     reason: str = ""
     missing: float = Field(
-        0.0, ge=0.0, lt=1.0, description="is a share of the runs, at least 0 and below 1"
+        0.0, ge=0.0, lt=1.0, description="must be a share of the runs, at least 0 and below 1"
     )
     interval: bool = False
     basis: str = ""
@@ -103,7 +103,7 @@ class Claim(Quantity):
         if (self.against is None) != (self.relation is None):
             raise ValueError("against and relation (difference, ratio) go together")
         if len(self.sizes) < len(SIZES) and not self.reason:
-            raise ValueError("a claim for some sizes needs the reason why not at the others")
+            raise ValueError("a claim for some sizes needs a reason for the others")
         return self
 
     def confirmed(self, measured: float) -> bool:

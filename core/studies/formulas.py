@@ -208,7 +208,7 @@ def _power(left: float, right: float, formula: str) -> float:
 
 def _call(node: ast.Call, name: str, formula: str, named: Names, depth: int) -> Number:
     if name not in FUNCTIONS:
-        raise InputError(f"{formula}: {name} is no function; {did_you_mean(name, FUNCTIONS)}")
+        raise InputError(f"{formula}: {name} is not a function; {did_you_mean(name, FUNCTIONS)}")
     function = FUNCTIONS[name]
     given = [arithmetic(argument, formula, named, depth) for argument in node.args]
 

@@ -96,7 +96,7 @@ class PanelLayout(Table):
         several = [bool(self.lines), len(self.y) > 1, len(self.steps + self.log10_times) > 1]
         if sum(several) > 1:
             raise ValueError(
-                "lines, several y and several moments are three ways to have several lines; use "
+                "lines, several y and several moments are three ways to draw several lines; use "
                 "one of them"
             )
         if self.names and len(self.names) != len(self.y):
@@ -198,7 +198,9 @@ class WindowTable(Table):
         for name, times in Counter(curves).items():
             if name not in scalars:
                 hint = did_you_mean(name[:40], scalars)
-                raise ValueError(f"curves names {name[:40]}, which is no number of a frame; {hint}")
+                raise ValueError(
+                    f"curves names {name[:40]}, which is not a scalar observable; {hint}"
+                )
             if times > 1:
                 raise ValueError(f"curves names {name} twice")
         return curves

@@ -178,7 +178,7 @@ class Study:
             own = {key.removeprefix(FORMULA): str(text) for key, text in formulas.items()}
             study = replace(study, derived={**study.derived, **own})
             if study.axes != plain.axes:
-                text = f"the variant {name} sets an axis of the study; leave that to axes."
+                text = f"the variant {name} sets an axis of the study; only axes may set it."
                 raise InputError(text, where=self.id)
             varied.append((name, study))
         return tuple(varied)
@@ -390,7 +390,8 @@ def load_study(name: str) -> Study:
     if path.suffix != ".toml" and not (is_there(path) and path.is_file()):
         hint = did_you_mean(name, shipped_ids())
         raise InputError(
-            f"There is no study {name}; {hint} `list` shows them all; a file ends in .toml."
+            f"The study {name} does not exist; {hint} `list` shows all studies; study files end "
+            "in .toml."
         )
     if not is_there(path):
         raise InputError(f"The study file {name} does not exist; check the path.")

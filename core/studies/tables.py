@@ -313,7 +313,7 @@ def check_derived(formulas: Mapping[str, str], where: str) -> None:
     """Raise InputError for formulas of factors, which only axes set."""
     for key in formulas:
         if split_key(key)[0] == FACTOR:
-            raise InputError(f"{where}: derived: {key} is a factor, which only axes set.")
+            raise InputError(f"{where}: derived: {key} is a factor, which only axes may set.")
 
 
 def check_variants(variants: Mapping[str, Mapping[str, Any]], where: str) -> None:

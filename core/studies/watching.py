@@ -45,7 +45,7 @@ def worth_seeing(study: Study, count: int, names: Collection[str] = ()) -> tuple
     for number, wanted in enumerate(study.opens_with.cells):
         place = next((place for place in _looked_at(study) if _has(place, wanted)), None)
         if place is None:
-            raise InputError(f"window.cells[{number}] is no cell of the study.", where=study.id)
+            raise InputError(f"window.cells[{number}] is not a cell of the study.", where=study.id)
         places.append(place)
     if names:
         places = [place for place in _looked_at(study) if name_of(place) in names]

@@ -19,8 +19,8 @@ def schedule_setting() -> Any:
     """Return the key by which steps become shorter towards the end of a run."""
     return setting(
         "constant",
-        meaning="how long steps are: constant; linear: step up to half of the steps, then down to "
-        "0 in a straight line at the end of the run (t stays step * steps)",
+        meaning="step length: constant; linear: constant for half of the steps, then decreasing "
+        "linearly to 0 (t stays step * steps)",
         added=True,
     )
 
@@ -71,7 +71,7 @@ class StochasticGradientDescent(DynamicsSection):
         gt=0,
     )
     batch: int = setting(
-        1, meaning="examples a step; the gradient is their mean (no 1/n)", ge=1, le=1_000_000
+        1, meaning="examples per step; the gradient is their mean (no 1/n)", ge=1, le=1_000_000
     )
     fresh: bool = setting(
         False,
@@ -87,7 +87,7 @@ class StochasticGradientDescent(DynamicsSection):
     def check(self, experiment: Any) -> None:
         if self.fresh and not experiment.data.known_law:
             raise RuleError(
-                "dynamics.fresh = true needs a distribution to draw from, and data.kind = "
+                "dynamics.fresh = true needs a distribution to draw from, but data.kind = "
                 f'"{experiment.data.kind}" has none; use fresh = false',
                 keys=("dynamics.fresh", "data.kind"),
             )
@@ -114,11 +114,11 @@ class Adam(DynamicsSection):
     beta2: float = setting(0.999, meaning="decay of the mean of its square", ge=0, lt=1)
     eps: float = setting(1e-8, meaning="added to the root of the mean square", gt=0, le=1)
     batch: int = setting(
-        0, meaning="examples a step, reshuffled for each pass; 0: all of them", ge=0, le=1_000_000
+        0, meaning="examples per step, reshuffled for each pass; 0: all of them", ge=0, le=1_000_000
     )
     weight_decay: float = setting(
         0.0,
-        meaning="decoupled decay: W <- (1 - step weight_decay) W before each step, as AdamW has it",
+        meaning="decoupled decay: W <- (1 - step weight_decay) W before each step, as in AdamW",
         source="Loshchilov and Hutter 2019; torch.optim.AdamW",
         ge=0,
         added=True,
@@ -130,4 +130,4 @@ class Adam(DynamicsSection):
         check_batch(self.batch, experiment.data.n)
 
     def anew(self, fixed_features: bool) -> str:
-        return "Adam's moments begin anew there"
+        return "Adam's moments restart there"

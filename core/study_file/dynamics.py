@@ -19,8 +19,8 @@ FLOW_STEP = 1e4  # multiply-adds that the fixed 59 us of a flow's step are worth
 FLOW_RATE = 3e4  # of such work a second: the steps of a unit of log10 t are not counted by it
 KERNEL_TESTS = 4096.0  # test points of a kernel predictor, about
 FLOW_ANEW = (
-    "the flow's steps begin anew there, and agree with those of an uninterrupted run within the "
-    "integration error"
+    "the flow's steps restart there and agree with an uninterrupted run within the integration "
+    "error"
 )
 
 
@@ -53,8 +53,8 @@ class PlainFlow(DynamicsSection):
     kind: Literal["plain_flow"] = "plain_flow"
     step: float | None = setting(
         None,
-        meaning="length of a step, which is cut where it is too long; default .01/((1/n) sum_i "
-        "|l'_i| |x_i|) at f = 0, a hundredth of the time in which a small node turns",
+        meaning="step length, shortened where too long; default .01/((1/n) sum_i |l'_i| |x_i|) "
+        "at f = 0, a hundredth of the time in which a small node turns",
         gt=0,
     )
     until_log10_time: float = setting(2.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
@@ -64,8 +64,8 @@ class PlainFlow(DynamicsSection):
         self._needs_float64(experiment)
         if experiment.loss.l2 > 0.0:
             raise RuleError(
-                f'dynamics.kind = "{self.kind}" follows the risk alone, and a penalty changes what '
-                'it keeps; use loss.l2 = 0 or dynamics.kind = "gd"',
+                f'dynamics.kind = "{self.kind}" follows the risk alone, and a penalty breaks its '
+                'conservation law; use loss.l2 = 0 or dynamics.kind = "gd"',
                 keys=("loss.l2", "dynamics.kind"),
             )
 
@@ -75,14 +75,14 @@ class PlainFlow(DynamicsSection):
 
 @final
 class RecordedLoop(DynamicsSection):
-    title: ClassVar[str] = "the steps of another program, recorded as they were; not trained here"
+    title: ClassVar[str] = "recorded steps of another program; not trained here"
     words: ClassVar[str] = "a recorded loop"
     source: ClassVar[str] = "the user's own"
     fits_targets: ClassVar[bool] = True
 
     kind: Literal["recorded"] = "recorded"
     until_log10_time: float = setting(
-        0.0, meaning="where the recording ends, as far as it was said", unit="log10 t", ge=-8, le=15
+        0.0, meaning="end of the recording, if stated", unit="log10 t", ge=-8, le=15
     )
 
 
@@ -118,7 +118,7 @@ class GradientFlow(DynamicsSection):
         # Only flow is refused: descent to t = 1e4 is as good in float32 (docs/theory.md, 9).
         if experiment.run.precision == "float32":
             raise RuleError(
-                'run.precision = "float32" cannot follow gradient flow, whose margins live in '
+                'run.precision = "float32" cannot follow gradient flow, whose margins depend on '
                 'the last digits; use "float64", or dynamics.kind = "gd"',
                 keys=("run.precision", "dynamics.kind"),
             )
@@ -177,7 +177,7 @@ class MirrorFlow(DynamicsSection):
         if not made.factored:
             *most, last = (f'"{kind}"' for kind, cls in NETWORKS.items() if cls.factored)
             raise RuleError(
-                f'dynamics.kind = "mirror" needs outer weights a_j b_j, and network.kind = '
+                'dynamics.kind = "mirror" needs outer weights a_j b_j, but network.kind = '
                 f'"{network.kind}" has none; use network.kind = {", ".join(most)} or {last}',
                 keys=("dynamics.kind", "network.kind"),
             )
@@ -189,7 +189,7 @@ class MirrorFlow(DynamicsSection):
             )
         if loss.l2 > 0.0:
             raise RuleError(
-                'dynamics.kind = "mirror" knows no penalty; set loss.l2 = 0',
+                'dynamics.kind = "mirror" has no penalty; set loss.l2 = 0',
                 keys=("loss.l2", "dynamics.kind"),
             )
         self._needs_float64(experiment)
@@ -216,7 +216,9 @@ class MirrorFlow(DynamicsSection):
 
 @final
 class PerturbedFlow(DynamicsSection):
-    title: ClassVar[str] = "perturbed Wasserstein flow: descent of m particles, some drawn anew"
+    title: ClassVar[str] = (
+        "perturbed Wasserstein flow: descent of m particles, some redrawn at each step"
+    )
     words: ClassVar[str] = "perturbed Wasserstein flow"
     source: ClassVar[str] = "wei19, section 3 (equation 3.2) and section E.3; lambda is loss.l2"
     kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
@@ -234,8 +236,8 @@ class PerturbedFlow(DynamicsSection):
     )
     particles: Literal["sphere", "atom", "network"] = setting(
         "sphere",
-        meaning="where they start: sphere: uniform on it, theta_j = sqrt(m) (a_j, v_j) of norm 1; "
-        "atom: all at one random point of it; network: at the network's own start",
+        meaning="initial particles: sphere: uniform on it, theta_j = sqrt(m) (a_j, v_j) of norm "
+        "1; atom: all at one random point of it; network: the network's own start",
     )
     step: float | None = setting(
         None,
@@ -259,7 +261,7 @@ class TwoPhase(DynamicsSection):
     kind: Literal["two_phase"] = "two_phase"
     first_batch: int = setting(
         0,
-        meaning="examples of the first step, drawn anew from the distribution; 0: the training "
+        meaning="examples of the first step, drawn fresh from the distribution; 0: the training "
         "examples, which the second phase uses in any case",
         ge=0,
         le=10_000_000,
@@ -277,8 +279,8 @@ class TwoPhase(DynamicsSection):
         self._needs_float64(experiment)
         if self.first_batch > 0 and not experiment.data.known_law:
             raise RuleError(
-                f"dynamics.first_batch = {self.first_batch} needs a distribution to draw from, and "
-                f'data.kind = "{experiment.data.kind}" has none; use first_batch = 0',
+                f"dynamics.first_batch = {self.first_batch} needs a distribution to draw from, "
+                f'but data.kind = "{experiment.data.kind}" has none; use first_batch = 0',
                 keys=("dynamics.first_batch", "data.kind"),
             )
 
@@ -297,9 +299,9 @@ class KernelPredictor(DynamicsSection):
     kind: Literal["kernel"] = "kernel"
     weights: Literal["both", "first", "second"] = setting(
         "both",
-        meaning="whose tangent kernel, a ~ N(0, 1), v ~ N(0, s I): both: K1 + s K2; first: of V "
-        "only, K1 = <x, x'> (pi - t)/(2 pi); second: of a only, s K2, "
-        "K2 = |x| |x'| (sin t + (pi - t) cos t)/(2 pi); t is the angle of x and x'",
+        meaning="part of the tangent kernel, a ~ N(0, 1), v ~ N(0, s I): both: K1 + s K2; first: "
+        "of V only, K1 = <x, x'> (pi - t)/(2 pi); second: of a only, s K2, K2 = |x| |x'| "
+        "(sin t + (pi - t) cos t)/(2 pi); t is the angle of x and x'",
     )
     variance: float | None = setting(
         None, meaning="s, variance of the entries of v; default 1/d; wei19 has 1", gt=0, le=1e12

@@ -90,7 +90,7 @@ class DynamicsSection(Section):
     def _needs_relu(self, experiment: Any) -> None:
         if experiment.network.slope > 0.0:
             raise RuleError(
-                f'dynamics.kind = "{self.kind}" is that of the ReLU; use network.slope = 0',
+                f'dynamics.kind = "{self.kind}" needs the ReLU; use network.slope = 0',
                 keys=("network.slope", "dynamics.kind"),
             )
 

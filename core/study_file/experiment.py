@@ -118,7 +118,7 @@ class CrossEntropyLoss(LossSection):
 
 @final
 class UnknownLoss(LossSection):
-    title: ClassVar[str] = "the loss of another program's run, which it did not name"
+    title: ClassVar[str] = "unnamed loss of another program's run"
     source: ClassVar[str] = "the user's own"
     vanishes: ClassVar[bool] = False
     known: ClassVar[bool] = False
@@ -137,18 +137,19 @@ LOSSES.aside |= {"mse": MeanSquaredErrorLoss, "unknown": UnknownLoss}
 
 
 class Recording(Section):
-    title: ClassVar[str] = "what is kept of a run: frames on a schedule fixed before it starts"
+    title: ClassVar[str] = "recorded frames, on a schedule fixed before the run starts"
 
     frames: int = setting(
         400, meaning="upper bound on the number of frames, t = 0 included", ge=2, le=MAX_FRAMES
     )
     log10_times: tuple[float, ...] = setting(
-        (), meaning="extra marks: times t = 10^this that get a frame of their own", unit="log10 t"
+        (), meaning="extra frames, at times t = 10^this", unit="log10 t"
     )
     spacing: Literal["log", "even", "pairs"] = setting(
         "log",
         meaning="log: evenly in log10 t; even: evenly in t, for dynamics of equal steps; pairs: "
-        "the same, each frame with that of the step before it, for what changes from step to step",
+        "the same, each frame with that of the previous step, for quantities that change "
+        "from step to step",
         advanced=True,
         added=True,
     )
@@ -165,7 +166,7 @@ class Recording(Section):
 
 
 class RunSettings(Section):
-    title: ClassVar[str] = "the seed, and how numbers are held"
+    title: ClassVar[str] = "seed, precision and device"
 
     seed: int = setting(0, meaning="seed of data and parameters (NumPy PCG64)", ge=0, le=MAX_SEED)
     precision: Literal["float64", "float32"] = setting(
@@ -175,8 +176,8 @@ class RunSettings(Section):
     )
     device: Literal["auto", "cpu", "cuda"] = setting(
         "auto",
-        meaning="where gradient descent computes; auto: on an NVIDIA GPU if there is one and the "
-        "problem is large",
+        meaning="device of gradient descent; auto: an NVIDIA GPU if available and the problem is "
+        "large",
     )
 
 
@@ -231,12 +232,12 @@ Dynamics = Annotated[SerializeAsAny[DynamicsSection], _of_kind("dynamics")]
 class Experiment(Section):
     """All settings that determine one run; core.problem.problem makes data and network of them."""
 
-    data: Data = setting(ParityData(), meaning="the distribution the examples come from")
-    network: Network = setting(StandardNetwork(m=256), meaning="the network and its start")
-    loss: Loss = setting(ExponentialLoss(), meaning="the loss")
-    dynamics: Dynamics = setting(GradientFlow(), meaning="how the parameters move")
-    recording: Recording = setting(Recording(), meaning="what is kept")
-    run: RunSettings = setting(RunSettings(), meaning="seed and precision")
+    data: Data = setting(ParityData(), meaning="distribution of the examples")
+    network: Network = setting(StandardNetwork(m=256), meaning="network and initialisation")
+    loss: Loss = setting(ExponentialLoss(), meaning="loss")
+    dynamics: Dynamics = setting(GradientFlow(), meaning="training dynamics")
+    recording: Recording = setting(Recording(), meaning="recorded frames")
+    run: RunSettings = setting(RunSettings(), meaning="seed, precision and device")
 
     @model_validator(mode="after")
     def _sizes_and_precision(self) -> Experiment:
@@ -264,8 +265,8 @@ class Experiment(Section):
             if size is not None and d is not None and size * d > MAX_ELEMENTS:
                 name = key[-1]
                 raise RuleError(
-                    f"{name} * d = {size * d:.3g} is larger than {MAX_ELEMENTS:.0e}, "
-                    f"the most a run file holds; choose a smaller {name} or d",
+                    f"{name} * d = {size * d:.3g} is larger than {MAX_ELEMENTS:.0e}, the limit "
+                    f"of a run file; choose a smaller {name} or d",
                     keys=(key, "data.d"),
                 )
         # Where a file will say d: what is too large for one coordinate is so for more.

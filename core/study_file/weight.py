@@ -240,7 +240,7 @@ def refusal(weight: Weight, room: Room) -> str:
     >>> tables = {"data": {"d": 20, "n": 1000000}, "network": {"m": 1000000}}
     >>> large = weigh([build_experiment(tables, "a study")])
     >>> refusal(large, Room(memory=32e9))[:75]
-    'network.m = 1000000 and data.n = 1000000 take about 32.0 TB of memory, and '
+    'network.m = 1000000 and data.n = 1000000 take about 32.0 TB of memory, but '
     >>> refusal(large, Room())
     ''
     """
@@ -257,8 +257,8 @@ def refusal(weight: Weight, room: Room) -> str:
     keys = _keys(weight, memory=size.memory > room.memory)
     named = " and ".join(f"{key} = {value}" for key, value in keys.items())
     lower = LOWER.format(keys=_either(list(keys)))
-    remedy = lower if size.memory > room.memory else f"make room there, or {lower}"
-    return f"{named} take about {take}, and {there}; {remedy}."
+    remedy = lower if size.memory > room.memory else f"free some space there, or {lower}"
+    return f"{named} take about {take}, but {there}; {remedy}."
 
 
 def check_room(experiments: Iterable[Experiment], folder: Path, memory: bool = True) -> None:
@@ -297,7 +297,7 @@ def concerns(weight: Weight, room: Room) -> list[str]:
     """Return the concerns about runs, to be confirmed before the start, with keys to lower."""
     size, found = weight.size, []
     if size.file > min(LARGE_FILE, FREE_SHARE * room.disk):
-        free = "" if room.disk == inf else f", of {size_text(room.disk)} that are free"
+        free = "" if room.disk == inf else f", of {size_text(room.disk)} free"
         keys = _either(list(_keys(weight, memory=False)))
         found.append(
             f"The file takes about {size_text(size.file)}{free}; {LOWER.format(keys=keys)}."
@@ -306,7 +306,7 @@ def concerns(weight: Weight, room: Room) -> list[str]:
         keys = _either(list(_keys(weight, memory=True)))
         found.append(
             f"Training takes about {size_text(size.memory)} of memory, of {size_text(room.free)} "
-            f"that are free; {LOWER.format(keys=keys)}."
+            f"free; {LOWER.format(keys=keys)}."
         )
     if size.seconds > LONG:
         known = _settings(weight)

@@ -129,7 +129,7 @@ def _why_it_ended(run_: Run) -> str:
     """Return the run's own explanation of a failed end."""
     notes = [payload.get("note", "") for _, kind, payload in run_.events() if kind == "stalled"]
     words = printable(str(notes[-1])) if notes else ""
-    return words or "the flow's steps became too small to go on"
+    return words or "the flow's steps became too small to continue"
 
 
 def run_cell(task: Task, control: Control | None = None) -> Row:

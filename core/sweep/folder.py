@@ -59,8 +59,8 @@ def existing_sweeps(folder: Path, values: bool = True) -> list[Ledger]:
     ledgers = sweeps_in(folder, values)
     if not ledgers:
         raise InputError(
-            f"{folder} holds no sweep: neither a file *{SUFFIX} nor runs of a shipped study as it "
-            "is",
+            f"{folder} contains no sweep: neither a file *{SUFFIX} nor runs of an unmodified "
+            "shipped study",
             remedy="run a study into it first",
             typed="run a study into it first, with check STUDY --out DIR or run STUDY --out DIR",
         )

@@ -130,8 +130,8 @@ def read_ledger(path: Path, suffix: str = SUFFIX) -> Ledger:
     except UNREADABLE as error:
         reason = " ".join(str(error).split())[:200]  # pydantic's reasons have several lines
         raise InputError(
-            f"{path} cannot be read as the ledger of a sweep ({reason}); move it away, "
-            "and the run files beside it are looked at instead."
+            f"{path} cannot be read as the ledger of a sweep ({reason}); move it away, to "
+            "rebuild it from the run files next to it."
         ) from error
     return ledger
 
@@ -364,18 +364,18 @@ def recorded_row(task: Task, file: Path, seconds: float, *, is_known: bool = Fal
         with open_run(file) as run:
             if run.experiment != expected(task.problem(), run.experiment if is_known else None):
                 raise InputError(
-                    f"The run file {file} exists and holds another experiment",
+                    f"The run file {file} exists and contains another experiment",
                     remedy="choose another folder",
-                    typed="--force records over it, --out names another folder",
+                    typed="overwrite it with --force, or choose another folder with --out",
                 )
             return row_of(run, task.name, task.columns, seconds) if run.finished else None
     except RunFileError:
         # What a crash has left is recorded anew; what is of somebody else is not replaced.
         if _is_foreign(file):
             raise InputError(
-                f"{file} exists and is no run file",
+                f"{file} exists and is not a run file",
                 remedy="move it",
-                typed="--force records over it",
+                typed="overwrite it with --force",
             ) from None
         return None
 

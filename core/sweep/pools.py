@@ -56,7 +56,9 @@ class Pool(ABC):
 
     def lost(self) -> MarginscopeError:
         """Return the error for batches that have lost their workers."""
-        return MarginscopeError("The workers ended before their cells; run what is left once more.")
+        return MarginscopeError(
+            "The workers ended before their cells; run the remaining cells again."
+        )
 
 
 @final
@@ -176,7 +178,7 @@ class ClusterPool(Pool):
             "the Dask scheduler no longer answers; finished cells are kept",
             where=self._address,
             remedy="start it and its workers, then continue the study",
-            typed="start it and its workers, then give the same command",
+            typed="start it and its workers, then repeat the command",
         )
 
     def renew(self) -> None:

@@ -28,7 +28,7 @@ def report_full_memory() -> Iterator[None]:
     except torch.OutOfMemoryError as error:
         raise InputError(
             'The memory of the CUDA device is full; set run.device = "cpu", make network.m or '
-            "data.n smaller, or end other programs that use the device."
+            "data.n smaller, or close other programs that use the device."
         ) from error
 
 

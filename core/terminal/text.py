@@ -132,6 +132,6 @@ def _quoted_on_windows(word: str) -> str:
 def _unquotable(word: str) -> InputError:
     shown = escape_controls(word)
     return InputError(
-        f"{shown[:200]} holds a character that no command line can hold safely; rename the file "
+        f"{shown[:200]} contains a character that is unsafe on a command line; rename the file "
         "or change the text."
     )

@@ -220,7 +220,7 @@ def assumption_1_2(context: Context) -> Comparison:
     margin = gamma(context)
     if margin > 0.0:
         return common.once(">=", 0.0, margin)
-    return common.undecided(">=", 0.0, margin, "no positive margin with V at its start is known")
+    return common.undecided(">=", 0.0, margin, "no positive margin is known with V at its start")
 
 
 def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -322,7 +322,7 @@ STATEMENTS = (
         r"\max_s \Vert U_s - U_0 \Vert \leq \gamma^{1/3} m^{1/6} / (27\, \epsilon_N)",
         *BY_SGD,
         sgd_outer,
-        "Lemma D.3 asks for a bound of at least 8, which the width of the text does not give.",
+        "Lemma D.3 requires a bound of at least 8, which the width of the text does not give.",
     ),
     of_batchnorm(
         "Theorem 2.1 (inner)",

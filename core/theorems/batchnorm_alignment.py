@@ -69,7 +69,7 @@ def along_reference(
 
     @wraps(compare)
     def compared(context: Context) -> Comparison:
-        why = "there are too many examples for the reference directions"
+        why = "too many examples for the reference directions"
         if has_batch_norm_potential(context.run):
             reference = batch_norm_reference(context.run)
             if reference is not None:
@@ -101,7 +101,7 @@ def slopes_along(run: Run, index: int, direction: Array) -> Array:
     return np.asarray(run.dataset.y * slopes)
 
 
-AWAY = "no frame lies within R and R_V of the start"
+AWAY = "no frame is within R and R_V of the start"
 
 
 @along_reference

@@ -218,7 +218,7 @@ def paper_start(run: Run, law: str) -> Hypothesis:
         words = "the end of a run with other settings"
         return Hypothesis(f"start {law}", 'init = "paper"', words, False)
     if not run.complete:
-        words = f"{present}, then a run of which nothing is known"
+        words = f"{present}, then an unknown run"
         return Hypothesis(f"start {law}", 'init = "paper"', words, None)
     particles = getattr(run.experiment.dynamics, "particles", "network")
     if particles != "network":  # the perturbed flow then draws its own start
@@ -291,7 +291,7 @@ def throughout(
     holds, found = states.held_finitely(found, finite)
     if holds is None:
         infinite = (mask & (np.isinf(bound) | np.isinf(measured))).any()
-        why = INFINITE if infinite else why or "no frame at which the statement says anything"
+        why = INFINITE if infinite else why or "the statement applies to no recorded frame"
         return Comparison(sense, NAN, NAN, None, view, bound, measured, why, found)
     share = states.relative_room(sense, bound, measured)
     worst = int(np.where(finite & ~np.isnan(share), share, np.inf).argmin())

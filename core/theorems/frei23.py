@@ -172,7 +172,7 @@ STATEMENTS = (
         *CERTIFIED,
         fit_hypotheses,
         becomes_kkt,
-        "log 2 is asked of both losses; for the exponential one l(0)/n = 1/n is enough.",
+        "Printed with log 2 for both losses; for the exponential one l(0)/n = 1/n is enough.",
     ),
     of_frei23(
         "Lemma 3.3",

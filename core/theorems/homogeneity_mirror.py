@@ -177,7 +177,7 @@ def growth_bound(context: Context) -> Comparison:
         least, most = (u[0] * np.exp(2.0 * grown.cumsum()) for grown in sum_bounds(context.run))
     # The frames' spacing decides how well int G is known: between both ends nothing is decided.
     bound = np.where(u <= least, least, np.where(u > most, most, np.nan))
-    why = "the frames lie too far apart to know int G well enough"
+    why = "the frames are too far apart to evaluate int G"
     # At t = 0 both sides are equal.
     return common.throughout("<=", bound, u, "u", np.arange(u.size) > 0, why)
 

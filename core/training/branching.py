@@ -79,8 +79,8 @@ def frame_of(run: RecordedRun, text: str) -> int:
         raise InputError(f"--at {text}: {run.path} {end}; choose an earlier time, or `continue`.")
     if time < times[0] - NEAR:
         raise InputError(
-            f"--at {text}: {run.path} begins at {time_text(float(times[0]))}; branch from the "
-            "run that it goes on from."
+            f"--at {text}: {run.path} starts at {time_text(float(times[0]))}; branch from its "
+            "parent run."
         )
     return int(np.searchsorted(times, time + NEAR, side="right")) - 1
 
@@ -222,17 +222,17 @@ def checked(run: RecordedRun, experiment: Experiment) -> Changes:
     for key in changes:
         if key in DRAWN:
             raise InputError(
-                f"{key} says how a start is drawn, and a branch has the weights of its parent; "
-                "leave it as it is, or start a run of its own."
+                f"{key} sets the initialisation, but a branch has its parent's weights; leave it "
+                "unchanged, or start a new run."
             )
         if key in CODE:
             raise InputError(
-                f"{key}: a branch has the code of its parent; start a run of its own with another."
+                f"{key}: a branch has its parent's code; start a new run to use another."
             )
         if key == "run.seed":
             raise InputError(
-                "run.seed draws data and start, which a branch has from its parent; leave it as "
-                "it is, or start a run of its own."
+                "run.seed draws data and start, which a branch takes from its parent; leave it "
+                "unchanged, or start a new run."
             )
     return changes
 
@@ -261,8 +261,8 @@ def _another(
     physical = run.network.physical(flat, rho)
     if not np.isfinite(physical).all():
         raise InputError(
-            f"at frame {index} the weights are beyond the numbers of float64 (ln of their size is "
-            f"{rho:.4g}), so that no other problem can start there",
+            f"at frame {index} the weights exceed the range of float64 (ln of their size is "
+            f"{rho:.4g}), so no other problem can start there",
             where=run.path,
             remedy="branch from an earlier frame",
         )
@@ -291,9 +291,9 @@ def _with_labels(problem: Problem, changes: Changes) -> Problem:
         named = changes_text({k: v for k, v in changes.items() if k.startswith("data.")})
         what = "other points" if not same else f"{new.classes} classes"
         raise InputError(
-            f"{named} gives {what}, and a branch keeps those of its parent; only their labels can "
-            "change, as by data.flips of a gaussian_mixture, or data.path of a file with the same "
-            "x."
+            f"{named} gives {what}, but a branch keeps its parent's points; only their labels "
+            "can change, as by data.flips of a gaussian_mixture, or data.path of a file with the "
+            "same x."
         )
     if isinstance(section, FileSection):
         experiment = experiment.model_copy(update={"data": section.with_read(new)})
@@ -314,9 +314,9 @@ def _with_network(problem: Problem, experiment: Experiment) -> Problem:
     network = same_function(problem, section, arrays)
     if network is None:
         raise InputError(
-            f'network.kind = "{section.kind}": the weights of the parent, '
-            f"{', '.join(arrays)} of a {old.kind} network, are none of such a network, or stand "
-            f"for another function there; {_allowed(problem, arrays)}"
+            f'network.kind = "{section.kind}": the parent\'s weights, {", ".join(arrays)} of a '
+            f"{old.kind} network, do not fit this kind, or give another function; "
+            f"{_allowed(problem, arrays)}"
         )
     made, flat = network
     start = replace(problem.start, parameters=flat, origin=flat, rho=0.0)
@@ -375,7 +375,7 @@ def _probes(problem: Problem) -> Array:
 
 def _allowed(problem: Problem, arrays: Mapping[str, Array]) -> str:
     names = ", ".join(_kinds_of(problem, arrays))
-    return f"they are those of {names}." if names else "they are those of no other network."
+    return f"they fit {names}." if names else "they fit no other network."
 
 
 def _kinds_of(problem: Problem, arrays: Mapping[str, Array]) -> Iterator[str]:

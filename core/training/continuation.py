@@ -61,7 +61,10 @@ def frame_to_begin(run: RecordedRun, frame: int | None) -> int:
     if run.frames == 0:
         raise InputError(f"{run.path} has no frame to continue from.")
     if isinstance(run.experiment.dynamics, KernelPredictor):
-        raise InputError(f"{run.path} holds a kernel predictor, which is fitted and never goes on.")
+        raise InputError(
+            f"{run.path} contains a kernel predictor, which is fitted at once and cannot be "
+            "continued."
+        )
     index = run.frames - 1 if frame is None else frame
     if not 0 <= index < run.frames:
         raise InputError(f"--frame {index} does not exist; {run.path} has 0 to {run.frames - 1}.")
@@ -69,7 +72,8 @@ def frame_to_begin(run: RecordedRun, frame: int | None) -> int:
     log_norm = float(run.rho[index]) + math.log(max(size, 1e-300))
     if not abs(log_norm) < LARGEST_LOG_NORM:
         raise InputError(
-            f"at frame {index} ln |W| = {log_norm:.4g}, from where no run can go on",
+            f"at frame {index} ln |W| = {log_norm:.4g}, beyond the range in which a run can "
+            "continue",
             where=run.path,
             remedy="continue a shorter run",
             typed="choose another --frame",
@@ -117,8 +121,8 @@ def refuse_fitted(experiment: Experiment) -> None:
     """Raise InputError for a dynamics that does not start from given parameters."""
     if isinstance(experiment.dynamics, KernelPredictor):
         raise InputError(
-            f'dynamics.kind = "{experiment.dynamics.kind}" is fitted and not trained, so that it '
-            "takes up no weights; start a run of its own."
+            f'dynamics.kind = "{experiment.dynamics.kind}" is fitted, not trained, so it cannot '
+            "start from weights; start a new run."
         )
 
 
@@ -208,7 +212,7 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
         return replace(start, earlier=earlier[1], marks=marks, way=dynamics)
     if not note:
         return start
-    words = f"{run.path.name} does not hold the state of its dynamics at frame {index}: {note}."
+    words = f"{run.path.name} does not contain the state of its dynamics at frame {index}: {note}."
     return replace(start, continues={**(start.continues or {}), "note": words})
 
 
@@ -334,8 +338,7 @@ def ending_after(experiment: Experiment, time: float, asked: bool = False) -> Ex
         return _extended(experiment, until)
     if until <= time:
         raise InputError(
-            f"{UNTIL} = {until:g} lies before log10 t = {time:.6g}, where the frame stands; choose "
-            "a later time."
+            f"{UNTIL} = {until:g} is before the frame's log10 t = {time:.6g}; choose a later time."
         )
     return experiment
 
@@ -343,7 +346,7 @@ def ending_after(experiment: Experiment, time: float, asked: bool = False) -> Ex
 def _extended(experiment: Experiment, until: float) -> Experiment:
     """Return the experiment with a later end."""
     if further(until) > experiment.dynamics.furthest:
-        raise InputError(f"The run has reached log10 t = {until:g}, the furthest it can go.")
+        raise InputError(f"The run has reached log10 t = {until:g}, the latest possible time.")
     dynamics = experiment.dynamics.model_copy(update={"until_log10_time": further(until)})
     return experiment.model_copy(update={"dynamics": dynamics})
 

@@ -160,9 +160,12 @@ def ending_sentences(status: Status, path: Path, notes: int = 0) -> Iterator[str
         yield (
             f"{path.name} diverged at step {details['step']} with dynamics.step = "
             f"{details['step_size']:g} ({details['why']}); try dynamics.step = "
-            f"{details['suggested_step']:g}. Everything up to there is recorded."
+            f"{details['suggested_step']:g}. All frames up to there are recorded."
         )
     elif status.reason is FinishReason.CANCELLED:
         yield f"{path.name} was interrupted; {status.committed + 1} frames are recorded."
     elif status.reason is FinishReason.FAILED and "note" not in details:
-        yield f"{path.name} stopped: the flow's step became too small to go on; it is recorded."
+        yield (
+            f"{path.name} stopped: the flow's step became too small to continue; it is recorded "
+            "up to there."
+        )

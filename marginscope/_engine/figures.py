@@ -89,7 +89,7 @@ def draw(
     if place is not None:
         check_figure_path(place)
     elif f".{kind}" not in SUFFIXES:
-        raise InputError(f"kind = {kind!r:.40}; 'png', 'svg' and 'pdf' are possible.")
+        raise InputError(f"kind = {kind!r:.40}; choose 'png', 'svg' or 'pdf'.")
     made = scene()  # once all else is known to be right: it may have to be trained
     if place is None:
         check_resolution(made, f".{kind}", dpi)
@@ -154,7 +154,7 @@ def _moment(until: float | str | None) -> float | None:
         return None
     time = parse_time(until if isinstance(until, str) else repr(float(until)))
     if time is None or math.isnan(time):
-        raise InputError(f"until = {until!r:.60} is no time; give t, or a text such as '10^2.5'.")
+        raise InputError(f"until = {until!r:.60} is not a time; give t, or text such as '10^2.5'.")
     return time
 
 
@@ -184,7 +184,9 @@ def look_of(curves: tuple[str, ...] | None, against: str | None, runs: Sequence[
     known = [*(item.name for item in of_shape(Shape.SCALAR)), *numbers]
     for name in curves:
         if name not in known and observable_in(runs, name) is None:
-            raise InputError(f"There is no curve {name!r:.60}; {did_you_mean(str(name), known)}")
+            raise InputError(
+                f"The curve {name!r:.60} does not exist; {did_you_mean(str(name), known)}"
+            )
     return Look(tuple(curves), against=ACROSS[0] if against is None else against)
 
 
@@ -345,7 +347,7 @@ def _whole(name: str, value: Any) -> int:
     try:
         return index(value)
     except TypeError:
-        raise InputError(f"{name} = {value!r:.60}; a whole number is needed.") from None
+        raise InputError(f"{name} = {value!r:.60}; give a whole number.") from None
 
 
 def _asked_height(given: Any) -> int | None:
@@ -353,7 +355,7 @@ def _asked_height(given: Any) -> int | None:
         return None
     height = _whole("height", given)
     if not LOWEST <= height <= HIGHEST:
-        raise InputError(f"height = {height} pixels; {LOWEST} to {HIGHEST} are possible.")
+        raise InputError(f"height = {height} pixels; give {LOWEST} to {HIGHEST}.")
     return height
 
 

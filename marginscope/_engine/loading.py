@@ -77,7 +77,9 @@ def load(
         A state cannot be read, a name is not there, or steps do not increase; no file is left.
     """
     if settings.get("resume"):
-        raise InputError("resume=True is for recordings of a loop; load makes a whole run.")
+        raise InputError(
+            "resume=True applies to recordings of a loop; load always makes a whole run."
+        )
     examples = arrays.examples(x, y, real=settings.get("targets") == "real")
     sizes = Sizes(int(examples.x.shape[1]), examples.k)
     reader = StateReader({"V": V, "a": a, "b": b, "c": c}, sizes, tuple(ignore))

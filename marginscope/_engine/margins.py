@@ -160,11 +160,14 @@ def _missing(name: str, defined: Iterable[str]) -> NoMarginError:
     known = list(defined)
     if name in REFERENCES and name not in known:
         return NoMarginError(
-            f"{name} is for {REFERENCES[name].where}; here there are {', '.join(known) or 'none'}."
+            f"{name} is defined for {REFERENCES[name].where}; defined here: "
+            f"{', '.join(known) or 'none'}."
         )
     if not known:
         return NoMarginError("No reference margin is defined for this network and these data.")
-    return NoMarginError(f"There is no margin {name!r:.60}; {did_you_mean(str(name), known)}")
+    return NoMarginError(
+        f"{name!r:.60} is not a reference margin; {did_you_mean(str(name), known)}"
+    )
 
 
 @overload
@@ -254,7 +257,7 @@ def margins(
     """
     if isinstance(x, Run):
         if y is not None:
-            raise InputError("A run has its own data; give the run alone, or x and y.")
+            raise InputError("A run has its own data; give either the run, or x and y.")
         return Margins(x.problem, which, limit)
     if y is None:
         raise InputError("y, the labels of x, are missing; give x and y, or a Run.")
@@ -269,12 +272,12 @@ def _problem(
     told = arrays.examples(x, y)
     dataset = Dataset(told.x, told.y, classes=max(told.k, 2))
     if kind in NETWORKS and NETWORKS[kind].classes == "two" and told.k > 1:
-        raise InputError(f"y has {told.k} classes; reference margins are about two.")
+        raise InputError(f"y has {told.k} classes; reference margins are defined for two.")
     V = None if given["V"] is None else arrays.hidden(given["V"], dataset.d)
     at_start = kind in NETWORKS and NETWORKS[kind].centred  # batch norm
     if V is None and at_start:
         raise InputError(
-            f'The margins of network = "{kind}" are about its start; give its inner weights V.'
+            f'The margins of network = "{kind}" depend on its start; give its inner weights V.'
         )
     m = 1 if V is None else int(V.shape[0])
     data = {"kind": "file", "n": dataset.n, "d": dataset.d, "content": dataset.digest()}
@@ -291,7 +294,7 @@ def _problem(
             raise InputError(f'network = "{kind}" has no {name}; it has {", ".join(parts)}.')
         array = np.array(arrays.as_numpy(value, name), dtype=np.float64)
         if array.shape != parts[name].shape:
-            raise InputError(f"{name} has shape {array.shape}; {parts[name].shape} is needed.")
+            raise InputError(f"{name} has shape {array.shape}; it must be {parts[name].shape}.")
         arrays.check_finite(array, name)
         parts[name] = array
     made = build_network(experiment.network, shape, parts)
@@ -346,7 +349,7 @@ def theorems(
     from core.theorems.registry import assess_all  # margins alone do without the statements
 
     if not 0.0 < delta < 1.0:
-        raise InputError(f"delta = {delta:g}; a failure probability lies between 0 and 1.")
+        raise InputError(f"delta = {delta:g}; give a probability between 0 and 1.")
     used = margins if isinstance(margins, Margins) else Margins(run.problem, margins, limit)
     known = {name: used.computed(name) for name in used}
     watch = Watch(math.inf)

@@ -195,7 +195,9 @@ class Run(RunFile):
         count, index = len(self), operator.index(index)  # of NumPy, too
         at = index + count if index < 0 else index
         if not 0 <= at < count:
-            raise InputError(f"There is no frame {index}; {self.path} has 0 to {count - 1}.")
+            raise InputError(
+                f"Frame {index} does not exist; {self.path} has frames 0 to {count - 1}."
+            )
         log10_t, numbers = float(self.log10_time[at]), MappingProxyType(self.diagnostics(at))
         weights = MappingProxyType(weights_at(self, at))
         return State(at, float(self.t[at]), log10_t, int(self.steps[at]), weights, numbers)

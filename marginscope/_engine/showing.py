@@ -235,7 +235,7 @@ def _opened(shown: Any, stack: ExitStack) -> list[Run]:
     runs = list(shown) if isinstance(shown, Sequence) else [shown]
     wrong = next((one for one in runs if not isinstance(one, Run)), None)
     if wrong is not None:
-        raise InputError(f"{wrong!r:.60} is no run; give a Run, several, a Sweep or a study.")
+        raise InputError(f"{wrong!r:.60} is not a run; give a Run, several, a Sweep or a study.")
     return runs
 
 

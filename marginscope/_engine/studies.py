@@ -271,15 +271,15 @@ def found(
 def _checked(name: str | os.PathLike[str]) -> str:
     if not isinstance(name, str | os.PathLike):
         raise InputError(
-            f"{name!r:.60} is no study; give a name such as 'telgarsky22-figure-1', a path that "
-            "ends in .toml, or a Study."
+            f"{name!r:.60} is not a study; give a name such as 'telgarsky22-figure-1', a path "
+            "that ends in .toml, or a Study."
         )
     text = os.fspath(name)
     if text in shipped_ids() or text.endswith(".toml") or Path(text).is_file():
         return text
     raise InputError(
-        f"There is no study {text!r:.80}; {did_you_mean(text, shipped_ids())} "
-        "`marginscope.studies()` has them all."
+        f"The study {text!r:.80} does not exist; {did_you_mean(text, shipped_ids())} "
+        "`marginscope.studies()` lists all studies."
     )
 
 

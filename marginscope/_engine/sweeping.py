@@ -282,8 +282,8 @@ def swept(
 
 
 NO_WORKERS = (
-    "No worker of the cluster is left; the cells wait until one joins. Start workers, or interrupt "
-    "this call: the same call goes on later, if it names a folder by `out`."
+    "The cluster has no workers left; its cells wait for one. Start workers, or interrupt this "
+    "call and repeat it later, if it names a folder by `out`."
 )
 
 
@@ -308,7 +308,7 @@ def _address(dask: Any) -> str:
         for name in ("address", "addr", "scheduler_address"):
             if isinstance(found_ := getattr(part, name, None), str):
                 return found_
-    raise InputError(f"dask = {dask!r:.80} is no address, client or cluster of Dask.")
+    raise InputError(f"dask = {dask!r:.80} is not an address, client or cluster of Dask.")
 
 
 # ---------------------------------------------------------------------------------------- claims
@@ -374,7 +374,7 @@ def check(
         return _judged(study.folder, [study._plan.ledger], size_of(study.study))
     if not isinstance(study, Study) and _is_folder(study):
         if folder is not None or settings:
-            raise InputError("The folder of a sweep has its own settings; give it alone.")
+            raise InputError("The folder of a sweep has its own settings; give no others.")
         from core.sweep.folder import existing_sweeps  # loads Numba, as do verdicts
 
         return _judged(Path(study), existing_sweeps(Path(study), values=False), size)

@@ -70,7 +70,7 @@ def dataset_of(run: Run, names: Iterable[str] | None) -> Any:
     xarray = needed("xarray", "to_xarray")
     chosen = _chosen(run, names, tuple(AXES))
     if not run.frames:
-        raise InputError(f"There is no frame 0; {run.path} has no frames yet.")
+        raise InputError(f"{run.path} has no frames yet.")
     values: dict[str, Any] = {
         name: (("frame", *_axes(name, array.shape, run.network.m)), weights_of(run, name))
         for name, array in weights_at(run, 0).items()
@@ -105,7 +105,9 @@ def _chosen(run: Run, names: Iterable[str] | None, shapes: tuple[Shape, ...]) ->
     of_loop = {full_name(item.name) for item in numbers_of(run)}
     for name in chosen:
         if name not in known and name not in of_loop:
-            raise InputError(f"The table has no {name!r:.60}; {did_you_mean(str(name), known)}")
+            raise InputError(
+                f"The table has no column {name!r:.60}; {did_you_mean(str(name), known)}"
+            )
     return chosen
 
 

@@ -145,11 +145,13 @@ def _places(
 ) -> tuple[list[Path], Folder | None]:
     """Return the files of the runs, and the temporary folder if they are in one."""
     if path is not None and out is not None:
-        raise InputError("path and out both name a place; give a file, or a folder.")
+        raise InputError(
+            "path and out exclude each other; give a file as path, or a folder as out."
+        )
     if len(study) > MOST_RUNS:
         raise InputError(
-            f"{study.name} has {len(study)} runs, and at most {MOST_RUNS} are opened at once; "
-            "train them with sweep, or choose among its axes."
+            f"{study.name} has {len(study)} runs, but at most {MOST_RUNS} can be opened at once; "
+            "train them with sweep, or fix some of its axes."
         )
     if path is None:
         folder = None if out is not None else Folder("train")
@@ -158,7 +160,7 @@ def _places(
     if len(study) > 1:
         axes = ", ".join(study.axes) or "its variants"
         raise InputError(
-            f"{study.name} has {len(study)} runs, and path is the file of one; give a value for "
+            f"{study.name} has {len(study)} runs, but path names one file; give a value for "
             f"{axes}, or a folder as out."
         )
     return [Path(path)], None

@@ -224,11 +224,11 @@ def _as_whole(name: str, value: Any) -> int:
 def _find_left(path: Path, resume: bool, overwrite: bool) -> tuple[Found | None, bool]:
     """Return the recording to resume, if any, and True if an old file is replaced."""
     if not resume:
-        check_free(path, overwrite, "with resume=True its recording goes on, ")
+        check_free(path, overwrite, "continue it with resume=True, ")
         return None, overwrite
     if overwrite:
         raise InputError(
-            "resume=True goes on with a recording and overwrite=True replaces it; give one of them."
+            "resume=True continues a recording and overwrite=True replaces it; give one of them."
         )
     left = find_left(path)
     return left, left is None and path.is_file()  # which was left without a frame
@@ -275,7 +275,7 @@ def _find_layers(
     """
     given = any(array is not None for array in start.values())
     if layers is not None and given:
-        raise InputError("layers have their weights with them; leave V0, a0, b0 and c0 out.")
+        raise InputError("layers contain their weights; leave out V0, a0, b0 and c0.")
     try:
         if layers is not None:
             return Layers.from_user(layers, examples.d)
@@ -286,7 +286,7 @@ def _find_layers(
     except Exception as error:  # of modules without weights yet, such as LazyLinear
         what = " ".join(str(error).split())[:200]
         raise InputError(
-            f"the layers cannot be read ({what}); call the model once before it is recorded."
+            f"the layers cannot be read ({what}); call the model once before recording it."
         ) from error
 
 

@@ -51,7 +51,7 @@ def check_finite(array: Floats, name: str) -> None:
     finite = np.isfinite(array)
     if not finite.all():
         place = tuple(int(part) for part in np.argwhere(~finite)[0])
-        raise InputError(f"{name} holds {array[place]} at {place}; only finite numbers are kept.")
+        raise InputError(f"{name} holds {array[place]} at {place}; give finite numbers only.")
 
 
 @final
@@ -130,7 +130,7 @@ def _points(value: Any, name: str) -> Floats:
     array = np.array(as_numpy(value, name), dtype=np.float64)
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(
-            f"{name} has shape {array.shape}; a table (n, d) is needed, a row for each example."
+            f"{name} has shape {array.shape}; give a table (n, d) with a row for each example."
         )
     if array.size > MAX_ELEMENTS:
         raise InputError(
@@ -145,7 +145,9 @@ def _labels(value: Any, name: str, n: int) -> Floats:
     # As (n, 1), which losses of PyTorch want beside outputs of this shape.
     array = array[:, 0] if array.shape == (n, 1) else array
     if array.shape != (n,):
-        raise InputError(f"{name} has shape {array.shape}; one label for each of {n} examples.")
+        raise InputError(
+            f"{name} has shape {array.shape}; give one label for each of {n} examples."
+        )
     check_finite(array, name)
     return array
 
@@ -189,8 +191,8 @@ def hidden(value: Any, d: int) -> Floats:
     V = as_numpy(value, "V")
     if V.ndim != 2 or V.shape[1] != d or 0 in V.shape:
         turned = V.ndim == 2 and V.shape[0] == d
-        hint = "; its rows are to be the nodes, as V.T has them" if turned else ""
-        raise InputError(f"V has shape {V.shape}; (m, {d}) is needed{hint}.")
+        hint = "; its rows must be the nodes, so give V.T" if turned else ""
+        raise InputError(f"V has shape {V.shape}; it must be (m, {d}){hint}.")
     return V
 
 
@@ -214,12 +216,12 @@ def outer(value: Any, m: int, k: int) -> Floats:
             hint = ""
             if a.shape in ((2, m), (m, 2)):
                 hint = "; of two logits give the difference of their rows, and the logistic loss"
-            raise InputError(f"a has shape {a.shape}; ({m},) or (1, {m}) is needed{hint}.")
+            raise InputError(f"a has shape {a.shape}; it must be ({m},) or (1, {m}){hint}.")
         return a.reshape(m)
     if a.shape != (k, m):
         hint = "; class numbers count from 0" if a.shape == (k - 1, m) else ""
         raise InputError(
-            f"a has shape {a.shape}; (k, m) = ({k}, {m}) is needed, a row for each class{hint}."
+            f"a has shape {a.shape}; it must be (k, m) = ({k}, {m}), a row for each class{hint}."
         )
     return a.T
 
@@ -239,7 +241,7 @@ def vector(value: Any, size: int, name: str) -> Floats:
     """
     array = as_numpy(value, name)
     if array.size != size or array.ndim > 2:
-        raise InputError(f"{name} has shape {array.shape}; ({size},) is needed.")
+        raise InputError(f"{name} has shape {array.shape}; it must be ({size},).")
     return array.reshape(size)
 
 

@@ -67,8 +67,8 @@ def files_at(place: str | os.PathLike[str]) -> list[Path]:
         raise InputError(nothing)
     if len(found) > MAX_FRAMES:
         raise InputError(
-            f"{place} are {whole_text(len(found))} files, and a run has at most "
-            f"{whole_text(MAX_FRAMES)} frames; give a list of some of them."
+            f"{place}: {whole_text(len(found))} files, but a run has at most "
+            f"{whole_text(MAX_FRAMES)} frames; give a list of fewer files."
         )
     return sorted(found, key=lambda one: natural_key(str(one)))
 
@@ -114,7 +114,7 @@ def unnumbered(paths: Sequence[Path]) -> str:
     for path in paths:
         if not NUMBER.search(_stem(path)):
             return f"{path} has no number in its name"
-    return f"no number is another one in each name ({', '.join(path.name for path in paths[:3])})"
+    return f"no number differs in all names ({', '.join(path.name for path in paths[:3])})"
 
 
 def _stem(path: Path) -> str:
@@ -172,7 +172,7 @@ def write_states(
                     made = record(place, *data, strict=True, **settings)
                 made.frame(step, **parts)
         if made is None:
-            raise InputError("There are no states to make a run of.")
+            raise InputError("No states are given; give at least one.")
     except BaseException:
         if made is not None:
             made.close("failed")
@@ -234,7 +234,7 @@ class StateReader:
         for own, state in self._numbered(states, given is None, stack):
             if given is not None and count == len(given):
                 raise InputError(
-                    f"There are more states than the {len(given)} steps; one for each."
+                    f"More states than the {len(given)} steps are given; give one step per state."
                 )
             with open_content(state) as content:
                 step = own if given is None else given[count]
@@ -242,24 +242,26 @@ class StateReader:
                 if step is None:
                     why = self._unnumbered or f"state {count + 1} has none"
                     raise InputError(
-                        f"The steps are not known: {why}, and its content has no step; give steps, "
-                        "a number for each state."
+                        f"The steps are not known: {why}, and its content has no step; give "
+                        "steps, one number per state."
                     )
                 if given is None and isinstance(state, str | os.PathLike) and step <= last:
                     raise InputError(
-                        f"{state} has step {step:g}, and the state before it has {last:g}; give "
+                        f"{state} has step {step:g}, but the state before it has {last:g}; give "
                         "the files in the order of their steps, each once."
                     )
                 if given is not None and step <= last:
                     raise InputError(
-                        f"steps are to increase, and {step:g} comes after {last:g}; give the "
+                        f"steps must increase, but {step:g} comes after {last:g}; give the "
                         "states in the order of their steps, each once."
                     )
                 last = step
                 yield step, content
             count += 1
         if given is not None and count < len(given):
-            raise InputError(f"There are {count} states and {len(given)} steps; one for each.")
+            raise InputError(
+                f"{count} states but {len(given)} steps are given; give one step per state."
+            )
 
     def _numbered(
         self, states: Any, by_names: bool, stack: ExitStack

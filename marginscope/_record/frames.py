@@ -46,23 +46,23 @@ class OrderError(InputError):
 def explain_fall(t: float, last: float) -> str:
     """Return why no frame is due at t, which is below the last t that `due` was called with."""
     return (
-        f"t = {t:g} comes after t = {last:g}, so that no frame is due before t exceeds {last:g} "
-        f"again; {ADVICE}."
+        f"t = {t:g} comes after t = {last:g}, so no frame is due until t exceeds {last:g} again; "
+        f"{ADVICE}."
     )
 
 
 def explain_order(t: float) -> str:
     """Return why a frame at t, which is not after the latest frame, is left out."""
     return (
-        f"t = {t:g} is not after the frame before it, and that frame is left out; frames come in "
-        f"the order of t, and t = 0 is the start; {ADVICE}."
+        f"t = {t:g} is not after the previous frame, so the frame is left out; record frames in "
+        f"the order of t, from t = 0 on; {ADVICE}."
     )
 
 
 def explain_nothing_new(reached: float, last: float) -> str:
     """Return why a resumed recording has no more frames than before."""
     return (
-        f"no frame was added: the recording has t = {last:g} already, and the loop came to t = "
+        f"no frame was added: the recording already reaches t = {last:g}, but the loop only t = "
         f"{reached:g}. If the loop started again from its beginning, record with overwrite=True."
     )
 
@@ -96,9 +96,9 @@ class Thinning:
         if frames < DENSE or self._sparse.due(t):
             return ""
         return (
-            f"from t = {t:g} on {A_DECADE} frames to a decade of t are kept, as "
-            f"{whole_text(DENSE)} are there and a run holds {whole_text(MAX_FRAMES)}; record where "
-            "due(t) says so to choose them yourself"
+            f"from t = {t:g} on, only {A_DECADE} frames per decade of t are kept: "
+            f"{whole_text(DENSE)} are recorded, and a run holds {whole_text(MAX_FRAMES)}; to "
+            "choose frames yourself, record where due(t) is true"
         )
 
 
@@ -129,13 +129,13 @@ class LoopNumbers:
     def _add(self, name: str) -> None:
         if not NUMBER_NAME.fullmatch(name):
             raise InputError(
-                f"{name[:MAX_NAME]!r} is no name of a number; use {ALLOWED}, such as val_acc or "
+                f"{name[:MAX_NAME]!r} is not a valid name; use {ALLOWED}, such as val_acc or "
                 "train/loss."
             )
         if len(self._names) >= MAX_METRICS:
             raise InputError(
-                f"at most {MAX_METRICS} names of numbers are kept in one recording, and {name} is "
-                "one more; leave it out, or keep it elsewhere."
+                f"a recording has at most {MAX_METRICS} names of numbers, and {name} is one too "
+                "many; leave it out, or store it elsewhere."
             )
         self._names.add(name)
 
@@ -148,5 +148,5 @@ def _as_number(name: str, value: Any) -> float:
         return float(bare.item() if hasattr(bare, "item") else bare)
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise InputError(
-            f"{name[:MAX_NAME]} is not one number; only those go with a frame."
+            f"{name[:MAX_NAME]} is not a single number; pass only single numbers with a frame."
         ) from error

@@ -75,7 +75,7 @@ class Layers:
         """Return two layers for d inputs in the network's order. Raises InputError otherwise."""
         if not isinstance(layers, Sequence) or len(layers) != 2:
             raise InputError(
-                "layers are to be two: the inner and the outer one, as layers=(net.fc1, net.fc2)."
+                "give two layers, the inner and the outer one, as layers=(net.fc1, net.fc2)."
             )
         inner, outer = (_as_layer(layer, at) for layer, at in zip(layers, ORDER, strict=True))
         widths = [tuple(getattr(one.weight, "shape", ()))[-1:] for one in (inner, outer)]
@@ -126,8 +126,8 @@ def find_layers(model: Any, d: int) -> tuple[Layers, ...]:
     named = ", ".join(f"{name} ({type(module).__name__})" for name, module in linear + others)
     if others or len(linear) != 2:
         raise InputError(
-            f"model has trained parameters in {named or 'no layer'}; a network of two linear "
-            f"layers is recorded. If two of them are the network, {ASK}."
+            f"model has trained parameters in {named or 'no layer'}; a recorded network has two "
+            f"linear layers. If two of these form the network, {ASK}."
         )
     found = tuple(
         Layers(_as_layer(inner, "inner"), _as_layer(outer, "outer"))
@@ -154,8 +154,8 @@ def _from_parameters(model: Any, d: int) -> tuple[Layers, ...]:
     if not found:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InputError(
-            f"which of model's parameters ({listed}) are V, a, b and c cannot be seen from "
-            f"their shapes; {ASK}, or hand over V0 and a0."
+            f"the shapes of model's parameters ({listed}) do not identify V, a, b and c; {ASK}, "
+            "or pass V0 and a0."
         )
     return found
 
@@ -195,9 +195,9 @@ def _as_layer(layer: Any, which: str) -> Layer:
         fits = isinstance(getattr(weight, "shape", None), tuple) or hasattr(weight, "detach")
     if not fits:
         raise InputError(
-            f"the {which} layer is {type(layer).__name__}, which has no weights; a layer of "
+            f"the {which} layer is {type(layer).__name__}, which has no weights; give a layer of "
             "PyTorch or Equinox, a mapping with kernel and bias, an array, or a pair of arrays "
-            "(weights with a row for each output, biases) is needed."
+            "(weights with a row for each output, biases)."
         )
     for old in ("weight_g", "weight_orig"):
         if hasattr(layer, old):  # of which `weight` is that of the last forward pass
@@ -256,9 +256,9 @@ MOST_ROWS = 64  # of a batch
 ENOUGH = 20  # values that dropout left, by which activations are told apart
 CLOSE = 1e-3  # relative to the largest value
 BIASES = (
-    "the weights are those of layers with biases, and {biases} not given: the file holds another "
-    "network than the loop trains. Give model=net or layers=(net.fc1, net.fc2), the layers "
-    "themselves, or the biases with every frame"
+    "the weights belong to layers with biases, but {biases} not given: the network in the file "
+    "differs from the one that the loop trains. Give model=net or layers=(net.fc1, net.fc2), the "
+    "layers themselves, or the biases with every frame"
 )
 
 
@@ -331,8 +331,7 @@ class FirstPass:
         fits = [name for name in others if _agrees(activation_value(name, 0.0, self._z), hidden)]
         advice = f"give activation={fits[0]!r}" if fits else "give model=net, which finds it"
         sentence = (
-            f"between its layers the loop computes another function than {network.activation}, "
-            f"which the file has: {advice}"
+            f"the loop's activation is not {network.activation}, which the file has: {advice}"
         )
         return [*found, ("activation", sentence)]
 

@@ -22,7 +22,7 @@ MOST_PICKLE = 4 << 20
 # a safetensors file.
 MOST_DIRECTORY = 4 << 20
 MOST_DIMENSIONS = 32
-REMEDY = "read it in a loop of your own, and hand its arrays on as mappings"
+REMEDY = "read it in your own loop, and pass its arrays on as mappings"
 FEWER = "save the weights alone"
 
 
@@ -124,7 +124,7 @@ class FileArrays(LazyArrays):
         self._counted[name] = math.prod(shape) * max(8, dtype.itemsize)
         if sum(self._counted.values()) > MOST_BYTES:
             raise LimitError(
-                f"the arrays that were asked for, up to {name}, take more than "
-                f"{MOST_BYTES >> 20} MB as float64, the most of one state",
+                f"the requested arrays, up to {name}, take more than {MOST_BYTES >> 20} MB as "
+                "float64, the most of one state",
                 FEWER,
             )

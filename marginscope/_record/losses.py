@@ -69,8 +69,8 @@ def read_loss(loss: Any, reduction: str | None) -> NamedLoss:
     for option, plain in PLAIN.items():
         if (value := getattr(loss, option, plain)) is not plain and value != plain:
             raise InputError(
-                f"loss = {name} has {option}, and the risk of a run has none; give loss=None, and "
-                "margins are recorded without a risk."
+                f"loss = {name} has {option}, which the risk of a run does not have; give "
+                "loss=None to record margins without a risk."
             )
     own = getattr(loss, "reduction", None)
     if own is not None and reduction is not None and own != reduction:
@@ -239,7 +239,7 @@ class NumberCheck:
         if _is_between(given, low, high, room, ROUNDING * self._largest):
             return ""
         text = (
-            f"at t = {t:g} the loop has {name} = {given:.4g}, and the recorded network has "
+            f"at t = {t:g} the loop has {name} = {given:.4g}, but the recorded network has "
             f"{found[-1]:.4g} ({_ratio(given, found[-1])})"
         )
         cause = next(self._causes(given, networks), "")
@@ -283,7 +283,7 @@ class NumberCheck:
             given = given.reshape(found[-1].shape)
         if given.shape != found[-1].shape:
             raise InputError(
-                f"outputs have shape {given.shape}; {found[-1].shape} is needed, those of all x."
+                f"outputs have shape {given.shape}; they must have {found[-1].shape}, for all x."
             )
         gaps = [float(np.abs(given - f).max()) for f in found]
         size = max(float(np.abs(f).max()) for f in (given, *found))
@@ -291,8 +291,8 @@ class NumberCheck:
         if min(gaps) <= self._close * size + moved:
             return ""
         return (
-            f"at t = {t:g} the loop has outputs up to {np.abs(given).max():.4g}, and those of the "
-            f"recorded network differ by up to {gaps[-1]:.4g}. Usual causes are {CAUSES}"
+            f"at t = {t:g} the loop has outputs up to {np.abs(given).max():.4g}, but those of "
+            f"the recorded network differ by up to {gaps[-1]:.4g}. Usual causes are {CAUSES}"
         )
 
     def _risk(self, network: NetworkArrays) -> float:

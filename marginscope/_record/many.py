@@ -72,7 +72,7 @@ def _within(
             found[printable(str(key))] = inner
     if len(found) > 1:
         raise InputError(
-            f"The file holds many states at {' and at '.join(found)}; hand on those of one, as a "
+            f"The file holds many states at {' and at '.join(found)}; pass one of them, as a "
             "list of mappings."
         )
     return next(iter(found.values()), None)
@@ -82,8 +82,8 @@ def check_count(count: int) -> None:
     """Raise InputError for more states in a file than a run has frames."""
     if count > MAX_FRAMES:
         raise InputError(
-            f"There are {whole_text(count)} states in one file, and a run has at most "
-            f"{whole_text(MAX_FRAMES)} frames; take some of them in a loop of your own."
+            f"The file has {whole_text(count)} states, but a run has at most "
+            f"{whole_text(MAX_FRAMES)} frames; select some of them in your own loop."
         )
 
 

@@ -30,9 +30,9 @@ REACH = 3.0  # typical |<v, x>| of the longer probes, where activations differ f
 ERRORS = {"float64": 1e-9, "float32": 1e-4}
 GPU_ERROR, COARSE_ERROR = 2e-3, 4e-2  # TF32, which torch.set_float32_matmul_precision allows; half
 USUAL = (
-    "biases that were not given, transposed weights, a last sigmoid or softmax that the loss does "
-    "not expect, a skip connection, a normalisation, an inner factor such as 1/sqrt(d), or another "
-    "activation"
+    "biases that were not given, transposed weights, a final sigmoid or softmax that the loss "
+    "does not expect, a skip connection, a normalisation, an inner factor such as 1/sqrt(d), or "
+    "another activation"
 )
 
 
@@ -113,8 +113,8 @@ def identify(
     best = min(fits, key=lambda fit: fit.excess, default=None)
     if best is None and names != [UNKNOWN]:
         return replace(options, activation=UNKNOWN), (
-            f"model has outputs up to {np.abs(passed.f).max():.2g}, and the loss takes "
-            "probabilities: a last sigmoid or softmax is missing, or another loss is meant"
+            f"model has outputs up to {np.abs(passed.f).max():.2g}, but the loss takes "
+            "probabilities: a final sigmoid or softmax is missing, or the loss is wrong"
         )
     if best is None:
         return options, ""
@@ -124,9 +124,9 @@ def identify(
         return next(fit.options for fit in fits if fit.excess <= most), ""
     near = best.options
     return replace(options, activation=UNKNOWN), (
-        f"model has other outputs than a network of these weights: the nearest, {near.activation} "
-        f"with scale = {near.scale:.4g}, differs by {best.difference:.2g}, where outputs reach "
-        f"{np.abs(passed.f).max():.2g}; usual causes are {USUAL}"
+        "model's outputs are not those of a network of these weights: the nearest, "
+        f"{near.activation} with scale = {near.scale:.4g}, differs by {best.difference:.2g}, "
+        f"while outputs reach {np.abs(passed.f).max():.2g}; usual causes are {USUAL}"
     )
 
 
@@ -304,7 +304,9 @@ def _call(model: Callable[[Any], Any], x: Floats, V: Any, k: int) -> Passed:
         hint = ""
         if k == 1 and f.shape == (len(x), 2):
             hint = "; of two logits record the difference of their rows, and the logistic loss"
-        raise InputError(f"model has outputs of shape {f.shape}; ({len(x)}, {k}) is needed{hint}.")
+        raise InputError(
+            f"model has outputs of shape {f.shape}; they must have ({len(x)}, {k}){hint}."
+        )
     return Passed(x, f, error)
 
 

@@ -79,7 +79,7 @@ class NetworkReader:
             return weights if given is None else self._read_layers(given)
         if self._source.layers is None:
             raise InputError(
-                "no weights were given; give V and a, or layers=(inner, outer), with the frame."
+                "no weights were given; pass V and a, or layers=(inner, outer), with the frame."
             )
         if not self._source.layers.is_live:
             raise InputError(
@@ -99,7 +99,9 @@ class NetworkReader:
         elif given["V"] is not None:
             weights = given
         elif any(array is not None for array in given.values()):
-            raise InputError("V0, the inner weights before the first step, is missing beside a0.")
+            raise InputError(
+                "V0, the inner weights before the first step, is missing; give it with a0."
+            )
         else:
             return None
         if self._source.model is None:
@@ -127,15 +129,15 @@ class NetworkReader:
         weights = layers.read()
         if layers.outer.is_trained:
             if self.options.a_fixed is not None:
-                raise InputError("a_fixed was given, and the outer layer is trained; leave it out.")
+                raise InputError("a_fixed was given, but the outer layer is trained; leave it out.")
             return weights
         fixed = arrays.as_numpy(weights["a"], "a")
         if self.options.a_fixed is None:
             self.options = replace(self.options, a_fixed=np.array(fixed))
         elif not np.array_equal(fixed, arrays.as_numpy(self.options.a_fixed, "a")):
             raise InputError(
-                "the outer weights require no gradient and have changed all the same; hand over V "
-                "and a with each frame instead of layers."
+                "the outer weights require no gradient but have changed; pass V and a with each "
+                "frame instead of layers."
             )
         return {**weights, "a": None}
 
@@ -155,8 +157,8 @@ class NetworkReader:
             if sentence:
                 self._warn(
                     "model",
-                    f"{sentence}. The weights are recorded with an unknown activation, so that "
-                    "neither risk nor margins are shown",
+                    f"{sentence}. The weights are recorded with an unknown activation, so "
+                    "neither risk nor margins are available",
                 )
             options = replace(options, network=found)
         network = options.network
@@ -169,8 +171,8 @@ class NetworkReader:
         if factor is None and options.dynamics:
             self._warn(
                 "dynamics",
-                f'{why} the recorded weights do not follow dynamics = "{options.dynamics}", and '
-                "what rests on it is not decided",
+                f'{why} the recorded weights do not follow dynamics = "{options.dynamics}", so '
+                "statements that need it stay undecided",
             )
             options = replace(options, dynamics="")
         self.options = replace(options, step_factor=factor or 1.0)
@@ -189,8 +191,8 @@ class NetworkReader:
         if not np.isclose(given, found.scale, rtol=1e-6, atol=0.0):
             self._warn(
                 "scale",
-                f"scale = {given:.6g} was given, and model has {found.scale:.6g}, as the "
-                "file has now; leave scale out",
+                f"scale = {given:.6g} was given, but model has {found.scale:.6g}, which the file "
+                "now has; leave scale out",
             )
 
     def compare(
@@ -232,7 +234,7 @@ class NetworkReader:
             m = network.form.m
             needed = describe_scale(found.scale, m)
             sentence = (
-                f"model has scale = {needed} and the file {describe_scale(own.scale, m)}; give "
+                f"model has scale = {needed}, but the file {describe_scale(own.scale, m)}; give "
                 f"scale={needed}"
             )
         if sentence:
@@ -247,9 +249,9 @@ class NetworkReader:
             elif self._count == FRAMES_AT_START:
                 self._warn(
                     "unchanged",
-                    f"the weights at t = {t:g} are still those of the start: if the loop replaces "
-                    "its arrays, or trains a copy, hand them over with each frame, as frame(t, "
-                    "layers=(inner, outer))",
+                    f"the weights at t = {t:g} are still those of the start: if the loop "
+                    "replaces its arrays, or trains a copy, pass them with each frame, as "
+                    "frame(t, layers=(inner, outer))",
                 )
         if (
             self._rates
@@ -258,9 +260,9 @@ class NetworkReader:
         ):
             self._warn(
                 "optimizer",
-                f"the optimizer has lr = {now[0]:.6g} at t = {t:g} and had {self._rates[0]:.6g} at "
-                "the start, with which times and statements are computed; leave optimizer and "
-                "dynamics out if the learning rate changes",
+                f"the optimizer has lr = {now[0]:.6g} at t = {t:g} but had {self._rates[0]:.6g} "
+                "at the start, which times and statements use; leave out optimizer and dynamics "
+                "if the learning rate changes",
             )
 
     def _identify(self, weights: Weights, search: bool) -> Any:

@@ -200,8 +200,9 @@ def _plain(name: str, value: Any, depth: int = 2) -> Any:
     if isinstance(value, list | tuple) and len(value) <= MOST_VALUES and depth:
         return [_plain(name, one, depth - 1) for one in value]
     raise InputError(
-        f"optimizer: {name} = {value!r:.60} cannot be kept; finite numbers, true and false, texts "
-        f"of at most {LONGEST} characters and lists of at most {MOST_VALUES} can."
+        f"optimizer: {name} = {value!r:.60} cannot be stored; allowed are finite numbers, true "
+        f"and false, texts of at most {LONGEST} characters and lists of at most {MOST_VALUES} "
+        "values."
     )
 
 

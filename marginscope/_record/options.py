@@ -69,7 +69,7 @@ class Options:
         _one_of("targets", self.targets, TARGETS)
         if self.real and self.loss not in OF_TARGETS:
             raise InputError(
-                f'loss = "{self.loss}" is of labels, and targets = "real"; give "least_squares", '
+                f'loss = "{self.loss}" needs labels, but targets = "real"; give "least_squares", '
                 '"mse", or None for any other.'
             )
         if self.dynamics:
@@ -82,20 +82,20 @@ class Options:
                 if self.classes > 1
                 else "logistic, exponential, squared, least_squares or mse"
             )
-            raise InputError(
-                f'loss = "{self.loss}" does not go with y of {have}; that is {other} there.'
-            )
+            raise InputError(f'loss = "{self.loss}" does not go with y of {have}; use {other}.')
         if self.dynamics in STEPPED and self.eta is None:
             raise InputError(
                 f'dynamics = "{self.dynamics}" needs its step size eta; give it, or leave '
-                "dynamics out, and what rests on it is not decided."
+                "dynamics out; statements that need it then stay undecided."
             )
         for name, value in (("eta", self.eta), ("until", self.until)):
             if value is not None and not (math.isfinite(value) and value > 0.0):
-                raise InputError(f"{name} = {value}; a number above 0 is needed.")
+                raise InputError(f"{name} = {value}; give a number above 0.")
         for name, value in (("slope", self.network.slope), ("scale", self.network.scale)):
             if not math.isfinite(value) or (name == "scale" and value == 0.0):
-                raise InputError(f"{name} = {value}; a finite number is needed, and scale not 0.")
+                raise InputError(
+                    f"{name} = {value}; give a finite number, and a scale other than 0."
+                )
         if self.batch is not None and not 1 <= self.batch <= 1_000_000:
             raise InputError(
                 f"batch = {self.batch}; from 1 to {whole_text(1_000_000)} are allowed."

@@ -39,7 +39,7 @@ from marginscope._record.resume import Found, with_titles
 from marginscope._record.saver import Describe, Saver, make_writer
 from marginscope._show import show
 
-GOES_ON = "the loop goes on, and what was recorded is safe"
+GOES_ON = "the loop continues, and the recorded frames are safe"
 MOST_LOST_NOTES = 1000  # of states in a row
 
 
@@ -222,7 +222,7 @@ class Recording:
         kind = type(error).__name__
         text = error.sentence if isinstance(error, MarginscopeError) else f"{kind}: {error}"
         topic = "order" if isinstance(error, OrderError) else "frame"
-        goes_on = "the loop goes on" if isinstance(error, FileLostError) else GOES_ON
+        goes_on = "the loop continues" if isinstance(error, FileLostError) else GOES_ON
         self._warn(topic, f"{text.rstrip('.')}; {goes_on}.")
 
     def _give_notices(self) -> None:
@@ -327,14 +327,14 @@ class Recording:
             self.warn("thinned", sentence)
             return
         if self._frames >= MAX_FRAMES:
-            raise InputError(f"{MAX_FRAMES} frames are the most of a run; later ones are left out.")
+            raise InputError(f"a run has at most {MAX_FRAMES} frames; later ones are left out.")
         network = self._reader.arrange(weights)
         form = network.form
         if form != self._begun.form:
             raise InputError(
-                f"at t = {t:g} the weights have other shapes than at the start "
-                f"({describe_shapes(form)} instead of {describe_shapes(self._begun.form)}), and "
-                "are left out."
+                f"at t = {t:g} the shapes of the weights differ from those at the start "
+                f"({describe_shapes(form)} instead of {describe_shapes(self._begun.form)}); the "
+                "frame is left out."
             )
         flat = network.flatten(self._begun.dtype)
         if not np.isfinite(flat).all():

@@ -79,7 +79,7 @@ class Found:
         """
         if self.facts.meta.get("recorded") is not True:
             raise InputError(
-                f"{self.path} was trained by Marginscope and not recorded from a loop; name "
+                f"{self.path} was trained by Marginscope, not recorded from a loop; choose "
                 "another file."
             )
         differences = [*self._differing_arrays(stored), *self._differing(now, options)]
@@ -88,8 +88,8 @@ class Found:
 
     def _refusal(self, what: str) -> InputError:
         return InputError(
-            f"The recording {self.path} cannot go on with other data or settings than it began "
-            f"with: {what}. Give the same ones, or record into another file."
+            f"The recording {self.path} cannot continue, as its data or settings have changed: "
+            f"{what}. Use those of its start, or record into another file."
         )
 
     def _differing_arrays(self, stored: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
@@ -98,7 +98,7 @@ class Found:
             if (name in old) != (name in stored):
                 yield f"{name} is {'missing now' if name in old else 'new'}"
             elif name in old and not np.array_equal(old[name], stored[name]):
-                shapes = f"{old[name].shape} there, {stored[name].shape} now"
+                shapes = f"{old[name].shape} in the file, {stored[name].shape} now"
                 differs = "has other values" if old[name].shape == stored[name].shape else shapes
                 yield f"{name} {differs}"
         names = {name for name in (*old, *stored) if name.startswith(FIXED)}
@@ -112,19 +112,19 @@ class Found:
         meta = self.facts.meta
         old, new = meta["layout"], json.loads(dump_json(now.layout))
         if old != new:
-            yield f"the weights are {_shapes(old)} there, {_shapes(new)} now"
+            yield f"the weights are {_shapes(old)} in the file, {_shapes(new)} now"
             return
         experiment = json.loads(dump_json(now.experiment))
         differences = [*_differences(meta["experiment"], experiment)]
         if meta["network"] != now.network:  # of the same arrays: phi decides which kind that is
             phi = options.network.activation
-            yield f"activation = {phi!r} now, of a network of kind {meta['network']!r} there"
+            yield f"activation = {phi!r} now, of a network of kind {meta['network']!r} in the file"
         yield from differences
         yield from self._differing_loop(now, options)
         if options.time == "step" and not differences:
             step, log10_time = self.facts.step, self.facts.log10_time
             if options.moment(float(step), None)[1] != log10_time:
-                yield 'time = "step" now, and the frames there are not at steps'
+                yield 'time = "step" now, but the recorded frames are not at steps'
 
     def _differing_loop(self, now: Description, options: Options) -> Iterator[str]:
         """Yield differences in the optimizer, and in the factors of outputs and loss."""
@@ -132,12 +132,12 @@ class Found:
         old, new = meta.get("optimizer") or {}, json.loads(dump_json(now.optimizer or {}))
         for name in sorted(old.keys() | new.keys()):
             if old.get(name) != new.get(name):
-                yield f"optimizer: {name} = {old.get(name)} there, {new.get(name)} now"
+                yield f"optimizer: {name} = {old.get(name)} in the file, {new.get(name)} now"
         factors = meta.get("loop") or {}
         for name, words in (("scale", "scale"), ("loss_factor", "reduction, the loss over R")):
             there, here = factors.get(name, 1.0), options.factors.get(name, 1.0)
             if not math.isclose(there, here, rel_tol=1e-6):
-                yield f"{words}: {there:.6g} there, {here:.6g} now"
+                yield f"{words}: {there:.6g} in the file, {here:.6g} now"
 
     def with_factors(self, network: NetworkOptions) -> NetworkOptions:
         """Return the network with the file's scale and slope, which a model is to confirm."""
@@ -190,7 +190,7 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str
             name = f"{section}.{key}"
             if name not in FREE and before.get(key) != now.get(key):
                 name = ARGUMENTS.get(name, name)
-                yield f"{name} = {_word(before.get(key))} there, {_word(now.get(key))} now"
+                yield f"{name} = {_word(before.get(key))} in the file, {_word(now.get(key))} now"
 
 
 def _word(value: object) -> str:

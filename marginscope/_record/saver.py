@@ -108,7 +108,7 @@ def rescue(
         raise
     except MarginscopeError as cause:
         reason = cause.sentence.rstrip(".")
-        text = f"{error.text}, and none can be made beside it ({reason})"
+        text = f"{error.text}, and none can be created next to it ({reason})"
         raise FileLostError(text, error.loss, remedy=error.remedy) from cause
     finally:
         old.discard(error.loss)
@@ -164,18 +164,18 @@ def _describe_loss(
     began = f"{old.path}: {what} was {error.loss.how} while it was being recorded; "
     kept = count - len(lost)
     if not count:
-        rest = f"no frame is lost, and those to come are in {new}"
+        rest = f"no frame is lost, and new ones are in {new}"
     elif not lost:
-        rest = f"no frame is lost: all {count} and those to come are in {new}"
+        rest = f"no frame is lost: all {count} and the new ones are in {new}"
     elif not kept:
-        rest = f"its {count} frames are lost, and the recording goes on in {new}"
+        rest = f"its {count} frames are lost, and the recording continues in {new}"
     else:
         rest = (
-            f"{_as_ranges(lost)} of its {count} frames are lost; the other {kept} and those to "
-            f"come are in {new}"
+            f"{_as_ranges(lost)} of its {count} frames are lost; the other {kept} and the new "
+            f"ones are in {new}"
         )
     if bare:
-        rest += f"; numbers beside {_as_ranges(bare)}, if there were any, are lost"
+        rest += f"; numbers recorded with {_as_ranges(bare)}, if any, are lost"
     return f"{began}{rest}."
 
 

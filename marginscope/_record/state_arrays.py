@@ -23,9 +23,7 @@ MOST_ARRAYS = 1_000  # of a mapping in which layers are looked for: each header 
 # What checkpoints call the weights, where they hold others as well (averages, the optimizer).
 WEIGHTS = ("state_dict", "model_state_dict", "model", "network", "net", "params", "weights")
 FEW = 4  # names in a sentence
-NO_MAPPING = (
-    "a state is no mapping of names to arrays; of a module of PyTorch give its state_dict()"
-)
+NO_MAPPING = "a state must map names to arrays; for a PyTorch module give its state_dict()"
 
 
 @final
@@ -182,13 +180,15 @@ def find_layers(state: Any, sizes: Sizes) -> dict[str, Path]:
     if len(found) > 1:
         several = " and ".join(_shown(path) for path, _ in found[:FEW])
         raise InputError(
-            f"Several parts of a state have two layers ({several}); name their weights as V and a."
+            f"Several parts of a state have two layers ({several}); choose one by naming its "
+            "weights as V and a."
         )
     if not found:
         hint = "; of two logits give a as the difference of their rows" if sizes.k == 1 else ""
         raise InputError(
             f"No part of a state has two layers alone, V of shape (m, {sizes.d}) and a of shape "
-            f"({sizes.k}, m); name them as V and a, with b and c{hint}. There are {_listed(state)}."
+            f"({sizes.k}, m); name them as V and a, with b and c{hint}. The state has "
+            f"{_listed(state)}."
         )
     path, names = found[0]
     return {part: (*path, key) for part, key in names.items()}

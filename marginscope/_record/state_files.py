@@ -42,7 +42,7 @@ OTHERS = (  # first bytes, what the file is, and what to do
     (b"BZh", "compressed by bzip2", UNPACK),
     (b"\xfd7zXZ", "compressed by xz", UNPACK),
     (b"\x28\xb5\x2f\xfd", "compressed by zstd", UNPACK),
-    (b"\x89HDF", "an HDF5 file", "read it with h5py, and hand its arrays on as mappings"),
+    (b"\x89HDF", "an HDF5 file", "read it with h5py, and pass its arrays on as mappings"),
     (b"\x93NUMPY", "a single array", "save all arrays of a state in one file, with numpy.savez"),
     (b"version http", "a pointer of Git LFS", "fetch the file with git lfs pull"),
 )
@@ -120,7 +120,8 @@ def unknown_format(path: Path, head: bytes) -> InputError:
         if head[place : place + len(start)] == start:
             return InputError(f"The checkpoint {path} is {what}; {remedy}.")
     return InputError(
-        f"The checkpoint {path} is no file of torch.save, NumPy's savez or safetensors; {REMEDY}."
+        f"The checkpoint {path} is not a file of torch.save, NumPy's savez or safetensors; "
+        f"{REMEDY}."
     )
 
 
@@ -163,7 +164,7 @@ def check_directory(file: BinaryIO) -> None:
     file.seek(0)
     end = tail[-END.size :]
     if len(end) < END.size or end[:4] != b"PK\5\6":
-        raise ValueError("it does not end as a zip archive does")
+        raise ValueError("it has no end of a zip archive")
     size, offset, note = END.unpack(end)[5:]
     before = length - END.size
     if tail[-END.size - 20 :][:4] == b"PK\6\7":

@@ -78,7 +78,7 @@ class TensorArrays(FileArrays):
         self._start, self._size = LENGTH + size, length - LENGTH - size
         header = json.loads(file.read(size).decode(), object_pairs_hook=_without_repeats)
         if not isinstance(header, dict):
-            raise ValueError("its header is no object")
+            raise ValueError("its header is not an object")
         super().__init__(path, {name: one for name, one in header.items() if name != NOTES})
 
     def _shape(self, name: str) -> tuple[tuple[int, ...], bool]:
@@ -101,7 +101,7 @@ class TensorArrays(FileArrays):
         """Return shape, type and first byte of an array, checked against the file."""
         entry = self._entries[name]
         if not isinstance(entry, dict):
-            raise ValueError(f"the entry of {name} is no object")
+            raise ValueError(f"the entry of {name} is not an object")
         kind, shape, place = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
         if not isinstance(kind, str) or kind not in DTYPES:
             raise LimitError(
@@ -233,8 +233,8 @@ def refusal(path: Path, types: list[str], torch: bool = True) -> InputError:
     else:
         how = "with numpy.savez(NAME, **arrays)"
     return InputError(
-        f"The checkpoint {path} holds more than arrays: to read {first}{others} can run any code, "
-        f"and nothing was read; if you trust its author, save the weights alone, {how}."
+        f"The checkpoint {path} holds more than arrays: reading {first}{others} can run any "
+        f"code, so nothing was read; if you trust its author, save the weights alone, {how}."
     )
 
 
@@ -281,7 +281,7 @@ def load_tensors(path: Path, file: BinaryIO, zipped: bool) -> Any:
     if copies:
         if types := _other_types(file, zipped):  # NumPy's numbers are raw bytes as well
             raise refusal(path, types)
-        raise LimitError("it holds raw bytes beside tensors", FEWER)
+        raise LimitError("it holds raw bytes besides tensors", FEWER)
     try:
         import torch
     except ImportError as error:
@@ -352,4 +352,4 @@ def _check_pickles(file: IO[bytes], count: int) -> bool:
 
 def _long_pickle() -> LimitError:
     most = whole_text(limits.MOST_PICKLE)
-    return LimitError(f"what it holds beside tensors takes more than {most} bytes", FEWER)
+    return LimitError(f"its content besides tensors takes more than {most} bytes", FEWER)

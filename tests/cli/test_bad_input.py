@@ -81,7 +81,7 @@ def test_archives_that_are_no_npz(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     np.save(tmp_path / "a.npy", np.eye(3))
     (tmp_path / "a.npy").rename(path)  # a bare array under another name
-    with pytest.raises(InputError, match="no zip archive"):
+    with pytest.raises(InputError, match="not a zip archive"):
         source.sample(generator)
     for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         with zipfile.ZipFile(path, "w", method) as archive:
@@ -192,10 +192,10 @@ def test_tables_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for text, words in (
         ("", "needs one column named y"),
         ("a,b\n1,2\n", "needs one column named y"),
-        ("y\n1\n", "no column beside y"),
+        ("y\n1\n", "no column except y"),
         ("a,y\n", "no rows below"),
         ("a,y\n1\n", "has 1 value, and its header 2"),
-        ('a,y\n"1,1\n', "line 2 .* quotes that are not those of a table"),
+        ('a,y\n"1,1\n', "line 2 .* misplaced quotes"),
         ("a,y\n1,\0\n", "a"),
     ):
         path.write_text(text)

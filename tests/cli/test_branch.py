@@ -66,7 +66,7 @@ def test_a_branch_lies_beside_its_parent(parent: Path, capsys: pytest.CaptureFix
     assert main(["info", str(child), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["lineage"] == f"{words} = 0.25"
     assert branch(parent, "--at", frame, "--set", "dynamics.step=0.25") == 2
-    assert "exists; --force" in capsys.readouterr().err
+    assert "already exists; overwrite it with --force" in capsys.readouterr().err
     assert branch(parent, "--frame", frame, "--set", "dynamics.step=0.25", "--force") == 0
 
 

@@ -132,14 +132,14 @@ def test_info(call: Call, run_file: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no recorder is known by a lock")
 def test_a_recording_whose_process_is_gone_says_so(call: Call, tmp_path: Path) -> None:
-    words = "the recording stopped without being finished (its process is gone)"
+    words = "the recording was interrupted (its process is gone)"
     problem = small_problem()
     crash(tmp_path / "dead.msrun", problem, 4)
     _, out, _ = call("info", tmp_path / "dead.msrun")
     with open_run(tmp_path / "dead.msrun") as run:
         assert run.frames == 4
         end = time_text(float(run.log10_time[3]))
-    assert f"  {words}; frames up to {end} are kept; " in out
+    assert f"  {words}; frames up to {end} are safe; " in out
     facts = json.loads(call("info", tmp_path / "dead.msrun", "--json")[1])
     assert (facts["status"], facts["recorder"]) == ("recording", "gone")
     with ms.open(tmp_path / "dead.msrun") as opened:
@@ -197,8 +197,8 @@ def test_a_table_has_what_takes_long_where_it_is_asked_for(
     assert "sharpness" in costly
     names, err = header()
     assert names == {"frame", "step", "log10_time"} | usual
-    assert err.startswith("Not in it, as they may take long: sharpness, ")
-    assert err.endswith("; --all writes them, too.\n")
+    assert err.startswith("Omitted, as they may take long: sharpness, ")
+    assert err.endswith("; --all includes them.\n")
     assert header("--columns", "sharpness,risk")[0] & offered == {"sharpness", "risk"}
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     names, err = header("--all")

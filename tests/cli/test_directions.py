@@ -103,4 +103,4 @@ def test_a_network_whose_outer_layer_is_fixed_has_none(
     settings = ["network.kind=fixed_outer", "dynamics.kind=gd", "dynamics.step=0.1"]
     asked = [part for one in settings for part in ("--set", one)]
     status, _, err = answer(capsys, study, *asked)
-    assert status == 2 and "whose layers are both trained" in err
+    assert status == 2 and "which train both layers" in err

@@ -55,8 +55,8 @@ def test_text(capsys: pytest.CaptureFixture[str], small: Path) -> None:
     assert status == 0
     assert out.startswith("final margin in [")
     assert "gamma_gl / 2" in out
-    assert "which has held since" in out
-    assert "carried by examples" in out and "and by nodes" in out
+    assert "a condition met since" in out
+    assert "dual weight on examples" in out and "and on nodes" in out
 
 
 def test_another_moment(capsys: pytest.CaptureFixture[str], small: Path) -> None:

@@ -75,7 +75,7 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = answer(capsys, FIGURE_1, *SMALL)
     assert status == 0
     assert "gamma_ntk" in out
-    assert "holds but for a chance of 10^-6" in out
+    assert "holds except with probability 10^-6" in out
     assert "certified" in out
 
 

@@ -162,7 +162,7 @@ def test_runs_without_common_times_are_refused_or_left_out_aloud(
         out = ("--kind", "differences", "--out", tmp_path / name, "--quiet")
         status, _, err = call("compare", loops[0], loops[2], *out)
         assert status == 2
-        assert f"Nothing of hard_margin can be compared. {apart}; give another --against" in err
+        assert f"These runs have no hard_margin to compare. {apart}; give another --against" in err
         assert not (tmp_path / name).exists()
     status, _, err = call("compare", *loops, *out[:3], tmp_path / "x.csv", "--quiet")
     assert status == 0
@@ -179,9 +179,9 @@ def test_what_cannot_be_compared_is_one_sentence(
     for arguments, words in (
         ((runs[0],), "at least two runs"),
         ((runs[0],) * 11, "at most 10"),
-        ((*runs, "--observable", "activation"), "no observable with one number a frame"),
-        ((*runs, "--observable", "rotation", "--against", "step"), "has a number for each node"),
-        ((*runs, "--against", "rank"), "has one number a frame"),
+        ((*runs, "--observable", "activation"), "no single value per frame"),
+        ((*runs, "--observable", "rotation", "--against", "step"), "has one value per node"),
+        ((*runs, "--against", "rank"), "has one value per frame"),
         ((*runs, "--observable", "rotation", "--at", "soon"), "is not a time"),
         ((*runs, "--observable", "mirror_gap"), "no mirror_gap"),
         ((*runs, "--against", "share"), "gamma_gl"),

@@ -180,7 +180,7 @@ def test_moments_of_adam_are_those_of_the_parent_with_another_step(tmp_path: Pat
     assert note_of(made) == ""  # which carries nothing but the length of its steps
     made = branch_of(tmp_path / "long.msrun", frame, "dynamics.beta1=0.5")
     assert note_of(made) == (
-        f"Frame {frame} was reached with other settings: Adam's moments begin anew there."
+        f"Frame {frame} was reached with other settings: Adam's moments restart there."
     )
 
 
@@ -289,7 +289,7 @@ def test_another_network_with_the_same_weights(
         assert OBSERVABLES["distance"].at(begun, 0) < 1e-14
     if kind == "bias":  # and back again while b = 0 only
         assert branch_of(child, 0, "network.kind=standard").network.kind == "standard"
-        with pytest.raises(InputError, match="they are those of no other network"):
+        with pytest.raises(InputError, match="they fit no other network"):
             branch_of(child, 5, "network.kind=standard")
 
 
@@ -371,15 +371,15 @@ def test_branches_of_a_run_in_row_space(tmp_path: Path) -> None:
         (("dynamics.stpe=1",), "did you mean 'step'"),
         (("dynamics.step=[0.1, 0.2]",), "branch makes one run"),
         (("dynamics.step=-1",), "greater than 0"),
-        (("dynamics.until_log10_time=0.5",), "lies before"),
-        (("dynamics.kind=kernel",), "takes up no weights"),
+        (("dynamics.until_log10_time=0.5",), "is before the frame's"),
+        (("dynamics.kind=kernel",), "cannot start from weights"),
         (("data.n=60",), "gives other points"),
         (("data.seed=4",), "gives other points"),
         (("run.seed=4",), "draws data and start"),
-        (("network.m=8",), "says how a start is drawn"),
-        (("network.init=small",), "says how a start is drawn"),
-        (("network.kind=custom", "network.code=import os"), "code of its parent"),
-        (("network.kind=normalised",), "they are those of scalar, bias"),
+        (("network.m=8",), "sets the initialisation"),
+        (("network.init=small",), "sets the initialisation"),
+        (("network.kind=custom", "network.code=import os"), "its parent's code"),
+        (("network.kind=normalised",), "they fit scalar, bias"),
         (("data.kind=file", "data.path=/nowhere.npz"), "nowhere"),
         (("nonsense",), "write key=value"),
     ],

@@ -158,7 +158,7 @@ def test_only_unchanged_and_complete_histories_are_shown(
 
 @pytest.mark.parametrize(
     ("settings", "words"),
-    [(ADAM, "Adam's moments begin anew"), (FLOW, "the flow's steps begin anew")],
+    [(ADAM, "Adam's moments restart"), (FLOW, "the flow's steps restart")],
 )
 def test_files_of_before_are_continued_and_say_so(
     settings: tuple[str, ...], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

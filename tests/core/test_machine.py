@@ -195,7 +195,7 @@ def test_what_another_container_records_is_not_replaced(
     monkeypatch.setattr(in_use, "LOCKS", locks)
     with Apart(tmp_path / "a.msrun") as other:
         assert in_use.held_elsewhere(other.path) is True
-        with pytest.raises(ms.InputError, match=r"a\.msrun is being recorded just now; wait"):
+        with pytest.raises(ms.InputError, match=r"a\.msrun is being recorded; wait"):
             ms.record(other.path, one.x, one.y, loss="logistic", V0=one.V, a0=one.a, overwrite=True)
         other.frames(2)
         other.end()

@@ -224,7 +224,7 @@ def test_code_of_strangers_does_not_run(
         ("x = 1", "does not define the function initial"),
         ("def initial(g, m, d, k):\n  return {}\ndef outputs(p, x):\n  return x", "at least one"),
         ("def initial(g, m, d, k):\n  return {'a': 1/0}\ndef outputs(p, x): return x", "in line 2"),
-        (OWN_NETWORK.replace('@ parameters["w"]', ""), "gave shape"),
+        (OWN_NETWORK.replace('@ parameters["w"]', ""), "returned shape"),
         (OWN_NETWORK.replace('["w"]\ndir', '["u"]\ndir'), "homogeneous names u"),
         (OWN_NETWORK.replace("torch.tanh", "torch.nothing"), "outputs\\(\\) fails"),
     ],

@@ -72,8 +72,8 @@ def test_a_process_that_dies_is_a_sentence_and_the_next_call_starts_another(
     with pytest.raises(MarginscopeError) as died:
         process.run(never, die)
     assert died.value.sentence == (
-        "It was not done, as the process that worked on it was ended; close other programs, or "
-        "ask for less, and try again."
+        "It was not done: its worker process was killed; close other programs, or reduce the "
+        "task, and try again."
     )
     first = process.run(never, os.getpid)
     assert first is not None

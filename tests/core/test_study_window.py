@@ -52,9 +52,12 @@ def test_as_many_curves_as_the_window_and_figures_draw() -> None:
         ("[window]\ncurves = 3", "a: window.curves must be a list of observables, such as"),
         (
             '[window]\ncurves = ["sharpnes"]',
-            "curves names sharpnes, which is no number of a frame; did you mean 'sharpness'?",
+            "curves names sharpnes, which is not a scalar observable; did you mean 'sharpness'?",
         ),
-        ('[window]\ncurves = ["rotation"]', "curves names rotation, which is no number of a frame"),
+        (
+            '[window]\ncurves = ["rotation"]',
+            "curves names rotation, which is not a scalar observable",
+        ),
         ('[window]\ncurves = ["risk", "risk"]', "curves names risk twice"),
         (f"[window]\ncurves = {['risk'] * (MOST_CURVES + 1)}", "window.curves must be a list"),
         ("[window]\nviews = [1]", "a: window.views must be a list of names of views"),

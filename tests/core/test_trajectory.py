@@ -250,7 +250,7 @@ def test_continuing_keeps_time_and_rotation_from_the_origin(tmp_path: Path) -> N
         (-1, [], "does not exist"),
         (None, ["network.m=4"], "keeps its data, network and seed"),
         (None, ["data.n=4"], "keeps its data"),
-        (None, ["dynamics.until_log10_time=1"], "lies before"),
+        (None, ["dynamics.until_log10_time=1"], "is before the frame's"),
         (None, ["dynamics.step=[0.1, 0.2]"], "one value"),
     ],
 )

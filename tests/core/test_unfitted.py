@@ -47,7 +47,7 @@ def test_too_few_nodes_are_told_once() -> None:
     assert told["risk"] == pytest.approx(np.mean(risks), rel=1e-2)
     wrong = int((at.margins(physical(later[0])) <= 0.0).sum())
     assert (told["wrong"], told["of"]) == (wrong, 64)
-    assert f"{wrong} of 64 examples are not classified" in told["note"]
+    assert f"{wrong} of 64 examples are misclassified" in told["note"]
     assert "network.m" in told["note"]
 
 
@@ -99,7 +99,7 @@ def test_a_flow_into_zero_stays_there(tmp_path: Path) -> None:
     assert last.step < 10_000
     assert told["risk"] == pytest.approx(float(at.loss.value(np.zeros(1))[0]), rel=1e-6)
     assert last.diagnostics["margin_error"] < 1e-6
-    assert "At rest" in told["note"]
+    assert "came to rest" in told["note"]
 
 
 def test_the_exact_mirror_flow_ends_where_nothing_is_left(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_the_command_line_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[
     told = [part for setting in sets for part in ("--set", setting)]
     code = main(["run", "telgarsky22-figure-1", *told, "--out", str(tmp_path / "a"), "--quiet"])
     assert code == 0
-    assert "examples are not classified" in capsys.readouterr().err
+    assert "examples are misclassified" in capsys.readouterr().err
     (path,) = (tmp_path / "a").glob("*.msrun")
     with open_run(path) as run:
         assert [kind for _, kind, _ in run.events()] == ["unfitted"]

@@ -84,8 +84,8 @@ def test_a_study_of_some_cells_alone_has_them(subtests: pytest.Subtests) -> None
 @pytest.mark.parametrize(
     ("cells", "words"),
     [
-        ([{"data.d": 7}], "no cell"),
-        ([{"data.law": "uniform"}], "no cell"),
+        ([{"data.d": 7}], "not a cell"),
+        ([{"data.law": "uniform"}], "not a cell"),
         ("all", "list of tables"),
         ([1], "list of tables"),
         ([{}] * 5, "cells"),

@@ -171,7 +171,7 @@ def broken(content: bytes) -> dict[str, tuple[bytes, str]]:
     return {
         "labels": (b"\0\0\x08\x01" + content[4:], "begins with the magic number 2049"),
         "empty": (b"", "begins with the magic number None"),
-        "packed": (gzip.compress(content), "another file, or still packed"),
+        "packed": (gzip.compress(content), "the right file, and unpacked"),
         "header": (content[:9], "cut off within its header"),
         "short": (content[:-1], "cut off: 719 of its 720 values"),
         "long": (content + b"\0", "longer than its header says"),
@@ -315,7 +315,7 @@ def test_a_hostile_batch_runs_nothing(tmp_path: Path, protocol: int) -> None:
     pixels, labels = cifar(10)
     table = {"data": pixels, "labels": labels, "more": _Hostile(mark)}
     (tmp_path / "data_batch_1").write_bytes(pickle.dumps(table, protocol=protocol))
-    with pytest.raises(InputError, match="refused as a Python batch"):
+    with pytest.raises(InputError, match="cannot be read as a Python batch"):
         problem_of("cifar10", tmp_path, path=".", n=2)
     assert not mark.exists()
 
@@ -363,10 +363,10 @@ def test_small_files_that_unfold_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     text = pickle.dumps(bytes(range(60, 90)), protocol=2)  # as a text of Latin-1
     assert read_pickle(text) == bytes(range(60, 90))
     again = text.replace(b".", b"") + 9 * text[2:].replace(b".", b"") + b"."
-    with pytest.raises(PickleError, match="more than any batch holds"):
+    with pytest.raises(PickleError, match="more than any batch contains"):
         read_pickle(again)
     monkeypatch.setattr(pickled, "MOST_STEPS", 100)
-    with pytest.raises(PickleError, match="more than any batch holds"):
+    with pytest.raises(PickleError, match="more than any batch contains"):
         read_pickle(b"\x80\x02" + 101 * b"]" + b".")
 
 

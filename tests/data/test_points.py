@@ -76,8 +76,8 @@ def test_the_data_are_the_points_and_nothing_is_rescaled() -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"points": [[0.0, 1]]}, "there is 1 point; give 2 to 2000"),
-        ({"points": [[0.0, 1]] * 2001}, "there are 2001 points; give 2 to 2000"),
+        ({"points": [[0.0, 1]]}, "1 point is given; give 2 to 2000"),
+        ({"points": [[0.0, 1]] * 2001}, "2001 points are given; give 2 to 2000"),
         ({"points": [[0.0, 1], [1, 1]]}, "all points have the label \\+1.*give one of them"),
         ({"points": [[0.0, 1], [1, 2]]}, "point 2 has the label 2; labels are -1 and \\+1"),
         ({"points": [[0.0, 1], [1, 2, -1]]}, "point 2 has 3 numbers and point 1 has 2 numbers"),
@@ -86,8 +86,8 @@ def test_the_data_are_the_points_and_nothing_is_rescaled() -> None:
         ({"points": [[0.0] * 20 + [1], [0.0] * 20 + [-1]] * 300}, "more than 10000 numbers"),
         ({"points": [["a", 1], [0, -1]]}, "data.points.0.0 = 'a'"),
         ({"points": 3}, "data.points = 3"),
-        ({"n": 5}, "n = 5, and the points have n = 12; leave n out"),
-        ({"d": 3}, "d = 3, and the points have d = 2; leave d out"),
+        ({"n": 5}, "n = 5, but the points have n = 12; leave n out"),
+        ({"d": 3}, "d = 3, but the points have d = 2; leave d out"),
     ],
 )
 def test_what_cannot_be_trained_on_is_refused(keys: dict[str, object], words: str) -> None:
@@ -213,20 +213,20 @@ def test_words_are_told_what_they_stand_for() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "There is no text with points"),
-        ("# nothing\n\n", "There is no text with points"),
-        ("x,y\n", "There is a header and no points"),
+        ("", "The clipboard contains no points"),
+        ("# nothing\n\n", "The clipboard contains no points"),
+        ("x,y\n", "The header has no points"),
         ("1,2,1\n\n3,4,5,-1", "Line 3 has 4 values, and the lines before it have 3"),
         ("1,2,1\n3,1", "Line 2 has 2 values, and the lines before it have 3"),
-        ("5", "Line 1 has 1 value, and 2 or more are needed"),
+        ("5", "Line 1 has 1 value; give 2 or more"),
         ("1,2,1\n3,a,-1", "Line 2 has 'a' where a coordinate is needed"),
         ("1,2,1\n3,1_0,-1", "Line 2 has '1_0' where"),
         ("1,nan,1\n", "Line 1 has no value (nan) in column 2"),
-        ("1,2e9,1\n", "Line 1 has 2e+09, and coordinates are at most 1e+06"),
+        ("1,2e9,1\n", "Line 1 has 2e+09, but coordinates are at most 1e+06"),
         ("1,2,a\n3,4,b\n5,6,c", "Line 3 has the label 'c' after 'a' and 'b'"),
         ("1,2,a\n3,4,a", "has only the label 'a'"),
         ("1,2,\n", "Line 1 has no label"),
-        ("1,1\n" * (MAX_POINTS + 1), f"Line {MAX_POINTS + 1} is one more than {MAX_POINTS}"),
+        ("1,1\n" * (MAX_POINTS + 1), f"Line {MAX_POINTS + 1} exceeds the limit of {MAX_POINTS}"),
         ("9" * 1_000_001, "more than 1\u202f000\u202f000 characters"),
     ],
 )

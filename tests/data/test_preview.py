@@ -84,5 +84,5 @@ def test_every_kind_can_be_previewed(kind: str) -> None:
 def test_what_a_run_refuses_is_refused() -> None:
     with pytest.raises(InputError, match=r"data\.path is missing"):
         shown("mnist")
-    with pytest.raises(InputError, match="both classes are needed"):
+    with pytest.raises(InputError, match="a study needs both classes"):
         shown("parity", n=1)

@@ -123,9 +123,9 @@ def test_what_cannot_be_scaled_is_refused(tmp_path: Path, subtests: pytest.Subte
     zero = SQUARE.copy()
     zero[2] = 0.0
     cases = (
-        ("unit", zero, "the row 3 .* a point without a direction"),
+        ("unit", zero, "only zeros in row 3 .* a point without a direction"),
         ("max_norm", 0.0 * SQUARE, "the largest norm 0"),
-        ("max_norm", 5e-324 * SQUARE, "another unit"),
+        ("max_norm", 5e-324 * SQUARE, "change the unit"),
         ("standard", 5e-324 * SQUARE, "the column 1 .* have lost digits"),
         ("standard", 1e305 * SQUARE, "at most 1e.300 can be scaled"),
     )
@@ -152,10 +152,12 @@ def test_sizes_beyond_float64_are_refused(tmp_path: Path, subtests: pytest.Subte
                 assert np.isnan(margin.value)
                 assert not margin.certified
                 assert "Not computed: example 1" in str(margin)
-    with pytest.raises(InputError, match=r"example 2 .* another unit"):
+    with pytest.raises(InputError, match=r"example 2 .* change the unit"):
         draw(PointsData(points=((1.0, 1.0), (1e-160, -1.0))), generator, None)
     np.savez(tmp_path / "a.npz", x=SQUARE, y=1e200 * SIGNS)
-    with pytest.raises(InputError, match=r"example 1 .* has the target 1e.200; .* give y"):
+    with pytest.raises(
+        InputError, match=r"example 1 .* has the target 1e.200; .* change the unit of y"
+    ):
         draw(FileData(path=str(tmp_path / "a.npz"), targets="real"), generator, None)
     # Beside others a column of such numbers is rounding: nothing is wrong about the rest.
     np.savez(tmp_path / "a.npz", x=SQUARE * np.array([1e-160, 1.0]), y=SIGNS)
@@ -191,4 +193,4 @@ def test_the_preview_warns_of_columns_that_reach_far(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", x=pixels, y=np.tile([0, 1], 5))
     assert "reach 255" in preview(FileData(path=str(tmp_path / "a.npz")), 0, None).caution
     points = PointsData(points=((1e3, 1.0), (-1e3, -1.0)))
-    assert "another unit" in preview(points, 0, None).caution
+    assert "change the unit" in preview(points, 0, None).caution

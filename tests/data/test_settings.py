@@ -44,9 +44,9 @@ def test_every_kind_works_with_its_defaults(kind: str) -> None:
         ("near_orthogonal", {"n": 50}, "n = 50 linearly independent vectors do not fit"),
         ("three_point", {"n": 4}, "data.n"),
         ("intervals", {"breaks": []}, "breaks is empty"),
-        ("intervals", {"breaks": [0.5, 0.0]}, "must rise"),
-        ("intervals", {"breaks": [0.0, 0.05]}, "without room"),
-        ("intervals", {"breaks": [-2.0]}, "without room"),
+        ("intervals", {"breaks": [0.5, 0.0]}, "must increase"),
+        ("intervals", {"breaks": [0.0, 0.05]}, "leave no room"),
+        ("intervals", {"breaks": [-2.0]}, "leave no room"),
         ("intervals", {"d": 2}, "data.d"),
         ("dyadic", {"d": 4, "n": 9}, "has 2 d = 8 examples"),
         ("digits", {"classes": [3]}, "3 is one class"),
@@ -66,7 +66,7 @@ def test_settings_that_cannot_work_are_refused(
 
 @pytest.mark.parametrize("kind", ["parity", "wei19", "teacher"])
 def test_a_draw_of_one_class_is_refused(kind: str) -> None:
-    with pytest.raises(InputError, match="both classes are needed; choose a larger"):
+    with pytest.raises(InputError, match="a study needs both classes; choose a larger"):
         data_of(kind, n=1)
 
 

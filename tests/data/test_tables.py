@@ -189,7 +189,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "needs one column named y for the labels; it is empty."),
     "comments only": ("# nothing\n", "it is empty"),
     "header only": ("x1,x2,y\n", "has no rows below its header"),
-    "no coordinates": ("y\n1\n-1\n", "has no column beside y; coordinates are needed."),
+    "no coordinates": ("y\n1\n-1\n", "has no column except y; add the coordinates."),
     "missing": (
         text().replace("0.75", ""),
         "line 3 of {path} has no value in column 'x2'; fill it in, or delete the line.",
@@ -201,7 +201,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
         text().replace("0.25", ""),
         "line 2 of {path} has no value in column 'x1', and line 3 has '0.5'",
     ),
-    "infinite": (text().replace("0.75", "inf"), "line 3 of {path} has 'inf' in column 'x2', and"),
+    "infinite": (text().replace("0.75", "inf"), "line 3 of {path} has 'inf' in column 'x2';"),
     "too large": (text().replace("0.75", "1e999"), "line 3 of {path} has '1e999' in column 'x2'"),
     "missing label": (text(labels=[1, "", -1, 1]), "line 3 of {path} has no label."),
     "label NA": (text(labels=[1, "NA", -1, 1]), "line 3 of {path} has the label 'NA', which"),
@@ -215,7 +215,8 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     ),
     "thousands, no header": (
         "1,257.30,-0.13,1\n6,404.23,0.10,1\n5,356.69,0.36,-1\n",
-        "line 1 of {path} has '1,257.30,-0.13,1', whose commas may separate thousands; separate",
+        "line 1 of {path} has '1,257.30,-0.13,1', whose commas may be thousands separators; "
+        "separate",
     ),
     "thousands of points": (
         german(";").replace("0,75", "1.000,5"),
@@ -227,12 +228,12 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     ),
     "thousands or decimals": (
         "a;b;y\n1,257;2,640;1\n3,104;1,200;-1\n",
-        "line 2 of {path} has '1,257', whose comma may be a decimal comma or separate thousands; "
-        "write 1.257 or 1257.",
+        "line 2 of {path} has '1,257', whose comma may be a decimal comma or a thousands "
+        "separator; write 1.257 or 1257.",
     ),
     "thousands or decimals, points": (
         "a;b;y\n1.257;2;1\n3.104;1;-1\n",
-        "line 2 of {path} has '1.257', whose point may be a decimal point or separate thousands",
+        "line 2 of {path} has '1.257', whose point may be a decimal point or a thousands separator",
     ),
     "thousands beside points": (
         'a,b,y\n"1,257",0.5,1\n2,0.25,-1\n',
@@ -249,28 +250,32 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     ),
     "half labels": (
         text(labels=[0.5, 1, -1, 1]),
-        "line 2 of {path} has the label '0.5'; labels are whole numbers or words, and for targets "
-        'that are numbers set data.targets = "real"',
+        "line 2 of {path} has the label '0.5'; labels are whole numbers or words, and for "
+        'numeric targets set data.targets = "real"',
     ),
     "labels with a gap": (text(labels=[0, 1, 3, 1]), "line 4 of {path} has the class number 3 and"),
     "minus one, zero, one": (
         text(labels=[0, 1, -1, 1]),
         "line 2 of {path} has the label 0; labels",
     ),
-    "one class": (text(labels=[1, 1, 1, 1]), "line 2 of {path} has only the label 1; both classes"),
+    "one class": (
+        text(labels=[1, 1, 1, 1]),
+        "line 2 of {path} has only the label 1; a study needs both classes",
+    ),
     "one word": (text(labels=["a"] * 4), "has only the label 'a'; two classes are needed."),
     "words and numbers": (
         text(labels=["cat", "cat", 1, "cat"]),
         "line 4 of {path} has the label '1' and line 2 'cat'; labels are numbers or",
     ),
-    "capitals": (text(labels=["Cat", "dog", "cat", "dog"]), "line 4 of {path} has a label that"),
+    "capitals": (text(labels=["Cat", "dog", "cat", "dog"]), "line 4 of {path} has labels that"),
     "word of its own in each row": (
         text(labels=["a1", "b2", "c3", "d4"]),
-        "has another word in each row of its label column, such as 'a1'; name the column with",
+        "has a different word in every row of its label column, such as 'a1'; name the column with",
     ),
     "names before labels": (
         "ann,0.5,1.5,1\nbob,0.25,2.5,-1\nann,0.75,3.5,1\n",
-        "needs one column named y for the labels; columns 1 and 4 may both be; name the column",
+        "needs one column named y for the labels; columns 1 and 4 are both candidates; name the "
+        "column",
     ),
     "words in the middle": (
         columns("a", "s", "b", s=["p", "q", "p", "q"]),
@@ -278,7 +283,8 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     ),
     "y beside x, and a group": (
         columns("x", "y", "group", x=[0.5, 0, 1, 1], group=[0, 1, 0, 1]),
-        "needs one column named y for the labels; columns 'y' and 'group' may both be; name the",
+        "needs one column named y for the labels; columns 'y' and 'group' are both candidates; "
+        "name the",
     ),
     "numbers of rows": (
         columns("row", "a", "b", "y", row=[1, 2, 3, 4]),
@@ -286,7 +292,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     ),
     "two labels": (
         columns("a", "label", "class", label=Y, **{"class": Y}),
-        "has several columns that are called as labels are, 'label', 'class'; name the column",
+        "has several columns named like labels, 'label', 'class'; name the column",
     ),
     "first and last": (
         "1,0.5,0\n0,0.25,1\n1,0.75,0\n0,0.5,1\n",
@@ -308,7 +314,8 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "unknown label": (text(), "has no column 'sort' for data.label; allowed are: x1, x2, y."),
     "shuffled index": (
         columns("_", "a", "b", "y", _=[3, 0, 2, 1]),
-        "line 2 of {path} has '3' in column 1 (without a name), where row numbers 0, 1, ... would",
+        "line 2 of {path} has '3' in column 1 (without a name), a column for row numbers 0, 1, "
+        "...,",
     ),
     "index of words": (columns("_", "a", "b", "y", _=[*"pqrs"]), "line 2 of {path} has 'p' in"),
     "no name": (
@@ -334,7 +341,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "percent": (text().replace("0.75", "75%"), "line 3 of {path} has '75%' where a number is"),
     "date": (text().replace("0.75", "2026-11-26"), "line 3 of {path} has '2026-11-26' where a"),
     "libsvm": ("1 1:0.5 2:0.25\n-1 1:0.75 2:0.5\n", "line 1 of {path} has"),
-    "quote": (text().replace("0.75", '"0.75'), "line 5 of {path} has quotes that are not those"),
+    "quote": (text().replace("0.75", '"0.75'), "line 5 of {path} has misplaced quotes"),
     "Latin-1": (text(header="h\u00f6he,b,y").encode("latin-1"), "line 1 of {path} has bytes that"),
     "UTF-16 in pieces": (b"\xff\xfe\x00", "is not a readable text file"),
     "zip": (b"PK\3\4\x14\0\6\0\x08\0\0\0!\0b\xee\x9dh^\1", "{path} has"),
@@ -382,8 +389,11 @@ ARRAYS: dict[str, dict[str, Any]] = {
 }
 WRONG_ARRAYS: dict[str, tuple[dict[str, Any], str]] = {
     "no labels": ({"X": A}, "has no array y; "),
-    "two inputs": ({"X": A, "data": A, "y": B}, "has the arrays X and data, and each may be x"),
-    "transposed": ({"X": A.T, "y": B}, "one label for each of the 2 rows of X is needed"),
+    "two inputs": (
+        {"X": A, "data": A, "y": B},
+        "has the arrays X and data, either of which may be x",
+    ),
+    "transposed": ({"X": A.T, "y": B}, "one label for each of the 2 rows of X"),
     "not one-hot": ({"x": A, "y": ONE_HOT + 1.0}, "row 0, counted from 0, is not one-hot"),
     "half labels": ({"x": A, "y": B / 2}, "y in {path} has the label -0.5; labels must be"),
     "test alone": ({"x": A, "y": B, "X_test": A}, "needs both x_test and y_test, or neither"),
@@ -446,10 +456,14 @@ def test_npy_files_are_read_in_pairs(tmp_path: Path, subtests: pytest.Subtests) 
             check_arrays(sample(folder / f"{x}.npy"), test)
         if x != "X" or y != "y":
             continue
-        with pytest.raises(InputError, match=r"has labels by its name; name the file of the inpu"):
+        with pytest.raises(
+            InputError, match=r"holds labels, by its name; give the file of the inpu"
+        ):
             sample(folder / "y.npy")
         (folder / "y.npy").unlink()
-        with pytest.raises(InputError, match=r"needs a file of labels beside it.*y\.npy is not be"):
+        with pytest.raises(
+            InputError, match=r"needs a file of labels next to it.*y\.npy is missing"
+        ):
             sample(folder / "X.npy")
         np.save(folder / "X.npy", np.c_[A, B])
         check_arrays(sample(folder / "X.npy", label="last"), ())
@@ -467,7 +481,7 @@ def test_other_matrices_are_refused(tmp_path: Path, subtests: pytest.Subtests) -
             with pytest.raises(InputError, match=f"array y in .* is of class {kind}"):
                 sample(path)
     savemat(path, {"X": A, "y": B}, format="4")
-    with pytest.raises(InputError, match="it is no file of version 5"):
+    with pytest.raises(InputError, match="it is not a file of version 5"):
         sample(path)
     path.write_bytes(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(200))
     with pytest.raises(InputError, match=r'it is of version 7.3\); save it with save\(..., "-v7"'):
@@ -479,7 +493,7 @@ def test_arrays_that_are_not_needed_may_be_of_words(tmp_path: Path) -> None:
     np.savez(path, X=A, y=B, names=np.array(["a", None], dtype=object), units=["cm", "kg"])
     check_arrays(sample(path), ())
     np.savez(path, X=A, y=["a", "b", "a", "b"])
-    with pytest.raises(InputError, match=r"array y in .* has type <U1; numbers are needed"):
+    with pytest.raises(InputError, match=r"array y in .* has type <U1; save it as numbers"):
         sample(path)
 
 

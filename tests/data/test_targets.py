@@ -175,7 +175,7 @@ def test_spurious_points_have_the_known_line(
 
 def test_orthonormal_data_follow_their_targets() -> None:
     assert OrthonormalData(y=(0.5, -1.0, 2.0)).n == 3
-    with pytest.raises(InputError, match=r"n = 2, and there are 4 targets; leave n out"):
+    with pytest.raises(InputError, match=r"n = 2, but there are 4 targets; leave n out"):
         data_of("orthonormal", n=2)
 
 

@@ -147,7 +147,7 @@ def test_a_run_file_holds_the_predictor(tmp_path: Path) -> None:
         mine = found.network.outputs(found.parameters(1), found.seen(x)[0])
         assert np.allclose(mine, again.network.outputs(fitted(again), x))
         assert prepared(found.problem).network is found.network
-        with pytest.raises(InputError, match="never goes on"):
+        with pytest.raises(InputError, match="cannot be continued"):
             continued(found, None, [])
 
 

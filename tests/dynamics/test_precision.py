@@ -68,6 +68,6 @@ def test_directions_whose_squares_float32_does_not_hold(tmp_path: Path) -> None:
     start = {"a": np.ones(2), "b": np.ones(2), "V": 1e-30 * np.eye(2)}
     np.savez(tmp_path / "start.npz", **start)
     init = {"kind": "normalised", "m": 2, "init": "file", "init_path": str(tmp_path / "start.npz")}
-    with pytest.raises(InputError, match="squared length of some initial v_j is less"):
+    with pytest.raises(InputError, match="squared length of some initial v_j is smaller"):
         integrator(made(tmp_path, 1.0, "float32", "gd", init, step=0.1))
     integrator(made(tmp_path, 1.0, "float64", "gd", init, step=0.1))

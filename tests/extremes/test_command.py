@@ -129,7 +129,7 @@ def test_a_cluster_finds_what_one_process_finds(study: Path, tmp_path: Path) -> 
         (["--minimise", "risk", "--at", "late"], "is not a time"),
         (["--minimise", "risk", "--maximise", "risk"], "not allowed with"),
         (["--minimise", "risk", "--over", "moon"], "invalid choice"),
-        (["--minimise", "risk", "--flip-labels"], "say --over data with it"),
+        (["--minimise", "risk", "--flip-labels"], "add --over data"),
         (
             ["--minimise", "risk", "--over", "data", "--set", "dynamics.kind=sgd"],
             "The data of this study cannot be varied",
@@ -158,7 +158,7 @@ def test_a_study_without_a_hunt_says_what_is_missing(
 ) -> None:
     (tmp_path / "plain.toml").write_text(TEXT)
     assert main(["hunt", str(tmp_path / "plain.toml"), "--output", str(tmp_path / "o")]) == 2
-    assert "has no [hunt]; say what to look for" in capsys.readouterr().err
+    assert "has no section [hunt]; give an objective" in capsys.readouterr().err
 
 
 def test_budgets_are_times_or_runs() -> None:

@@ -143,7 +143,7 @@ def test_where_every_run_fails_it_is_said_at_once(tmp_path: Path) -> None:
         raise ArithmeticError("this study has no such number")
 
     pool = MadeUpPool(never)
-    with pytest.raises(InputError, match="none of 8 runs has ended well: this study has no such"):
+    with pytest.raises(InputError, match="none of 8 runs succeeded: this study has no such"):
         run(hunt_over("seeds", tmp_path), pool, 100)
     assert len(pool.names) == 8
     assert pool.closed

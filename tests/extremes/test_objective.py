@@ -168,16 +168,16 @@ def test_statements_are_found_by_any_spelling() -> None:
     [
         ("hard_margn", Frames(), "did you mean 'hard_margin'"),
         ("rotation", Frames(), "more than one number a frame"),
-        ("risk +", Frames(), "is no formula"),
+        ("risk +", Frames(), "is not a formula"),
         ("risk.x", Frames(), "is not a formula"),
         ("slack:telgarsky22-theorem-3.3", Frames(), "may be .*margin or .*balance; write one"),
         ("slack:telgarsky22-theorem-9", Frames(), "is not a statement"),
         ("ratio:telgarsky22-theorem-2-2-error", Frames(), "states no constant"),
-        ("risk", Frames("least", 1.0), "belongs to no time"),
-        ("risk", Frames("last", None, "risk"), "say --take with it"),
+        ("risk", Frames("least", 1.0), "has no time"),
+        ("risk", Frames("last", None, "risk"), "add --take"),
         ("risk", Frames("least", None, "rsk"), "did you mean 'risk'"),
-        ("slack:telgarsky22-lemma-a-4", Frames("least"), "frame of least room"),
-        ("eval('1')", Frames(), "is no function|is not a formula|not known"),
+        ("slack:telgarsky22-lemma-a-4", Frames("least"), "frame of least slack"),
+        ("eval('1')", Frames(), "is not a function|is not a formula|not known"),
     ],
 )
 def test_what_cannot_be_measured_is_said_before(text: str, frames: Frames, sentence: str) -> None:

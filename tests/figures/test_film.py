@@ -136,13 +136,13 @@ def test_a_full_disk_is_said(tmp_path, monkeypatch) -> None:
     [
         ("film.avi", {}, r"must end in \.gif, \.webp or \.mp4"),
         ("film", {}, "must end in"),
-        ("film.gif", {"panel": "weights"}, "a film shows neurons"),
-        ("film.gif", {"panel": "norms,"}, "a film shows neurons"),
-        ("film.gif", {"panel": "norms,norms"}, "a film shows neurons"),
-        ("film.gif", {"panel": "neurons,rotations,norms,margins,curves"}, "these are 5"),
-        ("film.gif", {"seconds": 0.0}, "lasts above 0"),
-        ("film.gif", {"seconds": float("nan")}, "lasts above 0"),
-        ("film.gif", {"seconds": 601.0}, "to 600 seconds"),
+        ("film.gif", {"panel": "weights"}, "choose neurons"),
+        ("film.gif", {"panel": "norms,"}, "choose neurons"),
+        ("film.gif", {"panel": "norms,norms"}, "choose neurons"),
+        ("film.gif", {"panel": "neurons,rotations,norms,margins,curves"}, "but 5 are given"),
+        ("film.gif", {"seconds": 0.0}, "cannot last"),
+        ("film.gif", {"seconds": float("nan")}, "cannot last"),
+        ("film.gif", {"seconds": 601.0}, "up to 600 seconds"),
         ("film.gif", {"frames_per_second": 60}, "1 to 50"),
         ("film.webp", {"frames_per_second": 0}, "1 to 60"),
         ("film.webp", {"seconds": 600.0, "frames_per_second": 30}, "at most 6000"),
@@ -159,7 +159,7 @@ def test_what_cannot_be_made_is_refused_in_a_sentence(tmp_path, name, arguments,
 def test_an_mp4_without_its_encoder_names_the_extra(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="extra named movie"):
+    with pytest.raises(InputError, match="MP4 needs ffmpeg"):
         saved(tmp_path / "film.mp4")
 
 
@@ -274,7 +274,7 @@ def test_a_cancelled_mp4_leaves_nothing(encoder) -> None:
 @pytest.mark.parametrize(
     ("each", "end", "said"),
     [
-        ("sys.exit(1)", "", "encoder of MP4 ended with 1;"),
+        ("sys.exit(1)", "", "MP4 encoder ended with 1;"),
         ("", 'sys.exit("Unknown encoder libx264")', "ended with 1 (Unknown encoder libx264);"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "", "was ended by signal 9;"),
         ("", "os.kill(os.getpid(), signal.SIGKILL)", "was ended by signal 9;"),

@@ -393,12 +393,12 @@ def test_a_page_is_written_completely_or_not_at_all(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("panels", "options", "words_"),
     [
-        (["predictor"], PageOptions(), "no view of the predictor"),
-        (["nodes"], PageOptions(), "name one or more of neurons"),
+        (["predictor"], PageOptions(), "cannot show the predictor"),
+        (["nodes"], PageOptions(), "choose one or more of neurons"),
         ([], PageOptions(), "The views none"),
         (["norms", "norms"], PageOptions(), "each once"),
-        (PANELS, PageOptions(frames=1), "2 to 2000 are possible"),
-        (PANELS, PageOptions(frames=9999), "2 to 2000 are possible"),
+        (PANELS, PageOptions(frames=1), "choose 2 to 2000"),
+        (PANELS, PageOptions(frames=9999), "choose 2 to 2000"),
         (PANELS, PageOptions(colours="pink"), "allowed are system, light, dark"),
     ],
 )

@@ -43,7 +43,7 @@ def test_a_line_of_a_draw_names_its_chance_to_fail() -> None:
     (level,) = reference_levels(
         [ReferenceMargin(drawn, drawn.bracket, 0.1)], AXIS, 40.0, 7.0, LIGHT
     )
-    assert level.label.endswith("(holds but for a chance of $10^{-6}$)")
+    assert level.label.endswith("(holds except with probability $10^{-6}$)")
 
 
 def test_labels_are_apart_and_inside() -> None:

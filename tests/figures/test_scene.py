@@ -179,16 +179,20 @@ def test_a_run_that_did_not_complete_says_so() -> None:
     [
         (0, {}, "No run is given"),
         (11, {}, "at most 10 runs"),
-        (1, {"panels": ()}, "name one or more of neurons"),
+        (1, {"panels": ()}, "choose one or more of neurons"),
         (1, {"panels": ("norms", "norms")}, "each once"),
-        (1, {"panels": ("nurons",)}, "nurons: name one or more"),
+        (1, {"panels": ("nurons",)}, "nurons: choose one or more"),
         (
             1,
             {"options": FigureOptions(plane=NodePlane("coordinates", (0, 4)))},
             "Coordinate 5 does not exist; with d = 4 choose 1 to 4",
         ),
         (1, {"options": FigureOptions(plane=NodePlane("coordinates", (1, 1)))}, "given twice"),
-        (1, {"options": FigureOptions(plane=NodePlane("coordinates", (1,)))}, "Two coordinates"),
+        (
+            1,
+            {"options": FigureOptions(plane=NodePlane("coordinates", (1,)))},
+            "Give two coordinates",
+        ),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_a_sentence(runs, arguments, match) -> None:
@@ -217,7 +221,7 @@ def test_degenerate_runs_have_scenes(name) -> None:
     if name == "dead":
         assert all(notes.values())
     elif name == "one frame":
-        assert "nothing but" in notes["margins"]
+        assert "only $t$ = 0" in notes["margins"]
     else:
         assert not any(notes.values())
     if name == "d = 1":

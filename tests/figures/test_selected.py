@@ -97,8 +97,8 @@ def test_the_command_takes_a_name_or_nodes(
     capsys.readouterr()
     out = tmp_path / "none.svg"
     for text, words in (
-        ("late", "the sets kept with these runs are early"),
-        ("7-3", "begins with the smaller one"),
+        ("late", "the saved sets of these runs are early"),
+        ("7-3", "starts with the smaller number"),
         ("10-12", "nodes 0 to 9"),
         ("0-9999999", "at most 100\u202f000"),
     ):

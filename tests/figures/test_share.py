@@ -219,5 +219,5 @@ def test_a_run_without_a_promise_is_refused(
     )
     assert main(["figure", str(path), "--out", str(tmp_path / "x.svg"), "--share", "--quiet"]) == 2
     err = capsys.readouterr().err
-    assert "without --share" in err
+    assert "omit --share" in err
     assert err.count("\n") == 1

@@ -230,7 +230,7 @@ def test_files_are_the_same_every_time(palette: Any, form: tuple[str, bytes]) ->
 
 
 def test_words_that_cannot_be_set_are_refused() -> None:
-    with pytest.raises(InputError, match="cannot be set"):
+    with pytest.raises(InputError, match="cannot be typeset"):
         scene(SWEEP | {"title": "$\\nonsense{$"})
     with pytest.raises(InputError, match="no run of it"):
         study_scene(parse_layout({"panels": [SWEEP]}, "test"), [], Caption("T"))

@@ -61,7 +61,7 @@ def test_a_factor_that_a_file_name_does_not_have_is_refused() -> None:
     study = parse_study(text, "mine")
     path = Path("mine__factor.c=0.5 (copy).msrun")
     run = SimpleNamespace(path=path, experiment=build_experiment({"network": {"m": 4}}, "mine"))
-    with pytest.raises(InputError, match=r"copy.*factor\.c = 0\.5 \(copy\), which is no number"):
+    with pytest.raises(InputError, match=r"copy.*factor\.c = 0\.5 \(copy\), which is not a number"):
         cell_of(run, study)
 
 
@@ -124,7 +124,7 @@ def test_a_name_that_does_not_exist_is_refused() -> None:
     for y in ("rsik", "rotation", "risk + q"):
         with pytest.raises(InputError, match=r"known|more than one"):
             lines_of(panel(y=y), [one])
-    with pytest.raises(InputError, match=r"no setting|not known"):
+    with pytest.raises(InputError, match=r"not a setting|not known"):
         lines_of(panel(x="data.dd"), [one])
 
 

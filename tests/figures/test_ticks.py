@@ -36,8 +36,8 @@ def test_a_wide_range_has_ticks(shows: str) -> None:
 WRONG = [
     (math.nan, 1.0, "finite"),
     (0.0, math.inf, "finite"),
-    (1.0, 1.0, "left is less than right"),
-    (2.0, 1.0, "left is less than right"),
+    (1.0, 1.0, "left must be less than right"),
+    (2.0, 1.0, "left must be less than right"),
     (0.0, 1e300, "between -10^100 and 10^100"),
     (-LARGEST, LARGEST, "between -10^100 and 10^100"),
     (0.0, 5e-324, "at least 10^-100"),

@@ -275,11 +275,11 @@ def test_letters_with_serifs_are_embedded() -> None:
 @pytest.mark.parametrize(
     ("sheet", "said"),
     [
-        (Sheet(0.0), "0 mm wide was asked for; 20 to 1000 mm are possible"),
+        (Sheet(0.0), "cannot be 0 mm wide; choose 20 to 1000 mm"),
         (Sheet(85.0, 5000.0), "5000 mm high"),
-        (Sheet(85.0, 20.0), "mm high at least"),
-        (Sheet(20.0), "has no room for panels"),
-        (Sheet(points=2.0), "Letters of 2 points"),
+        (Sheet(85.0, 20.0), "make it at least"),
+        (Sheet(20.0), "is too narrow for its panels"),
+        (Sheet(points=2.0), "The font cannot have 2 points"),
         (Sheet(family="comic"), "allowed are sans, serif"),
     ],
 )
@@ -292,13 +292,13 @@ def test_papers_that_cannot_be_are_sentences(sheet: Sheet, said: str) -> None:
 @pytest.mark.parametrize(
     ("look", "said"),
     [
-        (Look(("nothing",)), "'nothing' is none of the numbers of a frame"),
-        (Look(()), "there are 1 to 6"),
+        (Look(("nothing",)), "'nothing' is not one of the scalar observables"),
+        (Look(()), "choose 1 to 6"),
         (Look(against="luck"), "not 'luck'"),
         (Look(nodes="all"), "weights or directions"),
         (
             Look(regions=(Region(0, "norms", 1.0, 0.0, 0.0, 1.0),)),
-            "range of the norms: left is less than right",
+            "range of the norms: left must be less than right",
         ),
         (Look(regions=(Region(0, "norms", 0.0, math.nan, 0.0, 1.0),)), "finite numbers"),
     ],
@@ -311,7 +311,7 @@ def test_looks_that_cannot_be_are_sentences(look: Look, said: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "wide", "85cm", "85x", "1.2.3", "-85mm"])
 def test_what_is_no_size(text: str) -> None:
-    with pytest.raises(InputError, match="is no size; give a width such as 85mm"):
+    with pytest.raises(InputError, match="is not a size; give a width such as 85mm"):
         parse_size(text)
 
 

@@ -23,7 +23,7 @@ WRONG: dict[str, dict[str, object]] = {
     "no number": {"bookmarks": [["a", float("nan"), ""]]},
     "infinity": {"bookmarks": [["a", float("inf"), ""]]},
     "an integer that is no float": {"bookmarks": [["a", "HUGE", ""]]},
-    "a time of no frame": {"bookmarks": [["a", 1e300, ""]]},
+    "a time without a frame": {"bookmarks": [["a", 1e300, ""]]},
     "a blank name": {"bookmarks": [[" ", 0.5, ""]]},
     "too many": {"bookmarks": [[f"b{number}", 0.5, ""] for number in range(MOST_BOOKMARKS + 1)]},
     "a million": {"bookmarks": [[f"b{number}", 0.5, ""] for number in range(1_000_000)]},

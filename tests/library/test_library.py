@@ -350,7 +350,7 @@ def test_a_broken_index_is_made_anew_with_a_sentence(tmp_path: Path, what: str) 
         assert listing.said == ()
     else:
         (sentence,) = listing.said
-        assert "made anew" in sentence
+        assert "rebuilt" in sentence
         assert sentence.endswith(".")
         assert (tmp_path / "library.sqlite.broken").exists()
 
@@ -371,7 +371,7 @@ def test_an_index_that_another_program_holds_is_done_without(
     holder.close()
     assert listing.entries == expected
     (sentence,) = listing.said
-    assert "held by another program" in sentence
+    assert "locked by another program" in sentence
     library.close()
     again = library_of(tmp_path)
     assert again.refresh().said == ()

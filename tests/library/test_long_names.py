@@ -39,7 +39,7 @@ def test_a_run_with_a_long_name_is_thrown_away_and_restored(tmp_path: Path, size
         change_about(path, noted)
     else:
         assert read_about(path) == About()
-        with pytest.raises(InputError, match=f"has {size} bytes, and a run with notes.* at most"):
+        with pytest.raises(InputError, match=f"has {size} bytes, but a run with notes.* at most"):
             change_about(path, noted)
     thrown = trash.throw(path)
     assert thrown.is_file()

@@ -124,7 +124,7 @@ def test_several_classes() -> None:
     ("plane", "match"),
     [
         (NodePlane("motions", ()), "motions is not a plane; choose one of coordinates, motion"),
-        (NodePlane("nodes", ()), "pin two nodes"),
+        (NodePlane("nodes", ()), "needs two pinned nodes"),
         (NodePlane("nodes", (0, 99, 0)), "choose two of 0 to 6"),
         (NodePlane("nodes", (1, 1, 0)), "choose two of 0 to 6"),
         (NodePlane("nodes", (0, 1, 99)), "Frame 99 does not exist"),
@@ -132,7 +132,7 @@ def test_several_classes() -> None:
             NodePlane("coordinates", (0, 9)),
             "Coordinate 10 does not exist; with d = 9 choose 1 to 9",
         ),
-        (NodePlane("coordinates", (1,)), "Two coordinates"),
+        (NodePlane("coordinates", (1,)), "Give two coordinates"),
     ],
 )
 def test_what_is_no_plane_is_said_in_a_sentence(run: Run, plane: NodePlane, match: str) -> None:
@@ -158,7 +158,7 @@ def test_nodes_that_have_not_moved_and_means_that_are_equal(
     "text", ["", "coordinates", "nodes", "0,1", "1", "1,2,3", "-1,2", "\u0661,2", "9" * 5000 + ",x"]
 )
 def test_what_is_typed_for_a_plane(text: str) -> None:
-    with pytest.raises(InputError, match="is no plane; give motion, means, components"):
+    with pytest.raises(InputError, match="is not a plane; give motion, means, components"):
         parse_plane(text)
 
 
@@ -173,7 +173,7 @@ def test_a_figure_and_a_film_on_a_plane(
     assert Path(film).stat().st_size > 1000
     assert main(["figure", str(run.path), "--out", figure, "--plane", "sideways"]) == 2
     words = capsys.readouterr().err
-    assert "--plane" in words and "is no plane; give motion" in words
+    assert "--plane" in words and "is not a plane; give motion" in words
 
 
 def test_one_class_has_no_plane_of_means_and_real_targets_have_their_signs() -> None:

@@ -23,9 +23,9 @@ SHORT: dict[str, Any] = {
 }
 # What is no run to draw or to play, and what is said of it.
 NOT_SHOWN: list[tuple[Any, str]] = [
-    ("nothing", "There is no study 'nothing'"),
+    ("nothing", "The study 'nothing' does not exist"),
     ("a.msrun", "The run file a.msrun does not exist"),
-    (3, "3 is no run"),
+    (3, "3 is not a run"),
     ([], "No run is given"),
 ]
 WIDTHS = {**SHORT, "network.m": [4, 8]}

@@ -153,7 +153,7 @@ def test_models_that_are_other_networks_are_said(tmp_path: Path, subtests: Any) 
     }.items():
         with subtests.test(name):
             _, sentences = train(tmp_path / f"{name}.msrun", model)
-            assert len(sentences) == 1 and "model has other outputs than" in sentences[0]
+            assert len(sentences) == 1 and "model's outputs are not those of" in sentences[0]
             with ms.open(tmp_path / f"{name}.msrun") as run:
                 assert np.isnan(run["risk"]).all()
 
@@ -161,7 +161,7 @@ def test_models_that_are_other_networks_are_said(tmp_path: Path, subtests: Any) 
 WRONG_MODELS = {
     "three layers": (
         lambda: nn.Sequential(nn.Linear(D, 7), nn.Linear(7, 7), nn.Linear(7, 1)),
-        "trained parameters in 0 \\(Linear\\), 1 \\(Linear\\), 2 \\(Linear\\); a network of two",
+        "trained parameters in 0 \\(Linear\\), 1 \\(Linear\\), 2 \\(Linear\\); a recorded network",
     ),
     "batch norm": (
         lambda: nn.Sequential(nn.Linear(D, 7), nn.BatchNorm1d(7), nn.Linear(7, 1)),
@@ -172,7 +172,7 @@ WRONG_MODELS = {
         f"do not lead from x in R\\^{D}",
     ),
     "two logits": (lambda: TwoLayers(k=2), "of two logits record the difference of their rows"),
-    "no call": (lambda: nn.Bilinear(D, M, 1), "trained parameters in|cannot be seen"),
+    "no call": (lambda: nn.Bilinear(D, M, 1), "trained parameters in|do not identify"),
 }
 
 
@@ -232,7 +232,7 @@ def test_forgotten_biases_are_said_at_the_first_pass(tmp_path: Path) -> None:
         start = {"V0": net.fc1.weight, "a0": net.fc2.weight}
         found = warnings_of_a_pass(tmp_path / "a.msrun", net, **start)
         assert len(found) == wanted
-        assert all("those of layers with biases, and b0 and c0 are not given" in s for s in found)
+        assert all("belong to layers with biases, but b0 and c0 are not given" in s for s in found)
 
 
 def test_another_activation_is_said_at_the_first_pass(
@@ -261,7 +261,7 @@ def test_outer_weights_without_gradient_are_fixed(tmp_path: Path) -> None:
         r.frame(1)
         with torch.no_grad():
             model.fc2.weight += 1.0
-        with pytest.warns(ms.RecordingWarning, match="have changed all the same"):
+        with pytest.warns(ms.RecordingWarning, match="but have changed"):
             r.frame(2)
     with open_run(tmp_path / "a.msrun") as run:
         assert not run.experiment.network.model_dump()["outer"]
@@ -451,7 +451,7 @@ def test_learning_rates_that_change_are_said(tmp_path: Path) -> None:
 
     settings = {"loss": "logistic", "model": net, "optimizer": optimiser}
     (sentence,) = record_quietly(tmp_path / "a.msrun", step, x, y, **settings)
-    assert "lr = 0.05 at t = 5 and had 0.1 at the start" in sentence
+    assert "lr = 0.05 at t = 5 but had 0.1 at the start" in sentence
 
 
 def test_scales_and_slopes_of_any_digits(tmp_path: Path, subtests: pytest.Subtests) -> None:

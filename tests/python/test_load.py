@@ -84,7 +84,7 @@ def test_only_tensors_are_read(tmp_path: Path) -> None:
 
     torch.save({"fc1.weight": Hostile()}, tmp_path / "a.pt")
     with pytest.raises(
-        ms.InputError, match=r"holds more than arrays: to read __builtin__\.getattr and 2"
+        ms.InputError, match=r"holds more than arrays: reading __builtin__\.getattr and 2"
     ):
         load([tmp_path / "a.pt"], [0], path=tmp_path / "a.msrun")
     assert not touched.exists()
@@ -108,13 +108,13 @@ def test_a_damaged_checkpoint_is_not_read_as_other_weights(tmp_path: Path) -> No
     [
         ({"V": "fc1.wieght"}, "V: a state has no 'fc1.wieght'; did you mean 'fc1.weight'"),
         ({"a": ("model", "fc2.weight")}, "a: a state has no 'model'"),
-        ({"steps": [0, 3, 3, 4, 5]}, "steps are to increase, and 3 comes after 3"),
-        ({"steps": [0, 3]}, "There are more states than the 2 steps"),
-        ({"steps": [0, 3, 6, 9, 12, 15]}, "There are 5 states and 6 steps"),
-        ({"steps": []}, "There are more states|There are no states"),
+        ({"steps": [0, 3, 3, 4, 5]}, "steps must increase, but 3 comes after 3"),
+        ({"steps": [0, 3]}, "More states than the 2 steps are given"),
+        ({"steps": [0, 3, 6, 9, 12, 15]}, "5 states but 6 steps are given"),
+        ({"steps": []}, "More states|No states are given"),
         ({"states": ["a.txt"], "steps": [0]}, "a.txt cannot be read"),
         ({"states": ["a.pt"], "steps": [0]}, "cannot be read"),
-        ({"states": [3], "steps": [0]}, "a state is no mapping"),
+        ({"states": [3], "steps": [0]}, "a state must map names to arrays"),
         ({"loss": "hinge"}, "loss = 'hinge' does not exist"),
     ],
 )

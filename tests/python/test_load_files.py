@@ -252,7 +252,7 @@ def test_what_programs_save_is_read_in_one_call(tmp_path: Path) -> None:
     (folder / "last.ckpt").write_bytes((folder / "epoch=1-step=100.ckpt").read_bytes())
     with load(folder / "last.ckpt") as run:
         assert run.frame(0).step == 100
-    with pytest.raises(ms.InputError, match=r"last.ckpt has step 100, and the state before it has"):
+    with pytest.raises(ms.InputError, match=r"last.ckpt has step 100, but the state before it has"):
         load(folder)
 
 
@@ -260,7 +260,7 @@ def test_what_is_no_state_is_a_sentence(subtests: pytest.Subtests) -> None:
     for given, sentence in (
         (None, "states is NoneType; give a folder"),
         (3, "states is int"),
-        ([torch.nn.Linear(4, 6)], r"of a module of PyTorch give its state_dict\(\)"),
+        ([torch.nn.Linear(4, 6)], r"for a PyTorch module give its state_dict\(\)"),
         ("a**b", "The pattern .* cannot be used"),
         ("*.nothing", r"No file is named \*\.nothing"),
         ([{"V": np.ones((6, 4)), "a": np.ones((2, 6))}], "of two logits give a as the difference"),
@@ -303,7 +303,7 @@ def test_frames_of_other_numbers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ms.InputError, match=r"V has shape \(3, 6, 4\), 3 frames, and a \(2, 6\)"):
         load(path, [0, 1, 2], V="V", a="a")
     np.savez_compressed(path, V=np.zeros((2001, 6, 4)), a=np.zeros((2001, 6)))
-    with pytest.raises(ms.InputError, match="2001 states in one file, and a run has"):
+    with pytest.raises(ms.InputError, match="2001 states, but a run has"):
         load(path, range(2001), V="V", a="a")
 
 
@@ -329,7 +329,7 @@ def test_refused_types_are_named(
             monkeypatch.setitem(sys.modules, "torch", None)
         for number, name in enumerate(given):
             part = r"\.state_dict\(\)" if "nn" in name else r"\[KEY\]"
-            text = rf"holds more than arrays: to read {name}.* python -c '.*{part}, "
+            text = rf"holds more than arrays: reading {name}.* python -c '.*{part}, "
             for zipped in (True, False):
                 path = tmp_path / f"{number}{zipped}.pt"
                 with (
@@ -361,10 +361,10 @@ def test_other_files_are_said_to_be_what_they_are(
         "an HDF5 file; read it with h5py": b"\x89HDF\r\n\x1a\n",
         "a single array; save all arrays": lone.getvalue(),
         "a pointer of Git LFS; fetch": b"version http and more",
-        "no file of torch.save": b"some text",
-        "no file of torch.save, ": b"",
-        r"holds more than arrays: to read numpy\S+ .*numpy.savez": pickle.dumps(ONE.V),
-        "holds more than arrays: to read tests.support.loops.Loop and": pickle.dumps(ONE, 0)
+        "not a file of torch.save": b"some text",
+        "not a file of torch.save, ": b"",
+        r"holds more than arrays: reading numpy\S+ .*numpy.savez": pickle.dumps(ONE.V),
+        "holds more than arrays: reading tests.support.loops.Loop and": pickle.dumps(ONE, 0)
         and pickle.dumps(ONE, 2),
     }
     for sentence, content in files.items():
@@ -408,7 +408,7 @@ def test_headers_of_safetensors_are_checked(tmp_path: Path, subtests: pytest.Sub
         "impossible shape": good | {"shape": [6.0, 4], "data_offsets": [0, 192]},
         "an impossible": good | {"shape": [1] * 100, "data_offsets": [0, 8]},
         "of the type": good | {"dtype": ["F64"], "data_offsets": [0, 192]},
-        "no object": 3,
+        "not an object": 3,
         "as long as": good | {"data_offsets": [8000, 8192]},
     }
     for sentence, entry in cases.items():
@@ -419,7 +419,7 @@ def test_headers_of_safetensors_are_checked(tmp_path: Path, subtests: pytest.Sub
                 load([path], [0], V="V", a_fixed=ONE.a)
     for text in (b'{"V": 1, "V": 2}', b"[1]", b"{" * 3000, b'{"V"'):
         path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(200))
-        with pytest.raises(ms.InputError, match=r"cannot be read|is no file"):
+        with pytest.raises(ms.InputError, match=r"cannot be read|is not a file"):
             load([path], [0], V="V", a_fixed=ONE.a)
 
 
@@ -458,5 +458,5 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
 def test_numbers_that_are_not_finite_are_a_sentence() -> None:
     """Also in the first state; it was a ValueError of the thread that writes."""
     state = {**STATES[0], "fc2.weight": np.full((1, 6), np.nan)}
-    with pytest.raises(ms.InputError, match=r"a holds nan at \(0,\); only finite numbers"):
+    with pytest.raises(ms.InputError, match=r"a holds nan at \(0,\); give finite numbers"):
         load([state], [0], **NAMES)

@@ -108,7 +108,7 @@ def test_they_are_curves_of_figures_and_are_compared(
     drawn = ["figure", str(path), "--panels", "curves", "--out", str(svg)]
     assert main([*drawn, "--curves", "val_acc,loop.risk,train/loss"]) == 0
     assert main([*drawn, "--curves", "val_ac"]) == 2
-    assert "'val_ac' is none of the numbers of a frame" in capsys.readouterr().err
+    assert "'val_ac' is not one of the scalar observables" in capsys.readouterr().err
     with open_run(path) as run:
         scene = build_scene([run], ["curves"], options=FigureOptions(look=Look(("val_acc",))))
         (curve,) = scene.panels[0].ink.curves
@@ -148,7 +148,7 @@ def test_names_that_no_column_can_have_are_refused(tmp_path: Path, subtests: Any
         with subtests.test(name=odd[:20]):
             settings = {"loss": "logistic", "V0": one.V, "a0": one.a, "overwrite": True}
             with ms.record(tmp_path / "a.msrun", one.x, one.y, **settings) as r:
-                with pytest.warns(ms.RecordingWarning, match="no name of a number") as told:
+                with pytest.warns(ms.RecordingWarning, match="not a valid name") as told:
                     r.frame(1, V=one.V, a=one.a, **{odd: 1.0})
                 assert len(str(told[0].message)) < 500
                 r.frame(2, V=one.V, a=one.a, fine=1.0)

@@ -123,7 +123,7 @@ def test_no_frame_is_lost_that_sqlite_can_read(tmp_path: Path, subtests: pytest.
                 watched.frames(11, 12)
                 ((frames, said),) = watched.said
                 assert frames == 12 and f"{sentence} while it was being recorded" in said
-                assert "no frame is lost: all 11 and those to come are in" in said
+                assert "no frame is lost: all 11 and the new ones are in" in said
                 assert watched.recording.path == path.with_name("a-2.msrun")
                 watched.frames(13)
                 watched.close()
@@ -137,7 +137,7 @@ def test_a_file_that_is_lost_last_is_missed_at_the_end(tmp_path: Path) -> None:
     watched.settle()
     remove(tmp_path / "a.msrun")
     watched.close()
-    assert "all 3 and those to come are in" in watched.said[0][1]
+    assert "all 3 and the new ones are in" in watched.said[0][1]
     check(tmp_path / "a-2.msrun", [0, 1, 2])
 
 
@@ -177,8 +177,12 @@ def test_what_another_program_put_there_is_left(tmp_path: Path, subtests: pytest
 def test_lost_frames_are_named(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """SQLite had moved them into the file, of which the end or all was cut off."""
     for share, sentence, least in (
-        (0.6, r"frames \d+ to \d+.* of its 401 frames are lost; the other \d+ and those to", 100),
-        (0.0, "its 401 frames are lost, and the recording goes on in", 0),
+        (
+            0.6,
+            r"frames \d+ to \d+.* of its 401 frames are lost; the other \d+ and the new ones",
+            100,
+        ),
+        (0.0, "its 401 frames are lost, and the recording continues in", 0),
     ):
         with subtests.test(share=share):
             path = tmp_path / f"{share}" / "a.msrun"
@@ -260,7 +264,7 @@ def test_where_no_file_can_be_made_beside_nothing_is_called_safe(
     watched.close()
     ((_, said),) = watched.said
     assert "was removed while it was being recorded" in said and "cannot be written" in said
-    assert said.endswith("; the loop goes on.") and "safe" not in said
+    assert said.endswith("; the loop continues.") and "safe" not in said
 
 
 def test_a_moved_file_is_recorded_to_its_end(tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ def test_the_edge_of_stability_of_a_copied_learning_rate(tmp_path: Path) -> None
     ("loss", "sentence"),
     [
         (torch.nn.L1Loss(), "loss = L1Loss is not known; give one of BCELoss"),
-        (torch.nn.CrossEntropyLoss(label_smoothing=0.1), "has label_smoothing, and the risk"),
+        (torch.nn.CrossEntropyLoss(label_smoothing=0.1), "has label_smoothing, which the risk"),
         (torch.nn.BCEWithLogitsLoss(pos_weight=torch.ones(1)), "has pos_weight"),
         (torch.nn.MSELoss(reduction="none"), "has reduction 'none'; allowed are"),
     ],
@@ -235,7 +235,7 @@ def test_frames_that_no_schedule_planned_are_thinned(
             for t in range(1, 5001):
                 if t < 1000 or r.due(t):
                     r.frame(t, V=one.V, a=one.a)
-    assert ["on 60 frames to a decade" in str(warning.message) for warning in caught] == [True]
+    assert ["on, only 60 frames per decade" in str(warning.message) for warning in caught] == [True]
     with open_run(tmp_path / "a.msrun") as run:
         steps = run.steps.tolist()
         assert steps[:50] == list(range(50)) and 3333 in steps

@@ -37,7 +37,7 @@ def train(path: Path, times: Sequence[Any], **settings: Any) -> list[str]:
 def test_t_that_starts_over_in_each_epoch_is_said_once(tmp_path: Path) -> None:
     epochs = [step for _ in range(5) for step in range(1, 21)]
     (told,) = train(tmp_path / "a.msrun", epochs)
-    assert "; the loop goes on, and what was recorded is safe." in told
+    assert "; the loop continues, and the recorded frames are safe." in told
     with open_run(tmp_path / "a.msrun") as run:
         assert run.steps.tolist() == list(range(21))
     with pytest.raises(ms.InputError, match=FALLS):

@@ -240,20 +240,22 @@ def test_what_differs_is_named(tmp_path: Path, subtests: pytest.Subtests) -> Non
     before = path.read_bytes()
     own = {"dynamics": "sgd", "eta": 0.5, "batch": 4, "activation": "tanh"}
     cases: dict[str, dict[str, Any]] = {
-        "eta = 0.5 there, 0.25 now": {"eta": 0.25},
-        "batch = 4 there, None now": {"batch": None},
-        "dynamics = 'sgd' there, 'adam' now": {"dynamics": "adam"},
-        "loss = 'logistic' there, 'exponential' now": {"loss": "exponential"},
-        "activation = 'tanh' there, 'elu' now": {"activation": "elu"},
-        "activation = 'relu' now, of a network of kind 'recorded' there": {"activation": "relu"},
-        r"weights are a \(6,\), V \(6, 4\) there, a \(5,\), V \(5, 4\) now": {
+        "eta = 0.5 in the file, 0.25 now": {"eta": 0.25},
+        "batch = 4 in the file, None now": {"batch": None},
+        "dynamics = 'sgd' in the file, 'adam' now": {"dynamics": "adam"},
+        "loss = 'logistic' in the file, 'exponential' now": {"loss": "exponential"},
+        "activation = 'tanh' in the file, 'elu' now": {"activation": "elu"},
+        "activation = 'relu' now, of a network of kind 'recorded' in the file": {
+            "activation": "relu"
+        },
+        r"weights are a \(6,\), V \(6, 4\) in the file, a \(5,\), V \(5, 4\) now": {
             "V0": np.ones((5, 4)),
             "a0": np.ones(5),
         },
-        r"weights are a \(6,\), V \(6, 4\) there, a \(6,\), V \(6, 4\), b \(6,\) now": {
+        r"weights are a \(6,\), V \(6, 4\) in the file, a \(6,\), V \(6, 4\), b \(6,\) now": {
             "b0": np.ones(6)
         },
-        "precision of V0 = 'float64' there, 'float32' now": {
+        "precision of V0 = 'float64' in the file, 'float32' now": {
             "V0": ONE.V.astype(np.float32),
             "a0": ONE.a.astype(np.float32),
         },
@@ -267,7 +269,7 @@ def test_what_differs_is_named(tmp_path: Path, subtests: pytest.Subtests) -> Non
         assert str(caught.value).endswith(".")
     for x, y, sentence in (
         (2.0 * ONE.x, ONE.y, "x has other values"),
-        (ONE.x[:9], ONE.y[:9], r"x \(12, 4\) there, \(9, 4\) now; y \(12,\) there"),
+        (ONE.x[:9], ONE.y[:9], r"x \(12, 4\) in the file, \(9, 4\) now; y \(12,\) in the file"),
         (ONE.x, -ONE.y, "y has other values"),
     ):
         with pytest.raises(ms.InputError, match=sentence):
@@ -291,7 +293,7 @@ def test_outer_weights_that_are_not_trained_are_compared(tmp_path: Path) -> None
         r.frame(1, V=ONE.V)
     with pytest.raises(ms.InputError, match="a_fixed has other values"):
         start(path, a_fixed=-a, resume=True, **own)
-    with pytest.raises(ms.InputError, match=r"slope = 0\.5 there, 0\.25 now"):
+    with pytest.raises(ms.InputError, match=r"slope = 0\.5 in the file, 0\.25 now"):
         start(path, a_fixed=a, resume=True, **(own | {"slope": 0.25}))
     with open_run(path) as run:
         assert (run.network.kind, run.frames) == ("fixed_outer", 2)
@@ -305,9 +307,9 @@ def test_other_files_are_refused_and_left(tmp_path: Path, subtests: pytest.Subte
         other.execute("CREATE TABLE mine (a)")
     record(trained)
     for name, sentence in {
-        "t.msrun": "is no run file that a recording can go on in",
+        "t.msrun": "cannot be continued as a recording",
         "o.msrun": "another program",
-        "u.msrun": "was trained by Marginscope|cannot go on with other data",
+        "u.msrun": "was trained by Marginscope|its data or settings have changed",
         "f.msrun": "is a folder",
     }.items():
         path = tmp_path / name
@@ -319,13 +321,13 @@ def test_other_files_are_refused_and_left(tmp_path: Path, subtests: pytest.Subte
 
 def test_what_is_being_recorded_is_not_taken(tmp_path: Path) -> None:
     path = tmp_path / "a.msrun"
-    with start(path) as r, pytest.raises(ms.InputError, match="is being recorded just now"):
+    with start(path) as r, pytest.raises(ms.InputError, match="is being recorded"):
         start(path, resume=True)
     assert r.frames == 1
     with Apart(path := tmp_path / "b.msrun") as other:
         other.frames(3)
         given = np.random.default_rng(3).choice([-1.0, 1.0], (12, 4))
-        with pytest.raises(ms.InputError, match="is being recorded just now"):
+        with pytest.raises(ms.InputError, match="is being recorded"):
             ms.record(path, given, given[:, 0] * given[:, 1], loss="logistic", resume=True)
         other.frames(2)
         wait_for(path, 6)
@@ -362,7 +364,7 @@ def test_a_wal_of_another_run_is_refused(tmp_path: Path) -> None:
         loop_.frames(2)
         loop_.kill()
     (tmp_path / "a.msrun-wal").write_bytes(Path(f"{other}-wal").read_bytes())
-    with pytest.raises(ms.InputError, match=r"a\.msrun-wal beside it that another run has left"):
+    with pytest.raises(ms.InputError, match=r"a\.msrun-wal next to it from another run"):
         start(path, resume=True)
 
 
@@ -375,12 +377,12 @@ def test_a_recording_without_a_start_goes_on(tmp_path: Path) -> None:
                 r.frame(t, V=t * ONE.V, a=ONE.a, steps=2 * t)
     with open_run(path) as run:
         assert run.steps.tolist() == [20, 40, 60] and not run.complete
-    with pytest.raises(ms.InputError, match='time = "step" now, and the frames there are not'):
+    with pytest.raises(ms.InputError, match='time = "step" now, but the recorded frames are not'):
         start(path, resume=True)
 
 
 def test_load_makes_whole_runs_only() -> None:
-    with pytest.raises(ms.InputError, match="resume=True is for recordings"):
+    with pytest.raises(ms.InputError, match="resume=True applies to recordings"):
         ms.load([], [], ONE.x, ONE.y, loss="logistic", V="V", resume=True)
 
 
@@ -392,14 +394,19 @@ def test_other_factors_and_optimizers_are_refused(
     momentum = {"kind": "SGD", "lr": 0.1, "momentum": 0.9}
     start = {"loss": "logistic", "V0": one.V, "a0": one.a}
     for name, then, now, words in (
-        ("scale", {"scale": 0.5}, {}, "scale: 0.5 there, 1 now"),
-        ("reduction", {"reduction": "sum"}, {}, "reduction, the loss over R: 12 there, 1 now"),
-        ("optimizer", {"optimizer": momentum}, {}, "optimizer: kind = SGD there, None now"),
+        ("scale", {"scale": 0.5}, {}, "scale: 0.5 in the file, 1 now"),
+        (
+            "reduction",
+            {"reduction": "sum"},
+            {},
+            "reduction, the loss over R: 12 in the file, 1 now",
+        ),
+        ("optimizer", {"optimizer": momentum}, {}, "optimizer: kind = SGD in the file, None now"),
         (
             "momentum",
             {"optimizer": momentum},
             {"optimizer": momentum | {"momentum": 0.5}},
-            "momentum = 0.9 there, 0.5 now",
+            "momentum = 0.9 in the file, 0.5 now",
         ),
     ):
         with subtests.test(name):

@@ -143,14 +143,14 @@ def test_links_say_runs_time_and_views(tmp_path: Path, links: list[str]) -> None
 @pytest.mark.parametrize(
     ("runs", "settings", "words"),
     [
-        ((), {}, "0 runs cannot be shown; one to 10 can"),
+        ((), {}, "0 runs cannot be shown together; give 1 to 10"),
         (("mine.msrun",) * 11, {}, "11 runs cannot be shown"),
         (("none.msrun",), {}, "does not exist; check the path"),
         ((".",), {}, "does not exist; check the path"),
         (("a\0b",), {}, "does not exist; check the path"),
-        ((3,), {}, "int is no run"),
-        (("mine.msrun",), {"at": [1]}, "is no time"),
-        (("mine.msrun",), {"at": object()}, "is no time"),
+        ((3,), {}, "int is not a run"),
+        (("mine.msrun",), {"at": [1]}, "is not a time"),
+        (("mine.msrun",), {"at": object()}, "is not a time"),
     ],
 )
 def test_what_cannot_be_shown_is_an_error(
@@ -198,11 +198,11 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_without_a_screen_the_caller_is_told(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(ms.InputError, match=r"There is no screen .* ssh -X"):
+    with pytest.raises(ms.InputError, match=r"No screen is available .* ssh -X"):
         ms.show(alone)
     assert not _show._WINDOWS  # nothing was started for it
     monkeypatch.setenv("QT_QPA_PLATFORM", "no such platform")
-    with pytest.raises(ms.InputError, match="There is no screen"):
+    with pytest.raises(ms.InputError, match="No screen is available"):
         ms.show(alone)
     assert _show._WINDOWS[0].process.wait(60) != 0
 

@@ -104,18 +104,18 @@ def test_a_study_is_trained_for_its_figure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"panels": ["x"]}, "The panels x: name one or more of neurons"),
-        ({"curves": ["rsk"]}, "no curve 'rsk'; did you mean 'risk'"),
+        ({"panels": ["x"]}, "The panels x: choose one or more of neurons"),
+        ({"curves": ["rsk"]}, "The curve 'rsk' does not exist; did you mean 'risk'"),
         ({"unti": 3}, "figure has no option 'unti'; did you mean 'until'"),
-        ({"until": "soon"}, "until = 'soon' is no time"),
-        ({"until": float("nan")}, "until = nan is no time"),
-        ({"margins": ["x"]}, "There is no margin 'x'"),
-        ({"kind": "gif"}, "kind = 'gif'; 'png', 'svg' and 'pdf' are possible"),
-        ({"dpi": 1}, "A resolution of 1 dots"),
+        ({"until": "soon"}, "until = 'soon' is not a time"),
+        ({"until": float("nan")}, "until = nan is not a time"),
+        ({"margins": ["x"]}, "'x' is not a reference margin"),
+        ({"kind": "gif"}, "kind = 'gif'; choose 'png', 'svg' or 'pdf'"),
+        ({"dpi": 1}, "The resolution cannot be 1 dots"),
         ({"dpi": 2400, "width_mm": 900, "height_mm": 900}, "lower the resolution or write a .pdf"),
-        ({"against": "x"}, "Curves stand against"),
-        ({"plane": "x"}, "is no plane"),
-        ({"width_mm": 1}, "A figure 1 mm wide"),
+        ({"against": "x"}, "The axis of curves is one of"),
+        ({"plane": "x"}, "is not a plane"),
+        ({"width_mm": 1}, "A figure cannot be 1 mm wide"),
     ],
 )
 def test_what_is_wrong_with_a_figure_is_a_sentence(

@@ -194,7 +194,7 @@ def environment() -> dict[str, str]:
     ("given", "sentence"),
     [
         ({"workers": 0}, "workers = 0; give 1 or more"),
-        ({"dask": 3}, "dask = 3 is no address"),
+        ({"dask": 3}, "dask = 3 is not an address"),
         ({"dask": "ftp://here"}, r"write tcp://HOST:PORT"),
         ({"network.mm": 3}, "network.mm does not exist"),
         ({"data.kind": "file"}, "data.path is missing"),
@@ -250,7 +250,7 @@ def test_claims_are_judged_as_by_the_command_line(tmp_path: Path, capsys: Any) -
     assert ms.check(swept) == found
     assert ms.check(tmp_path / "runs") == found
     assert str(found[0]).startswith("confirmed: The risk falls. Measured")
-    with pytest.raises(ms.InputError, match="give it alone"):
+    with pytest.raises(ms.InputError, match="give no others"):
         ms.check(tmp_path / "runs", **{"network.m": 3})
 
 

@@ -135,11 +135,19 @@ WRONG_MARGINS: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "a network": ((SQUARE, XOR), {"network": "stndard"}, "did you mean 'standard'"),
     "a setting": ((SQUARE, XOR), {"gamma": 0.1}, "network.gamma does not exist"),
     "a start": ((SQUARE, XOR), {"network": "batch_norm"}, "give its inner weights V"),
-    "V": ((SQUARE, XOR), {"V": np.ones((2, 3))}, r"V has shape \(2, 3\); \(m, 2\) is needed"),
-    "a": ((SQUARE, XOR), {"V": np.ones((3, 2)), "a": np.ones(2)}, r"a has shape \(2,\); \(3,\)"),
+    "V": ((SQUARE, XOR), {"V": np.ones((2, 3))}, r"V has shape \(2, 3\); it must be \(m, 2\)"),
+    "a": (
+        (SQUARE, XOR),
+        {"V": np.ones((3, 2)), "a": np.ones(2)},
+        r"a has shape \(2,\); it must be \(3,\)",
+    ),
     "c": ((SQUARE, XOR), {"c": np.ones(2)}, "has no c; it has a, V"),
     "a name": ((SQUARE, XOR), {"which": ["gama_gl"]}, "did you mean 'gamma_gl'"),
-    "elsewhere": ((SQUARE, XOR), {"which": "gamma_l1"}, 'gamma_l1 is for network.kind = "bias"'),
+    "elsewhere": (
+        (SQUARE, XOR),
+        {"which": "gamma_l1"},
+        'gamma_l1 is defined for network.kind = "bias"',
+    ),
     "classes": ((SQUARE, np.arange(4)), {}, "y has 4 classes"),
     "a limit": ((SQUARE, XOR), {"limit": 0.0}, "limit = 0; give a positive number"),
 }
@@ -160,7 +168,7 @@ def test_names_that_are_not_there() -> None:
     with pytest.raises(KeyError) as caught:
         _ = found["gamma_c"]
     assert isinstance(caught.value, ms.InputError)
-    assert str(caught.value).startswith("gamma_c is for network.kind")
+    assert str(caught.value).startswith("gamma_c is defined for network.kind")
 
 
 def test_ctrl_c_ends_a_computation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +208,7 @@ def test_margins_that_are_known_are_used(run: ms.Run) -> None:
     assert none.keys() == two[0].keys() and none != two[0]
     with pytest.raises(ms.InputError, match="did you mean 'gamma_gl'"):
         run.theorems(["gamma_g"])
-    with pytest.raises(ms.InputError, match="delta = 2; a failure probability"):
+    with pytest.raises(ms.InputError, match="delta = 2; give a probability"):
         run.theorems((), delta=2.0)
 
 

@@ -77,7 +77,9 @@ def test_an_old_file_is_not_replaced_unasked(tmp_path: Path) -> None:
     path = tmp_path / "a.msrun"
     ms.train(FIGURE_1, path=path, **SHORT).close()
     before = path.read_bytes()
-    with pytest.raises(ms.InputError, match=r"a\.msrun exists; with overwrite=True"):
+    with pytest.raises(
+        ms.InputError, match=r"a\.msrun already exists; replace it with overwrite=True"
+    ):
         ms.train(FIGURE_1, path=path, **SHORT)
     assert path.read_bytes() == before
     with ms.train(FIGURE_1, path=path, overwrite=True, **{**SHORT, "run.seed": 3}) as run:
@@ -181,7 +183,7 @@ def test_weights_are_in_the_original_coordinates(d: int) -> None:
 
 WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a study": ("telgarsky22-figre-1", {}, "did you mean 'telgarsky22-figure-1'"),
-    "no study": (3, {}, "3 is no study"),
+    "no study": (3, {}, "3 is not a study"),
     "a file": ("nothing.toml", {}, "The study file nothing.toml does not exist"),
     "a section": (FIGURE_1, {"netwrok.m": 3}, "did you mean 'network'"),
     "a key": (FIGURE_1, {"network.mm": 3}, "did you mean 'm'"),
@@ -192,8 +194,8 @@ WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
     "an axis": (FIGURE_1, {"network.m": []}, "a list of at least one value"),
     "twice": (FIGURE_1, {"network.m": (4, 4)}, "has the value 4 twice"),
     "a size": (FIGURE_1, {"size": "quik"}, "did you mean 'quick'"),
-    "two places": (FIGURE_1, {"path": "a", "out": "b"}, "both name a place"),
-    "one file": (FIGURE_1, {"path": "a.msrun"}, "has 2 runs, and path is the file of one"),
+    "two places": (FIGURE_1, {"path": "a", "out": "b"}, "exclude each other"),
+    "one file": (FIGURE_1, {"path": "a.msrun"}, "has 2 runs, but path names one file"),
     "too many": (FIGURE_1, {"run.seed": range(60)}, "train them with sweep"),
     "no key": (FIGURE_1, {"m": 3}, "a key reads section.name"),
     "recorded": (FIGURE_1, {"dynamics.kind": "recorded"}, "choose another dynamics"),

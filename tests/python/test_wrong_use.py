@@ -39,18 +39,18 @@ WRONG_ARGUMENTS = {
     "a near loss": ({"loss": "logistc"}, "did you mean 'logistic'"),
     "cross entropy of two": ({"loss": "cross_entropy"}, "does not go with y of two classes"),
     "targets": ({"targets": "reals"}, "did you mean 'real'"),
-    "a loss of labels": ({"targets": "real"}, 'is of labels, and targets = "real"; give "least_sq'),
+    "a loss of labels": ({"targets": "real"}, 'needs labels, but targets = "real"; give "least_sq'),
     "activation": ({"activation": "rleu"}, "did you mean 'relu'"),
     "time": ({"time": "epoch"}, "time = 'epoch' does not exist"),
     "dynamics": ({"dynamics": "sdg"}, "did you mean 'sgd'"),
     "no step": ({"dynamics": "gd"}, "needs its step size eta"),
-    "step": ({"dynamics": "gd", "eta": -1.0}, "eta = -1.0; a number above 0"),
-    "until": ({"until": 0}, "until = 0.0; a number above 0"),
-    "frames": ({"frames": 5000}, "frames = 5000; from 2 to 2000"),
-    "marks": ({"marks": [0.0]}, "marks are times above 0"),
-    "V's shape": ({"V0": ONE.V.T}, r"V has shape \(4, 6\); \(m, 4\) is needed"),
-    "V transposed": ({"V0": np.ones((4, 6))}, "as V.T has them"),
-    "a's shape": ({"a0": np.ones(5)}, r"a has shape \(5,\); \(6,\) or \(1, 6\)"),
+    "step": ({"dynamics": "gd", "eta": -1.0}, "eta = -1.0; give a number above 0"),
+    "until": ({"until": 0}, "until = 0.0; give a number above 0"),
+    "frames": ({"frames": 5000}, "frames = 5000; give 2 to 2000"),
+    "marks": ({"marks": [0.0]}, "marks must be times above 0"),
+    "V's shape": ({"V0": ONE.V.T}, r"V has shape \(4, 6\); it must be \(m, 4\)"),
+    "V transposed": ({"V0": np.ones((4, 6))}, "so give V.T"),
+    "a's shape": ({"a0": np.ones(5)}, r"a has shape \(5,\); it must be \(6,\) or \(1, 6\)"),
     "two logits": ({"a0": np.ones((2, 6))}, "the difference of their rows"),
     "no a": ({"a0": None}, "a, the outer weights, are missing"),
     "no V": ({"V0": None}, "V0, the inner weights before the first step, is missing"),
@@ -64,13 +64,13 @@ WRONG_ARGUMENTS = {
     "batch": ({"dynamics": "sgd", "eta": 0.1, "batch": 0}, "batch = 0"),
     "half a batch": ({"dynamics": "sgd", "eta": 0.1, "batch": 2.5}, "batch = 2.5 is not a whole"),
     "a scale in words": ({"scale": "1/m"}, "scale = '1/m' is not a number"),
-    "no scale": ({"scale": 0.0}, "a finite number is needed, and scale not 0"),
+    "no scale": ({"scale": 0.0}, "give a finite number, and a scale other than 0"),
     "a step in words": ({"dynamics": "gd", "eta": "small"}, "eta = 'small' is not a number"),
     "one mark": ({"marks": 3}, "marks = 3 are not times"),
     "marks in words": ({"marks": "all"}, "marks = 'a' is not a number"),
     "capitals": ({"activation": "Relu"}, "did you mean 'relu'"),
-    "layers and V0": ({"layers": (ONE.V, ONE.a)}, "leave V0, a0, b0 and c0 out"),
-    "one layer": ({"layers": ONE.V, "V0": None, "a0": None}, "layers are to be two"),
+    "layers and V0": ({"layers": (ONE.V, ONE.a)}, "leave out V0, a0, b0 and c0"),
+    "one layer": ({"layers": ONE.V, "V0": None, "a0": None}, "give two layers"),
     "swapped": (
         {"layers": (ONE.a[None], ONE.V), "V0": None, "a0": None},
         "in the wrong order; give the inner one first",
@@ -108,12 +108,18 @@ def test_wrong_examples(x: Any, y: Any, sentence: str, tmp_path: Path) -> None:
 
 
 WRONG_FRAMES = {
-    "shape": ({"V": np.ones((5, 4)), "a": np.ones(5)}, "other shapes than at the start"),
-    "a bias": ({"V": ONE.V, "a": ONE.a, "b": np.ones(6)}, "other shapes than at the start"),
+    "shape": (
+        {"V": np.ones((5, 4)), "a": np.ones(5)},
+        "shapes of the weights differ from those at the start",
+    ),
+    "a bias": (
+        {"V": ONE.V, "a": ONE.a, "b": np.ones(6)},
+        "shapes of the weights differ from those at the start",
+    ),
     "no outer": ({"V": ONE.V}, "a, the outer weights, are missing"),
     "NaN": ({"V": np.full((6, 4), np.nan), "a": ONE.a}, "V is not finite, and is left out"),
     "infinite": ({"V": ONE.V, "a": np.full(6, np.inf)}, "a is not finite, and is left out"),
-    "a list": ({"V": ONE.V, "a": ONE.a, "risk": [1, 2]}, "risk is not one number"),
+    "a list": ({"V": ONE.V, "a": ONE.a, "risk": [1, 2]}, "risk is not a single number"),
     "nothing": ({"V": None, "a": ONE.a}, "V is not an array of real numbers"),
 }
 
@@ -183,7 +189,7 @@ def test_an_old_file_stays_unless_it_may_be_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a.msrun"
     begun(path).close()
     before = path.read_bytes()
-    with pytest.raises(ms.InputError, match=r"a\.msrun exists"):
+    with pytest.raises(ms.InputError, match=r"a\.msrun already exists"):
         begun(path)
     assert path.read_bytes() == before
     begun(path, overwrite=True, title="new").close()
@@ -205,7 +211,7 @@ def test_what_is_being_recorded_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a.msrun"
     for title in ("first", "second"):
         with begun(path, overwrite=True, title=title) as r:
-            with pytest.raises(ms.InputError, match=r"msrun is being recorded just now; wait"):
+            with pytest.raises(ms.InputError, match=r"msrun is being recorded; wait"):
                 begun(path, overwrite=True, title="third")
             r.frame(1, V=ONE.V, a=ONE.a)
         with open_run(path) as run:
@@ -231,7 +237,7 @@ def test_of_recorders_that_begin_at_once_one_gets_the_name(tmp_path: Path, there
         with ThreadPoolExecutor(4) as threads:
             made = [one.result() for one in [threads.submit(start) for _ in range(4)]]
         refused = [one for one in made if isinstance(one, str)]
-        assert len(refused) == 3 and all("is being recorded just now" in one for one in refused)
+        assert len(refused) == 3 and all("is being recorded" in one for one in refused)
         (recording,) = (one for one in made if isinstance(one, ms.Recording))
         recording.close()
         with open_run(path) as run:
@@ -242,7 +248,7 @@ def test_of_recorders_that_begin_at_once_one_gets_the_name(tmp_path: Path, there
 @pytest.mark.skipif(not LOCKS.exists(), reason="only Linux tells who holds a lock")
 def test_what_another_process_records_is_not_replaced(tmp_path: Path) -> None:
     with Apart(tmp_path / "a.msrun") as loop:
-        with pytest.raises(ms.InputError, match=r"a\.msrun is being recorded just now; wait"):
+        with pytest.raises(ms.InputError, match=r"a\.msrun is being recorded; wait"):
             begun(loop.path, overwrite=True)
         loop.frames(3)
         loop.end()
@@ -293,7 +299,7 @@ def test_frames_beyond_the_most_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("marginscope._record.recording.MAX_FRAMES", 3)
-    told = pytest.warns(ms.RecordingWarning, match="3 frames are the most")
+    told = pytest.warns(ms.RecordingWarning, match="at most 3 frames")
     with begun(tmp_path / "a.msrun") as r, told:
         for t in range(1, 6):
             r.frame(t, V=ONE.V, a=ONE.a)

@@ -71,7 +71,7 @@ def test_a_bracket_of_a_draw_is_no_guess() -> None:
     }
     assert words == {
         "gamma_gl": "heuristic",
-        "gamma_ntk": "holds but for a chance of 10^-6",
+        "gamma_ntk": "holds except with probability 10^-6",
     }
     assert ReferenceMargin(REFERENCES["gamma_ntk"], exact(0.5, ""), 0.0).certainty == "certified"
     assert [one.name for one in REFERENCES.values() if one.failure] == ["gamma_ntk"]

@@ -197,7 +197,7 @@ def test_figure_1(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.value == pytest.approx(0.0509, rel=2e-3)
     assert found.gap < 0.03
     assert not found.certified
-    assert "holds but for a chance of 10^-6" in found.method
+    assert "holds except with probability 10^-6" in found.method
     assert found.value <= KernelMargin().compute(problem(), Watch()).value
 
 

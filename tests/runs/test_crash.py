@@ -167,8 +167,8 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path, subtests: pytest.Subtests) ->
             assert "`python -m core continue`" in first
             assert "--out" in first
             # A user of the window has neither options nor commands.
-            assert window == first.partition("; make room")[0] + (
-                "; make room on the disk, then continue the run."
+            assert window == first.partition("; free some disk space")[0] + (
+                "; free some disk space, then continue the run."
             )
             with open_run(path) as run:
                 assert_frames(run, frames_of(problem, committed + 1))

@@ -186,7 +186,7 @@ def test_a_wal_of_another_run_is_not_taken(tmp_path: Path) -> None:
     mine = crash(tmp_path / "a.msrun", count=5)
     other = crash(tmp_path / "b.msrun", count=9)
     shutil.copy(f"{other}-wal", f"{mine}-wal")
-    assert "a.msrun-wal beside it that another run has left" in refused(mine)
+    assert "a.msrun-wal next to it from another run" in refused(mine)
     with pytest.raises(RunFileError, match="another run"):
         code_of(mine)
     finished = record(tmp_path / "c.msrun")
@@ -381,5 +381,8 @@ def test_a_look_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_no_run_goes_on_from_a_norm_beyond_all_bounds(tmp_path: Path, rho: float) -> None:
     path = record(tmp_path / "a.msrun")
     tamper(path, frame(5, np.ones(SIZE), rho=rho))
-    with open_run(path) as run, pytest.raises(InputError, match="no run can go on"):
+    with (
+        open_run(path) as run,
+        pytest.raises(InputError, match="beyond the range in which a run can continue"),
+    ):
         continued(run, None, ())

@@ -31,7 +31,7 @@ from tests.support.run_files import (
 def test_an_existing_file_is_kept(tmp_path: Path) -> None:
     path = record(tmp_path / "a.msrun")
     before = content(tmp_path)
-    with pytest.raises(InputError, match=r"a\.msrun exists; --force"):
+    with pytest.raises(InputError, match=r"a\.msrun already exists; overwrite it with --force"):
         recorder_at(path, small_problem())
     assert content(tmp_path) == before
 

@@ -105,7 +105,7 @@ def test_an_unknown_measure_is_told_with_those_there_are() -> None:
         ('measure = "risk"\ncompare = "<"\nvalue = 1', "allowed: >=, <=, ~"),
         ('measure = "risk"\ncompare = "~"', "value is missing"),
         ('measure = "risk"\ncompare = "~"\nvalue = 1\nover = "all"', "allowed: mean"),
-        ('measure = "risk"\ncompare = "~"\nvalue = 1\nsizes = ["paper"]', "needs the reason"),
+        ('measure = "risk"\ncompare = "~"\nvalue = 1\nsizes = ["paper"]', "needs a reason"),
         ('measure = "risk"\ncompare = "~"\nvalue = 1\nagainst = {}', "go together"),
         ('measure = "risk"\ncompare = "~"\nvalue = 1\ntol = 1', "tol does not exist"),
     ],

@@ -69,7 +69,7 @@ def test_runs_of_a_shipped_study_without_a_ledger(
     monkeypatch.setattr("core.sweep.folder.shipped_ids", lambda: ("shipped",))
     monkeypatch.setattr("core.sweep.folder.load_study", lambda _: study)
     assert sweeps_in(tmp_path) == []
-    with pytest.raises(InputError, match="holds no sweep"):
+    with pytest.raises(InputError, match="contains no sweep"):
         existing_sweeps(tmp_path)
     control = SweepControl()
     made = plan(study.at_size("quick"), tmp_path)

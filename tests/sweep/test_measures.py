@@ -275,7 +275,7 @@ def test_a_statement_is_what_the_theorems_say(run_trials: Any) -> None:
     from tests.support.judging import margins_of
 
     study, trials = run_trials
-    with pytest.raises(InputError, match="is about this run"):
+    with pytest.raises(InputError, match="applies to this run"):
         measured(trials, quantity(study, 'measure = "statement"\noptions = { name = "x" }\n'))
     ask = quantity(
         study, 'measure = "statement"\nover = "max"\noptions = { name = "Lemma A.2 (norms)" }\n'

@@ -218,7 +218,7 @@ def test_a_lower_end_that_is_not_proved_decides_nothing(tmp_path: Path) -> None:
         one = found["telgarsky22", name]
         assert one.verdict is Verdict.UNDECIDED
         assert condition(one, words).met is None
-        assert condition(one, words).present == "0.2, which holds but for a chance of 10^-6"
+        assert condition(one, words).present == "0.2, which holds except with probability 10^-6"
         assert condition(proved["telgarsky22", name], words).met is True
 
 

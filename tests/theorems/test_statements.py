@@ -270,7 +270,7 @@ def test_a_margin_that_holds_by_chance_is_not_taken_as_proved(descent: Run) -> N
     for name in ("Lemma 2.4 (margin)", "Theorem 2.2 (margin)"):
         hypothesis = condition(found["telgarsky22", name], "Assumption 1.3")
         assert hypothesis.met is None
-        assert hypothesis.present.endswith("but for a chance of 10^-6")
+        assert hypothesis.present.endswith("except with probability 10^-6")
     proved = replace(sampled, certified=True)
     margins["gamma_ntk"] = replace(margin("gamma_ntk", 1.0), bracket=proved)
     assert judged(descent, margins)["telgarsky22", one.statement.name].verdict is Verdict.VIOLATED

@@ -239,7 +239,7 @@ def pairs(
                 if trial.seeds in by_seed:
                     raise InputError(
                         f"The measure paired finds two runs of one seed at {setting} = {end}; "
-                        "narrow them down by where."
+                        "select one of them with where."
                     )
                 by_seed[trial.seeds] = trial
         by_end.append(by_seed)

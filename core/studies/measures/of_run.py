@@ -95,12 +95,12 @@ def item(measure: Callable[[KktPoint, Context], float]) -> Callable[[Run], float
 
     def measured(run: Run) -> float:
         if not isinstance(run.network, FixedOuter) or run.frames == 0:
-            raise InputError("The items of Theorem 3.2 are those of network.kind = fixed_outer.")
+            raise InputError("The items of Theorem 3.2 are defined for network.kind = fixed_outer.")
         point = KktPoint(run)
         # In this form NaN does not fit either.
         if not point.least > 0.0:
             raise InputError(
-                "The run does not fit its data, so the items of Theorem 3.2 say nothing."
+                "The run does not fit its data, so the items of Theorem 3.2 do not apply."
             )
         return measure(point, Context(run, RunMargins(run)))
 
@@ -169,8 +169,8 @@ def _solved(run: Run) -> PathPoint:
     point = solve(run.problem)
     if point is None:
         raise InputError(
-            "The l1 problem is solved for the logistic loss with l2 > 0, and networks with biases "
-            "on the line or without in the plane."
+            "The l1 problem is solved for the logistic loss with l2 > 0, and for networks with "
+            "biases on the line or without biases in the plane."
         )
     return point
 

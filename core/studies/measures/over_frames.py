@@ -213,7 +213,7 @@ def _judged(run: Run, name: str) -> tuple[float, bool]:
 
     known = {one.name: one for one in applicable(run)}
     if name not in known:
-        raise InputError(f"No statement {name} is about this run: {did_you_mean(name, known)}")
+        raise InputError(f"No statement {name} applies to this run: {did_you_mean(name, known)}")
     with np.errstate(all="ignore"):  # late frames overflow
         one = assess(known[name], Context(run, RunMargins(run)))
     stated, met = one.comparison, all(hypothesis.met for hypothesis in one.hypotheses)

@@ -230,7 +230,7 @@ def test_a_preview_is_drawn_after_each_change_and_says_its_size(
     dialog.form.high.selectAll()
     QTest.keyClicks(dialog.form.high, "30")
     QTest.keyClick(dialog.form.high, Qt.Key.Key_Tab)
-    qtbot.waitUntil(lambda: "mm high at least" in dialog.preview.words)
+    qtbot.waitUntil(lambda: "make it at least" in dialog.preview.words)
 
 
 def _measures(dialog: ExportDialog, said: str) -> bool:

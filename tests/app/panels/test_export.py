@@ -422,7 +422,10 @@ def test_a_window_that_is_left_writes_nothing(
     ("job", "said"),
     [
         (lambda run, folder: FigureJob((folder / "none.msrun",), folder / "a.pdf"), "none.msrun"),
-        (lambda run, folder: FigureJob((run,), folder / "a.pdf", dpi=1.0), "A resolution of 1"),
+        (
+            lambda run, folder: FigureJob((run,), folder / "a.pdf", dpi=1.0),
+            "The resolution cannot be 1",
+        ),
         (
             lambda run, folder: FigureJob((run,), run / "a.svg", ("margins",)),
             "choose another place.",

@@ -29,7 +29,11 @@ def search(form: ExperimentForm, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "key"),
-    [("step", "recording.spacing"), ("network.seed", "network.seed"), ("extra marks", "recording")],
+    [
+        ("step", "recording.spacing"),
+        ("network.seed", "network.seed"),
+        ("extra frames", "recording"),
+    ],
 )
 def test_rows_are_found_by_label_key_and_explanation(
     form: ExperimentForm, text: str, key: str

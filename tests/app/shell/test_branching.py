@@ -220,8 +220,8 @@ def check_wrong_values_are_named_and_nothing_is_lost(
         ("dynamics.step", "0.125", "nothing is changed"),
         ("dynamics.step", "0.1, 0.2", "A branch is a single run"),
         ("data.n", "13", "gives other points"),
-        ("network.m", "9", "says how a start is drawn"),
-        ("dynamics.until_log10_time", "0.5", "lies before"),
+        ("network.m", "9", "sets the initialisation"),
+        ("dynamics.until_log10_time", "0.5", "is before the frame's"),
     ):
         before = text_of(program, key)
         type_into(program, qtbot, key, text)

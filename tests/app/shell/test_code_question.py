@@ -195,7 +195,7 @@ def test_code_that_cannot_be_shown_as_it_runs_gets_only_a_sentence(
     program.files.open_files([str(stranger.study)])
     assert questions(program) == []
     assert "line 9 of the Python code" in program.window.bar.text
-    assert "must look like what it does" in program.window.bar.text
+    assert "must be plain readable text" in program.window.bar.text
     assert not stranger.canary.exists()
 
 

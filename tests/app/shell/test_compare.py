@@ -134,7 +134,7 @@ def test_differences_and_bands_are_chosen_with_keys(comparing: Marginscope, qtbo
     choose(comparing, page(comparing).kind, "bands", qtbot)
     assert page(comparing).band.isVisible()
     assert len(view(comparing).bands.areas) == 2  # widths differ: no two runs are one family
-    assert "seeds only" in page(comparing).notes.text()
+    assert "only in their seeds" in page(comparing).notes.text()
 
 
 def test_seeds_are_one_band(program: Marginscope, qtbot: QtBot, tmp_path: Path) -> None:

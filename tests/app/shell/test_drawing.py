@@ -73,7 +73,7 @@ def test_keys_do_what_the_mouse_does(window: DrawingWindow) -> None:
         press(window, Key.Key_Z, CONTROL | SHIFT)
     assert window.sketch.points == ()
     assert not window.train.isEnabled()
-    assert window.train.toolTip() == f"There are 0 points; give 2 to {MAX_POINTS}."
+    assert window.train.toolTip() == f"0 points are given; give 2 to {MAX_POINTS}."
 
 
 # ------------------------------------------------------------------------------------- to train

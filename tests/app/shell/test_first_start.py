@@ -111,7 +111,7 @@ def test_where_kernels_cannot_be_kept_the_window_says_so(
     assert compiler.look()
     compiler.want(())
     qtbot.waitUntil(lambda: "NUMBA_CACHE_DIR" in bar.text)
-    assert bar.text.startswith("Settings are not remembered. Compiled kernels cannot be kept in ")
+    assert bar.text.startswith("Settings are not remembered. Compiled kernels cannot be saved in ")
 
 
 def test_closing_ends_the_process(cold: Cold, compiler: CompilerProcess, qtbot: QtBot) -> None:

@@ -114,4 +114,4 @@ def test_a_file_of_before_says_what_begins_anew(
     program = open_program(run_path)
     go_further(program, qtbot)
     qtbot.waitUntil(program.window.bar.isVisible)
-    assert "begin anew" in program.window.bar.text
+    assert "steps restart" in program.window.bar.text

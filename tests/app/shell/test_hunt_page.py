@@ -168,7 +168,7 @@ def test_a_regression_study_is_offered_the_risk(
 
 
 WRONG = [
-    ("what", "no such / 3", "'no such / 3' is no formula; write one such as hard_margin"),
+    ("what", "no such / 3", "'no such / 3' is not a formula; write one such as hard_margin"),
     ("what", "hard_margim", "hard_margin"),
     ("what", "slack:nothing", "nothing is not a statement"),
     ("seeds", "9-2", "'9-2': write the first and the last, such as 0-999."),

@@ -312,7 +312,7 @@ def check_costs(descent: Marginscope, qtbot: QtBot) -> None:
     """The question before what is too large for the disk."""
     descent.actions["run"].trigger()
     asked = QApplication.activeModalWidget()
-    assert "of 1.0 MB that are free" in asked.informativeText()
+    assert "of 1.0 MB free" in asked.informativeText()
     whole(qtbot, asked)
     asked.reject()
 

@@ -174,7 +174,7 @@ def test_a_click_on_a_mark_that_moves_a_little_is_a_click(
 def test_bookmarks_that_cannot_be_kept_are_a_sentence(program: Marginscope, qtbot: QtBot) -> None:
     first = current_path(program)
     program.bookmarks.add("   ")
-    assert "has a name" in program.window.bar.text
+    assert "The name of a bookmark has" in program.window.bar.text
     place(first).write_text('{"bookmarks": [["a", "soon", ""]]}')
     menu = program.window.bookmarks
     menu.aboutToShow.emit()

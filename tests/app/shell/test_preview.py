@@ -62,7 +62,7 @@ def test_it_follows_the_form(program: Marginscope, dialog: PreviewDialog, qtbot:
     assert dialog.plot.isVisible()
     type_into(program, "data.n", "1")
     qtbot.waitUntil(lambda: dialog.problem.isVisible())
-    assert "both classes are needed" in dialog.problem.text()
+    assert "a study needs both classes" in dialog.problem.text()
 
 
 def test_coordinates_are_chosen(dialog: PreviewDialog) -> None:

@@ -91,7 +91,7 @@ def test_what_is_large_is_asked(program: Marginscope, qtbot: QtBot) -> None:
         asked = box()
         assert asked.text().endswith("?")
         told = asked.informativeText()
-        assert "of memory, of 8.0 GB that are free; choose a smaller m or n." in told
+        assert "of memory, of 8.0 GB free; choose a smaller m or n." in told
         if key is None:  # Escape
             QTest.keyClick(asked, Qt.Key.Key_Escape)
             qtbot.waitUntil(lambda: box() is None)
@@ -107,7 +107,7 @@ def test_what_is_agreed_to_is_trained(
     monkeypatch.setattr(controller, "room_at", lambda _folder: replace(SMALL, disk=1e6))
     pick(qtbot, program.window, "Experiment", "New seed")
     asked = box()
-    assert "of 1.0 MB that are free" in asked.informativeText()
+    assert "of 1.0 MB free" in asked.informativeText()
     answer(qtbot, TRAIN)
     qtbot.waitUntil(lambda: [run.key for run in program.session] != before and trained(program))
 

@@ -219,7 +219,7 @@ def check_names_that_cannot_be_kept(program: Marginscope) -> None:
     run = next(iter(program.session))
     program.display.update_intent(pinned=frozenset((run.key, node) for node in range(3)))
     program.selections.add("  ")
-    assert "has a name" in program.window.bar.text
+    assert "The name of a set has" in program.window.bar.text
     program.selections.add("x" * 300)
     assert "at most 200" in program.window.bar.text
     place(run.path).write_text('{"sets": [["a", "3-1"]]}')

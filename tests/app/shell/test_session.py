@@ -333,7 +333,7 @@ def test_a_run_that_fits_nothing_says_so_and_how_it_ends(
     program.open_runs.message.connect(said.append)
     show_files(path)
     qtbot.waitUntil(lambda: "the run ends here" in program.window.bar.text)
-    assert any("1 of 3 examples is not classified, and hardly anything moves" in w for w in said)
+    assert any("1 of 3 examples is misclassified and the flow hardly moves" in w for w in said)
     assert not any("became too small" in words for words in said)
 
 

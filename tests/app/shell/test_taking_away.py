@@ -135,7 +135,7 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
     keys(qtbot, program.window, Qt.Key.Key_E, shift)
     dialog = program.export.dialog
     QTest.keyClick(dialog.form.panel, Qt.Key.Key_End)
-    assert "at most 4 panels together, and these are 5" in dialog.problem.text()
+    assert "at most 4 panels, but 5 are given" in dialog.problem.text()
     assert not dialog.save.isEnabled()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
 

@@ -557,13 +557,13 @@ def fail_cells(program: Marginscope, tmp_path: Path, qtbot: QtBot) -> None:
     click(window.progress.run)
     qtbot.waitUntil(finished(program))
     assert "2 runs failed. First failure: " in window.bar.text
-    assert "both classes are needed" in window.bar.text
+    assert "a study needs both classes" in window.bar.text
     assert window.progress.run.text() == AGAIN
     table = window.table.model()
     states = [table.data(table.index(row, 2)) for row in range(4)]
     assert states == ["done", "done", "failed", "failed"]
     why = table.data(table.index(3, table.columnCount() - 1))
-    assert "both classes are needed" in why
+    assert "a study needs both classes" in why
 
 
 def adopt_another(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:

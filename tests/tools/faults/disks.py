@@ -93,7 +93,7 @@ def loop(folder: Path, number: int) -> Tally:
             for index in range(run.frames):
                 V = run.network.unpack(run.parameters(index))["V"]
                 lost += not (max(index, 1) == V).all()
-    unsaid = err.count("RecordingWarning") != 1 or "the loop goes on" not in err
+    unsaid = err.count("RecordingWarning") != 1 or "the loop continues" not in err
     return Tally(told + 1, lost, crashes="Traceback" in err, unsaid=unsaid)
 
 
