@@ -5,12 +5,12 @@
   const BLOCKS = "h1, h2, h3, h4, p, li, th, td, dt, dd, pre";
   const squeezed = (text) => text.toLowerCase().replace(/\s+/g, " ").trim();
   const given = new URLSearchParams(window.location.search);
-  const phrase = squeezed(given.get("highlight") ?? "");
+  const phrase = squeezed(given.get("phrase") ?? "");
 
   // Sphinx passes words to the next page, without short ones: pass the whole phrase.
   const pass = (event) => {
     const link = event.target.closest("#search-results a");
-    if (link) link.search = new URLSearchParams({ highlight: given.get("q") ?? "" });
+    if (link) link.search = new URLSearchParams({ phrase: given.get("q") ?? "" });
   };
   document.addEventListener("click", pass, true);
   document.addEventListener("auxclick", pass, true);
