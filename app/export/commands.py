@@ -33,15 +33,20 @@ def command_words(job: ExportJob, shown: Exportable) -> Iterator[list[str]]:
     raise TypeError(f"there is no command for {type(job).__name__}")
 
 
-def _opening(command: str, job: FigureJob | FilmJob | PageJob) -> list[str]:
+def _opening(command: str, job: FigureJob | FilmJob | PageJob, shown: Exportable) -> list[str]:
     """Return a command with its runs and the file that it writes."""
-    return [command, *map(path_argument, job.runs), "--out", path_argument(job.path)]
+    words = [command, *map(path_argument, job.runs), "--out", path_argument(job.path)]
+    return [*words, *_history(shown)]
+
+
+def _history(shown: Exportable) -> list[str]:
+    return ["--history"] if shown.history else []
 
 
 @command_words.register
 def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
     words = [
-        *_opening("figure", job),
+        *_opening("figure", job, shown),
         "--panels",
         ",".join(job.panels),
     ]
@@ -63,7 +68,7 @@ def paper_words(sheet: Sheet, path: Path, dpi: float) -> list[str]:
 @command_words.register
 def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
     words = [
-        *_opening("movie", job),
+        *_opening("movie", job, shown),
         "--panel",
         job.panel,
     ]
@@ -82,7 +87,7 @@ def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
 @command_words.register
 def _page(job: PageJob, shown: Exportable) -> Iterator[list[str]]:
     words = [
-        *_opening("page", job),
+        *_opening("page", job, shown),
         "--views",
         ",".join(job.panels),
     ]
@@ -100,6 +105,7 @@ def _data(job: DataJob, shown: Exportable) -> Iterator[list[str]]:
         words = ["table", path_argument(run), "--out", path_argument(path)]
         if job.columns is not None:
             words += ["--columns", ",".join(job.columns)]
+        words += _history(shown)
         yield [*words, *(["--parameters"] if job.parameters else [])]
 
 
@@ -109,7 +115,7 @@ def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
     runs = [job.runs[k] for k in job.shown] or job.runs
     words = ["compare", *map(path_argument, runs), "--out", path_argument(job.path)]
     words += ["--observable", asked.observable, "--against", asked.against]
-    words += ["--kind", asked.kind, "--band", asked.band]
+    words += ["--kind", asked.kind, "--band", asked.band, *_history(shown)]
     if asked.ranked and job.log10_time != math.inf:
         words += ["--at", time_word(job.log10_time)]
     if job.path.suffix.lower() != TABLE:

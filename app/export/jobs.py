@@ -111,10 +111,10 @@ class SceneJob(PreviewedJob):
 @contextmanager
 def open_run_files(paths: Sequence[Path]) -> Iterator[list[Run]]:
     """Open run files, and close them at the end."""
-    from core.runs import open_run
+    from core.runs import open_with_history
 
     with ExitStack() as stack:
-        yield [stack.enter_context(open_run(path)) for path in paths]
+        yield [stack.enter_context(open_with_history(path)) for path in paths]
 
 
 def saved_text(paths: Sequence[Path]) -> str:

@@ -62,7 +62,8 @@ class Exportable:
     twice, with other pins each time. `moment`: log10 of the time shown, None at the end of the
     runs; `interval`: the same of the loop. `sources`: papers of the studies, statements and
     margins. `compared`: the comparison that covers the runs. `names` of the runs, as the window has
-    them. `study`: the whole study that is shown in the place of runs.
+    them. `history`: True if a run is shown with frames of the runs that it continues. `study`: the
+    whole study that is shown instead of runs.
     """
 
     runs: tuple[Path, ...] = ()
@@ -82,6 +83,7 @@ class Exportable:
     promises: tuple[Promise | None, ...] = ()
     compared: Compared | None = None
     names: tuple[str, ...] = ()
+    history: bool = False
     study: StudySubject | None = None
 
     def of_runs(self, values: Sequence[Value], runs: Sequence[Path], default: Value) -> list[Value]:

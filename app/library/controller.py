@@ -222,7 +222,8 @@ class LibraryController(QObject):
         if run is None or run.data is None or run.grows or run.stands_in or judgement.failed:
             return
         path = run.path.absolute()
-        whole = judgement.frames and judgement.frames == run.data.run.frames
+        own = run.data.run.frames - run.data.run.before
+        whole = judgement.frames and judgement.frames == own
         if whole and path.is_relative_to(self._places.runs.absolute()):
             words = [one.verdict.value for one in judgement.assessments]
             self.librarian.set_verdicts(path, {word: words.count(word) for word in words})

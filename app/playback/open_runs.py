@@ -192,10 +192,10 @@ class OpenRunController(QObject):
 
     def _open(self, run: OpenRun, path: Path) -> DisplayData | None:
         from app.state.display import DisplayData
-        from core.runs import open_run
+        from core.runs import open_with_history
 
         try:
-            return DisplayData(open_run(path), self._display.intent.shown_plane)
+            return DisplayData(open_with_history(path), self._display.intent.shown_plane)
         except MarginscopeError as error:
             self.on_failed(run.key, error.sentence)
             return None

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer
 from app.errors import LOG
 from app.playback.display import DisplayController
 from app.playback.inspector import Inspector
-from app.playback.run_status import status_text
+from app.playback.run_status import status_text, titled_status
 from app.playback.status import StatusLine
 from app.state.background_values import GroupQuestion
 from app.state.session import OpenRun
@@ -248,7 +248,7 @@ class Readout(QObject):
         self._rate.look(run.key, status, run.until, log_time)
         moving = status.state is RunState.RUNNING
         completed = status.reason is FinishReason.COMPLETED
-        state = "" if moving or completed else f"{run.heading}: {status_text(run)}"
+        state = "" if moving or completed else titled_status(run)
         self._status.show_texts(
             step=status.step if run.begun else None,
             log10_time=status.log10_time if run.begun else None,
@@ -266,7 +266,7 @@ class Readout(QObject):
         if run.data is None or not run.unfinished or not run.data.frames:
             self._status.show_texts(engine=engine, saved=run.path, message=self._message)
             return
-        words = self._message or f"{run.heading}: {status_text(run)}"
+        words = self._message or titled_status(run)
         last = float(run.data.log10_time[-1])
         known: dict[str, Any] = {"engine": engine, "saved": run.path, "message": words}
         steps = int(run.data.steps[-1])

@@ -43,6 +43,12 @@ def status_text(run: OpenRun) -> str:
     return ending if status.reason is FinishReason.COMPLETED else f"{ending} at {frames}"
 
 
+def titled_status(run: OpenRun) -> str:
+    """Return the status of a run after its heading, which runs get when they are shown."""
+    words = status_text(run)
+    return f"{run.heading}: {words}" if run.heading else words.capitalize()
+
+
 def sentence_about(run: OpenRun) -> str:
     """Return a sentence about a run that ended by itself before its horizon, or ""."""
     if run.control is None:

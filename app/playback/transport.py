@@ -171,11 +171,15 @@ class PlaybackController(QObject):
         display.update_intent(playing=True, follow=False, cursor=cursor)
 
     def play_from_start(self) -> None:
-        """Play newly opened runs; stop playing when none is open."""
+        """Play newly opened runs; stop playing when none is open.
+
+        Runs that were continued here play on from the end of the earlier ones.
+        """
         display = self._display
         # While following, new runs are shown at their edge.
         playing = len(display.session) > 0 and not display.intent.follow
-        display.update_intent(cursor=START, playing=playing, interval=None)
+        cursor = min((run.first_moment for run in display.session), default=START)
+        display.update_intent(cursor=cursor, playing=playing, interval=None)
 
     def seek(self, moment: float) -> None:
         """Move the cursor to a moment; playing continues from there."""

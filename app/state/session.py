@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.state.headings import headings_of
+from app.state.intent import START
+from core.problem.schedule import coordinate
 from core.training.control import Control, RunState
 
 if TYPE_CHECKING:  # loads core.runs, and with it scipy, which the start must not wait for
@@ -113,6 +115,13 @@ class OpenRun:
         return f"{self.heading}{RECORDED if self.stands_in else HEADINGS.get(self.growth, '')}"
 
     @property
+    def first_moment(self) -> float:
+        """Moment at which playing starts: the first one, or where the run was continued here."""
+        if self.data is None or self.control is None or not self.data.run.before:
+            return START
+        return float(coordinate(self.data.run.log10_time[self.data.run.before]))
+
+    @property
     def begun(self) -> bool:
         """True once any of it was trained."""
         return self.control is None or self.control.status.state is not RunState.IDLE
@@ -161,6 +170,7 @@ class OpenRun:
             return self.coming is not None or self.data.frames < self.data.run.frames
         # The recorder tells of frames before the file is looked at again.
         committed = self.control.status.committed + 1 if self.control is not None else 0
+        committed += self.data.run.before  # of the runs that it continues
         if self.data.past.left and self.data.frames:
             return True
         return self.data.frames < max(committed, self.data.run.frames)

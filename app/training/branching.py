@@ -41,13 +41,17 @@ STANDS_IN = (
 )
 ONE_RUN = "{key} has several values, and a branch is one run; leave one value there."
 NO_STEP = "A run of {words} has no step to choose; Branch here ... begins with other settings."
+EARLIER = (
+    "This moment belongs to {name}, which this run continues. Open {name} to branch here, or "
+    "choose a later moment."
+)
 GONE = "{name} is no longer there, so that nothing can be branched from it; open another run."
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A frame of an open run, and the moment of it in the schedule's coordinate."""
+    """A frame of an open run's file, and its time in the schedule's coordinate."""
 
     key: int
     path: Path
@@ -203,7 +207,12 @@ class BranchController(QObject):
         if found.stands_in:
             self.message.emit(STANDS_IN)
             return None
-        return found.data.run, _moment(found, shown[found.key])
+        frame, run = shown[found.key], found.data.run
+        if frame < run.before:
+            parent = run.lineage.file if run.lineage is not None else ""
+            self.message.emit(EARLIER.format(name=Path(parent).stem))
+            return None
+        return run, _moment(found, frame)
 
     def _settings_of(self, moment: Moment, repeat: Repeat) -> Study | None:
         """Return the settings of a run as a study; report why and return None if it is gone."""
@@ -274,7 +283,8 @@ class BranchController(QObject):
             if words := why_not_trained(run.experiment):
                 self.message.emit(words)
                 return
-            name = f"{MOMENT.sub('', one.path.stem)}__from={run.frames - 1}"
+            last = run.frames - run.before - 1
+            name = f"{MOMENT.sub('', one.path.stem)}__from={last}"
             plan = PlannedRun(name, one.description, next_end(run), Further(one.path))
             planned.append((one.path, plan))
         if planned:
@@ -301,4 +311,4 @@ def _moment(run: OpenRun, frame: int) -> Moment:
     time = float(data.log10_time[frame])
     words = f"step {data.steps[frame]}" if data.run.counts_steps else time_text(time)
     cursor = float(data.coordinate[frame]) if math.isfinite(time) else START
-    return Moment(run.key, run.path, run.heading, frame, words, cursor)
+    return Moment(run.key, run.path, run.heading, frame - data.run.before, words, cursor)

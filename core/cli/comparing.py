@@ -16,7 +16,7 @@ from core.comparison.question import RANK, SORTED, CompareQuestion, check_count
 from core.errors import InputError
 from core.figures.names import parse_size
 from core.files import write_whole
-from core.runs import open_run
+from core.runs import open_run, open_with_history
 
 if TYPE_CHECKING:
     from core.comparison.recorded import Differing
@@ -41,7 +41,8 @@ def compare(arguments: argparse.Namespace) -> int:
         except InputError as error:
             raise InputError(f"{error.text} A table of it is a .csv.", option="--out") from error
     with ExitStack() as stack:
-        runs = [stack.enter_context(open_run(path)) for path in arguments.runs]
+        opener = open_with_history if arguments.history else open_run
+        runs = [stack.enter_context(opener(path)) for path in arguments.runs]
         for name in names:
             check_observable(name, runs)
         questions = [_question(name, arguments) for name in dict.fromkeys(names)]

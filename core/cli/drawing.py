@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from math import inf, isfinite
@@ -18,7 +17,7 @@ from core.errors import InputError
 from core.figures.names import EVERY_PANEL, PANELS, parse_pixels
 from core.files import scratch
 from core.observables.planes import COORDINATES, NodePlane, parse_plane
-from core.runs import Run, open_run, runs_in
+from core.runs import Run, open_run, open_with_history, runs_in
 from core.studies.study import load_study, shipped_ids
 from core.terminal.bar import say
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
 # Options of `figure` that say something of the panels of runs.
 OF_RUNS = (
+    "history",
     "panels",
     "plane",
     "select",
@@ -67,24 +67,23 @@ def run_files(target: str, stack: ExitStack, quiet: bool) -> list[Path]:
     return [path]
 
 
-def open_all(targets: Sequence[str], stack: ExitStack, quiet: bool) -> list[Run]:
+def open_all(arguments: argparse.Namespace, stack: ExitStack) -> list[Run]:
     """Open all runs of all targets.
 
     Parameters
     ----------
-    targets : sequence of str
-        Paths and studies, as of `run_files`.
+    arguments : argparse.Namespace
+        Command with `targets` as of `run_files`, `history` and `quiet`.
     stack : ExitStack
         Closes the runs.
-    quiet : bool
-        Show no progress.
 
     Returns
     -------
     list of Run
     """
-    paths = [path for target in targets for path in run_files(target, stack, quiet)]
-    return [stack.enter_context(open_run(path)) for path in paths]
+    quiet, opener = arguments.quiet, open_with_history if arguments.history else open_run
+    paths = [path for target in arguments.targets for path in run_files(target, stack, quiet)]
+    return [stack.enter_context(opener(path)) for path in paths]
 
 
 def figure(arguments: argparse.Namespace) -> int:
@@ -120,7 +119,7 @@ def figure(arguments: argparse.Namespace) -> int:
                     say(f"{out} is drawn; judging the claims, which are written below it.")
                 scene = draw(claims=True)
         if scene is None:
-            runs = open_all(arguments.targets, stack, arguments.quiet)
+            runs = open_all(arguments, stack)
             options = options_of(arguments, runs, palette, plane, sheet)
             scene = build_scene(runs, panels, until, options)
         save_figure(scene, out, dpi=arguments.dpi)
@@ -165,7 +164,7 @@ def movie(arguments: argparse.Namespace) -> int:
     )
     size = None if arguments.pixels is None else parse_pixels(arguments.pixels)
     with ExitStack() as stack:
-        runs = open_all(arguments.targets, stack, arguments.quiet)
+        runs = open_all(arguments, stack)
         length = arguments.seconds * arguments.fps  # save_film says what is wrong with it
         count = max(1, round(length)) if isfinite(length) else 1
         palette = DARK if arguments.dark else LIGHT
@@ -200,7 +199,7 @@ def page(arguments: argparse.Namespace) -> int:
     if arguments.margins is None:
         arguments.margins = ALL
     with ExitStack() as stack:
-        runs = open_all(arguments.targets, stack, arguments.quiet)
+        runs = open_all(arguments, stack)
         views = views_of(runs)
         if arguments.views is not None:
             views = tuple(name.strip() for name in arguments.views.split(",") if name.strip())

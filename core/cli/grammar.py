@@ -199,6 +199,7 @@ PLANE = "of the nodes: motion, means, components, or coordinates such as 1,2 (de
 SHARE = "margins as shares of gamma_gl / 2, or of what stands for it; computes it where needed"
 FILM = f"{', '.join(EVERY_PANEL)}, up to 4 of them, or all: the paper's (default: neurons)"
 MARGINS = "reference margins as lines"
+HISTORY = "of a continued run: from t = 0, with the earlier frames in its file"
 
 
 def add_drawing(commands: Any) -> None:
@@ -233,6 +234,7 @@ def _figure(commands: Any) -> None:
         "--no-claims", action="store_true", help="a study's figure without verdicts on its claims"
     )
     _look_options(command)
+    add_history(command)
     command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -244,6 +246,7 @@ def _movie(commands: Any) -> None:
     command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
     command.add_argument("--panel", default="neurons", metavar="NAME|all|NAME,NAME", help=FILM)
     _look_options(command)
+    add_history(command)
     command.add_argument("--since", default=None, metavar="10^1", help="begin there (default: 0)")
     command.add_argument("--until", default=None, metavar="10^3", help="end there")
     command.add_argument(
@@ -293,7 +296,13 @@ def _page(commands: Any) -> None:
             help=f"begin with the {name} palette (default: that of the reader's system)",
         )
     _look_options(command, f"{MARGINS}, or none (default: all, which are computed)")
+    add_history(command)
     command.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def add_history(command: Parser) -> None:
+    """Add the option for the frames before the start of a continued run."""
+    command.add_argument("--history", action="store_true", help=HISTORY)
 
 
 def _look_options(command: Parser, margins: str = MARGINS) -> None:

@@ -8,6 +8,7 @@ from core import __version__
 from core.cli.grammar import (
     Parser,
     add_drawing,
+    add_history,
     add_hunt,
     command_of,
     limit_option,
@@ -148,6 +149,7 @@ def _reading(commands: Any) -> None:
         help="of a RUN: these beside frame, step and time (default: all that do not take long)",
     )
     command.add_argument("--all", action="store_true", help="of a RUN: also columns that take long")
+    add_history(command)
     command.add_argument("--parameters", action="store_true", help="with data and parameters")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -171,6 +173,7 @@ def _comparing(commands: Any) -> None:
         help="one number a frame (describe observables; default: hard_margin), or rotation or "
         "relative_norm, whose nodes are compared sorted; again for more",
     )
+    add_history(command)
     command.add_argument("--against", default="log10_time", choices=tuple(AGAINST))
     command.add_argument(
         "--at",

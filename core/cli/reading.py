@@ -11,7 +11,7 @@ from core.cli.output import print_json, print_line, print_text, progress, say
 from core.data.section import scaling_words
 from core.errors import InputError
 from core.network.custom import read_code
-from core.runs import Run, code_of, open_run, runs_in
+from core.runs import Run, code_of, open_run, open_with_history, runs_in
 from core.runs.settings import known_settings, left_words, optimizer_text, was_left
 from core.studies.code import codes_of, files_of
 from core.studies.papers import bibtex
@@ -148,8 +148,9 @@ def table(arguments: argparse.Namespace) -> int:
     if arguments.all and arguments.columns is not None:
         raise InputError("--all and --columns exclude each other; give one of them.")
     nodes = out.suffix.lower() == ".npz"
+    opener = open_with_history if arguments.history else open_run
     with (
-        open_run(Path(arguments.run)) as run,
+        opener(Path(arguments.run)) as run,
         progress("table", run.frames, arguments.quiet) as bar,
     ):
         names, without = None, left_out(run, nodes)

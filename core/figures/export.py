@@ -252,10 +252,10 @@ def _save_film(
     runs: Sequence[Path], path: Path, options: FigureOptions, counter: Path, film: dict[str, Any]
 ) -> bool:
     from core.figures.film import save_film
-    from core.runs import open_run
+    from core.runs import open_with_history
 
     with ExitStack() as stack:
-        opened = [stack.enter_context(open_run(run)) for run in runs]
+        opened = [stack.enter_context(open_with_history(run)) for run in runs]
         return save_film(opened, path, options, progress=partial(_write_progress, counter), **film)
 
 

@@ -13,12 +13,12 @@ the cutoff.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
 
 import numpy as np
-from scipy.stats import chi
 
 from core.data.dataset import Array
 
@@ -62,7 +62,9 @@ def integrate_sizes(c: Array, d: int, radii: int = RADII, heights: int = HEIGHTS
     x, weights = np.polynomial.legendre.leggauss(radii)
     angle = (low + high) / 2.0 + (high - low) / 2.0 * x
     r, reach = CUTOFF * np.sin(angle), CUTOFF * np.cos(angle)
-    density = chi.pdf(r * np.sqrt(d), d) * np.sqrt(d)
+    # Not by scipy.stats, which takes 2.6 s to load.
+    log_density = (d - 1) * np.log(r) - d * r * r / 2.0 - math.lgamma(d / 2.0)
+    density = np.exp(log_density + d / 2.0 * math.log(d) - (d / 2.0 - 1.0) * math.log(2.0))
     mass = (high - low) / 2.0 * weights * reach * density
     x, weights = np.polynomial.legendre.leggauss(heights)
     found = np.empty((2, c.size))

@@ -6,7 +6,7 @@ and `states` read and check their parts; `recorder` writes one.
 
 from core.runs.base import Run
 from core.runs.recorder import Recorder, estimated_bytes
-from core.runs.run import RecordedRun, RunFile, open_run, runs_in
+from core.runs.run import RecordedRun, RunFile, open_run, open_with_history, runs_in
 from core.runs.run_file import code_of
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "code_of",
     "estimated_bytes",
     "open_run",
+    "open_with_history",
     "runs_in",
 ]

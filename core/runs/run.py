@@ -35,7 +35,7 @@ from core.runs.run_file import (
     read_metrics,
 )
 from core.runs.states import history_bytes, read_history, read_state, read_states
-from core.runs.whole import FrameCache, WholeRun
+from core.runs.whole import FrameCache, WholeRun, with_history
 
 # All frames of a run of usual size; of one with frames of megabytes those that views go between.
 CACHE_BYTES = 128 << 20
@@ -295,6 +295,11 @@ def open_run(path: Path | str) -> RecordedRun:
     Raises RunFileError, a sentence that names the file, for everything that is not exactly a run.
     """
     return RecordedRun(path)
+
+
+def open_with_history(path: Path | str) -> Run:
+    """Open a run file; a run that continues another also has the frames before its start."""
+    return with_history(RecordedRun(path))
 
 
 def runs_in(folder: Path) -> list[Path]:

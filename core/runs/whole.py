@@ -1,4 +1,4 @@
-"""A continued run from t = 0 on, and the cache of a run's latest frames."""
+"""A continued run with the frames before its start, and the cache of a run's latest frames."""
 
 from __future__ import annotations
 
@@ -125,6 +125,10 @@ class WholeRun(Run):
         return joined
 
     @property
+    def replaced(self) -> bool:
+        return self._run.replaced
+
+    @property
     def bytes_on_disk(self) -> int:
         return self._run.bytes_on_disk
 
@@ -170,3 +174,22 @@ class WholeRun(Run):
 
     def close(self) -> None:
         self._run.close()
+
+
+MOST_HISTORY = 16 << 20  # bytes of earlier frames; reading them takes 30 ms
+
+
+def with_history(run: Run) -> Run:
+    """Return a run that continues another with the frames before its start.
+
+    A branch, a run whose settings changed, or a run with an incomplete or very long history is
+    returned unchanged.
+    """
+    if run.continues is None or run.continues.get("branch") or run.changed:
+        return run
+    if not (run.start.goes_on and np.isfinite(run.start.log10_time)):
+        return run
+    if run.history_bytes() > MOST_HISTORY:
+        return run
+    whole = run.whole
+    return whole if isinstance(whole, WholeRun) and whole.complete else run

@@ -16,7 +16,7 @@ from core.compiled import log_time
 from core.errors import InputError, MarginscopeError, RunFileError
 from core.observables.registry import OBSERVABLES
 from core.run_files.schema import KEEP_EVERY
-from core.runs import Recorder, open_run, states
+from core.runs import Recorder, open_run, open_with_history, states
 from core.training.continuation import continued
 from core.training.trajectory import run
 from tests.problems import problem
@@ -120,6 +120,37 @@ def test_from_the_command_line_twice(tmp_path: Path, capsys: pytest.CaptureFixtu
     with open_run(path) as last, open_run(tmp_path / "whole.msrun") as whole:
         assert last.log10_time[-1] == 2.0
         assert_frames_agree(last, whole, 0.0)
+    tables = {}
+    for name, source in (("whole", tmp_path / "whole.msrun"), ("history", path)):
+        table = tmp_path / f"{name}.csv"
+        words = ["table", str(source), "--out", str(table), "--quiet", "--history"]
+        assert main([*words, "--columns", "hard_margin,risk"]) == 0
+        tables[name] = table.read_text().splitlines()
+    # The frame at t = 0 is the origin itself, without the rounding of a scale.
+    assert len(tables["history"]) == len(tables["whole"])
+    assert tables["history"][2:] == tables["whole"][2:]
+
+
+def test_only_unchanged_and_complete_histories_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent = recorded(tmp_path / "a.msrun", *FLOW)
+    same, other, end = tmp_path / "same.msrun", tmp_path / "other.msrun", 1.5
+    continued_at(same, parent, f"dynamics.until_log10_time={end}")
+    continued_at(other, parent, f"dynamics.until_log10_time={end}", "loss.kind=logistic")
+    with open_with_history(parent) as one:
+        assert one.before == 0
+    with open_with_history(other) as one:
+        assert one.changed
+        assert one.before == 0
+    with open_with_history(same) as one, open_run(parent) as begun, open_run(same) as part:
+        assert one.before == begun.frames - 1
+        assert one.frames == one.before + part.frames
+        assert np.all(np.diff(one.log10_time) > 0.0)
+        assert np.array_equal(one.log10_time[: begun.frames], begun.log10_time)
+    monkeypatch.setattr("core.runs.whole.MOST_HISTORY", 100)
+    with open_with_history(same) as one:
+        assert one.before == 0
 
 
 # ---------------------------------------------------------------------- files without states

@@ -1,15 +1,19 @@
-"""How long a run still takes, from where it stood at two looks."""
+"""Remaining time of a run, and its status in words."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
 from app.playback import readout
 from app.playback.readout import Rate
+from app.playback.run_status import titled_status
+from app.state.session import OpenRun
+from core.comparison.names import RunDescription
 from core.problem.schedule import coordinate
-from core.training.control import Status
+from core.training.control import Control, Status
 
 
 @pytest.fixture
@@ -40,3 +44,10 @@ def test_another_run_or_the_first_look_tells_nothing(rate: Rate) -> None:
     assert math.isnan(rate.seconds)
     rate.look(2, Status(log10_time=0.5), 3.0)
     assert math.isnan(rate.seconds)
+
+
+def test_a_status_has_no_colon_before_the_run_has_a_heading() -> None:
+    run = OpenRun(1, Path("a.msrun"), RunDescription({}, "A study"), 1.0, control=Control())
+    assert titled_status(run) == "Preparing"
+    run.heading = "m = 8"
+    assert titled_status(run) == "m = 8: preparing"

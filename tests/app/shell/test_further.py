@@ -11,7 +11,10 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
+from app.training.branching import EARLIER
+from app.training.studies import study_of
 from core.observables.registry import OBSERVABLES
+from core.problem.schedule import coordinate
 from core.runs import Recorder, open_run
 from core.training.trajectory import run
 from tests.app.shell.conftest import Opener
@@ -60,13 +63,44 @@ def test_the_run_goes_on_exactly(
             (one,) = program.session
             data = one.data
             assert data is not None
-            qtbot.waitUntil(lambda: data.frames == part.frames)
-            for frame in range(part.frames):  # what the window says of it is since t = 0
-                shown, place = data.scalars(frame), whole.frames - part.frames + frame
+            # Parent and child are one line from t = 0 on.
+            qtbot.waitUntil(lambda: data.frames == whole.frames)
+            span = program.display.view.span
+            assert span.low < coordinate(MARKS[0])
+            # Playing goes on at the end of the parent; the test's window holds it there.
+            assert program.display.view.cursor == coordinate(MARKS[-1])
+            assert np.array_equal(data.log10_time, whole.log10_time)
+            assert data.scalars(0)["distance"] == 0.0
+            for frame in range(1, whole.frames):
+                shown = data.scalars(frame)
                 for name in ("distance", "balance_drift", "hard_margin"):
-                    assert shown[name] == OBSERVABLES[name].at(whole, place), (name, frame)
-                turned = OBSERVABLES["rotation"].at(whole, place).astype("float32")
+                    assert shown[name] == OBSERVABLES[name].at(whole, frame), (name, frame)
+                turned = OBSERVABLES["rotation"].at(whole, frame).astype("float32")
                 assert np.array_equal(data.values("rotation", frame), turned)
+
+
+def test_branches_of_a_continued_run_begin_at_its_own_frames(
+    open_program: Opener, run_path: Path, qtbot: QtBot
+) -> None:
+    program = open_program(run_path)
+    path = go_further(program, qtbot)
+    (one,) = program.session
+    data = one.data
+    assert data is not None
+    qtbot.waitUntil(lambda: not one.behind)
+    started: list[int] = []
+    program.branches.branch_started.connect(lambda _path, frame, _texts: started.append(frame))
+    program.display.update_intent(cursor=float(data.coordinate[1]), playing=False)
+    program.branches.offer()
+    assert program.window.bar.text == EARLIER.format(name=run_path.stem)
+    assert started == []
+    program.display.update_intent(cursor=float(data.coordinate[-1]), playing=False)
+    program.branches.offer()
+    study = study_of(data.run, path.stem).with_value("dynamics.until_log10_time", 2.5)
+    assert program.branches.train_offered(study)
+    qtbot.waitUntil(lambda: bool(started))
+    with open_run(path) as part:
+        assert started == [part.frames - 1]
 
 
 def test_a_file_of_before_says_what_begins_anew(
