@@ -28,9 +28,18 @@ from docs.site.contents import MORE, pages_of
 from docs.site.markup import plain
 from docs.site.quantities import MEANT
 from docs.site.results import result_of
+from tests.support.browser import browser, browser_path
 from tests.test_architecture import ROOT
 
 SMALL = "telgarsky22-theorem-3-2"  # four short runs
+PROGRAM = browser_path()
+# Click a link, and return the address that it leads to.
+FOLLOWED = """(() => {
+  const link = document.querySelector("%s");
+  link.addEventListener("click", (event) => event.preventDefault());
+  link.click();
+  return link.href;
+})()"""
 # What a browser fetches by itself; a link that a reader follows is another matter.
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "srcset", "link": "href"}
 
@@ -229,6 +238,22 @@ def test_formulas_are_drawn_without_a_script(site: dict[Path, Page], work: Path)
     told = sum(bool(one.tex) for one in OBSERVABLES.values())
     assert page.text.count("<math ") >= told and "<mfrac>" in page.text
     assert "\\frac" not in page.text
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(PROGRAM is None, reason="no Chromium here; install chromium")
+def test_a_search_result_opens_at_the_phrase(site: dict[Path, Page], work: Path) -> None:
+    assert PROGRAM is not None
+    phrase, link = "the smallest of n numbers", "#search-results a[href^='questions.html']"
+    with browser(PROGRAM) as page:
+        page.resize(1280, 800)
+        query = f"?q={phrase.replace(' ', '+')}"
+        page.open(work / "html" / "search.html", f'document.querySelector("{link}")', query)
+        page.call("Page.navigate", url=page.value(FOLLOWED % link))
+        page.wait("document.querySelector('article .found')")
+        assert phrase in page.value("document.querySelector('.found').textContent").lower()
+        top = page.value("document.querySelector('.found').getBoundingClientRect().top")
+        assert 100 < top < 700
 
 
 # --------------------------------------------------------------------- what the documents say

@@ -7,21 +7,30 @@ import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import final
 
 from core.program import RESOURCES, ROOT
 
-MARK = Path("docs", "theory.md")  # what a folder has that has the documents
+MARK = Path("docs", "theory.md")  # exists in every folder of documents
 MOST_BYTES = 2_000_000
-# The parts of the documents, in the order in which they are read, and their pages in docs/; those
-# that are not named here follow.
+EXCERPT = 80  # characters
+# Parts of the documents in reading order, with their pages in docs/. Other pages follow.
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "Get started": ("install", "tour", "window", "library", "questions"),
-    "Studies": ("studies", "command-line", "sweeps", "hunts"),
-    "Your own data and studies": ("own", "python", "run-files", "clusters", "extend"),
-    "Numbers": ("accuracy", "theory", "glossary", "benchmarks", "faults"),
-    "About Marginscope": ("cite", "architecture", "bundle"),
+    "Tutorial": ("tour",),
+    "How to": ("install", "own", "sweeps", "hunts", "clusters", "cite", "bundle", "questions"),
+    "Reference": (
+        "window",
+        "library",
+        "studies",
+        "command-line",
+        "python",
+        "run-files",
+        "glossary",
+    ),
+    "Explanation": ("accuracy", "theory", "benchmarks", "faults"),
+    "For developers": ("architecture", "extend"),
 }
 DECISIONS = "Design decisions"
 FIRST = ("README.md", *(f"docs/{name}.md" for names in PARTS.values() for name in names))
@@ -98,3 +107,34 @@ def found(pages: Sequence[Document], words: str) -> tuple[Document, ...]:
     """Return the pages that contain all words of a text, ignoring case; all pages for no words."""
     wanted = words.lower().split()
     return tuple(page for page in pages if all(word in page.text.lower() for word in wanted))
+
+
+def with_phrase(pages: Sequence[Document], words: str) -> tuple[Document, ...]:
+    r"""Return the pages that contain the words next to each other, ignoring case and markup.
+
+    >>> page = Document(Path("a.md"), "A", "The **hard\nmargin** of [a run](b.md).")
+    >>> with_phrase([page], "Hard margin of a run") == (page,)
+    True
+    """
+    phrase = " ".join(words.lower().split())
+    return tuple(page for page in pages if phrase in _readable(page.text).lower())
+
+
+def excerpt(page: Document, words: str) -> str:
+    """Return the text at the first match on a page: the phrase, else its first word.
+
+    >>> excerpt(Document(Path("a.md"), "A", "One sees that the margin grows."), "margin")
+    '\u2026 that the margin grows.'
+    """
+    text, wanted = _readable(page.text), words.lower().split()
+    places = (text.lower().find(part) for part in (" ".join(wanted), wanted[0]))
+    place = next((place for place in places if place >= 0), 0)
+    start = text.rfind(" ", 0, max(place - 8, 0)) + 1
+    return ("\u2026 " if start else "") + text[start : start + EXCERPT]
+
+
+@cache
+def _readable(text: str) -> str:
+    """Return a text of Markdown on one line, without links, emphasis and marks of headings."""
+    text = re.sub(r"\[([^\]\[]*)\]\([^)\s]*\)", r"\1", text)
+    return " ".join(re.sub(r"[`*]|^(#+|\s*-) ", "", text, flags=re.MULTILINE).split())

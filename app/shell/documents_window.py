@@ -1,4 +1,4 @@
-"""A window to read the program's documents in: their titles, the page, and a search in all."""
+"""Window of the program's documents: their titles, one page, and a search in all pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.shell.documents import Document, found, slug
+from app.shell.documents import Document, excerpt, found, slug, with_phrase
 from app.style import small
 from app.widgets.inputs import SearchLine, push_button, row_after
 from app.widgets.labels import plain_tip, quiet_label
@@ -36,7 +36,7 @@ PATH = Qt.ItemDataRole.UserRole
 
 @final
 class Page(QTextBrowser):
-    """Shows pages; pictures are as wide as the page at most."""
+    """Browser of one page. Pictures are at most as wide as the page."""
 
     def loadResource(self, kind: int, name: Any) -> Any:
         loaded = super().loadResource(kind, name)
@@ -56,7 +56,7 @@ class Page(QTextBrowser):
 
 @final
 class DocumentsWindow(QDialog):
-    """A window of its own beside the program's, which goes on."""
+    """Window of all documents. The program's window stays usable."""
 
     def __init__(self, pages: Sequence[Document], parent: QWidget) -> None:
         super().__init__(parent)
@@ -106,10 +106,10 @@ class DocumentsWindow(QDialog):
         row = add_all(space(QHBoxLayout(), spacing=8), (self.line, 1), self.back, self.forward)
         add_all(space(QVBoxLayout(self), (16, 16, 16, 16), 8), row, (columns, 1), self.told)
 
-    # ------------------------------------------------------------------------------- asked
+    # ------------------------------------------------------------------------------ search
 
     def _search(self) -> None:
-        """Offer the pages that have the words that are typed, and mark the first place."""
+        """List the pages that contain the typed words, and select the first match."""
         self._shown = found(self._all, self.line.text())
         with QSignalBlocker(self.titles):
             self.titles.clear()
@@ -121,10 +121,13 @@ class DocumentsWindow(QDialog):
                 item = QListWidgetItem(page.title, self.titles)
                 item.setToolTip(plain_tip(page.title))
                 item.setData(PATH, str(page.path))
+                if words := self.line.text().strip():
+                    self._add_excerpt(page, words)
         if self._all:
             self.told.setText("" if self._shown else NONE)
         self.told.setVisible(bool(self.told.text()))
-        paths = [page.path for page in self._shown]
+        best = with_phrase(self._shown, self.line.text()) or self._shown
+        paths = [page.path for page in best]
         present = self.present
         if paths and present not in paths:
             self.titles.setCurrentRow(self._row_of(paths[0]))
@@ -139,14 +142,22 @@ class DocumentsWindow(QDialog):
         font.setWeight(QFont.Weight.DemiBold)
         item.setFont(font)
 
+    def _add_excerpt(self, page: Document, words: str) -> None:
+        """Add the text at the first match below a title; a click opens the page."""
+        item = QListWidgetItem(excerpt(page, words), self.titles)
+        item.setFlags(Qt.ItemFlag.ItemIsEnabled)
+        item.setData(PATH, str(page.path))
+        item.setFont(small(self.titles.font()))
+        item.setForeground(self.palette().placeholderText())
+
     def _row_of(self, path: Any) -> int:
-        """Return the row of a page among the titles, -1 if it is not there."""
+        """Return the row of a page among the titles, -1 if it is missing."""
         rows = range(self.titles.count())
         return next((row for row in rows if self.titles.item(row).data(PATH) == str(path)), -1)
 
     @property
     def present(self) -> Any:
-        """The path of the page that is shown; None before the first."""
+        """Path of the current page; None before the first."""
         return self._page_of(self.page.source())
 
     def _page_of(self, source: QUrl) -> Any:
@@ -166,16 +177,16 @@ class DocumentsWindow(QDialog):
             self._open(QUrl.fromLocalFile(path))
 
     def _to(self, source: QUrl) -> None:
-        """Another page comes, which the browser says before it has it as its source."""
+        """Mark the next page: the browser emits this before it changes its source."""
         self._mark(self._page_of(source))
 
     def _mark(self, present: Any) -> None:
-        """Mark the page that is shown among the titles, if it is there."""
+        """Mark the current page among the titles, if it is listed."""
         with QSignalBlocker(self.titles):
             self.titles.setCurrentRow(self._row_of(present))
 
     def _follow(self, link: QUrl) -> None:
-        """Open a link: within the documents here, what is elsewhere by the system."""
+        """Open a link: to a document here, any other by the system."""
         target = self.page.source().resolved(link)
         if target.isLocalFile() and target.toLocalFile().endswith(".md"):
             self._open(target)
@@ -203,16 +214,31 @@ class DocumentsWindow(QDialog):
             block = block.next()
 
     def _find(self) -> None:
-        """Mark the first place of the words, from the top."""
+        """Select the best match on the page: the phrase, a block with all words, or a word."""
         self.page.moveCursor(QTextCursor.MoveOperation.Start)
-        if words := self.line.text().split():
-            self.page.find(words[0])
+        text = self._match_text()
+        words = self.line.text().lower().split()
+        if len(words) > 1 and text == words[0]:
+            block = self.page.document().begin()
+            while block.isValid() and not all(word in block.text().lower() for word in words):
+                block = block.next()
+            if block.isValid():
+                self.page.setTextCursor(QTextCursor(block))
+        if text:
+            self.page.find(text)
 
     def _find_next(self, backward: bool) -> None:
-        """Find the next place, or with Shift the previous one; the search wraps around."""
-        words = self.line.text().split()
+        """Find the next match, or with Shift the previous one; the search wraps around."""
+        text = self._match_text()
         flag = QTextDocument.FindFlag.FindBackward if backward else QTextDocument.FindFlag(0)
-        if words and not self.page.find(words[0], flag):
+        if text and not self.page.find(text, flag):
             end = QTextCursor.MoveOperation.End if backward else QTextCursor.MoveOperation.Start
             self.page.moveCursor(end)
-            self.page.find(words[0], flag)
+            self.page.find(text, flag)
+
+    def _match_text(self) -> str:
+        """Return the text to select: the whole phrase if the page contains it, else one word."""
+        words = self.line.text().lower().split()
+        phrase = " ".join(words)
+        is_here = bool(phrase) and not self.page.document().find(phrase).isNull()
+        return phrase if is_here else next(iter(words), "")

@@ -35,6 +35,7 @@ html_title = f"Marginscope {release}"
 html_extra_path: list[str] = []  # set by the command line, since it lies in the folder of sources
 html_static_path = [str(OWN / "static")]
 html_css_files = ["site.css"]
+html_js_files = ["phrase.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False

@@ -1,4 +1,4 @@
-"""The parts of the site, and in which order the pages stand in them."""
+"""Parts of the site, and the order of their pages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 from app.shell.documents import PARTS
 from docs.site.places import DOCS
 
-MORE = "More"  # of pages of docs/ that stand in no part
-# Pages that are made, by the part that they stand in before those of docs/.
-MADE = {"Studies": ("studies/index",), "About Marginscope": ("changelog",)}
+MORE = "More"  # pages of docs/ in no other part
 DECISIONS = "decisions/README"
-REFERENCE = "Reference"
+# Generated pages, by their part: before and after the pages of docs/.
+FIRST = {"How to": ("studies/index",)}
+LAST = {"For developers": (DECISIONS, "changelog")}
+KINDS_AND_QUANTITIES = "Reference of kinds and quantities"
 
 
 def pages_of(part: str, folder: Path = DOCS) -> tuple[str, ...]:

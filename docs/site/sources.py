@@ -1,4 +1,4 @@
-"""The sources of the site: pages of docs/, and those made from studies and registries."""
+"""Sources of the site: pages of docs/, and pages made from studies and registries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.shell.documents import PARTS
 from core.studies.study import shipped_ids
 from core.study_file.experiment import KINDS
 from docs.site import kinds, python_module, quantities, studies
-from docs.site.contents import DECISIONS, MADE, MORE, REFERENCE, pages_of
+from docs.site.contents import DECISIONS, FIRST, KINDS_AND_QUANTITIES, LAST, MORE, pages_of
 from docs.site.films import EXTRA, FILMS, PLAYED, Films
 from docs.site.markup import contents, page
 from docs.site.places import DOCS, ROOT
@@ -21,26 +21,26 @@ from docs.site.results import SMALLEST, Result
 
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
-# What is found elsewhere under the root is found in the site here.
+# Places in the site of files at the root.
 MOVED = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 PICTURES = {".png", ".svg", ".webp", ".gif"}
-PNG = re.compile(r"(\]\((?:\.\./)*images/[-\w]+)\.png\)")  # of docs/, which the site has smaller
+PNG = re.compile(r"(\]\((?:\.\./)*images/[-\w]+)\.png\)")  # of docs/, smaller in the site
 FILM = "images/figure-1.gif"
 PLAYER = """\
 ## Play it here
 
-The same two runs as a page that plays and scrubs: space plays, the arrows step, a click on the
-timeline jumps, and the pointer reads the nearest curve or node.
-<a href="figure-1.html">Alone, in all of the window</a>.
+This page plays the same two runs. Space plays and pauses, the arrow keys step, a click on the
+timeline seeks, and the pointer reads the nearest curve or neuron.
+<a href="figure-1.html">Open it in the full window</a>.
 
 <iframe class="player" src="figure-1.html" title="Figure 1, played"></iframe>"""
 
 
 def write(target: Path, results: Mapping[str, Result], films: Films | None = None) -> list[Path]:
-    """Write every page into a folder, which is emptied first; the pages that were written.
+    """Empty a folder, write every page into it, and return the pages.
 
-    Studies without a result have pages without figure and verdicts, and a tour without films has
-    the picture of docs/images.
+    Pages of studies without a result have no figure and no verdicts. A tour without films has the
+    picture of docs/images.
     """
     shutil.rmtree(target, ignore_errors=True)
     pages = {**_written(films), **_generated(results), "index.md": _index(films)}
@@ -61,7 +61,7 @@ def write(target: Path, results: Mapping[str, Result], films: Films | None = Non
 
 
 def _copy_pictures(target: Path) -> None:
-    """Those of docs/, PNG as WebP, which takes half of the bytes."""
+    """Copy the pictures of docs/, with PNG as WebP, which takes half of the bytes."""
     shutil.copytree(DOCS / "images", target)
     for path in target.glob("*.png"):
         with Image.open(path) as image:
@@ -103,7 +103,7 @@ def _written(films: Films | None) -> dict[str, str]:
 
 
 def _place(path: Path) -> str:
-    """Where a document stands in the site."""
+    """Return the place of a document in the site."""
     name = path.relative_to(ROOT).as_posix()
     return MOVED.get(name, name.removeprefix("docs/"))
 
@@ -111,7 +111,7 @@ def _place(path: Path) -> str:
 def in_site(path: Path, known: Mapping[Path, str]) -> str:
     """Return the text of a document with links to pages of the site.
 
-    What is no page of the site is named, and not linked.
+    Links to other files become their names.
     """
     own = known[path]
 
@@ -127,7 +127,7 @@ def in_site(path: Path, known: Mapping[Path, str]) -> str:
         return f"[{words}]({up}{known[target]}{mark}{place})"
 
     text, done, parts = path.read_text("utf-8"), 0, []
-    for block in CODE.finditer(text):  # what looks like a link in code is none
+    for block in CODE.finditer(text):  # code contains no links
         parts += [LINK.sub(moved, text[done : block.start()]), block[0]]
         done = block.end()
     return "".join([*parts, LINK.sub(moved, text[done:])])
@@ -159,8 +159,7 @@ def _index(films: Films | None) -> str:
     ]
     lists = []
     for part in [*PARTS, MORE]:
-        names = [*MADE.get(part, ()), *pages_of(part)]
-        names += [DECISIONS] if part == "About Marginscope" else []
+        names = [*FIRST.get(part, ()), *pages_of(part), *LAST.get(part, ())]
         lists += [contents(names, part)] if names else []
-        lists += [contents(reference, REFERENCE)] if part == "Numbers" else []
+        lists += [contents(reference, KINDS_AND_QUANTITIES)] if part == "Reference" else []
     return page(text.rstrip(), *lists)

@@ -14,7 +14,15 @@ from pytestqt.qtbot import QtBot
 
 from app.shell import documents as state
 from app.shell.application import Marginscope
-from app.shell.documents import DECISIONS, PARTS, Document, documents, folder, found, slug
+from app.shell.documents import (
+    DECISIONS,
+    PARTS,
+    Document,
+    documents,
+    folder,
+    found,
+    slug,
+)
 from app.shell.documents_window import MISSING, NONE, DocumentsWindow
 from app.shell.help import NO_SITE
 from tests.app.mouse import keys, pick
@@ -34,9 +42,9 @@ def reader(qtbot: QtBot, program: Marginscope) -> DocumentsWindow:
 
 
 def titles(reader: DocumentsWindow) -> list[str]:
-    """Titles of pages, without the headings above them."""
+    """Titles of pages, without the headings above them and the excerpts below."""
     items = [reader.titles.item(row) for row in range(reader.titles.count())]
-    return [item.text() for item in items if item.flags() & Qt.ItemFlag.ItemIsEnabled]
+    return [item.text() for item in items if item.flags() & Qt.ItemFlag.ItemIsSelectable]
 
 
 def test_all_documents_are_there_with_their_titles(reader: DocumentsWindow) -> None:
@@ -113,6 +121,64 @@ def test_words_are_found_in_all_documents(reader: DocumentsWindow) -> None:
     assert reader.titles.currentItem().text() == expected[1 % len(expected)]
 
 
+def test_the_search_selects_the_phrase(reader: DocumentsWindow) -> None:
+    QTest.keyClicks(reader.line, "Two commands")
+    reader.line.setText("edge of stability")
+    assert reader.page.textCursor().selectedText().lower() == "edge of stability"
+    first = reader.page.textCursor().position()
+    QTest.keyClick(reader.line, Qt.Key.Key_Return)
+    assert reader.page.textCursor().selectedText().lower() == "edge of stability"
+    QTest.keyClick(reader.line, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert reader.page.textCursor().position() == first
+
+
+@pytest.fixture
+def two_pages(qtbot: QtBot, program: Marginscope, tmp_path: Path) -> DocumentsWindow:
+    """A window of two pages, of which the second one contains the phrase 'hard margin'."""
+    texts = (
+        "Hard words.\n\nNo margin.",
+        "A margin.\n\nThe **hard\nmargin** of a [hard](a.md) run.",
+    )
+    pages = [Document(tmp_path / f"{k}.md", str(k), text) for k, text in enumerate(texts)]
+    for page in pages:
+        page.path.write_text(page.text)
+    window = DocumentsWindow(pages, program.window)
+    qtbot.addWidget(window)
+    assert window.present == pages[0].path
+    return window
+
+
+def test_the_search_opens_a_page_with_the_phrase(two_pages: DocumentsWindow) -> None:
+    two_pages.line.setText("hard margin")
+    assert two_pages.present.name == "1.md"
+    assert two_pages.page.textCursor().selectedText() == "hard margin"
+
+
+def test_an_excerpt_shows_the_match_and_opens_its_page(
+    qtbot: QtBot, two_pages: DocumentsWindow
+) -> None:
+    two_pages.show()
+    two_pages.line.setText("hard")
+    rows = [two_pages.titles.item(row).text() for row in range(two_pages.titles.count())]
+    assert rows == [
+        "0",
+        "Hard words. No margin.",
+        "1",
+        "\u2026 margin. The hard margin of a hard run.",
+    ]
+    place = two_pages.titles.visualItemRect(two_pages.titles.item(3)).center()
+    qtbot.mouseClick(two_pages.titles.viewport(), LEFT, pos=place)
+    assert two_pages.present.name == "1.md" and two_pages.titles.currentRow() == 2
+    assert two_pages.page.textCursor().selectedText() == "hard"
+
+
+def test_words_far_apart_are_found_in_one_paragraph(two_pages: DocumentsWindow) -> None:
+    two_pages.line.setText("margin run")
+    cursor = two_pages.page.textCursor()
+    assert two_pages.present.name == "1.md"
+    assert cursor.selectedText() == "margin" and cursor.block().text().endswith("run.")
+
+
 def test_nothing_found_is_said(reader: DocumentsWindow) -> None:
     QTest.keyClicks(reader.line, "zyzzyva")
     assert titles(reader) == [] and reader.told.text() == NONE
@@ -175,7 +241,7 @@ def test_they_are_found_where_a_wheel_or_a_bundle_puts_them(
     monkeypatch.setattr(state.sys, "_MEIPASS", str(bundle), raising=False)
     assert folder() == bundle
     assert documents() == (
-        Document(bundle / "docs" / "theory.md", "Theory", "# Theory: all of it\n", "Numbers"),
+        Document(bundle / "docs" / "theory.md", "Theory", "# Theory: all of it\n", "Explanation"),
     )
 
 

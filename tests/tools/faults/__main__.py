@@ -18,7 +18,7 @@ from tests.tools.faults.fault import Fault, Tally, kept_folder
 from tests.tools.faults.mounting import CAN_MOUNT
 from tests.tools.faults.table import FAULTS
 
-HEAD = ("times", "told", "lost", "crashes", "unsaid", "left", "wrong")
+HEAD = ("times", "reported", "lost", "crashes", "unclear", "left", "wrong")
 
 
 def tried(fault: Fault, times: int) -> tuple[Tally, list[str]]:
