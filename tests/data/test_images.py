@@ -418,7 +418,7 @@ def test_batches_that_are_none(tmp_path: Path, table: object, words: str) -> Non
 
 def test_binary_batches_that_are_none(tmp_path: Path) -> None:
     path = tmp_path / "data_batch_1.bin"
-    for content, words in ((b"", "has 0 bytes"), (bytes(3000), "no multiple of 3073")):
+    for content, words in ((b"", "has 0 bytes"), (bytes(3000), "not a multiple of 3073")):
         path.write_bytes(content)
         with pytest.raises(InputError, match=words):
             problem_of("cifar10", tmp_path, path=".")

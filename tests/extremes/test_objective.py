@@ -123,7 +123,7 @@ def test_the_room_of_a_statement_is_that_of_its_verdict(path: Path) -> None:
 
 def test_a_statement_about_other_runs_is_refused(path: Path) -> None:
     asked = Asked(objective_of("slack:telgarsky22-theorem-3-3-margin", True, Frames(), ()))
-    with open_run(path) as run, pytest.raises(InputError, match="about the scalar network"):
+    with open_run(path) as run, pytest.raises(InputError, match="but to the scalar network"):
         asked(run)
 
 
@@ -142,7 +142,7 @@ def test_an_observable_that_the_runs_lack_is_refused(path: Path, tmp_path: Path)
     study, keeping = load_study("boursier25-spurious"), Keeping(tmp_path)
     for text, after in (("hard_margin", ""), ("risk", "hard_margin - 1")):
         frames = Frames("least", after=after)
-        with pytest.raises(InputError, match="hard_margin is defined for labels, and no real"):
+        with pytest.raises(InputError, match="hard_margin is defined for labels, not real"):
             hunt_for(study, Question(text, frames=frames), keeping, "quick")
     assert hunt_for(study, Question("risk"), keeping, "quick").drawn > 0
 
