@@ -14,7 +14,7 @@ from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
 class SteepestDescent(DynamicsSection):
     title: ClassVar[str] = "steepest descent in a norm, steps of chosen lengths; t = step * steps"
     words: ClassVar[str] = "steepest descent"
-    source: ClassVar[str] = "Tsilivis, Vardi and Kempe 2025; docs/theory.md, 4.13"
+    source: ClassVar[str] = "tsilivis25; docs/theory.md, 4.13"
     kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
     long_state: ClassVar[bool] = True
 
