@@ -16,6 +16,7 @@ from core.dynamics.perturbed import Perturbed, perturbed_start, perturbed_step
 from core.dynamics.plain_flow import BalancedFlow, plain_flow_step
 from core.dynamics.replay import Replay
 from core.dynamics.rows import suited
+from core.dynamics.steepest import Steepest
 from core.dynamics.step_size import ShortenedStep, default_step, stochastic_step
 from core.dynamics.stochastic import Stochastic
 from core.dynamics.two_phase import TwoPhases, two_phase_step
@@ -34,6 +35,7 @@ from core.study_file.dynamics import (
     TwoPhase,
 )
 from core.study_file.dynamics_section import DynamicsSection
+from core.study_file.steepest import SteepestDescent
 
 
 @final
@@ -59,6 +61,7 @@ ENGINES: Registry[Engines] = Registry(
     Engines(GradientDescent, descent, default_step=default_step),
     Engines(StochasticGradientDescent, Stochastic, default_step=stochastic_step),
     Engines(Adam, Stochastic),
+    Engines(SteepestDescent, Steepest),
     Engines(PlainFlow, BalancedFlow, default_step=plain_flow_step),
     Engines(MirrorFlow, mirror_flow, default_step=mirror_step),
     Engines(PerturbedFlow, Perturbed, default_step=perturbed_step, start=perturbed_start),

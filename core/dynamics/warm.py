@@ -32,7 +32,11 @@ CASES: dict[str, tuple[dict[str, Any], ...]] = {
     warming.FLOW: (_dynamics("flow"),),
     warming.DESCENT: (_dynamics("gd"),),
     warming.GRAM: ({**_dynamics("gd"), **WIDE},),
-    warming.STOCHASTIC: (_dynamics("sgd"), {"dynamics": {"kind": "adam"}}),
+    warming.STOCHASTIC: (
+        _dynamics("sgd"),
+        {"dynamics": {"kind": "adam"}},
+        {"dynamics": {"kind": "steepest"}},
+    ),
     warming.TWO_PHASE: (_dynamics("two_phase"),),
     warming.MIRROR: ({"network": {"kind": "scalar", "m": 5}, "dynamics": {"kind": "mirror"}},),
     warming.BALANCED: (_dynamics("plain_flow"),),
@@ -41,6 +45,7 @@ CASES: dict[str, tuple[dict[str, Any], ...]] = {
     warming.STOCHASTIC_32: (
         {**_dynamics("sgd"), **SINGLE},
         {"dynamics": {"kind": "adam"}, **SINGLE},
+        {"dynamics": {"kind": "steepest"}, **SINGLE},
     ),
 }
 

@@ -18,7 +18,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "Margins": (
             *("hard_margin", "smoothed_margin", "l1_margin", "balanced_margin", "l2_margin"),
-            *("dual_margin", "atoms", "pbar_margin"),
+            *("margin_linf", "margin_spectral", "margin_l1", "dual_margin", "atoms", "pbar_margin"),
         ),
         "Norms and distances": (
             *("norm_squared", "distance", "outer_displacement", "inner_displacement"),

@@ -22,6 +22,7 @@ from core.observables import (
     fourier,
     margins,
     nodes,
+    norm_margins,
     proof_potentials,
     proofs,
     sharpness,
@@ -82,6 +83,7 @@ def _has(name: str, run: Run) -> bool:
 OBSERVABLES: Registry[Observable] = Registry(
     attrgetter("name"),
     *margins.OBSERVABLES,
+    *norm_margins.OBSERVABLES,
     *nodes.OBSERVABLES,
     *spectrum.ROTATIONS,
     *testing.OBSERVABLES,

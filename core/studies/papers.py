@@ -119,6 +119,14 @@ PAPERS: Registry[Paper] = Registry(
         "2021",
         "Sharpness rises to 2/\u03b7 and stays there, while the risk falls non-monotonically.",
     ),
+    Paper(
+        "tsilivis25",
+        "Tsilivis et al. 2025",
+        "Flavors of margin: implicit bias of steepest descent in homogeneous neural networks",
+        "Tsilivis, Vardi, Kempe",
+        "2025",
+        "Steepest descent in a norm raises the margin in that norm: each optimiser has its own.",
+    ),
 )
 
 

@@ -59,6 +59,7 @@ class Kind:
 
 SGD = {"kind": "sgd", "step": 0.03125}
 ADAM = {"kind": "adam", "step": 0.01}
+STEEPEST = {"kind": "steepest", "step": 0.0625}
 SHORT = {"until_log10_time": 0.6}  # a step of a head takes a millisecond
 SINGLE = {"run": {"precision": "float32"}}
 KINDS = (
@@ -101,6 +102,11 @@ KINDS = (
     Kind("adam, float32", STANDARD, {**ADAM, "batch": 5}, SINGLE),
     Kind("adam, head", HEAD, {**ADAM, "until_log10_time": 0.3}),
     Kind("adam, decay, l23", QUADRATIC, {**ADAM, "weight_decay": 0.1}, L23),
+    Kind("steepest, l2", STANDARD, STEEPEST),
+    Kind("steepest, sign", QUADRATIC, {**STEEPEST, "norm": "sign", "power": 0.0}),
+    Kind("steepest, spectral", STANDARD, {**STEEPEST, "norm": "spectral", "momentum": 0.9}),
+    Kind("steepest, float32", STANDARD, {**STEEPEST, "norm": "sign", "momentum": 0.5}, SINGLE),
+    Kind("steepest, head", HEAD, {**STEEPEST, "norm": "spectral", **SHORT}),
     Kind("mirror", SCALAR, {"kind": "mirror"}),
     Kind("mirror, late", SCALAR, {"kind": "mirror", "until_log10_time": 5.0}),
     Kind("mirror, steps", NORMALISED, {"kind": "mirror", "step": 0.0625}, exact=False),

@@ -78,6 +78,7 @@ SMALL_D = (
     literally("round(10 ^ (3 + 0.5 * c))", "round(10 ^ (1.5 + 0.25 * c))"),
     literally("10000", "100"),
 )
+EARLIER = r"until_log10_time\" = [\d.]+", 'until_log10_time" = 1.7'
 REVERSED = literally('"10 ^ c"', '"10 ^ (0 - c)"')
 
 COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
@@ -291,6 +292,15 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
         ),
     ),
     "telgarsky22-theorem-3-3-room": (changed("network.m=4; recording.frames=6"),),
+    "tsilivis25-order-turns-over": (
+        changed(
+            "recording.frames=2; run.seed=[0]",
+            EARLIER,
+            *exchanged("[variants.normalised]", "[variants.Muon]"),
+            *exchanged("[variants.sign]", "[variants.Muon]"),
+        ),
+        changed("recording.frames=2; run.seed=[0]", EARLIER, literally("0.5", "1.0")),
+    ),
     "wei19-figure-1": (
         changed(
             "data.kind=gaussian_mixture; data.d=20; data.n=200; "

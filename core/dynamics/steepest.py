@@ -1,0 +1,227 @@
+"""Steepest descent in a norm: W <- W + eta_s u, u the unit vector with the largest <u, G>.
+
+G = sum_i q_i grad p_i, with the dual weights q over their sum, has the direction of -grad R. It
+neither vanishes nor overflows, whatever the size of the margins, so that no log time is needed.
+Step number s, counted from t = 0, has the length eta_s = step s^-power in the norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.compiled.descent import Work
+from core.compiled.network import adjoint, forward
+from core.dynamics import saved
+from core.dynamics.step_size import rounded_down
+from core.dynamics.stepper import Stepper
+from core.dynamics.twin import work_for
+from core.losses import LossFunction
+from core.network.parametrisation import Network, joined
+from core.problem.problem import Problem
+from core.study_file.steepest import SteepestDescent
+
+Array = NDArray[Any]
+FLOOR = 1e-12  # of the largest eigenvalue of M'M
+
+
+def output_weights(loss: LossFunction, f: Array, y: Array) -> Array:
+    """Return the weights g of the outputs in sum_i q_i grad p_i = sum_i g_i grad f(x_i).
+
+    Parameters
+    ----------
+    loss : LossFunction
+        Loss that goes to zero.
+    f : array (n,) or (n, k)
+        Outputs.
+    y : array (n,)
+        Labels +-1, or class numbers.
+
+    Returns
+    -------
+    array of the shape of f
+        y_i q_i with sum_i q_i = 1; for k classes sum_c q_ic for the own one, -q_ic for the others.
+
+    Examples
+    --------
+    >>> from core.losses import Exponential
+    >>> f, y = np.array([2e4, -2e4]), np.array([1.0, -1.0])
+    >>> output_weights(Exponential(), f, y).tolist()
+    [0.5, -0.5]
+    """
+    q = loss.dual(loss.scores(f, y))
+    q = q / q.sum()
+    if f.ndim == 1:
+        return np.asarray(y * q)
+    own = y.astype(np.int64)
+    g = np.zeros(f.shape)
+    g[np.arange(f.shape[1])[None, :] != own[:, None]] = -q.reshape(-1)
+    g[np.arange(own.size), own] = q.sum(axis=1)
+    return g
+
+
+def polar_factor(matrix: Array) -> Array:
+    """Return M (M'M)^(-1/2), by the eigenvectors of the smaller of M'M and MM'.
+
+    Eigenvalues count as at least `FLOOR` of the largest, so that no singular value of the result
+    is above 1.
+
+    Parameters
+    ----------
+    matrix : array (m, d)
+        M.
+
+    Returns
+    -------
+    array (m, d)
+        0 if M is.
+
+    Examples
+    --------
+    >>> polar_factor(np.array([[3.0, 0.0], [0.0, -2.0], [0.0, 0.0]])).round(12).tolist()
+    [[1.0, 0.0], [0.0, -1.0], [0.0, 0.0]]
+    """
+    if matrix.shape[0] < matrix.shape[1]:
+        return polar_factor(matrix.T).T
+    M = matrix.astype(np.float64, copy=False)
+    values, Q = np.linalg.eigh(M.T @ M)
+    if not values[-1] > 0.0:
+        return np.zeros_like(matrix)
+    roots = np.sqrt(np.maximum(values, FLOOR * values[-1]))
+    return np.asarray(M @ ((Q / roots) @ Q.T), dtype=matrix.dtype)
+
+
+def _normalised(g: Array) -> Array:
+    wide = g.astype(np.float64, copy=False)  # whose square does not underflow
+    length = float(np.sqrt(wide @ wide))
+    return g / length if length > 0.0 else g
+
+
+def _largest_entry(g: Array) -> Array:
+    u, place = np.zeros_like(g), int(np.abs(g).argmax())
+    u[place] = np.sign(g[place])
+    return u
+
+
+def _unit_blocks(network: Network, g: Array) -> Array:
+    """Return the polar factor of each matrix of parameters, and each vector over its length."""
+    blocks = network.unpack(g).values()
+    units = [
+        _normalised(block.reshape(-1))
+        if block.ndim < 2
+        else polar_factor(block.reshape(block.shape[0], -1))
+        for block in blocks
+    ]
+    return np.asarray(joined(units))
+
+
+def direction(norm: str, network: Network, g: Array) -> Array:
+    """Return u with |u| <= 1 in the norm and the largest <u, g>; entries without a slope stay 0.
+
+    Parameters
+    ----------
+    norm : str
+        "sign", "l2", "spectral" or "coordinate".
+    network : Network
+        Network, whose blocks count for the spectral norm.
+    g : array (size,)
+        G.
+
+    Returns
+    -------
+    array (size,)
+        Direction.
+    """
+    if norm == "spectral":
+        return _unit_blocks(network, g)
+    return _DIRECTIONS[norm](g)
+
+
+_DIRECTIONS: dict[str, Callable[[Array], Array]] = {
+    "sign": np.sign,
+    "l2": _normalised,
+    "coordinate": _largest_entry,
+}
+
+
+@final
+class Steepest(Stepper):
+    """Steepest descent of any network, by its compiled passes if it has them.
+
+    A continued run keeps the mean gradient.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        dynamics = problem.experiment.dynamics
+        assert isinstance(dynamics, SteepestDescent)
+        super().__init__(problem, dynamics.step)
+        self._dynamics = dynamics
+        self._weights = problem.physical_start().astype(self.dtype)
+        # A copy, since a run file's arrays are read-only: another type to numba, compiled anew.
+        self._inputs = np.array(problem.inputs, self.dtype, order="C")
+        made = "compiled" if problem.network.compiled else problem.network.engine
+        self.engine = f"{made} {self.dtype.name}"
+        self._work: Work | None = None
+        if problem.network.compiled:
+            self._work = work_for(problem, self._weights, np.inf, problem.dataset.n)
+            self._work.columns[:] = problem.inputs.T
+        size = self._weights.size if dynamics.momentum > 0.0 else 0
+        self._mean = np.zeros(size, self.dtype)
+        self._resume()
+
+    def _parts(self) -> saved.Parts:
+        mean = {"mean": self._mean} if self._mean.size else {}
+        return {**super()._parts(), **mean}
+
+    def _first_mark(self) -> float:
+        return float(np.log10(self.step_size))  # its time has nothing to do with the curvature
+
+    def _flat(self) -> Array:
+        return self._weights.copy()
+
+    def _take(self, count: int) -> int:
+        dynamics, network = self._dynamics, self.problem.network
+        for done in range(count):
+            g = self._gradient()
+            if g is None:
+                return done
+            if self._mean.size:
+                self._mean += (1.0 - dynamics.momentum) * (g - self._mean)
+                g = self._mean
+            eta = self.step_size * float(self._step + done + 1) ** -dynamics.power
+            self._weights += eta * direction(dynamics.norm, network, g)
+        return count
+
+    def _gradient(self) -> Array | None:
+        """Return G at the present parameters; None where it is not finite."""
+        problem = self.problem
+        with np.errstate(over="ignore", invalid="ignore"):  # weights beyond float32
+            f = self._outputs().astype(np.float64)
+            if not np.isfinite(f).all():
+                return None
+            slope = self._slope(output_weights(problem.loss, f, problem.dataset.y))
+        return slope if np.isfinite(slope).all() else None
+
+    def _outputs(self) -> Array:
+        """Return the outputs (n,) or (n, k)."""
+        work = self._work
+        if work is None:
+            return np.asarray(self.problem.network.outputs(self._weights, self._inputs))
+        forward(work.net, self._weights, work.columns, work.Z, work.F)
+        return np.asarray(work.F[0] if self.problem.network.k == 1 else work.F.T)
+
+    def _slope(self, g: Array) -> Array:
+        """Return sum_i g_i grad f(x_i) (size,), after `_outputs`."""
+        work, W, X = self._work, self._weights, self._inputs
+        if work is None:
+            gradient = self.problem.network.gradient(W, X, g.astype(self.dtype))
+            return np.asarray(gradient, self.dtype)
+        work.G[:] = g.T
+        adjoint(work.net, W, work.columns, X, work.G, work.Z, work.C, work.gradient)
+        return np.asarray(work.gradient)
+
+    def suggested_step(self) -> float:
+        return rounded_down(self.step_size / 10.0)
