@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.problem.problem import Problem
+from core.reference.corners import Parity, corner_parity
 from core.reference.generation import Atoms, Generated, Generation, nearest_to_use
 from core.reference.hull import pair_bound, rounding, why_not
 from core.reference.margin import Bracket, SampleMargin, exact, nothing, unresolved
@@ -106,50 +107,16 @@ def row_space(x: Array) -> tuple[Array, Array]:
     return np.ascontiguousarray(U[:, :rank] * sizes[:rank]), basis[:rank]
 
 
-def parity_pair(x: Array, y: Array) -> tuple[int, int, float] | None:
-    """Return the two bits and the sign of a 2-parity on all corners; None for other data.
-
-    (i, j, sign) if x are all corners of {-1, 1}^d/sqrt(d), once each, and y = sign d x_i x_j.
-
-    >>> corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / np.sqrt(2.0)
-    >>> parity_pair(corners, np.array([1.0, -1.0, -1.0, 1.0]))
-    (0, 1, 1.0)
-    """
-    n, d = x.shape
-    if not 2 <= d <= 16 or n != 2**d or not np.allclose(np.abs(x) * np.sqrt(d), 1.0, atol=1e-12):
-        return None
-    signs = np.sign(x)
-    if len(np.unique(signs, axis=0)) < n:
-        return None
-    overlap = np.triu((signs * y[:, None]).T @ signs / n, 1)  # characters are orthogonal
-    i, j = (int(k) for k in np.unravel_index(np.argmax(np.abs(overlap)), overlap.shape))
-    return (i, j, float(np.sign(overlap[i, j]))) if abs(overlap[i, j]) == 1.0 else None
-
-
-def of_parity(n: int, d: int, pair: tuple[int, int, float]) -> GlobalResult:
-    """Return the four optimal neurons on all corners: gamma_gl = 1/sqrt(8 d) (telgarsky22).
-
-    Parameters
-    ----------
-    n : int
-        Number of corners, 2^d.
-    d : int
-        Dimension.
-    pair : tuple
-        Bits i, j and the sign of the parity, from `parity_pair`.
-
-    Returns
-    -------
-    GlobalResult
-        Exact bracket and witnesses.
-    """
-    i, j, sign = pair
-    beta = np.zeros((4, d))
-    beta[:, i] = np.sqrt(0.5) * np.array([1.0, -1.0, 1.0, -1.0])
-    beta[:, j] = np.sqrt(0.5) * np.array([1.0, -1.0, -1.0, 1.0])
-    alpha = sign * np.array([1.0, 1.0, -1.0, -1.0])
-    bracket = exact(1.0 / np.sqrt(8.0 * d), "closed form 1/sqrt(8 d) on all corners")
-    return GlobalResult(bracket, alpha, beta, np.full(4, 0.25), np.full(n, 1.0 / n))
+def of_parity(parity: Parity) -> GlobalResult:
+    """Return the optimal neurons on all corners: the 2^k sign vectors on k bits (5.4)."""
+    k, d = parity.k, parity.d
+    alpha, beta = parity.witness()
+    text = "1/sqrt(8 d)" if k == 2 else f"of {k} bits"
+    bracket = exact(parity.margin / np.sqrt(k), f"closed form {text} on all corners")
+    nodes, n = alpha.size, 2**d
+    return GlobalResult(
+        bracket, alpha, beta / np.sqrt(k), np.full(nodes, 1.0 / nodes), np.full(n, 1.0 / n)
+    )
 
 
 @final
@@ -335,14 +302,14 @@ def global_margin(
     0.667
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    n, d = x.shape
+    d = x.shape[1]
     sentence = why_not(x, y)
     if sentence:
         return without(nothing(f"gamma_gl is 0: {sentence}"), d)
     # Known in closed form, with witnesses that are exact.
-    pair = parity_pair(x, y)
-    if pair is not None:
-        return of_parity(n, d, pair)
+    parity = corner_parity(x, y)
+    if parity is not None:
+        return of_parity(parity)
     scale = float(np.linalg.norm(x, axis=1).max())
     near = pair_bound(x, y)
     inner, basis = row_space(x / scale)

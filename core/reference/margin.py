@@ -130,6 +130,10 @@ class Reference(ABC):
     def applies(self, problem: Problem) -> bool:
         """Return True if the margin is defined for this problem's data and network."""
 
+    def is_listed(self, problem: Problem) -> bool:
+        """Return True if it is computed with a run's other margins, and not only by its name."""
+        return True
+
     @abstractmethod
     def key(self, problem: Problem) -> str:
         """Return a digest of what the value depends on: the data, and frozen weights."""

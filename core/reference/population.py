@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import comb, sqrt
+from math import sqrt
 from typing import Any, final
 
 import numpy as np
@@ -12,6 +12,7 @@ from core.data.constructions import DyadicData, Wei19Data
 from core.data.dataset import Array
 from core.data.parity import ParityData
 from core.problem.problem import Problem
+from core.reference.corners import corner_constant
 from core.reference.margin import Bracket, Reference, SampleMargin, absent, data_key, exact
 from core.reference.watch import Watch
 
@@ -24,7 +25,7 @@ def even_parity(k: int, d: int) -> float:
     """
     # Attained by the 2^k sign vectors on the k bits with equal weights; equal weights q on the
     # corners prove it (docs/theory.md, 5.4).
-    return comb(k - 2, k // 2 - 1) / (2.0 ** (k - 1) * sqrt(k * d))
+    return corner_constant(k) / sqrt(k * d)
 
 
 def dyadic(d: int) -> float:

@@ -9,9 +9,11 @@ from core.data.section import range_fault
 from core.problem.problem import Problem
 from core.reference.extremal import NegativeGrowth, PositiveGrowth
 from core.reference.global_margin import GlobalMargin
+from core.reference.global_margin_inf import GlobalMaximumMargin
 from core.reference.intervals import BiasMargin, PathMargin
 from core.reference.leaky import LeakyOptimum
 from core.reference.linear import KernelMargin, LinearMargin, OuterMargin, ScaleMargin
+from core.reference.linear_norms import CoordinateMargin, MaximumMargin
 from core.reference.margin import (
     Reference,
     ReferenceMargin,
@@ -28,6 +30,7 @@ from core.reference.population import (
     ParityPopulation,
     Wei19Population,
 )
+from core.reference.spectral import SpectralMargin
 from core.reference.tangent import TangentMargin
 from core.reference.watch import Watch
 from core.settings import Registry
@@ -44,6 +47,8 @@ REFERENCES: Registry[Reference] = Registry(
     PositiveGrowth(),
     NegativeGrowth(),
     LinearMargin(),
+    MaximumMargin(),
+    CoordinateMargin(),
     LeakyOptimum(),
     KernelMargin(),
     OuterMargin(),
@@ -52,12 +57,21 @@ REFERENCES: Registry[Reference] = Registry(
     BiasMargin(),
     PathMargin(),
     GlobalMargin(),
+    SpectralMargin(),
+    GlobalMaximumMargin(),
 )
 
 
-def references_of(problem: Problem) -> tuple[Reference, ...]:
-    """Return the references that are defined for a problem's data and network, cheap ones first."""
-    return tuple(reference for reference in REFERENCES.values() if reference.applies(problem))
+def references_of(problem: Problem, unlisted: bool = False) -> tuple[Reference, ...]:
+    """Return the references that are defined for a problem's data and network, cheap ones first.
+
+    With `unlisted` also those of norms in which the problem's dynamics does not descend.
+    """
+    return tuple(
+        reference
+        for reference in REFERENCES.values()
+        if reference.applies(problem) and (unlisted or reference.is_listed(problem))
+    )
 
 
 def compute(

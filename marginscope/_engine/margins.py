@@ -102,8 +102,9 @@ class Margins(Mapping[str, Bracket]):
         self._problem, self._limit = problem, limit
         self._known: dict[str, ReferenceMargin] = {}
         self._references: dict[str, Reference] = {}
-        defined = {one.name: one for one in references_of(problem)}
-        chosen = defined if which is None else _names(which)
+        defined = {one.name: one for one in references_of(problem, unlisted=True)}
+        listed = [one.name for one in references_of(problem)]
+        chosen = listed if which is None else _names(which)
         for name in chosen:
             if name not in defined:
                 raise _missing(name, defined)
@@ -220,7 +221,8 @@ def margins(
     y : array (n,), optional
         Labels -1 and +1, or 0 and 1; left out with a run.
     which : iterable of str, optional
-        Names of margins; by default all that are defined.
+        Names of margins; by default all that are defined, but those of norms other than l_2 only
+        for runs of descent in that norm.
     limit : float
         Most seconds for each margin. A slow one ends with the bracket at hand.
     network : str

@@ -1,0 +1,163 @@
+"""gamma_glinf: largest margin of two-layer ReLU networks over m max |W|_inf^2, of any width m.
+
+It is the margin of measures of mass 1 on the cube |v|_inf <= 1. Where the pieces on which a node is
+linear have few vertices in the cube (core.reference.vertices) it is one linear program. Elsewhere
+the lower end is a network whose nodes a local search has found, and the upper end the smaller of
+
+- gamma_gl of the points D^-1/2 x_i, D diagonal of trace 1, since v'Dv <= 1 in the cube, and
+- the largest price in the cube of some weights q of the points, by branch and bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.problem.problem import Problem
+from core.reference.corners import corner_parity
+from core.reference.cube_search import Found, bound_price, search_cube
+from core.reference.ellipsoids import find_saddle, roots
+from core.reference.global_margin import global_margin
+from core.reference.hull import pair_bound, rounding, why_not
+from core.reference.margin import Bracket, exact, nothing, unresolved
+from core.reference.norms import NormMargin
+from core.reference.vertices import MOST_VERTICES, best_network, count_systems, cube_vertices
+from core.reference.watch import Watch
+
+Array = NDArray[np.float64]
+MOST_EXAMPLES, MOST_DIMENSIONS = 500, 100
+SADDLE_SHARE, SEARCH_SHARE, PROOF_SHARE = 0.15, 0.2, 0.3  # of the time limit
+OFF = 1e-9  # relative: what 1/sqrt(D_jj) may be off
+
+
+def _ends(lower: float, upper: float, near: float, size: float, method: str) -> Bracket:
+    """Return the certified bracket, or what is known without a network of positive margin."""
+    upper = min(upper, near)
+    if not lower > 0.0:
+        why = "no network with a larger margin than rounding was found"
+        return unresolved(upper, size, True, why)
+    bracket = Bracket(lower, max(lower, upper), lower, True, method)
+    return replace(bracket, method=f"{method}; gap {bracket.gap:.1e}")
+
+
+def by_vertices(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
+    """Return the bracket by one linear program over all vertices in the cube, for few of them.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Points, without columns of zeros.
+    y : array (n,)
+        Labels +-1.
+    near : float
+        Upper bound that always holds.
+    watch : Watch
+        Cancellation token.
+
+    Returns
+    -------
+    Bracket
+    """
+    size = float(np.abs(x).sum(axis=1).max())
+    vertices = cube_vertices(x, watch)
+    best = best_network(vertices.V, x, y, watch)
+    error = rounding(sum(x.shape) + best.weights.size, size)
+    upper = best.upper + vertices.error * float(np.linalg.norm(x, axis=1).max()) + error
+    method = f"linear program over {len(vertices.V)} vertices"
+    return _ends(best.lower - error, upper, near, size, method)
+
+
+def by_search(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
+    """Return the bracket by a network, an ellipsoid around the cube, and branch and bound.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Points, without columns of zeros.
+    y : array (n,)
+        Labels +-1.
+    near : float
+        Upper bound that always holds.
+    watch : Watch
+        Cancellation, and the time limit.
+
+    Returns
+    -------
+    Bracket
+    """
+    size = float(np.abs(x).sum(axis=1).max())
+    rows = x / size
+    saddle = find_saddle(rows, y, watch.within(SADDLE_SHARE * watch.limit), diagonal=True)
+    found: Found = search_cube(rows, y, saddle, watch.within(SEARCH_SHARE * watch.limit))
+    root, inverse = roots(saddle.Lam)
+    part = watch.within(PROOF_SHARE * watch.limit)
+    moved = global_margin(rows @ inverse, y, part, columns=saddle.V @ root).bracket
+    upper = moved.upper * (1.0 + OFF) if moved.certified else np.inf
+    method = "a network, and gamma_gl of transformed points"
+    if found.lower > 0.0:
+        proved = bound_price(rows, y, found, min(upper, near / size), watch)
+        if proved < upper:
+            upper, method = proved, "a network, and branch and bound over the cube"
+    error = rounding(sum(x.shape) + found.nodes, size)
+    return _ends(size * found.lower - error, size * upper + error, near, size, method)
+
+
+def maximum_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
+    """Return the bracket of gamma_glinf.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Inputs.
+    y : array (n,)
+        Labels +-1.
+    watch : Watch
+        Cancellation, and the time limit.
+
+    Returns
+    -------
+    Bracket
+        Certified bracket.
+
+    Examples
+    --------
+    >>> x, y = np.array([[1.0], [-2.0]]), np.array([1.0, -1.0])
+    >>> round(maximum_bracket(x, y, Watch()).value, 9)  # masses 2/3, 1/3
+    0.666666667
+    """
+    sentence = why_not(x, y)
+    if sentence:
+        return nothing(f"gamma_glinf is 0: {sentence}")
+    parity = corner_parity(x, y)
+    if parity is not None:
+        return exact(parity.margin, f"closed form of {parity.k} bits on all corners")
+    x = x[:, x.any(axis=0)]
+    n, d = x.shape
+    near = np.sqrt(d) * pair_bound(x, y)  # |v| <= sqrt(d) in the cube
+    few = count_systems(n, d) <= MOST_VERTICES
+    return (by_vertices if few else by_search)(x, y, near, watch)
+
+
+@final
+class GlobalMaximumMargin(NormMargin):
+    """gamma_glinf of the training data, a property of the data alone."""
+
+    name = "gamma_glinf"
+    title = "global margin in the maximum norm"
+    formula = (
+        "gamma_glinf = max over |v_j|_inf = 1, sum_j |a_j| <= 1 and all widths of min_i y_i sum_j "
+        "a_j relu(<v_j, x_i>): bounds margin_linf, the margin over m max |W|_inf^2, which sign "
+        "descent raises"
+    )
+    source = "our derivation (docs/theory.md, 5.7)"
+    label = "gamma_glinf"
+    where = "data of two classes, standard, scalar and normalised networks"
+    norm = "sign"
+    plain_relu = True
+    most_examples = MOST_EXAMPLES
+
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        return maximum_bracket(problem.dataset.x, problem.dataset.y, watch)

@@ -1,0 +1,114 @@
+"""Linear and mixed-integer programs by HiGHS, which a watch can end at any time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.reference.watch import CancelledError, Watch
+
+Array = NDArray[np.float64]
+FEASIBLE = 1e-10  # what HiGHS may violate a bound or a row by: its least
+DIGITS = 1e-6  # relative: what a dual bound may be off by such violations
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """Program max <cost, v> with rows @ v <= most and lower <= v <= upper.
+
+    `integer` are the numbers of the variables that are integers.
+    """
+
+    cost: Array
+    rows: Array
+    most: Array
+    lower: Array
+    upper: Array
+    integer: NDArray[np.intp] | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Optimum:
+    """Solution v, multipliers >= 0 of the rows (of linear programs), and upper bound of <cost, v>.
+
+    `finished` is false where the watch was late; `v` then need not be feasible.
+    """
+
+    v: Array
+    multipliers: Array
+    bound: float
+    finished: bool
+
+
+def solve(program: Program, watch: Watch) -> Optimum:
+    """Solve a program by simplex, or by branch and bound.
+
+    Raises CancelledError, and ArithmeticError where a linear program has no optimum.
+    """
+    from highspy import HighsModelStatus
+
+    model = _model(program)
+    # Late at once on purpose: what is asked last gets no seconds that are not there.
+    for callback in (model.cbSimplexInterrupt, model.cbMipInterrupt):
+        callback.subscribe(_interrupt_of(watch))
+    watch.look()
+    model.run()
+    watch.look()
+    status, solution, info = model.getModelStatus(), model.getSolution(), model.getInfo()
+    finished = status == HighsModelStatus.kOptimal
+    if not finished and status != HighsModelStatus.kInterrupt:
+        raise ArithmeticError("The linear program did not come to an end.")
+    v = np.array(solution.col_value) if solution.value_valid else np.zeros(program.cost.size)
+    if program.integer is not None:
+        return Optimum(v, np.zeros(0), -float(info.mip_dual_bound), finished)
+    # Multipliers of rows with an upper bound are >= 0 where one maximises, and HiGHS's are those of
+    # the minimum of -cost.
+    multipliers = np.maximum(-np.array(solution.row_dual), 0.0)
+    bound = float(program.cost @ v) if finished else np.inf
+    return Optimum(v, multipliers, bound, finished)
+
+
+def _interrupt_of(watch: Watch) -> Any:
+    def interrupt(event: Any) -> None:
+        try:
+            watch.look()
+            stop = watch.late
+        except CancelledError:
+            stop = True  # raised again by `solve`: not through HiGHS
+        if stop:
+            event.interrupt()
+
+    return interrupt
+
+
+def _model(program: Program) -> Any:
+    from highspy import Highs, HighsLp, HighsVarType, MatrixFormat  # slow to load
+
+    count, size = program.rows.shape
+    lp = HighsLp()
+    lp.num_row_, lp.num_col_ = count, size
+    # Minimised: multipliers and bounds have the signs of that.
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = -program.cost, program.lower, program.upper
+    lp.row_lower_, lp.row_upper_ = np.full(count, -np.inf), program.most
+    used = program.rows != 0.0
+    lp.a_matrix_.format_ = MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = np.r_[0, np.cumsum(used.sum(axis=1))].astype(np.int32)
+    lp.a_matrix_.index_ = np.nonzero(used)[1].astype(np.int32)
+    lp.a_matrix_.value_ = program.rows[used]
+    if program.integer is not None:
+        kinds = [HighsVarType.kContinuous] * size
+        for place in program.integer:
+            kinds[place] = HighsVarType.kInteger
+        lp.integrality_ = kinds
+    model = Highs()  # type: ignore[no-untyped-call]
+    options = {"output_flag": False, "threads": 1, "primal_feasibility_tolerance": FEASIBLE}
+    options |= {"dual_feasibility_tolerance": FEASIBLE}
+    for name, value in options.items():
+        model.setOptionValue(name, value)
+    model.passModel(lp)
+    return model

@@ -1,0 +1,217 @@
+"""gamma_spec: largest margin of two-layer ReLU networks over max(|a|, |V|_op)^2, of any width.
+
+A network, whose margin anyone can check, is the lower end. The upper end is gamma_gl of the points
+Lam^-1/2 x_i for a Lam of trace 1: with |a| <= 1 and V'V <= I
+
+    sum_j |a_j| sqrt(v_j' Lam v_j) <= sqrt(tr(Lam V'V)) <= 1,
+    <v, x> = <Lam^1/2 v, Lam^-1/2 x>.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.problem.problem import Problem
+from core.reference.corners import corner_parity
+from core.reference.ellipsoids import find_saddle, roots
+from core.reference.global_margin import global_margin, row_space
+from core.reference.hull import pair_bound, rounding, why_not
+from core.reference.margin import Bracket, absent, exact, nothing, unresolved
+from core.reference.norms import NormMargin
+from core.reference.watch import Watch
+
+Array = NDArray[np.float64]
+MOST_EXAMPLES, MOST_RANK = 1000, 100
+POWERS = (30.0, 100.0, 300.0, 1000.0, 3000.0)  # of the smoothed margin and norm, in turn
+STEPS = 300  # of L-BFGS for each power
+SEARCH_SHARE, NETWORK_SHARE = 0.25, 0.15  # of the time limit
+OFF = 1e-9  # relative error of Lam^-1/2
+
+
+def spectral_margin(a: Array, V: Array, x: Array, y: Array) -> float:
+    """Return min_i y_i f(x_i) / (|a| |V|_op) of a network.
+
+    Its layers can be scaled so that both norms are one: this is the margin over max(|a|, |V|_op)^2.
+
+    Parameters
+    ----------
+    a : array (m,)
+        Outer weights.
+    V : array (m, d)
+        Inner weights.
+    x : array (n, d)
+        Points.
+    y : array (n,)
+        Labels +-1.
+
+    Returns
+    -------
+    float
+        Margin; 0 of a network whose weights are 0.
+    """
+    size = float(np.linalg.norm(a) * np.linalg.norm(V, 2)) if V.size else 0.0
+    return float((y * (np.maximum(x @ V.T, 0.0) @ a)).min()) / size if size > 0.0 else 0.0
+
+
+def _smooth_value(
+    flat: Array, x: Array, y: Array, power: float, unit: float
+) -> tuple[float, Array]:
+    """Return minus a network's smoothed margin in the unit, and its gradient."""
+    m = flat.size // (x.shape[1] + 1)
+    a, V = flat[:m], flat[m:].reshape(m, -1)
+    z = V @ x.T
+    hidden = np.maximum(z, 0.0)
+    # Of |V|_op: the Schatten norm of V of the power.
+    values, vectors = np.linalg.eigh(V.T @ V)
+    top = float(values[-1])
+    ratio = np.maximum(values / top, 0.0)
+    total = float((ratio ** (0.5 * power)).sum())
+    norm, length = np.sqrt(top) * total ** (1.0 / power), float(a @ a)
+    by_square = (vectors * (ratio ** (0.5 * power - 1.0))) @ vectors.T / (top * total)
+    size = float(norm * np.sqrt(length) * unit)
+    p = y * (a @ hidden) / size
+    least = float(p.min())
+    parts = np.exp(-power * (p - least))
+    share = parts / parts.sum()
+    q, along = share * y / size, float(share @ p)
+    by_a = -(hidden @ q) + along * a / length
+    by_V = -(a[:, None] * (z > 0.0) * q) @ x + along * V @ by_square
+    value = float(np.log(parts.sum())) / power - least
+    return value, np.r_[by_a, by_V.ravel()]
+
+
+def refine(
+    network: tuple[Array, Array], x: Array, y: Array, unit: float, watch: Watch
+) -> tuple[Array, Array]:
+    """Return the network (a, V) of largest margin on the way of ascents of smoothed margins.
+
+    `unit` is about the margin.
+    """
+    from scipy.optimize import minimize  # slow to load
+
+    (a, V), best, margin = network, network, spectral_margin(*network, x, y)
+    if not V.any() or not a.any():
+        return best
+
+    def look(_: Any) -> None:
+        watch.look()
+
+    flat, m = np.r_[a, V.ravel() / np.linalg.norm(V, 2)], a.size
+    flat[:m] /= np.linalg.norm(a)
+    for power in POWERS:
+        if watch.late:
+            break
+        answer = minimize(
+            _smooth_value,
+            flat,
+            args=(x, y, power, unit),
+            jac=True,
+            method="L-BFGS-B",
+            callback=look,
+            options={"maxiter": STEPS, "maxcor": 20},
+        )
+        if not np.isfinite(answer.x).all():
+            break
+        flat = answer.x
+        now = flat[:m], flat[m:].reshape(m, -1)
+        flat = np.r_[now[0] / np.linalg.norm(now[0]), now[1].ravel() / np.linalg.norm(now[1], 2)]
+        reached = spectral_margin(*now, x, y)
+        if reached > margin:
+            best, margin = now, reached
+    return best
+
+
+def bound_both(x: Array, y: Array, watch: Watch) -> tuple[float, Bracket, int]:
+    """Return a network's margin, the bracket of the transformed points, and a number of nodes."""
+    saddle = find_saddle(x, y, watch.within(SEARCH_SHARE * watch.limit), diagonal=False)
+    root, inverse = roots(saddle.Lam)
+    part = watch.within((1.0 - NETWORK_SHARE) * max(watch.limit - watch.seconds, 0.0))
+    moved = global_margin(x @ inverse, y, part, columns=saddle.V @ root)
+    mass = np.sqrt(moved.weights)
+    starts = [(saddle.a, saddle.V)]
+    starts += [(mass * moved.alpha, mass[:, None] * (moved.beta @ inverse))]
+    part = watch.within(NETWORK_SHARE * watch.limit)
+    networks = [refine(start, x, y, saddle.price, part) for start in starts]
+    reached = max(spectral_margin(a, V, x, y) for a, V in networks)
+    return reached, moved.bracket, max(a.size for a, _ in networks)
+
+
+def spectral_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
+    """Return the bracket of gamma_spec.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Inputs.
+    y : array (n,)
+        Labels +-1.
+    watch : Watch
+        Cancellation, and the time limit of the search.
+
+    Returns
+    -------
+    Bracket
+        Certified if the upper end is.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / np.sqrt(2.0)
+    >>> round(spectral_bracket(x, np.array([1.0, -1.0, -1.0, 1.0]), Watch()).value, 6)
+    0.353553
+    """
+    sentence = why_not(x, y)
+    if sentence:
+        return nothing(f"gamma_spec is 0: {sentence}")
+    parity = corner_parity(x, y)
+    if parity is not None:
+        return exact(parity.margin, f"closed form of {parity.k} bits on all corners")
+    scale = float(np.linalg.norm(x, axis=1).max())
+    # Inner weights across the span of the points only add to the norm.
+    inner, _ = row_space(x / scale)
+    r = inner.shape[1]
+    if r > MOST_RANK:
+        return absent(
+            f"The points span {r} dimensions; this margin is computed for up to {MOST_RANK}."
+        )
+    # |V| <= sqrt(r) |V|_op, so that gamma_spec <= sqrt(r) gamma_gl.
+    near = np.sqrt(r) * pair_bound(x, y)
+    reached, moved, nodes = bound_both(inner, y, watch)
+    error = rounding(sum(inner.shape) + sum(x.shape) + nodes, scale)
+    lower = scale * reached - error
+    upper = scale * moved.upper * (1.0 + OFF) + error
+    certified = moved.certified and bool(np.isfinite(upper))
+    if not upper < near:
+        upper, certified = near, True
+    if not lower > 0.0:
+        why = "no network with a larger margin than rounding was found"
+        return unresolved(upper, scale, certified, why)
+    upper = max(upper, lower)
+    words = "a network, and gamma_gl of transformed points"
+    words += "" if certified else ": upper end heuristic, the best of many starts"
+    bracket = Bracket(lower, upper, lower, certified, words)
+    return Bracket(lower, upper, lower, certified, f"{words}; gap {bracket.gap:.1e}")
+
+
+@final
+class SpectralMargin(NormMargin):
+    """gamma_spec of the training data, a property of the data alone."""
+
+    name = "gamma_spec"
+    title = "global margin in the spectral norm"
+    formula = (
+        "gamma_spec = max over |a| <= 1, |V|_op <= 1 and all widths of min_i y_i sum_j a_j "
+        "relu(<v_j, x_i>): bounds margin_spectral, the margin over max(|a|, |V|_op)^2, which Muon "
+        "raises"
+    )
+    source = "our derivation (docs/theory.md, 5.7)"
+    label = "gamma_spec"
+    where = "data of two classes, standard, scalar and normalised networks"
+    norm = "spectral"
+    plain_relu = True
+    most_examples = MOST_EXAMPLES
+
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        return spectral_bracket(problem.dataset.x, problem.dataset.y, watch)
