@@ -41,7 +41,7 @@ STANDS_IN = (
 )
 ONE_RUN = "{key} has several values, and a branch is one run; leave one value there."
 NO_STEP = "A run of {words} has no step to choose; Branch here ... begins with other settings."
-GONE = "{name} is no longer there, so that nothing can be branched from it; open another run."
+GONE = "{heading}: its file {name} does not exist any more; open another run to branch from."
 
 
 @final
@@ -288,9 +288,12 @@ class BranchController(QObject):
 
 
 def _words(error: MarginscopeError | OSError, moment: Moment) -> str:
+    """Return why a run cannot be branched, which begins with its heading in place of its path."""
     if not moment.path.exists():
-        return GONE.format(name=moment.path.name)
-    return error.sentence if isinstance(error, MarginscopeError) else f"{moment.path}: {error}."
+        return GONE.format(heading=moment.heading, name=moment.path.name)
+    if not isinstance(error, MarginscopeError):
+        return f"{moment.heading}: {error}."
+    return error.sentence.replace(f"{moment.path}: ", f"{moment.heading}: ")
 
 
 def _moment(run: OpenRun, frame: int) -> Moment:

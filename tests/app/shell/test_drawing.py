@@ -114,7 +114,7 @@ def test_the_run_is_trained_on_exactly_the_points(
     assert kept.scene.form == edits
     # The data are a step by name.
     words = [step.words for step in program.scenes.history.past]
-    assert words[:2] == ["network = bias", "Draw the data"]
+    assert words[:2] == ["network = Bias", "Draw the data"]
     keys(qtbot, program.window, Key.Key_Z, CONTROL)
     keys(qtbot, program.window, Key.Key_Z, CONTROL)
     assert points_in(program) is None
