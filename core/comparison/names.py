@@ -136,11 +136,13 @@ def _words(runs: Sequence[RunDescription], branched: bool) -> list[str]:
         return [shortened(run.title) for run in runs]
     if keys or given:
         return [run.words(keys or run.keys) for run in runs]
-    names = [(shortened(run.title), _width(run)) for run in runs]
-    return [
-        run.words(run.keys) or ((branched and width) or title or width)
-        for run, (title, width) in zip(runs, names, strict=True)
-    ]
+    return [run.words(run.keys) or _name_alone(run, branched) for run in runs]
+
+
+def _name_alone(run: RunDescription, branched: bool) -> str:
+    """Return the title or width of a run whose study varies nothing."""
+    title, width = shortened(run.title), _width(run)
+    return (width or title) if branched else (title or width)
 
 
 def _width(run: RunDescription) -> str:
