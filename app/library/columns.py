@@ -120,7 +120,7 @@ COLUMNS: tuple[LibraryColumn, ...] = (
     _result("hard_margin", "margin", "hard_margin at the last frame: min_i p_i / |W|^L"),
     LibraryColumn(
         "share",
-        "of \u03b3_gl/2",
+        "share of \u03b3/2",
         "share: the hard margin as a share of gamma_gl / 2, where gamma_gl was computed",
         lambda one: one.share,
         _share,
@@ -183,8 +183,8 @@ COLUMNS: tuple[LibraryColumn, ...] = (
     _result("l1_margin", "\u2113\u2081 margin", "l1_margin at the last frame"),
     _result("norm", "|W|", "norm of the homogeneous parameters at the last frame"),
     _result("train_error", "training error", "train_error at the last frame"),
-    _margin("gamma_gl", "\u03b3_gl", "The global margin, where it was computed"),
-    _margin("gamma_ntk", "\u03b3_ntk", "The tangent margin, where it was computed"),
+    _margin("gamma_gl", "global margin", "The global margin, where it was computed"),
+    _margin("gamma_ntk", "tangent margin", "The tangent margin, where it was computed"),
     LibraryColumn(
         "frames",
         "Frames",
