@@ -25,7 +25,6 @@ KEY_LINE = 3.5
 LEAST_SIDE, SMALLEST_SIDE, HIGHEST = 28.0, 12.0, 75.0  # of a panel
 LOWEST = 24.0  # of panels that are lower so that a page holds them
 PAGE_HEIGHT = 240.0  # of text on a page; what is higher has lower panels
-MOST_HIGH = 210.0  # of panels, beside which a page has a title and captions
 LETTER_EM, BOLD_EM = 0.54, 0.71  # mean widths of a letter; bold lines of titles reach .705
 LETTER_MM, SAMPLE_MM = 1.25, 6.0  # of a key: a letter, and the sample of a line with its space
 
@@ -221,15 +220,11 @@ class Grid:
         return -(-panels // self.columns)
 
 
-def grid_of(panels: int, sheet: Sheet, rows: int = 1) -> Grid:
+def grid_of(panels: int, sheet: Sheet) -> Grid:
     """Return a grid with as many panels in a line as can be read, and lines of about as many each.
-
-    The lines of so many `rows` that no page holds have more panels each.
 
     >>> grid_of(4, Sheet()).columns, grid_of(4, Sheet(85.0)).columns, grid_of(7, Sheet()).columns
     (4, 2, 4)
-    >>> grid_of(5, Sheet()).columns, grid_of(5, Sheet(), rows=2).columns
-    (3, 4)
     """
     scale = sheet.scale
     left, right, between = (length * scale for length in (LEFT, RIGHT, BETWEEN))
@@ -241,10 +236,7 @@ def grid_of(panels: int, sheet: Sheet, rows: int = 1) -> Grid:
 
     while columns > 1 and side(columns) < LEAST_SIDE * scale:
         columns -= 1
-    most, columns = columns, -(-panels // -(-panels // columns))
-    high = (side(columns) + HEAD + FOOT) * -(-panels // columns) * rows
-    if high > MOST_HIGH * scale and sheet.height is None:
-        columns = most
+    columns = -(-panels // -(-panels // columns))
     return checked_grid(Grid(width, columns, side(columns)), sheet)
 
 
@@ -270,8 +262,7 @@ def page(
     `keys` are the lines of the key above each panel of each row, `footer` the paragraphs below.
     Raises InputError for a sheet that is too small.
     """
-    grid = grid_of(len(keys[0]), sheet, len(keys))
-    scale = sheet.scale
+    grid, scale = grid_of(len(keys[0]), sheet), sheet.scale
     width, line_height, edge = grid.width, LINE * scale, MARGIN * scale
     texts, top = title_texts(title, width, sheet.points) if sheet.caption else ([], edge)
     if title and sheet.caption:

@@ -112,4 +112,4 @@ def test_views_of_two_runs_fit_a_page(runs: int, views: int) -> None:
     assert figure.height <= PAGE_HEIGHT
     for box in (box for row in figure.boxes for box in row):
         assert box.left + box.width < figure.width
-        assert box.height >= 0.75 * box.width
+        assert box.height >= 0.5 * box.width
