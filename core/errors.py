@@ -110,8 +110,8 @@ def nearest_names(wrong: str, allowed: Iterable[str]) -> str:
 
     >>> nearest_names("figure-7", ["figure-1", "lemma-2", "theorem-3", "table-4"])
     "did you mean 'figure-1'?"
-    >>> nearest_names("lem", ["figure-1", "lemma-2", "theorem-3", "table-4"])
-    'the closest are lemma-2, theorem-3 and table-4.'
+    >>> nearest_names("tea", ["figure-1", "lemma-2", "theorem-3", "table-4"])
+    'the closest are table-4, lemma-2 and theorem-3.'
     """
     names = tuple(allowed)
     if (hint := did_you_mean(wrong, names)).startswith("did"):

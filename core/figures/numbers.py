@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from html.entities import html5
+from itertools import pairwise
 
 import numpy as np
 
@@ -139,11 +140,12 @@ def named_ticks(
     >>> named_ticks([0.0, 1.0], [1.0, 1.0 + 1e-9])
     ((0.0, '1'),)
     """
-    texts = [""]
-    for digits in range(FEW_DIGITS, MOST_DIGITS + 1):
-        texts = [write(value, digits) for value in values]
-        if len({*texts}) == len(texts):
-            break
+    texts = [write(value, FEW_DIGITS) for value in values]
+    if len({*texts}) < len(texts):
+        least = min(abs(one - other) for one, other in pairwise(values))
+        size = max(map(abs, values)) / max(least, LEAST_SPAN)
+        digits = math.ceil(math.log10(max(size, 1.0))) + 1 if size < math.inf else MOST_DIGITS
+        texts = [write(value, min(max(digits, FEW_DIGITS), MOST_DIGITS)) for value in values]
     first = {text: place for place, text in zip(reversed(places), reversed(texts), strict=True)}
     return tuple((place, text) for text, place in reversed(first.items()))
 
