@@ -103,3 +103,18 @@ def did_you_mean(wrong: str, allowed: Iterable[str]) -> str:
     if near:
         return f"did you mean '{by_lower[near[0]]}'?"
     return f"allowed are: {', '.join(names)}."
+
+
+def nearest_names(wrong: str, allowed: Iterable[str]) -> str:
+    """Return "did you mean ...?" with the nearest of many names, or the three that come closest.
+
+    >>> nearest_names("figure-7", ["figure-1", "lemma-2", "theorem-3", "table-4"])
+    "did you mean 'figure-1'?"
+    >>> nearest_names("tea", ["figure-1", "lemma-2", "theorem-3", "table-4"])
+    'the closest are table-4, lemma-2 and theorem-3.'
+    """
+    names = tuple(allowed)
+    if (hint := did_you_mean(wrong, names)).startswith("did"):
+        return hint
+    *others, last = difflib.get_close_matches(wrong[:100].lower(), names, n=3, cutoff=0.0)
+    return f"the closest are {', '.join(others)} and {last}."

@@ -14,6 +14,7 @@ from app.export.form import PREPARING, ExportForm
 from app.export.jobs import DataColumn, DataJob, ExportJob
 from app.widgets.labels import quiet_label
 from app.widgets.layouts import add_all, space
+from app.widgets.screen_text import greek
 from core.numbers import duration_text
 
 NAME = Qt.ItemDataRole.UserRole
@@ -55,7 +56,7 @@ class DataForm(ExportForm):
             for column in sorted(columns, key=attrgetter("costly")):
                 words = "" if column.scalar else ", per neuron"
                 cost = f" \u2013 {cost_text(column.seconds)}" if column.costly else ""
-                item = QListWidgetItem(f"{column.title} ({column.name}){words}{cost}")
+                item = QListWidgetItem(f"{greek(column.title)} ({column.name}){words}{cost}")
                 item.setData(NAME, column.name)
                 ticked = Qt.CheckState.Unchecked if column.costly else Qt.CheckState.Checked
                 item.setCheckState(ticked)

@@ -84,7 +84,7 @@ class ComparePanel(QWidget):
         with QSignalBlocker(self.observable):
             self.observable.clear()
             for name, title in observables.items():
-                self.observable.addItem(title, name)
+                self.observable.addItem(greek(title), name)
 
     def show_question(self, question: CompareQuestion) -> None:
         """Show a question."""

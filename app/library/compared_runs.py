@@ -20,6 +20,8 @@ from core.errors import InputError
 from core.figures.palette import Palette, reference_colour
 from core.numbers import raised
 from core.problem.schedule import coordinate, inverse_coordinate
+from core.study_file.experiment import KINDS
+from core.study_file.words import kind_words, value_words
 
 if TYPE_CHECKING:
     from app.widgets.levels import LevelLine
@@ -92,9 +94,16 @@ def legend_rows(
 ) -> list[LegendRow]:
     """Return the rows of the legend; `shown` are the places of the runs that are drawn."""
     return [
-        LegendRow(raised(name), _tip(one), k in shown, settings)
+        LegendRow(raised(name), _tip(one), k in shown, tuple(map(_setting, named.keys, settings)))
         for k, (one, name, settings) in enumerate(zip(runs, named.labels, named.rows, strict=True))
     ]
+
+
+def _setting(key: str, text: str) -> str:
+    """Return the value of a setting as the form names it."""
+    section, _, name = key.partition(".")
+    known = name == "kind" and text in KINDS.get(section, ())
+    return kind_words(section, text) if known else raised(value_words(text))
 
 
 def reference_levels(

@@ -28,8 +28,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.style import icon
+from app.training.fields import labels
 from app.widgets.labels import plain_tip
 from core.figures.palette import Palette
+from core.study_file.words import label_of
 
 SWATCH = 12
 NAME, VALUE, REMOVE, SETTINGS = 0, 1, 2, 3  # columns; further settings follow
@@ -57,6 +59,19 @@ class LegendRow:
     tip: str
     shown: bool
     settings: tuple[str, ...]
+
+
+def _titles(keys: Sequence[str]) -> list[str]:
+    """Return the names of settings as the form has them, with their sections where they repeat.
+
+    >>> _titles(["network.m", "data.seed", "run.seed", "loss.kind"])
+    ['m', 'data seed', 'run seed', 'loss']
+    """
+    names = [labels().get(key, label_of(key)) for key in keys]
+    return [
+        f"{key.partition('.')[0]} {name}" if names.count(name) > 1 else name
+        for key, name in zip(keys, names, strict=True)
+    ]
 
 
 @final
@@ -119,7 +134,7 @@ class LegendTable(QTableWidget):
         self._rows = tuple(rows)
         with QSignalBlocker(self):
             self.setColumnCount(SETTINGS + len(keys))
-            self.setHorizontalHeaderLabels(["run", value, "", *keys])
+            self.setHorizontalHeaderLabels(["run", value, "", *_titles(keys)])
             self.setRowCount(len(rows))
             for place, row in enumerate(rows):
                 self._fill(place, row)

@@ -51,6 +51,17 @@ ACTIONS = (
     ("again", "R&efresh", "F5", ""),
 )
 FOR_ONE, FOR_ALL = ("rename",), ("empty", "again")
+TIPS = {
+    "open": "Open the selected runs",
+    "beside": "Open the selected runs beside the others",
+    "compare": "Show the selected runs in one picture",
+    "tags": "Tag the selected runs",
+    "trash": "Move the selected runs to the trash",
+    "restore": "Take the selected runs out of the trash",
+    "purge": "Delete the selected runs permanently",
+}
+ON_BUTTONS = {"tags": "Tag", "trash": "Delete"}  # short texts
+BUTTONS = ("open", "compare", "tags", "trash", "restore", "purge")  # the others are in a menu
 
 
 @final
@@ -106,12 +117,17 @@ class LibraryPanel(QWidget):
         self.columns.setMenu(self._menu)
         head = space(QHBoxLayout(), (ROOM, 4, ROOM, 4), ROOM)
         add_all(head, (self.search, 1), self.trash, self.columns)
-        self.compare_button = QToolButton(self)
-        self.compare_button.setDefaultAction(self.run_actions["compare"])
+        self.buttons = {name: self._button(name) for name in BUTTONS}
+        self.more = QToolButton(self)
+        self.more.setText("More")
+        self.more.setToolTip("All actions on the selected runs")
+        self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.more.setMenu(self._action_menu())
+        bar = space(QHBoxLayout(), (ROOM, 4, ROOM, 2), 2)
+        add_all(bar, *self.buttons.values(), self.more, 1)
         foot = add_all(space(QHBoxLayout(), (ROOM, 2, ROOM, 4)), (self.total, 1))
-        add_all(foot, self.compare_button)
         wrong = add_all(space(QHBoxLayout(), (ROOM, 0, ROOM, 2)), (self.problem, 1))
-        add_all(space(QVBoxLayout(self), spacing=0), head, wrong, (self.table, 1), foot)
+        add_all(space(QVBoxLayout(self), spacing=0), head, wrong, (self.table, 1), bar, foot)
         self.trash.toggled.connect(self._enable_actions)
         self.set_columns(FIRST)
         self.set_colours(palette)
@@ -149,6 +165,8 @@ class LibraryPanel(QWidget):
     def _action(self, name: str, text: str, key: str) -> QAction:
         action = QAction(text, self.table)
         action.setObjectName(name)
+        if name in ON_BUTTONS:
+            action.setIconText(ON_BUTTONS[name])
         if key:
             action.setShortcut(QKeySequence(key))
             # Of the table alone: Delete and Return mean something else in the window's fields.
@@ -156,6 +174,16 @@ class LibraryPanel(QWidget):
         action.triggered.connect(self._on_action)
         self.table.addAction(action)
         return action
+
+    def _button(self, name: str) -> QToolButton:
+        button = QToolButton(self, autoRaise=True)
+        button.setDefaultAction(self.run_actions[name])
+        return button
+
+    def _action_menu(self) -> QMenu:
+        menu = QMenu(self, toolTipsVisible=True)
+        menu.addActions(list(self.run_actions.values()))
+        return menu
 
     def _column_menu(self) -> QMenu:
         menu = QMenu(self, toolTipsVisible=True)
@@ -266,15 +294,16 @@ class LibraryPanel(QWidget):
         where = "in" if self.trash.isChecked() else "out"
         for name, _text, _key, place in ACTIONS:
             action = self.run_actions[name]
-            action.setVisible(place in ("", where))
-            if name not in FOR_ALL:
-                wanted = 2 <= count <= MOST_COMPARED if name == "compare" else count > 0
-                wanted = count == 1 if name in FOR_ONE else wanted
-                action.setEnabled(wanted and place in ("", where))
+            here = place in ("", where)
+            reason = _disabled_reason(name, count)
+            action.setVisible(here)
+            action.setEnabled(here and not reason)
+            action.setToolTip(plain_tip(reason or TIPS.get(name, action.iconText().rstrip(". "))))
+            if name in self.buttons:
+                self.buttons[name].setVisible(here)
 
     def _show_menu(self, here: QPoint) -> None:
-        menu = QMenu(self)
-        menu.addActions(list(self.run_actions.values()))
+        menu = self._action_menu()
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self.table.viewport().mapToGlobal(here))
 
@@ -285,3 +314,18 @@ class LibraryPanel(QWidget):
         sender = self.sender()
         assert isinstance(sender, QAction)
         self.action_requested.emit(sender.objectName())
+
+
+def _disabled_reason(name: str, count: int) -> str:
+    """Return why an action is not available with so many selected runs, "" if it is.
+
+    >>> _disabled_reason("rename", 3), _disabled_reason("open", 1), _disabled_reason("again", 0)
+    ('Select a single run.', '', '')
+    """
+    if name in FOR_ALL:
+        return ""
+    if name == "compare":
+        return "" if 2 <= count <= MOST_COMPARED else f"Select 2 to {MOST_COMPARED} runs."
+    if count == 0:
+        return "Select a run in the table."
+    return "Select a single run." if name in FOR_ONE and count > 1 else ""

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 from app.widgets.inputs import line_height
 from app.widgets.labels import ElidedLabel, quiet_label
 from app.widgets.layouts import add_all, fill_scrolled, space
-from app.widgets.screen_text import shown_number
+from app.widgets.screen_text import greek, shown_number
 from core.numbers import MINUS, power_text, raised
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def definition(item: Observable) -> tuple[str, str]:
         lines.append(f"Unit: {item.unit}.")
     if item.source:
         lines.append(f"Source: {item.source}.")
-    return item.title, raised("\n".join(lines))
+    return greek(item.title), greek("\n".join(lines))
 
 
 def _defined(name: str) -> tuple[str, str]:

@@ -14,7 +14,9 @@ from typing import final
 from app.scenes.scene import PANELS, Scene, Zoom, with_transient_of
 from app.state.intent import VIEW_OPTIONS
 from app.state.view_options import Mark, shorten, title_of
+from app.training.fields import labels
 from app.training.study_edits import Edits
+from core.study_file.words import kind_words
 
 
 @final
@@ -85,9 +87,10 @@ def _form_differences(before: Edits | None, after: Edits | None) -> list[Differe
         return [Difference("study", f"Choose {shorten(after.base.title)}")]
     found = []
     for section, kind in _changed_entries(before.kinds, after.kinds).items():
-        found.append(Difference(f"form {section}", f"{section} = {kind}" if kind else section))
+        words = f"{section} = {kind_words(section, kind)}" if kind else section
+        found.append(Difference(f"form {section}", words))
     for key, text in _changed_entries(before.texts, after.texts).items():
-        name = key.rpartition(".")[2]
+        name = labels().get(key, key.rpartition(".")[2])
         words = f"Reset {name}" if text is None else f"{name} = {shorten(text) or 'nothing'}"
         found.append(Difference(f"form {key}", words))
     return found

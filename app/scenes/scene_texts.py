@@ -30,8 +30,8 @@ from app.state.view_options import (
     parse_whole,
 )
 from app.state.views import VIEWS
-from core.comparison.question import CompareQuestion
-from core.errors import InputError, did_you_mean
+from core.comparison.question import MOST_COMPARED, CompareQuestion
+from core.errors import InputError, did_you_mean, nearest_names
 from core.figures.ticks import range_problem
 from core.settings import Registry
 from core.studies.study import shipped_ids
@@ -41,6 +41,7 @@ MOST_RUNS_NAMED = 10
 MOST_TEXTS = 2000  # of one name
 LONGEST_TEXT = 5000
 LONGEST_NUMBER = 40
+MOST_SLOTS = 2 * MOST_COMPARED  # of colours: runs that joined have the first free ones
 LIVE = "live"
 
 
@@ -183,6 +184,18 @@ def _read_hidden_runs(scene: Scene, texts: Texts) -> Scene:
     return _with(scene, compared=replace(compared, hidden=hidden))
 
 
+def _write_colours(scene: Scene) -> Texts:
+    compared = scene.intent.compared
+    return tuple(map(str, compared.slots)) if compared is not None else ()
+
+
+def _read_colours(scene: Scene, texts: Texts) -> Scene:
+    compared, slots = scene.intent.compared, tuple(map(parse_whole, texts))
+    if compared is None or len({*slots}) != len(compared.runs) or max(slots) >= MOST_SLOTS:
+        raise ValueError(f"it has a colour below {MOST_SLOTS} for each compared run")
+    return _with(scene, compared=replace(compared, slots=slots))
+
+
 def _write_zooms(scene: Scene) -> Texts:
     return tuple(
         f"{zoom.place}:{zoom.view}:{zoom.left!r},{zoom.right!r},{zoom.bottom!r},{zoom.top!r}"
@@ -220,11 +233,12 @@ FIELDS: Registry[SceneField] = Registry(
     *map(_of_option, VIEW_OPTIONS.values()),
     SceneField("by", _write_question, _read_question),
     SceneField("hide", _write_hidden_runs, _read_hidden_runs),
+    SceneField("colours", _write_colours, _read_colours),
     SceneField("zoom", _write_zooms, _read_zooms),
     SceneField("panels", lambda scene: tuple(sorted(scene.panels)) or (NONE,), _read_panels),
 )
 OF_OPTIONS = tuple(option.text for option in VIEW_OPTIONS.values() if option.in_link)
-OF_PICTURE = ("run", "current", "t", *OF_OPTIONS, "by", "hide", "zoom")
+OF_PICTURE = ("run", "current", "t", *OF_OPTIONS, "by", "hide", "colours", "zoom")
 OF_SESSION = tuple(FIELDS)
 # Runs, times, nodes and zooms are not a matter of layouts.
 OF_LAYOUT = (*(one.text for one in VIEW_OPTIONS.values() if one.in_layout), "panels")
@@ -265,7 +279,7 @@ def study_in(text: str) -> str | None:
     if head.lower() != STUDY_PREFIX:
         return None
     if name not in shipped_ids():
-        hint = did_you_mean(name[:60], shipped_ids())
+        hint = nearest_names(name[:60], shipped_ids())
         raise InputError(f"the link names the unknown study {name[:60]!r}; {hint}")
     return name
 

@@ -20,11 +20,12 @@ from app.shell.main_window import MainWindow
 from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, VIEW_OPTIONS
 from app.state.resolve import NEAR
 from app.state.views import VIEWS
+from app.training.studies import is_trained
 from app.widgets.inputs import WholeBox
 from app.widgets.labels import plain_tip, window_title
 from app.widgets.layouts import widen_for_title
 from core.observables.planes import COORDINATES, PLANES, NodePlane
-from core.studies.changes import is_modified
+from core.studies.changes import changes_between, is_modified
 from core.studies.study import Study
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class ActionStateController(QObject):
         self._marking = Flag()  # while actions are checked to show what is chosen
         self.views_made = self.has_study = False
         self._cells = 0  # runs of the study in the form
+        self._edited = False  # EDITED is shown
         self._fill_menus()
         for menu in (window.margin_axes, window.neuron_choice):
             menu.triggered.connect(self._on_choice)
@@ -73,7 +75,7 @@ class ActionStateController(QObject):
         self._display.intent_changed.connect(self.show_wishes)
         self._display.runs_changed.connect(self.show_runs)
         self._display.current_changed.connect(self.show_chips)
-        self._window.form.changed.connect(self._on_edited)
+        self._window.form.changed.connect(self.show_edits)
         self._window.view_choice.aboutToShow.connect(self.enable_views)
         self.show_margin_work(cancelled=False, busy=False)
         self.show_wishes()
@@ -182,12 +184,19 @@ class ActionStateController(QObject):
         self._cells = study.count
         self._window.chooser.set_study(study)
         self._window.welcome.set_study(study.title)
-        self._window.welcome.set_runnable(True)
+        self.show_edits()
 
-    def _on_edited(self) -> None:
-        right = self._window.form.study() is not None
-        self._window.welcome.set_runnable(right)
-        self._readout.show_message(EDITED if right else "")
+    def show_edits(self) -> None:
+        """Say that Run is needed while the form has settings that the open runs do not have."""
+        edits, study = self._window.form.edits, self._window.form.study()
+        self._window.welcome.set_runnable(study is not None)
+        edited = False
+        if study is not None and edits is not None and changes_between(edits.base, study):
+            runs = [run.data.run.experiment for run in self._display.session if run.data]
+            edited = not is_trained(study, runs)
+        if edited or self._edited:
+            self._readout.show_message(EDITED if edited else "")
+        self._edited = edited
 
     # ------------------------------------------------------------------------------ choices
 

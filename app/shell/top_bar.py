@@ -34,7 +34,6 @@ class TopBar(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._keys = ButtonKeyActivation(self)
         self.chooser = StudyChooser(self)
-        self.chooser.setMaximumWidth(320)
         self.chips = RunChips(self)
         self.cells = self._button()  # how many runs of the study are open
         self.cells.hide()
@@ -112,6 +111,7 @@ class TopBar(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self.chooser.updateGeometry()  # it has at most half of the window
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:

@@ -31,9 +31,9 @@ TOUR_STUDY = "telgarsky22-figure-1"
 class TourStep:
     """Step of the tour.
 
-    `place`: a view of the run at the left, or a part of the window, that is framed. `log10_time`:
-    moment to go to; `plays`: play from there; `pins`: pin so many of the largest nodes. {key} in
-    `text` is the shortcut of an action.
+    `place`: a view of the current run, or a part of the window, that is framed. `log10_time`:
+    moment to go to; `plays`: play from there; `pins`: pin so many of the current run's largest
+    nodes. {key} in `text` is the shortcut of an action.
     """
 
     title: str
@@ -41,7 +41,7 @@ class TourStep:
     place: str
     log10_time: float | None = None
     plays: bool = False
-    pins: int = 0  # so many of the largest nodes of the run at the left are pinned
+    pins: int = 0
 
 
 STEPS = (
@@ -234,7 +234,7 @@ class TourController(QObject):
         self._before = None
 
     def _pin_largest(self, count: int) -> None:
-        run = next((run for run in self._display.session if run.data is not None), None)
+        run = self._display.current
         if run is None or run.data is None or not run.data.frames:
             return
         sizes = run.data.values("relative_norm", run.data.frames - 1)
@@ -267,8 +267,10 @@ class TourController(QObject):
         }
         if place in parts:
             return parts[place]
-        panel = self._display.panels[0] if self._display.panels else None
-        return panel.view(place) if panel is not None and place in panel.names else None
+        shown = [panel for panel in self._display.panels if place in panel.names]
+        current = [panel for panel in shown if panel.run is self._display.current]
+        panel = next(iter((*current, *shown)), None)
+        return None if panel is None else panel.view(place)
 
 
 @final

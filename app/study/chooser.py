@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import final
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.widgets.inputs import ChoiceBox
+from app.widgets.inputs import ChoiceBox, text_width
 from app.widgets.labels import plain_tip
 from app.widgets.layouts import add_all, space
 from core.studies.study import Study, Summary, shipped_summaries
@@ -17,6 +17,8 @@ OPEN = "open"
 BROWSE_TEXT = "Browse all studies ..."
 BROWSE = "browse"
 Role = Qt.ItemDataRole
+LEAST_WIDTH = 200  # pixels of a window that is narrow itself
+EDGES = 24  # pixels of a list beside its titles
 
 
 @final
@@ -31,13 +33,26 @@ class StudyChooser(QWidget):
         """`browses`: offer the page of all studies."""
         super().__init__(parent)
         self.box = ChoiceBox(self, "Study")
-        self.box.setMinimumWidth(200)
+        self.box.setMinimumWidth(LEAST_WIDTH)
         add_all(space(QHBoxLayout(self), spacing=8), (self.box, 1))
         self._browses = browses
         self._shipped = 0
         self._present = 0
         self._fill()
         self.box.activated.connect(self._on_activated)
+        self.box.choices_needed.connect(self._widen_list)
+
+    def sizeHint(self) -> QSize:
+        """Return room for the title that is shown, at most half of the window."""
+        most = max(self.window().width() // 2, LEAST_WIDTH)
+        return QSize(min(text_width(self.box), most), super().sizeHint().height())
+
+    def _widen_list(self) -> None:
+        """Show the titles of the list uncut, as far as the window is wide enough."""
+        view = self.box.view()
+        scroll = view.verticalScrollBar().sizeHint().width()
+        wanted = view.sizeHintForColumn(0) + scroll + EDGES
+        view.setMinimumWidth(max(min(wanted, self.window().width() - EDGES), 0))
 
     def _fill(self) -> None:
         for study in shipped_summaries():  # damaged ones do not keep the window from opening
@@ -57,6 +72,7 @@ class StudyChooser(QWidget):
     def announce(self, words: str) -> None:
         """Show words while no study is loaded."""
         self.box.setPlaceholderText(words)
+        self.updateGeometry()
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids of the shipped studies."""
@@ -79,6 +95,7 @@ class StudyChooser(QWidget):
             self.box.setCurrentIndex(position)
         self._present = position
         self.box.setToolTip(plain_tip(explanation(study)))
+        self.updateGeometry()
 
     def _on_activated(self, position: int) -> None:
         identifier = self.box.itemData(position)

@@ -64,8 +64,8 @@ class StudyOptions(QWidget):
         super().__init__(parent)
         self._folder_typed = False
         self.chooser = StudyChooser(self, browses=False)
-        self.size_choice = ChoiceBox(self, "Size", letters=12)
-        self.place = ChoiceBox(self, "Run on", letters=12)
+        self.size_choice = ChoiceBox(self, "Size", letters=8)
+        self.place = ChoiceBox(self, "Run on", letters=8)
         self.place.addItems([HERE, CLUSTER])
         self.jobs = WholeBox(self)
         self.jobs.setAccessibleName("Processes")

@@ -45,7 +45,7 @@ EARLIER = (
     "This moment belongs to {name}, which this run continues. Open {name} to branch here, or "
     "choose a later moment."
 )
-GONE = "{name} no longer exists. Open another run to branch from."
+GONE = "{heading}: its file {name} no longer exists. Open another run to branch from."
 
 
 @final
@@ -298,9 +298,12 @@ class BranchController(QObject):
 
 
 def _words(error: MarginscopeError | OSError, moment: Moment) -> str:
+    """Return why a run cannot be branched, which begins with its heading in place of its path."""
     if not moment.path.exists():
-        return GONE.format(name=moment.path.name)
-    return error.sentence if isinstance(error, MarginscopeError) else f"{moment.path}: {error}."
+        return GONE.format(heading=moment.heading, name=moment.path.name)
+    if not isinstance(error, MarginscopeError):
+        return f"{moment.heading}: {error}."
+    return error.sentence.replace(f"{moment.path}: ", f"{moment.heading}: ")
 
 
 def _moment(run: OpenRun, frame: int) -> Moment:

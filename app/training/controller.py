@@ -14,7 +14,7 @@ from app.places import Places
 from app.playback.display import DisplayController
 from app.state.session import MOST_CELLS, MOST_RUNS, OpenRun
 from app.training import studies
-from app.training.data_check import DataFileCheck, questions_of
+from app.training.data_check import DataFileCheck, questions_of, stated_conflict
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words
 from app.training.recipes import PlannedRun, plans_of
@@ -241,6 +241,9 @@ class TrainingController(QObject):
         except UntrustedCodeError as error:
             self.refuse(error.sentence)
             self._questions.ask_trust(error, partial(self.request_training, study))
+            return
+        if conflict := stated_conflict(experiments)[1]:
+            self.message.emit(conflict)
             return
         train = partial(self._replace_if_confirmed, study)
         if questions := questions_of(study, experiments, self._session):

@@ -1,7 +1,8 @@
-"""Data files of the form: read beside the window, so that a wrong one is named before Run."""
+"""Data of the form: files are read beside the window, so that wrong data are named before Run."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, final
@@ -14,17 +15,23 @@ from app.training.recipes import FromExperiment, recipe_of
 from app.worker import Request, Worker
 from core.data.section import FileSection
 from core.errors import MarginscopeError
+from core.network.registry import NETWORKS
 from core.numbers import whole_text
 from core.studies.study import Study
 from core.study_file.experiment import Experiment
+from core.study_file.words import kind_words
 
-PATH = "data.path"
+PATH, CLASSES, KIND = "data.path", "data.classes", "data.kind"
+ALL_CLASSES = 10  # of images, if none are chosen
+COLUMN = re.compile(r"label column ('[^']*'|\d+)")
 SEPARATED = "separated by"
 USUAL = {".csv": "commas", ".txt": "commas"}  # what a note on how a table was read leaves out
-Question = tuple[Any, int, Path | None, tuple[int, ...]]
+DataFile = tuple[Any, int, Path | None, tuple[int, ...]]
 """Data section, seed, folder, and the file's state on the disk."""
-Finding = tuple[str, str]
-"""Note on how the file was read, and problem; one of them is empty."""
+Question = tuple[DataFile, str]
+"""File, and the kind of the network that is to learn its data."""
+Finding = tuple[str, str, int]
+"""Note on how the file was read, or problem, and the number of classes (0 if not known)."""
 
 
 @final
@@ -35,7 +42,8 @@ class DataFileCheck(QObject):
         super().__init__(parent)
         self._form, self._session = form, session
         self._questions: list[Question] = []  # of the form
-        self._findings: dict[Question, Finding] = {}
+        self._findings: dict[DataFile, Finding] = {}
+        self._stated = "", ""  # key and problem of data that say their classes themselves
         self._waiting: tuple[list[Question], Callable[[], object], Callable[[str], object]] | None
         self._waiting = None
         self._worker = Worker("data-check", read_file, self)
@@ -43,7 +51,8 @@ class DataFileCheck(QObject):
         self._worker.error.connect(self._on_error)
 
     def show(self, study: Study | None, experiments: Sequence[Experiment]) -> None:
-        """Show at the field of the path what its file holds."""
+        """Show what the data file holds, and data that the network cannot learn."""
+        self._stated = stated_conflict(experiments)
         self._questions = [] if study is None else questions_of(study, experiments, self._session)
         self._read(self._questions)
         self._update_form()
@@ -72,34 +81,44 @@ class DataFileCheck(QObject):
 
     def _read(self, questions: Sequence[Question]) -> None:
         known = self._findings
-        self._findings = {key: known[key] for key in self._wanted() if key in known}
-        for question in questions:
-            if question not in self._findings:
-                self._worker.ask(question, key=question)
+        self._findings = {file: known[file] for file, _ in self._wanted() if file in known}
+        for file in dict.fromkeys(file for file, _ in questions):
+            if file not in self._findings:
+                self._worker.ask(file, key=file)
 
-    def _on_found(self, found: tuple[Question, Finding]) -> None:
+    def _on_found(self, found: tuple[DataFile, Finding]) -> None:
         self._findings[found[0]] = found[1]
         self._update_form()
         self._answer()
 
     def _on_error(self, sentence: str) -> None:
-        for question in self._wanted():
-            self._findings.setdefault(question, ("", sentence))
+        for file, _ in self._wanted():
+            self._findings.setdefault(file, ("", sentence, 0))
         self._update_form()
         self._answer()
 
     def _update_form(self) -> None:
         """Show what was found; an empty path is wrong only once Run is pressed."""
-        findings = [self._findings.get(one, ("", "")) for one in self._questions if one[0].path]
-        problem = next((wrong for _, wrong in findings if wrong), "")
-        note = findings[0][0] if findings and not problem else ""
-        self._form.show_finding(PATH, note, problem)
+        named = [one for one in self._questions if one[0][0].path]
+        problem = next(filter(None, map(self._problem_of, named)), "")
+        note = self._findings.get(named[0][0], ("",))[0] if named and not problem else ""
+        if self._stated[0]:
+            self._form.show_finding(self._stated[0], "", self._stated[1])
+        else:
+            self._form.show_finding(PATH, note, problem)
+
+    def _problem_of(self, question: Question) -> str:
+        """Return what is wrong with a file, or that a network cannot learn it; "" if unknown."""
+        file, network = question
+        note, problem, classes = self._findings.get(file, ("", "", 0))
+        column = COLUMN.search(note)
+        return problem or class_conflict(network, classes, column[1] if column else "")
 
     def _answer(self) -> None:
-        if self._waiting is None or any(key not in self._findings for key in self._waiting[0]):
+        if self._waiting is None or any(file not in self._findings for file, _ in self._waiting[0]):
             return
         (questions, train, refuse), self._waiting = self._waiting, None
-        wrong = next((self._findings[key][1] for key in questions if self._findings[key][1]), "")
+        wrong = next(filter(None, map(self._problem_of, questions)), "")
         if wrong:
             refuse(wrong)
         else:
@@ -109,7 +128,7 @@ class DataFileCheck(QObject):
 def questions_of(
     study: Study, experiments: Iterable[Experiment], open_runs: Iterable[OpenRun]
 ) -> list[Question]:
-    """List the data files that a study's runs would read, each once."""
+    """List the data files that a study's runs would read, with the networks, each once."""
     runs, found = tuple(open_runs), dict[Question, None]()
     for one in experiments:
         if not isinstance(one.data, FileSection):
@@ -117,8 +136,46 @@ def questions_of(
         if not isinstance(recipe_of(study, one, runs), FromExperiment):
             continue
         seed = one.run.seed if one.data.seed is None else one.data.seed
-        found[one.data, seed, study.folder, _state_of(one.data, study.folder)] = None
+        file = one.data, seed, study.folder, _state_of(one.data, study.folder)
+        found[file, one.network.kind] = None
     return list(found)
+
+
+def stated_conflict(experiments: Iterable[Experiment]) -> tuple[str, str]:
+    """Return the key of data that say their classes, and why a network cannot learn them."""
+    for one in experiments:
+        classes = getattr(one.data, "classes", None)
+        if classes is None:
+            continue
+        chosen = isinstance(classes, tuple)
+        count = (len(classes) or ALL_CLASSES) if chosen else int(classes)
+        if problem := class_conflict(one.network.kind, count):
+            return CLASSES if chosen else KIND, problem
+    return "", ""
+
+
+def class_conflict(network: str, classes: int, column: str = "") -> str:
+    """Return why a network cannot learn data of so many classes, "" if it can, or 0 classes.
+
+    >>> class_conflict("standard", 3, "'class'").partition(".")[0]
+    "The label column 'class' has 3 values, and the network Standard needs 2"
+    >>> class_conflict("standard", 2), class_conflict("multiclass", 3)
+    ('', '')
+    """
+    what = f"The label column {column} has" if column else "The labels have"
+    named = f"the network {kind_words('network', network)}"
+    if classes > 2 and NETWORKS[network].classes == "two":
+        return (
+            f"{what} {classes} values, and {named} needs 2. Choose the network "
+            f"{kind_words('network', 'multiclass')} with the loss "
+            f"{kind_words('loss', 'cross_entropy')}, or data of two classes."
+        )
+    if classes == 2 and NETWORKS[network].classes == "several":
+        return (
+            f"{what} 2 values, and {named} needs 3 or more. Choose the network "
+            f"{kind_words('network', 'standard')} with the loss {kind_words('loss', 'logistic')}."
+        )
+    return ""
 
 
 def _state_of(section: Any, folder: Path | None) -> tuple[int, ...]:
@@ -130,19 +187,20 @@ def _state_of(section: Any, folder: Path | None) -> tuple[int, ...]:
     return state.st_mtime_ns, state.st_size
 
 
-def read_file(_request: Request, question: Question) -> tuple[Question, Finding]:
+def read_file(_request: Request, file: DataFile) -> tuple[DataFile, Finding]:
     """Read a data file, in the thread: what was understood, or what is wrong."""
     import numpy as np
 
     from core.data.registry import draw
 
-    section, seed, folder, _ = question
+    section, seed, folder, _ = file
     try:
         dataset = draw(section, np.random.default_rng(seed), folder)
     except MarginscopeError as error:
-        return question, ("", error.sentence)
+        return file, ("", error.sentence, 0)
     size = f"{whole_text(dataset.n)} rows, {whole_text(dataset.d)} coordinates"
     usual = USUAL.get(Path(section.path).suffix.lower(), "")
     mark = f"; {SEPARATED} {usual}" if usual and SEPARATED not in dataset.note else ""
     note = dataset.note.removesuffix(".")
-    return question, (f"{size}{mark}{'; ' if note else ''}{note}.", "")
+    classes = 0 if dataset.real else dataset.classes
+    return file, (f"{size}{mark}{'; ' if note else ''}{note}.", "", classes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, final
 
 from app.state.intent import FIRST_CURVES
@@ -93,6 +94,17 @@ def _seed_of(study: Study, key: str, otherwise: int) -> int:
     return otherwise if value is None else int(value)
 
 
+def is_trained(study: Study, runs: Sequence[Experiment]) -> bool:
+    """Return True if some runs are all of a study; False without any."""
+    left = list(runs)
+    for cell in islice(study.each(), MOST_LOOKED_AT):
+        made = (cell.experiment, with_playback_frames(cell.experiment))
+        left = [one for one in left if one not in made]
+        if not left:
+            return bool(runs)
+    return False
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Proposals:
@@ -176,6 +188,7 @@ def is_from_recording(study: Study) -> bool:
 
 # Least number of frames of a run in the window, and the room that these may take at most.
 WATCHED_FRAMES, WATCHED_BYTES = 200, 100_000_000
+MOST_LOOKED_AT = 60  # runs of a study
 UNKNOWN_D = 1000  # inputs of data that are not read yet
 
 

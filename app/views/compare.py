@@ -31,6 +31,7 @@ from app.widgets.layouts import add_all, space
 from app.widgets.levels import DASHES, NEAR, LevelLine
 from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import Drag, Home, Plot
+from app.widgets.screen_text import greek
 from core.comparison.alignment import at
 from core.comparison.comparison import ComparedLine, Comparison
 from core.figures.palette import Palette, rgba, run_colour
@@ -100,7 +101,7 @@ class CompareView(QWidget):
             self.plot.reset_range()
             self._reach = (math.inf, -math.inf)
         self._places = ()
-        self.header.set_title(title or "runs compared")
+        self.header.set_title(greek(title or "runs compared"))
         self.plot.setAccessibleDescription(self.header.title)
         self._redraw()
 
@@ -121,7 +122,7 @@ class CompareView(QWidget):
         lines = comparison.lines if comparison is not None else ()
         colours = self.colours()
         pairs = list(zip(lines, colours, strict=True))
-        self._show_labels(pairs)
+        self._show_labels()
         self.dots.set_styles(*(Style(one, DOT, edge=self._palette.background) for one in colours))
         known = [line for line in lines if np.isfinite(line.values).any()]
         self._fit(known)
@@ -129,10 +130,11 @@ class CompareView(QWidget):
         self._show_faint()
         self._show_strong()
 
-    def _show_labels(self, lines: Sequence[tuple[ComparedLine, str]]) -> None:
+    def _show_labels(self) -> None:
         """Write the name of each line and level where it ends."""
         labels = []
-        for line, colour in lines:
+        lines = self._comparison.lines if self._comparison is not None else ()
+        for line, colour in zip(lines, self.colours(), strict=True):
             x = self._across(line.places)
             known = np.isfinite(x) & np.isfinite(line.values)
             if known.any():
@@ -157,6 +159,8 @@ class CompareView(QWidget):
 
     def _scale_changed(self) -> None:
         """Draw the lines for another zoom or size, in which other points can be told apart."""
+        if self.labels.font != self.plot.lettering()[1]:  # whose axes have another size, too
+            self._show_labels()
         self._set_home()
         if not math.isclose(self._thinned_for, self.plot.pixel_height()):
             self._show_faint()
@@ -178,7 +182,7 @@ class CompareView(QWidget):
         if self._comparison is not None:
             from core.figures.comparison import words_for
 
-            observable = words_for(self._comparison.question)
+            observable = greek(words_for(self._comparison.question))
         self.plot.set_labels(name, observable)
         x = self._across(places)
         parts = [part for line in lines for part in (line.values, line.low, line.high)]

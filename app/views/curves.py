@@ -18,12 +18,12 @@ from app.views.node_view import NO_INNER
 from app.views.pixels import log10_text
 from app.views.trace_view import TraceCurve, TraceView, padded
 from app.views.view import Bound, ShownTheory
-from app.widgets.axis import LOG10, logarithmic
+from app.widgets.axis import logarithmic
 from app.widgets.header import HeaderEntry, TimeColours
 from app.widgets.items import PlotLines
 from app.widgets.levels import DOWN, UP, LevelLine
 from app.widgets.overlay import Overlay
-from app.widgets.screen_text import rich
+from app.widgets.screen_text import greek, rich
 from app.widgets.strips import StripLines, StripTitle, title_room
 from core.figures.palette import Colours, Palette, time_colours
 from core.figures.primitives import Strip
@@ -165,10 +165,8 @@ class CurvesView(TraceView):
             self.plot.fit_side()
         curves = []
         for k, (strip, values) in enumerate(zip(self.strips, self._values, strict=True)):
-            words = strip.name.replace("_", " ")
-            curves.append(
-                TraceCurve(strip.heights(values), self._colour(k), name=words, said=values)
-            )
+            heights, words = strip.heights(values), _words_of(strip)
+            curves.append(TraceCurve(heights, self._colour(k), name=words, said=values))
         for bound, values in bounds:
             k = names.index(bound.view)
             heights = self.strips[k].heights(values)
@@ -227,10 +225,7 @@ class CurvesView(TraceView):
         titles = []
         for k, (strip, values) in enumerate(zip(self.strips, self._values, strict=True)):
             value = float(values[frame]) if frame < values.size else math.nan
-            text, short = (
-                one.replace("log10", LOG10)
-                for one in (title_with_unit(strip.quantity), strip.name.replace("_", " "))
-            )
+            text, short = greek(title_with_unit(strip.quantity)), _words_of(strip)
             number = _number(strip, value)
             if self._logarithmic and not strip.takes_log and strip.shows == "plain":
                 number += ", not positive" if np.isfinite(values).any() else ""
@@ -243,6 +238,10 @@ class CurvesView(TraceView):
         if any(np.isfinite(values).any() for values in self._values):
             return Overlay(titles=tuple(titles))
         return Overlay(note=WAITING if data.background.pending else "no data")
+
+
+def _words_of(strip: Strip) -> str:
+    return greek(strip.name.replace("_", " "))
 
 
 def _number(strip: Strip, value: float) -> str:

@@ -70,14 +70,14 @@ class EndLabels(Everywhere):
         super().__init__()
         self.labels: Sequence[EndLabel] = ()
         self.boxes: list[QRectF] = []  # in pixels, as they were painted last
-        self._font, self._widest = QFont(), 0.0
+        self.font, self._widest = QFont(), 0.0
         self._palette: Palette | None = None
         self._sheet: QPixmap | None = None  # of the labels, which change less than the cursor
         self._of: tuple[float, ...] = ()
 
     def set_labels(self, labels: Sequence[EndLabel], font: QFont, palette: Palette) -> None:
         """Show labels; the plot leaves the room that `share` says."""
-        self.labels, self._font, self._palette = labels, font, palette
+        self.labels, self.font, self._palette = labels, font, palette
         self._widest = max((label_width(label.text, font) for label in labels), default=0.0)
         self._sheet = None
         self.update()
@@ -121,14 +121,14 @@ class EndLabels(Everywhere):
         ends = [_end(label, edge) for label in self.labels]
         shown = [k for k, (x, _) in enumerate(ends) if x >= seen.left()]
         points = [way.map(QPointF(*ends[k])) for k in shown]
-        height = QFontMetricsF(self._font).height()
+        height = QFontMetricsF(self.font).height()
         heights = [min(max(point.y(), inside.top()), inside.bottom()) for point in points]
         # Beside the end of a curve, but above a level, whose line goes on below its label.
         shares = [0.5 if self.labels[k].x.size else 1.0 for k in shown]
         wanted = [y - share * height for y, share in zip(heights, shares, strict=True)]
         tops = spread_heights(wanted, height, inside.top(), inside.bottom())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setFont(self._font)
+        painter.setFont(self.font)
         boxes = [QRectF(left, top, inside.right() - left, height) for top in tops.tolist()]
         for k, point, box in zip(shown, points, boxes, strict=True):
             self._paint(painter, self.labels[k], point, box, inside)
@@ -150,9 +150,9 @@ class EndLabels(Everywhere):
             painter.drawLine(end, middle)
         painter.fillRect(QRectF(box.left(), box.top() + 2.0, BAR, box.height() - 4.0), colour)
         painter.setPen(QColor(self._palette.foreground))
-        metrics = QFontMetricsF(self._font)
+        metrics = QFontMetricsF(self.font)
         room = box.width() - BAR - 2.0 * AIR
-        text = label.text if self._widest <= room else fitted(label.text, self._font, room)
+        text = label.text if self._widest <= room else fitted(label.text, self.font, room)
         place = QPointF(box.left() + BAR + AIR, box.top() + metrics.ascent())
         paint_label(painter, place, text)
 

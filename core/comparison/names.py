@@ -116,12 +116,15 @@ def run_names(runs: Sequence[RunDescription]) -> list[str]:
     branches = [run.branch for run in runs]
     alone = [run.branch if branches.count(run.branch) == 1 else "" for run in runs]
     others = [run for run, branch in zip(runs, alone, strict=True) if not branch]
-    words = iter(_words(others))
+    words = iter(_words(others, branched=len(others) < len(runs)))
     return numbered(branch or next(words) or "run" for branch in alone)
 
 
-def _words(runs: Sequence[RunDescription]) -> list[str]:
-    """Return names without numbers; "" for a run of which nothing is known."""
+def _words(runs: Sequence[RunDescription], branched: bool) -> list[str]:
+    """Return names without numbers; "" for a run of which nothing is known.
+
+    Beside branches the title would name them all.
+    """
     keys = naming_keys(runs)
     studies = {run.study for run in runs}
     if len(studies) > 1 and all(run.keys for run in runs):
@@ -133,7 +136,13 @@ def _words(runs: Sequence[RunDescription]) -> list[str]:
         return [shortened(run.title) for run in runs]
     if keys or given:
         return [run.words(keys or run.keys) for run in runs]
-    return [run.words(run.keys) or shortened(run.title) or _width(run) for run in runs]
+    return [run.words(run.keys) or _name_alone(run, branched) for run in runs]
+
+
+def _name_alone(run: RunDescription, branched: bool) -> str:
+    """Return the title or width of a run whose study varies nothing."""
+    title, width = shortened(run.title), _width(run)
+    return (width or title) if branched else (title or width)
 
 
 def _width(run: RunDescription) -> str:

@@ -23,6 +23,8 @@ MARGIN, LINE = 2.5, 3.2
 MOST_COLUMNS = 4
 KEY_LINE = 3.5
 LEAST_SIDE, SMALLEST_SIDE, HIGHEST = 28.0, 12.0, 75.0  # of a panel
+LOWEST = 24.0  # of panels that are lower so that a page holds them
+PAGE_HEIGHT = 240.0  # of text on a page; what is higher has lower panels
 LETTER_EM, BOLD_EM = 0.54, 0.71  # mean widths of a letter; bold lines of titles reach .705
 LETTER_MM, SAMPLE_MM = 1.25, 6.0  # of a key: a letter, and the sample of a line with its space
 
@@ -326,7 +328,7 @@ def panel_height(sheet: Sheet, usual: float, fixed: float, lines: int) -> float:
     sheet : Sheet
         Its height, if any, decides.
     usual : float
-        Height on a sheet without one.
+        Height on a sheet without one, if a page holds it or lower panels do not help.
     fixed : float
         Millimetres outside the panels.
     lines : int
@@ -342,7 +344,8 @@ def panel_height(sheet: Sheet, usual: float, fixed: float, lines: int) -> float:
         The sheet leaves too little.
     """
     if sheet.height is None:
-        return usual
+        fitting = (PAGE_HEIGHT - fixed) / lines
+        return min(usual, fitting) if fitting >= LOWEST * sheet.scale else usual
     high = (sheet.height - fixed) / lines
     if high < SMALLEST_SIDE * sheet.scale:
         least = math.ceil(fixed + lines * SMALLEST_SIDE * sheet.scale)

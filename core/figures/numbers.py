@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from html.entities import html5
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,6 +22,7 @@ SYMBOL = re.compile(
 ROOT = re.compile(r"\bsqrt(?:\((\w+)\)|(?=\()| (?=\w))")
 BRACKETED_POWER = re.compile(r"\^\(([^()$]+)\)")
 SIGNS = {"+-": "\u00b1", "<=": "\u2264", ">=": "\u2265"}
+FEW_DIGITS, MOST_DIGITS = 3, 6  # of a tick: more would take the room of the plot
 LEAST_SPAN = 1e-280  # of ticks: their step has a reciprocal
 WHOLE_POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
 
@@ -111,6 +114,42 @@ def nice_step(span: float, most: int) -> float:
     raise AssertionError("10 times the power of ten below a number is larger than the number")
 
 
+def named_ticks(
+    places: Sequence[float],
+    values: Sequence[float],
+    write: Callable[[float, int], str] = number_text,
+) -> tuple[tuple[float, str], ...]:
+    """Return ticks whose texts differ: with more digits for near values, or fewer ticks.
+
+    Parameters
+    ----------
+    places, values : sequence of float
+        Places on the axis, and what is written there.
+    write : callable
+        Text of a value with a number of digits.
+
+    Returns
+    -------
+    tuple of (float, str)
+        Places and texts.
+
+    Examples
+    --------
+    >>> named_ticks([0.0, 1.0, 2.0], [0.99995, 1.0, 1.00005])
+    ((0.0, '.99995'), (1.0, '1'), (2.0, '1.00005'))
+    >>> named_ticks([0.0, 1.0], [1.0, 1.0 + 1e-9])
+    ((0.0, '1'),)
+    """
+    texts = [write(value, FEW_DIGITS) for value in values]
+    if len({*texts}) < len(texts):
+        least = min(abs(one - other) for one, other in pairwise(values))
+        size = max(map(abs, values)) / max(least, LEAST_SPAN)
+        digits = math.ceil(math.log10(max(size, 1.0))) + 1 if size < math.inf else MOST_DIGITS
+        texts = [write(value, min(max(digits, FEW_DIGITS), MOST_DIGITS)) for value in values]
+    first = {text: place for place, text in zip(reversed(places), reversed(texts), strict=True)}
+    return tuple((place, text) for text, place in reversed(first.items()))
+
+
 def linear_ticks(low: float, high: float, most: int = 5) -> tuple[tuple[float, str], ...]:
     """Return ticks in [low, high] at multiples of a nice step.
 
@@ -139,5 +178,5 @@ def linear_ticks(low: float, high: float, most: int = 5) -> tuple[tuple[float, s
     # Rounded: 3 times .1 is .30000000000000004.
     places = [float(np.round(k * step, decimals)) for k in range(first, last + 1)]
     if step >= LARGE or step < SMALL:
-        return tuple((place, number_text(place)) for place in places)
+        return named_ticks(places, places)
     return tuple((place, dropped_zero(fixed(place, decimals))) for place in places)

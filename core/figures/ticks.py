@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.numbers import linear_ticks, math_number, nice_step
+from core.figures.numbers import linear_ticks, math_number, named_ticks, nice_step
 from core.figures.primitives import LOG, Axis, Strip
 from core.numbers import number_text, power_text
 from core.problem.schedule import coordinate, inverse_coordinate
@@ -82,10 +82,8 @@ def rooted(low: float, high: float, most: int) -> Ticks:
     >>> rooted(-1.0, 2.0, 3)
     ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'), (2.0, '4'))
     """
-    return tuple(
-        (place, number_text(math.copysign(place * place, place) if place else 0.0))
-        for place, _ in linear_ticks(low, high, most)
-    )
+    places = [place for place, _ in linear_ticks(low, high, most)]
+    return named_ticks(places, [math.copysign(x * x, x) if x else 0.0 for x in places])
 
 
 def powers(low: float, high: float, most: int) -> Ticks:
@@ -113,7 +111,8 @@ def _between_powers(low: float, high: float, most: int) -> Ticks:
     ['3', '10', '30']
     """
     if max(-low, high) > MOST_EXPONENT:
-        return tuple((x, power_text(x)) for x, _ in linear_ticks(low, high, most))
+        exponents = [x for x, _ in linear_ticks(low, high, most)]
+        return named_ticks(exponents, exponents, power_text)
     digits: tuple[float, ...] = (1.0, 3.0) if high - low > 1.0 else (1.0, 2.0, 5.0)
     digits = digits if high - low > 0.35 else tuple(0.5 * k for k in range(2, 20))
     places = [
@@ -126,7 +125,8 @@ def _between_powers(low: float, high: float, most: int) -> Ticks:
         values = linear_ticks(10.0**low, 10.0**high, most)
         return tuple((math.log10(value), text) for value, text in values if value > 0)
     step = -(-len(shown) // max(most, 2))
-    return tuple((place, number_text(value)) for place, value in shown[::step])
+    few = shown[::step]
+    return named_ticks([place for place, _ in few], [value for _, value in few])
 
 
 def far_times(low: float, high: float, most: int) -> Ticks:
@@ -144,8 +144,8 @@ def far_times(low: float, high: float, most: int) -> Ticks:
         times = [10.0**k for k in range(0, last + 1, step)]
         # Early times too, where the axis is not so far that they would crowd together.
         times = [x for x in (-4.0, -2.0, 0.0) if step < 3] + times
-    places = [(float(coordinate(x)), x) for x in times if least <= x <= largest]
-    return tuple((place, number_text(x)) for place, x in places)
+    times = [x for x in times if least <= x <= largest]
+    return named_ticks([float(coordinate(x)) for x in times], times)
 
 
 def whole(low: float, high: float, most: int) -> Ticks:

@@ -28,6 +28,7 @@ from core.run_files.schema import (
     OPTIMIZER_KEY,
 )
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
+from core.study_file.words import setting_words
 
 # ------------------------------------------------------------------------------------------ lineage
 
@@ -62,8 +63,7 @@ class Lineage:
         parts = []
         for change in self.changes.split(", ") if self.changes else ():
             key, _, value = change.partition(" = ")
-            section, _, name = key.partition(".")
-            parts.append(f"{section if name == 'kind' else name or section} = {value}")
+            parts.append(setting_words(key, value))
         more = ["..."] if len(parts) > MOST_HEADED else []
         return f"{', '.join([*parts[:MOST_HEADED], *more])} from {self.moment}" if parts else ""
 
@@ -82,7 +82,7 @@ def lineage_of(continues: Mapping[str, Any] | None) -> Lineage | None:
     >>> lineage_of(told).words
     'branched from a.msrun at t = 316: loss.l2 = 1'
     >>> lineage_of(told).heading
-    'l2 = 1 from t = 316'
+    '\u03bb = 1 from t = 316'
     >>> lineage_of({"file": "a.msrun", "frame": 3}).words
     'continued from a.msrun at frame 3'
     """

@@ -12,7 +12,8 @@ from core.studies.study import Study, load_study, shipped_ids, shipped_summaries
 from core.study_file.experiment import KINDS
 from core.study_file.words import label_of, setting_words
 
-MODIFIED = "Modified from "
+AFTER = " \u00b7 after "  # between the changes of a study and its title
+MODIFIED = "Modified from "  # before the title, as older versions wrote it
 MOST_NAMED = 6  # changes in a title
 MOST_CELLS = 100
 OF_RECORDING = ("recording.", "run.device")
@@ -143,32 +144,39 @@ def retitled(study: Study, origin: Study) -> Study:
         return replace(study, title=origin.title)
     if (found := _changes_of_shipped(origin, study)) is not None:
         shipped, changes = found
-        words = f"{MODIFIED}{shipped.title}: {words_of(changes)}"
+        words = f"{words_of(changes)}{AFTER}{shipped.title}"
         return replace(study, title=words if changes else shipped.title)
-    words = words_of(changes)
-    if not is_modified(origin.title):
-        return replace(study, title=f"{MODIFIED}{origin.title}: {words}")
-    head, _, before = origin.title.rpartition(": ")
+    before, title = _parts_of(origin.title)
     before, settings = f", {before}, ", _settings(origin)
     for key in changes:
         before = before.replace(f", {words_of({key: settings.get(key)})}, ", ", ")
-    kept = before.strip(", ")
-    return replace(study, title=f"{head}: {kept}, {words}" if kept else f"{head}: {words}")
+    words = ", ".join(filter(None, (before.strip(", "), words_of(changes))))
+    return replace(study, title=f"{words}{AFTER}{title}")
+
+
+def _parts_of(title: str) -> tuple[str, str]:
+    """Return the changes that a title names, and the title of the study that was changed."""
+    if title.startswith(MODIFIED):
+        head, _, words = title.removeprefix(MODIFIED).rpartition(": ")
+        return words, head
+    words, _, head = title.partition(AFTER)
+    return (words, head) if head else ("", title)
 
 
 def is_modified(title: str) -> bool:
     """Return True if a title is that of a changed study.
 
-    >>> is_modified("Modified from Figure 1: m = 16"), is_modified("Figure 1")
+    >>> is_modified("m = 16 \u00b7 after Figure 1"), is_modified("Figure 1")
     (True, False)
     """
-    return title.startswith(MODIFIED)
+    return AFTER in title or title.startswith(MODIFIED)
 
 
 def comes_from(title: str, origin: str) -> bool:
     """Return True if a title is that of a study, changed or not.
 
-    >>> comes_from("Modified from Figure 1: m = 16", "Figure 1"), comes_from("Figure 1", "Figure 1")
+    >>> comes_from("m = 16 \u00b7 after Figure 1", "Figure 1"), comes_from("Figure 1", "Figure 1")
     (True, True)
     """
-    return title == origin or title.startswith(f"{MODIFIED}{origin}: ")
+    old = f"{MODIFIED}{origin}: "
+    return title == origin or title.endswith(f"{AFTER}{origin}") or title.startswith(old)

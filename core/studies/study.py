@@ -19,7 +19,7 @@ from typing import Any
 
 import tomli_w
 
-from core.errors import InputError, did_you_mean
+from core.errors import InputError, did_you_mean, nearest_names
 from core.files import is_there, read_text
 from core.program import RESOURCES
 from core.studies import tables as study_tables
@@ -388,7 +388,7 @@ def load_study(name: str) -> Study:
             return parse_study(entry.read_text(encoding="utf-8"), name)
     path = Path(name)
     if path.suffix != ".toml" and not (is_there(path) and path.is_file()):
-        hint = did_you_mean(name, shipped_ids())
+        hint = nearest_names(name, shipped_ids())
         raise InputError(
             f"The study {name} does not exist; {hint} `list` shows all studies; study files end "
             "in .toml."

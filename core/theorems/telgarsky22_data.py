@@ -329,7 +329,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Proposition 1.6 (2)",
-        "2-sparse parity has a global margin of order d^(-1/2).",
+        "2-sparse parity has a global margin of order 1/sqrt(d).",
         r"\gamma_{\mathrm{gl}} \geq 1 / \sqrt{8\, d}",
         *PARITY,
         parity_global,

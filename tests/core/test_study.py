@@ -151,6 +151,7 @@ def test_files_that_are_no_studies(tmp_path: Path) -> None:
         (str(binary), "cannot be read"),
         (str(tmp_path / "none.toml"), "does not exist; check the path"),
         ("telgarsky22-figure-11", "did you mean 'telgarsky22-figure-1'"),
+        ("nonsense", "the closest are [^,]+, [^,]+ and [^,]+. `list` shows all studies"),
         (str(tmp_path), "The study .* does not exist"),
     ):
         with pytest.raises(InputError, match=words):

@@ -118,7 +118,7 @@ def test_titles_say_how_many_rows_there_are() -> None:
         "data.points", [list(row) for row in ROWS]
     )
     title = retitled(changed, origin_of(changed)).title
-    assert title == "Modified from Telgarsky 2022, Figure 1: 4 drawn points"
+    assert title == "4 drawn points \u00b7 after Telgarsky 2022, Figure 1"
 
 
 def test_a_run_holds_them_and_goes_on_from_them(tmp_path: Path) -> None:

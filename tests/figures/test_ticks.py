@@ -58,3 +58,20 @@ def test_a_range_of_a_figure_that_cannot_be_shown_is_a_sentence(
 def test_ranges_up_to_the_limits_are_shown() -> None:
     for low, high in ((-FARTHEST, FARTHEST), (0.0, 1e-100), (-1e-99, 0.0), (1.0, 1.0 + 2e-12)):
         assert range_problem(low, high) == ""
+
+
+@pytest.mark.parametrize(
+    ("maker", "low", "high"),
+    [
+        ("plain", 0.9999, 1.0001),
+        ("plain", 1.2341e7, 1.2349e7),
+        ("plain", 1.0 - 1e-11, 1.0),
+        ("roots", 10.0, 10.01),
+        ("log", 300.0001, 300.0002),
+    ],
+)
+def test_no_two_ticks_have_the_same_text(maker: str, low: float, high: float) -> None:
+    """Ticks of the strip of a quantity that hardly moved were "1", "1" and "1"."""
+    texts = [text for _, text in MAKERS[maker](low, high, 5)]
+    assert texts
+    assert len({*texts}) == len(texts)

@@ -11,9 +11,9 @@ from matplotlib.ft2font import FT2Font
 
 from core.figures.film import film_scene
 from core.figures.labels import headings, titles
-from core.figures.layout import MARGIN, WIDTHS, title_texts
+from core.figures.layout import MARGIN, PAGE_HEIGHT, WIDTHS, page, title_texts
 from core.figures.material import gather
-from core.figures.names import COLUMN, FAMILIES, PAGE, POINTS
+from core.figures.names import COLUMN, FAMILIES, PAGE, POINTS, Sheet
 from core.figures.options import USUAL
 from core.figures.page_data import title_of
 from core.figures.primitives import MM_PER_INCH, Text, plain
@@ -101,3 +101,15 @@ def test_titles_of_axes_say_no_word_twice() -> None:
         words = re.findall(r"\w+", title.lower())
         twice = {word for word in words if words.count(word) > 1}
         assert twice <= {"of", "the", "error"}, title  # of a standard error of an error
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+@pytest.mark.parametrize("views", range(1, 9))
+def test_views_of_two_runs_fit_a_page(runs: int, views: int) -> None:
+    """Five views of two runs were 309 mm high."""
+    headings, keys = ["m = 16", "m = 256"][:runs], [[2] * views] * runs
+    figure = page(headings, keys, LONG, ["a caption " * 60], Sheet())
+    assert figure.height <= PAGE_HEIGHT
+    for box in (box for row in figure.boxes for box in row):
+        assert box.left + box.width < figure.width
+        assert box.height >= 0.5 * box.width

@@ -17,12 +17,13 @@ from app.playback.inspector import NODE_HINT, Inspector
 from app.playback.status import StatusLine
 from app.shell.welcome_page import WelcomePage
 from app.state.node_values import NodeFacts
-from app.study.chooser import OPEN_TEXT, StudyChooser
+from app.study.chooser import LEAST_WIDTH, OPEN_TEXT, StudyChooser
 from app.style import style_sheet
 from app.theory.panel import FinalLine
+from app.widgets.inputs import text_width
 from app.widgets.labels import ElidedLabel
 from app.widgets.layouts import fill_scrolled
-from app.widgets.screen_text import rich
+from app.widgets.screen_text import greek, rich
 from core.figures.palette import LIGHT, PALETTES
 from core.observables.registry import OBSERVABLES
 from core.studies.study import load_study, parse_study, shipped_ids
@@ -58,7 +59,7 @@ def values(inspector: Inspector, part: str) -> dict[str, str]:
 def test_a_long_name_of_a_run_leaves_the_width_alone(inspector: Inspector) -> None:
     inspector.setStyleSheet(style_sheet(PALETTES["light"]))
     width = inspector.minimumSizeHint().width()
-    name = "Node 31 of Modified from Telgarsky 2022, Figure 1: m = 64, loss = logistic"
+    name = "Node 31 of m = 64, logistic loss, d = 24 \u00b7 after Telgarsky 2022, Figure 1"
     for show in (inspector.show_node, inspector.show_group):
         show(name, None)
     inspector.show_node(name, FACTS)
@@ -124,9 +125,9 @@ def test_scalars_are_named_and_defined_by_their_observables(inspector: Inspector
     numbers = {name: 0.0123456 for name in OBSERVABLES if name != "log10_risk"}
     inspector.show_scalars(numbers)
     facts = inspector.scalars.facts()
-    assert [fact.name for fact in facts] == [OBSERVABLES[name].title for name in numbers]
+    assert [fact.name for fact in facts] == [greek(OBSERVABLES[name].title) for name in numbers]
     for fact, name in zip(facts, numbers, strict=True):
-        assert OBSERVABLES[name].source in fact.explanation
+        assert greek(OBSERVABLES[name].source) in fact.explanation
         assert fact.value.startswith(".012")
     assert "|W|\u00b2" in facts[list(numbers).index("norm_squared")].explanation
 
@@ -154,7 +155,7 @@ def test_extreme_scalars_stay_readable(inspector: Inspector) -> None:
         "something else": "2",
     }
     inspector.show_scalars({"log10_risk": -3.25})
-    assert values(inspector, "scalars") == {"log10 of the risk": f"{MINUS}3.25"}
+    assert values(inspector, "scalars") == {"log\u2081\u2080 of the risk": f"{MINUS}3.25"}
     inspector.show_scalars({})
     assert values(inspector, "scalars") == {}
 
@@ -270,6 +271,23 @@ def test_the_shipped_studies_are_listed_by_title(chooser: StudyChooser, qtbot) -
     assert chooser.box.currentText() == title
     assert chooser.box.findText("Mine") < 0
     assert "source" in chooser.box.toolTip().lower()
+
+
+def test_the_chooser_is_as_wide_as_its_title_but_not_beyond_half_of_the_window(qtbot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    chooser = StudyChooser(window)
+    title = "A study whose title says at length what its networks learn"
+    chooser.set_study(parse_study(f"title = '{title}'\n[network]\nm = 4", "mine"))
+    window.resize(2000, 100)
+    assert text_width(chooser.box) > LEAST_WIDTH
+    assert chooser.sizeHint().width() == text_width(chooser.box)
+    chooser.box.choices_needed.emit()
+    assert chooser.box.view().minimumWidth() > chooser.box.view().sizeHintForColumn(0)
+    window.resize(600, 100)
+    assert chooser.sizeHint().width() == 300
+    window.resize(300, 100)
+    assert chooser.sizeHint().width() == LEAST_WIDTH
 
 
 def test_opening_a_study_file_leaves_the_present_one_chosen(chooser: StudyChooser, qtbot) -> None:

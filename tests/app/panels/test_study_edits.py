@@ -192,14 +192,14 @@ def test_a_changed_study_says_so_in_its_title() -> None:
     edits.set_kind("network", "head")
     edits.set_text("network.m", "16")
     study = edits.outcome().study
-    title = "Modified from Telgarsky 2022, Figure 1: network with normalised head, m = 16"
-    assert study.title == title
+    words = "network with normalised head, m = 16"
+    assert study.title == f"{words} \u00b7 after {base.title}"
     assert comes_from(study.title, base.title)
     # It is put into the form as it is, as a new seed does, and changed further.
     again = StudyEdits(study)
     again.set_text("run.seed", "3")
     further = again.outcome().study
-    assert further.title == f"{study.title}, seed 3"
+    assert further.title == f"{words}, seed 3 \u00b7 after {base.title}"
     again.set_kind("network", "standard")
     again.set_text("network.m", "16, 256")
     again.set_text("run.seed", "0")
@@ -209,18 +209,20 @@ def test_a_changed_study_says_so_in_its_title() -> None:
 
 def test_a_modified_run_is_compared_with_the_shipped_study() -> None:
     """Its title added up: "m = 8, 16, 32 and 64, data = points, loss = exponential"."""
-    head = "Modified from Telgarsky 2022, Figure 1: "
     base = load_study("telgarsky22-figure-1")
+    after = f" \u00b7 after {base.title}"
     study = StudyEdits(base)
     study.set_text("network.m", "8, 12")
     recorded = study.outcome().study.cells()[0].experiment.model_dump(exclude_none=True)
-    title = f"{head}logistic loss, m = 8 and 12"
+    # As older versions wrote titles.
+    title = f"Modified from {base.title}: logistic loss, m = 8 and 12"
+    assert comes_from(title, base.title)
     run = StudyEdits(Study("a-run", title, "", recorded, axes={}, sizes={}))
     run.set_kind("loss", "logistic")
-    assert run.outcome().study.title == f"{head}m = 8, logistic loss"
+    assert run.outcome().study.title == f"m = 8, logistic loss{after}"
     run.set_text("network.m", "12")
     run.set_kind("network", "bias")
-    assert run.outcome().study.title == f"{head}bias network, m = 12, logistic loss"
+    assert run.outcome().study.title == f"bias network, m = 12, logistic loss{after}"
     run.set_kind("network", "standard")
     run.set_kind("loss", "exponential")
     run.set_text("network.m", "256")
@@ -234,16 +236,17 @@ def test_what_was_changed_and_saved_stays_said(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(study.to_toml())
     saved = load_study(str(path))
-    assert saved.title == "Modified from Wei et al. 2019, Figure 5: \u03bb = 3 ^ (0 - e)"
+    words, after = "\u03bb = 3 ^ (0 - e)", " \u00b7 after Wei et al. 2019, Figure 5"
+    assert saved.title == words + after
     again = StudyEdits(saved)
     again.set_text("network.m", "7")
     study = again.outcome().study
-    assert study.title == f"{saved.title}, m = 7"
+    assert study.title == f"{words}, m = 7{after}"
     once_more = StudyEdits(study)
     once_more.set_text("network.m", "9")
     study = once_more.outcome().study
     assert study is not None
-    assert study.title == f"{saved.title}, m = 9"
+    assert study.title == f"{words}, m = 9{after}"
 
 
 @pytest.mark.parametrize("name", shipped_ids())

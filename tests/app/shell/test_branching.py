@@ -21,6 +21,7 @@ from app.state.session import RunSnapshot, Snapshot
 from app.training.field_row import FieldRow
 from app.training.step_dialog import StepDialog
 from app.views.margins import MarginsView
+from core.numbers import number_text
 from core.runs import open_run
 from tests.app.mouse import click_on, pick
 from tests.app.shell.conftest import SLOW, Opener, trained
@@ -129,7 +130,7 @@ def assert_beside(program: Marginscope, at: int, step: float) -> None:
     assert after.experiment.dynamics.step == step
     assert (after.continues or {})["run"] == before.name
     assert (after.continues or {})["frame"] == at
-    assert two.heading == f"step = {step:g} from t = {10 ** before.log10_time[at]:.3g}"
+    assert two.heading == f"step {number_text(step)} from t = {10 ** before.log10_time[at]:.3g}"
     assert [panel.run for panel in program.display.panels] == [one, two]
     assert program.display.intent.cursor >= one.data.coordinate[at] - 1e-9
 
@@ -227,6 +228,8 @@ def check_wrong_values_are_named_and_nothing_is_lost(
         type_into(program, qtbot, key, text)
         qtbot.keyClick(program.window, Key.Key_R, CONTROL)
         assert words in bar.text, (key, bar.text)
+        assert str(run.path) not in bar.text
+        assert bar.text.startswith(run.heading) == (words in NOT_OF_ONE_FIELD)
         assert key not in bar.text  # the form's words for it
         row = row_of(program, key)
         assert row.problem.isVisible() == (words not in NOT_OF_ONE_FIELD)
@@ -240,7 +243,10 @@ def check_wrong_values_are_named_and_nothing_is_lost(
     type_into(program, qtbot, "dynamics.step", "0.5")
     run.path.rename(run.path.with_suffix(".gone"))
     qtbot.keyClick(program.window, Key.Key_R, CONTROL)
-    assert bar.text == f"{run.path.name} no longer exists. Open another run to branch from."
+    assert bar.text == (
+        f"{run.heading}: its file {run.path.name} no longer exists. Open another run to branch "
+        "from."
+    )
     assert list(program.session) == [run]
     run.path.with_suffix(".gone").rename(run.path)
     qtbot.keyClick(program.window, Key.Key_R, CONTROL)  # all that was typed is still there
@@ -361,7 +367,7 @@ def undo_and_redo_a_branch(program: Marginscope, qtbot: QtBot) -> None:
             qtbot.keyClick(program.window, Key.Key_Z, CONTROL | SHIFT)
     qtbot.waitUntil(lambda: branched(program))
     assert [run.path for run in program.session] == paths
-    assert [run.heading[:13] for run in program.session][1] == "step = 0.0625"
+    assert [run.heading[:10] for run in program.session][1] == "step .0625"
     qtbot.keyClick(program.window, Key.Key_B, CONTROL)
     assert line.isVisible()
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
@@ -396,7 +402,7 @@ def check_rewind_with_any_step(parent: Marginscope, descent: Path, qtbot: QtBot)
     qtbot.waitUntil(lambda: branched(program))
     one, two = program.session
     assert np.array_equal(two.data.run.parameters(0), one.data.run.parameters(0))
-    assert two.heading == "step = 0.25 from t = 0"
+    assert two.heading == "step .25 from t = 0"
     assert not two.data.past.left
     assert not two.data.past.known
 
@@ -459,7 +465,7 @@ def check_child_that_is_opened_alone(parent: Marginscope, descent: Path, qtbot: 
     child, other = parent.session
     with open_run(run.path) as before:
         time = 10 ** float(before.log10_time[12])
-    assert child.heading == f"step = 0.25 from t = {time:.3g}"
+    assert child.heading == f"step .25 from t = {time:.3g}"
     assert other.heading == f"k = 3 from t = {time:.3g}"
     assert child.data.past.known
     assert child.data.past.margins.shape == (12, 3)

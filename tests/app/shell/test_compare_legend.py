@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.export.jobs import CompareCopyJob
 from app.library.compare import LAST_TWO
-from app.library.legend_table import NAME, REMOVE, VALUE, LegendTable
+from app.library.legend_table import NAME, REMOVE, SETTINGS, VALUE, LegendTable
 from app.library.panel import LibraryPanel
 from app.shell.application import Marginscope
 from core.comparison.question import CompareQuestion
@@ -142,6 +142,46 @@ def test_an_exported_comparison_has_the_colours_of_the_window(tmp_path: Path) ->
     assert [key.text for key in panel.key] == [f"{TITLE}{mark}" for mark in ("", " (3)")]
 
 
+@pytest.mark.usefixtures("restyles")
+def test_labels_at_the_ends_grow_in_a_lecture(comparing: Marginscope, qtbot: QtBot) -> None:
+    """They kept the size from before."""
+    shown = view(comparing)
+    size = shown.labels.font.pointSizeF()
+    comparing.actions["lecture"].setChecked(True)
+    assert shown.labels.font == shown.plot.lettering()[1]
+    assert shown.labels.font.pointSizeF() > size
+    comparing.actions["lecture"].setChecked(False)
+    qtbot.waitUntil(lambda: shown.labels.font.pointSizeF() == size)
+
+
+def test_settings_of_the_legend_have_the_names_of_the_form(comparing: Marginscope) -> None:
+    table = page(comparing).table
+    assert table.horizontalHeaderItem(SETTINGS).text() == "m"  # network.m before
+
+
+def test_actions_of_the_library_have_buttons_that_say_why_they_are_disabled(qtbot: QtBot) -> None:
+    panel = LibraryPanel(LIGHT)
+    qtbot.addWidget(panel)
+    panel.show_entries([entry(k) for k in range(3)])
+    panel.show()
+    shown = [name for name, button in panel.buttons.items() if button.isVisible()]
+    assert shown == ["open", "compare", "tags", "trash"]
+    assert panel.buttons["trash"].toolTip() == "Select a run in the table."
+    assert panel.run_actions["rename"].toolTip() == "Select a run in the table."
+    panel._select({panel.model.entry(0).path}, None)
+    assert panel.buttons["compare"].toolTip() == "Select 2 to 10 runs."
+    with qtbot.waitSignal(panel.action_requested) as asked:
+        panel.buttons["tags"].click()
+    assert asked.args == ["tags"]
+    panel.table.selectAll()
+    assert panel.buttons["compare"].toolTip() == "Show the selected runs in one picture"
+    assert panel.run_actions["rename"].toolTip() == "Select a single run."
+    panel.trash.setChecked(True)
+    shown = [name for name, button in panel.buttons.items() if button.isVisible()]
+    assert shown == ["open", "compare", "restore", "purge"]
+    assert panel.more.menu().actions() == list(panel.run_actions.values())
+
+
 def test_rows_of_the_library_are_dragged_as_files_and_compared_by_a_button(qtbot: QtBot) -> None:
     panel = LibraryPanel(LIGHT)
     qtbot.addWidget(panel)
@@ -151,8 +191,8 @@ def test_rows_of_the_library_are_dragged_as_files_and_compared_by_a_button(qtbot
     names = [url.toLocalFile() for url in model.mimeData(cells).urls()]
     assert names == [str(model.entry(row).path) for row in (0, 2)]
     assert table.dragEnabled() and model.flags(cells[0]) & Qt.ItemFlag.ItemIsDragEnabled
-    assert not panel.compare_button.isEnabled()
+    assert not panel.buttons["compare"].isEnabled()
     table.selectAll()
     with qtbot.waitSignal(panel.action_requested) as asked:
-        panel.compare_button.click()
+        panel.buttons["compare"].click()
     assert asked.args == ["compare"]

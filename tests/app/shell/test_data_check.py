@@ -8,7 +8,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.training.data_check import PATH, DataFileCheck
+from app.training.data_check import CLASSES, PATH, DataFileCheck
 from app.training.field_row import FieldRow
 
 pytestmark = pytest.mark.drawer("form")
@@ -94,3 +94,30 @@ def test_an_empty_path_is_wrong_only_once_run_is_pressed(
     program.training.run()
     assert "missing" in row.problem.text()
     assert [run.key for run in program.session] == runs
+
+
+def test_more_classes_than_the_network_has_are_named_before_run(
+    program: Marginscope, files: Path, qtbot: QtBot
+) -> None:
+    """They were named only once Run had closed the open runs."""
+    (files / "three.csv").write_text("x1,x2,class\n1,2,0\n3,4,1\n2,2,2\n5,1,0\n6,3,1\n2,7,2\n")
+    row = choose_file(program, files / "three.csv")
+    qtbot.waitUntil(row.problem.isVisible)
+    assert row.problem.text() == (
+        "The label column 'class' has 3 values, and the network Standard needs 2. Choose the "
+        "network Multi-class with the loss Cross-entropy, or data of two classes."
+    )
+    runs, said = [run.key for run in program.session], list[str]()
+    program.training.message.connect(said.append)
+    program.training.run()
+    assert said == [row.problem.text()] and [run.key for run in program.session] == runs
+    program.training.message.disconnect(said.append)
+    form = program.window.form
+    form.sections["network"].kind_chosen.emit("network", "multiclass")  # and so is the loss
+    row = next(row for row in form.sections["data"].rows if row.field.key == PATH)
+    qtbot.waitUntil(row.note.isVisible)
+    assert not row.problem.isVisible()
+    form.sections["data"].kind_chosen.emit("data", "digits")  # of the classes 3 and 8
+    row = next(row for row in form.sections["data"].rows if row.field.key == CLASSES)
+    qtbot.waitUntil(row.problem.isVisible)
+    assert row.problem.text().startswith("The labels have 2 values, and the network Multi-class")

@@ -105,7 +105,7 @@ def test_the_run_is_trained_on_exactly_the_points(
             assert made.dataset.x.tolist() == [list(row[:2]) for row in points]
             assert made.dataset.y.tolist() == [row[2] for row in points]
             assert made.experiment.network.kind == "bias"
-            assert made.title.endswith(": 5 drawn points, bias network")
+            assert made.title.startswith("5 drawn points, bias network \u00b7 after ")
     assert {"neurons", "predictor"} <= set(program.display.view.wishes.views)
     # The library's words find it, and a session keeps it.
     edits = program.window.form.edits
@@ -114,7 +114,7 @@ def test_the_run_is_trained_on_exactly_the_points(
     assert kept.scene.form == edits
     # The data are a step by name.
     words = [step.words for step in program.scenes.history.past]
-    assert words[:2] == ["network = bias", "Draw the data"]
+    assert words[:2] == ["network = Bias", "Draw the data"]
     keys(qtbot, program.window, Key.Key_Z, CONTROL)
     keys(qtbot, program.window, Key.Key_Z, CONTROL)
     assert points_in(program) is None

@@ -218,7 +218,7 @@ def test_what_is_typed_is_undone_with_the_focus_in_its_field(
     field.control.selectAll()
     QTest.keyClicks(field.control, "soon")
     assert form.study() is None
-    assert noted(program, qtbot) == ["until_log10_time = soon"]
+    assert noted(program, qtbot) == ["end at log\u2081\u2080 t = soon"]
     QTest.keyClick(field.control, Qt.Key.Key_Z, CTRL)
     assert field.text() == before
     assert form.study() is not None

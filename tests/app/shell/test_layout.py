@@ -188,6 +188,16 @@ def test_no_window_opens_larger_than_its_screen(
         assert made.width() <= 1024 and made.height() <= 608
 
 
+def test_the_window_of_a_study_fits_a_small_screen_in_large_type(qtbot: QtBot) -> None:
+    window = StudyWindow(LIGHT, 2)
+    qtbot.addWidget(window)
+    font = window.font()
+    font.setPointSizeF(1.5 * font.pointSizeF())
+    window.setFont(font)
+    least = window.minimumSizeHint()
+    assert least.width() <= 1024 and least.height() <= 640
+
+
 def test_the_frame_of_a_window_is_on_the_screen_too(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)

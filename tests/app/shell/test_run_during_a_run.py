@@ -100,7 +100,7 @@ def test_a_changed_study_is_named_so_everywhere(
     row = next(row for row in form.sections["data"].rows if row.field.name == "n")
     assert form.modified.text() == "" and not form.reset.isVisible()
     places = [part.geometry() for part in (row.control, form.scale)]
-    words = "Modified from A small study: n = 14"
+    words = "n = 14 \u00b7 after A small study"
     for back in (True, False):
         row.control.setFocus()
         row.control.selectAll()

@@ -126,3 +126,15 @@ def test_a_small_window_does_not_grow_for_the_tour(program: Marginscope, qtbot: 
         assert window.form.isVisible() == (step.place == "form")
         qtbot.mouseClick(card.next, LEFT)
     assert program.drawers.open == ""
+
+
+def test_the_nodes_of_the_current_run_are_pinned(program: Marginscope, qtbot: QtBot) -> None:
+    """Those of the first run were, while the numbers beside them were of another one."""
+    last = list(program.session)[-1]
+    program.display.update_intent(current=last.key)
+    begun(program, qtbot)
+    program.tour._move([bool(step.pins) for step in STEPS].index(True))
+    assert {key for key, _ in program.display.intent.pinned} == {last.key}
+    panel = next(panel for panel in program.display.panels if panel.run is last)
+    assert program.tour._target(panel.names[0]) is panel.view(panel.names[0])
+    program.tour.stop()

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.shell.action_state import EDITED
 from app.shell.application import Marginscope
+from app.training.study_edits import Edits
 from core.numbers import raised, time_text
 from tests.app.shell.conftest import STUDY, Opener, trained
 
@@ -95,3 +97,28 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(
     ):
         program.files.open_files([str(path)])
         assert words in program.window.bar.text
+
+
+@pytest.mark.drawer("form")
+def test_edited_is_said_of_edits_alone(program: Marginscope, qtbot: QtBot) -> None:
+    """It stayed for another study, and came with settings that the open runs have."""
+    form, training = program.window.form, program.training
+    row = next(row for row in form.sections["data"].rows if row.field.name == "n")
+    before = row.field.key, row.control.text()
+    study, status = form.edits, program.window.status
+    row.edited.emit(row.field.key, "14")
+    qtbot.waitUntil(lambda: status.text == EDITED)
+    row.edited.emit(*before)
+    qtbot.waitUntil(lambda: status.text != EDITED)
+    row.edited.emit(row.field.key, "14")
+    qtbot.waitUntil(lambda: status.text == EDITED)
+    training.offer("telgarsky22-figure-2")
+    qtbot.waitUntil(lambda: status.text != EDITED)
+    assert study is not None
+    # Of a study of n = 14 it is an edit that the open runs have.
+    other = study.base.with_value("data.n", 14)
+    training.show_edits(Edits(other, texts=(before,)))
+    form.changed.emit()
+    qtbot.waitUntil(lambda: not program.readout._stale)
+    assert status.text != EDITED
+    training.show_edits(Edits(study.base))
