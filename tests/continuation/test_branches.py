@@ -430,7 +430,7 @@ def test_a_moment_before_a_run_that_goes_on_from_another(
     parents: Callable[[str], Path], tmp_path: Path
 ) -> None:
     branched_at(tmp_path / "b.msrun", parents("gd"), 20, "dynamics.step=0.03125")
-    with open_run(tmp_path / "b.msrun") as run, pytest.raises(InputError, match="begins at t ="):
+    with open_run(tmp_path / "b.msrun") as run, pytest.raises(InputError, match="starts at t ="):
         frame_of(run, "10^-1")
 
 
