@@ -21,6 +21,7 @@ from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Pasted, Points, Po
 from core.errors import InputError
 from core.figures.palette import PALETTES, Palette
 from core.studies.study import Study
+from core.study_file.words import kind_words
 
 if TYPE_CHECKING:
     from app.data.drawing_window import DrawingWindow
@@ -209,7 +210,7 @@ class DrawingController(QObject):
         if edits is not None:
             kinds = [pair for pair in edits.kinds if pair[0] != "network"]
             changed = replace(edits, kinds=(*kinds, ("network", BIASES)))
-            self._edit(changed, f"network = {BIASES}")
+            self._edit(changed, f"network = {kind_words('network', BIASES)}")
             self._show_network()
             self._changed()
 
