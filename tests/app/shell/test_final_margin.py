@@ -92,7 +92,7 @@ def check_that_its_ends_are_drawn_on_request_and_undone_by_name(
     ends = [line.values[found.frame] for line in view.lines(run.data)[3:]]
     assert ends == [found.above, found.below]
     qtbot.waitUntil(program.actions["undo"].isEnabled)
-    assert program.actions["undo"].text() == "&Undo Bound of final margin"
+    assert program.actions["undo"].text() == "&Undo Show bound of final margin"
     keys(qtbot, program.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: not any(text.startswith("final") for text in labels(program)))
     assert not program.window.theory.final.shown.isChecked()

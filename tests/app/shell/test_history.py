@@ -153,7 +153,7 @@ def test_zooms_have_words() -> None:
     (found,) = find_differences(Scene(runs), Scene(runs, zooms=(zoom,)))
     assert found.words == "Zoom of margins"
     (found,) = find_differences(Scene(runs, zooms=(zoom,)), Scene(runs))
-    assert found.words == "Whole range of margins"
+    assert found.words == "Show whole range of margins"
     # With another run its zooms go by themselves.
     (found,) = find_differences(Scene(runs, zooms=(zoom,)), Scene())
     assert found.words == "Close runs"

@@ -102,7 +102,7 @@ def test_the_least_is_found_ranked_and_opened(
     qtbot.waitUntil(lambda: not program.studies.busy, timeout=60_000)
     assert page.problem.text() == ""
     assert shown(page, 0) == ["1", "2", "3", "4", "5"]
-    assert page.words.text().startswith("5 runs; the best ")
+    assert page.words.text().startswith("5 runs; best ")
     assert window.progress.run.isEnabled() and page.hunt.isEnabled()
     (folder,) = folders(program)
     with (folder / "small.hunt.csv").open() as file:

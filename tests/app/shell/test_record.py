@@ -134,7 +134,7 @@ def test_only_the_line_of_a_step_is_replaced_when_the_step_goes_on(
     program.display.update_intent(pace=4.0)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     words = [entry.words for entry in program.record.entries[-3:]]
-    assert words == ["Pace 2\u00d7", "figure.pdf is written.", "Pace 4\u00d7"]
+    assert words == ["Speed 2\u00d7", "figure.pdf is written.", "Speed 4\u00d7"]
 
 
 def test_a_change_that_is_reverted_at_once_leaves_no_line(

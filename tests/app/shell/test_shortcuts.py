@@ -76,7 +76,7 @@ def test_it_shows_all_keys_by_menu(page: ShortcutDialog, program: Marginscope) -
         native = program.actions[row.key].shortcut().toString(NATIVE)
         assert keys_of(page, row.key) == native
     spoken = [page.rows[key].data(KEYS, SPOKEN) for key in ("figure", "cite")]
-    assert spoken == ["Keys of Export figure: Ctrl+E", "Keys of Copy BibTeX: none"]
+    assert spoken == ["Shortcut of Export figure: Ctrl+E", "Shortcut of Copy BibTeX: none"]
     assert not page.reset_all.isEnabled()
 
 
@@ -128,7 +128,7 @@ def test_keys_are_changed_and_do_it_then(
     page: ShortcutDialog, program: Marginscope, open_program: Opener, qtbot: QtBot
 ) -> None:
     press(page, "loop", Key.Key_F4, CTRL)
-    assert "Ctrl+F4 is for Loop." in page.told.text()
+    assert "Ctrl+F4 is the shortcut of Loop." in page.told.text()
     action = program.actions["loop"]
     assert action.shortcut().toString() == "Ctrl+F4"
     assert action.toolTip().endswith("(Ctrl+F4)")
@@ -149,7 +149,7 @@ def test_a_conflict_is_named_and_refused_or_moved(
 ) -> None:
     save, copy = program.actions["save_study"], program.actions["copy_figure"]
     press(page, "copy_figure", Key.Key_S, CTRL)
-    words = "Ctrl+S is used by Save study, so that Copy figure keeps Ctrl+Shift+C."
+    words = "Ctrl+S is the shortcut of Save study, so Copy figure keeps Ctrl+Shift+C."
     assert page.told.text() == words
     assert [one.shortcut().toString() for one in (save, copy)] == ["Ctrl+S", "Ctrl+Shift+C"]
     assert keys_of(page, "copy_figure") == "Ctrl+Shift+C"
@@ -221,11 +221,11 @@ def test_keys_are_changed_without_a_mouse(page: ShortcutDialog, program: Margins
     for _ in range(2):
         QTest.keyClick(page.tree, Key.Key_Down)
     assert page.tree.currentItem() is page.rows["open_beside"]
-    assert page.clear.accessibleName() == "No keys for Open beside"
+    assert page.clear.accessibleName() == "Remove the shortcut of Open beside"
     QTest.keyClick(page.tree, Key.Key_Return)
     field = editor(page)
     assert field.hasFocus() and page.isVisible()
-    assert field.accessibleName() == "Keys of Open beside"
+    assert field.accessibleName() == "Shortcut of Open beside"
     QTest.keyClick(field, Key.Key_Tab)
     assert page.focusWidget() is page.tree
     assert program.shortcuts.own == {}

@@ -83,7 +83,7 @@ def test_keys_that_were_changed_are_the_ones_that_are_named(
         texts.append(card.text.text())
         qtbot.mouseClick(card.next, LEFT)
     assert any("Run (Ctrl+Alt+R) trains" in text for text in texts)
-    assert any("A branch begins" in text for text in texts)
+    assert any("A branch starts" in text for text in texts)
     assert not any("{" in text for text in texts)
 
 
