@@ -83,7 +83,6 @@ def _has(name: str, run: Run) -> bool:
 OBSERVABLES: Registry[Observable] = Registry(
     attrgetter("name"),
     *margins.OBSERVABLES,
-    *norm_margins.OBSERVABLES,
     *nodes.OBSERVABLES,
     *spectrum.ROTATIONS,
     *testing.OBSERVABLES,
@@ -97,6 +96,7 @@ OBSERVABLES: Registry[Observable] = Registry(
     *sharpness.OBSERVABLES,
     *extremal.OBSERVABLES,
     *fourier.OBSERVABLES,
+    *norm_margins.OBSERVABLES,
 )
 
 
