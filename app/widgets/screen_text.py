@@ -27,7 +27,11 @@ LETTER = re.compile(rf"(?<![A-Za-z])({GREEK})(?![A-Za-z])")
 # Raised digits are powers, and no part of an index.
 RAISED_DIGITS = "\u00b2\u00b3\u00b9\u2070-\u2079"
 SYMBOL = re.compile(rf"(?<![A-Za-z0-9])([^\W\d_]{{1,3}})_([^\W{RAISED_DIGITS}]+|[+-](?!\w))")
-WORD_LOG10, WORD_L1 = re.compile(r"\blog10\b"), re.compile(r"\bl1\b")
+WORDS = (  # between spaces, not in names of observables
+    (re.compile(r"\blog10\b"), "log\u2081\u2080"),
+    (re.compile(r"\bl1\b"), "\u2113\u2081"),
+    (re.compile(r"\blinf\b"), "\u2113\u221e"),
+)
 ROOT = re.compile(r"\bsqrt(?:\((\w+)\)|(?=\()| (?=\w))")
 BRACKETED_POWER = re.compile(r"\^\(([^()]+)\)")
 DECIMAL_POWER = re.compile(rf"(?<=10)\^({MINUS}?\d+\.\d+)")
@@ -39,7 +43,7 @@ WIDEST_DIGITS, FEWEST_DIGITS = 5, 2
 def greek(text: str) -> str:
     r"""Replace names of Greek letters, roots and relations by their signs, and raise powers.
 
-    Subscripts remain behind an underscore, except for those of log10 and l1.
+    Subscripts remain behind an underscore, except for those of log10, l1 and linf.
 
     >>> greek("gamma_gl / 2") == "\u03b3_gl / 2"
     True
@@ -49,12 +53,15 @@ def greek(text: str) -> str:
     ...     "log\u2081\u2080 risk, \u2113\u2081 margin, log10_risk"
     ... )
     True
+    >>> greek("margin linf") == "margin \u2113\u221e"
+    True
     >>> greek("sqrt(d) sqrt(8 d)") == "\u221ad \u221a(8 d)"
     True
     """
     text = text.replace("<=", "\u2264").replace(">=", "\u2265").replace("_star", "*")
     text = ROOT.sub(lambda root: f"\u221a{root[1] or ''}", text)
-    text = WORD_L1.sub("\u2113\u2081", WORD_LOG10.sub("log\u2081\u2080", text))
+    for word, sign in WORDS:
+        text = word.sub(sign, text)
     return LETTER.sub(_letter, raised(text))
 
 
