@@ -78,7 +78,7 @@ def test_into_a_bundle_nothing_is_installed(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(InputError, match=r"A batch needs PyTorch.*; install it with"):
         custom.require_pytorch("A batch")
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    with pytest.raises(InputError, match=r"A batch needs PyTorch.*; take a bundle that was made"):
+    with pytest.raises(InputError, match=r"A batch needs PyTorch.*; use a bundle that includes it"):
         custom.require_pytorch("A batch")
 
 

@@ -167,7 +167,7 @@ def test_the_table_says_how_each_was_found(tmp_path: Path) -> None:
 
 def test_another_hunt_of_the_same_folder_is_refused(tmp_path: Path) -> None:
     run(hunt_over("seeds", tmp_path), MadeUpPool(of_seed), 8)
-    with pytest.raises(InputError, match=r"of another hunt \(seed 0 and not 1"):
+    with pytest.raises(InputError, match=r"to another hunt \(seed 0, not 1"):
         hunt_over("seeds", tmp_path, seed=1)
     with pytest.raises(InputError, match="over seeds and not start"):
         hunt_over("start", tmp_path)

@@ -287,5 +287,5 @@ def test_a_late_watch_has_fewer_directions() -> None:
     sample = sample_of(x, y)
     weights = weights_of(sample, q)
     late, whole = (bound_by_draws(sample, weights, watch) for watch in (Watch(0.0), Watch()))
-    counts = [int(re.search(r"(\d+) directions", one.method)[1]) for one in (late, whole)]  # type: ignore[index]
+    counts = [int(re.search(r"(\d+) random directions", one.method)[1]) for one in (late, whole)]  # type: ignore[index]
     assert tangent.FEWEST <= counts[0] < 0.3 * counts[1]
