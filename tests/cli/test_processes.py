@@ -151,7 +151,7 @@ def test_files_that_the_disk_has_no_room_for_are_refused(
     monkeypatch.setattr("core.study_file.weight.room_at", lambda _folder: room)
     check_room([one], tmp_path, memory=False)
     check_room([], tmp_path)
-    with pytest.raises(InputError, match="on disk, and"):
+    with pytest.raises(InputError, match="on disk, but"):
         check_room([one, *others], tmp_path, memory=False)
     with pytest.raises(InputError, match="of memory, and this machine has"):
         check_room([one], tmp_path)

@@ -12,6 +12,7 @@ import pytest
 
 from app.export.commands import command_of
 from app.export.jobs import DataJob
+from app.export.pictures import Exportable
 from app.shell.record import RecordEntry, script
 from app.shell.serving import one_line
 from core.cli.main import main
@@ -62,7 +63,7 @@ def run_by_bash(line: str, folder: Path) -> list[str]:
 @needs_bash
 def test_a_copied_command_names_exactly_these_files(tmp_path: Path) -> None:
     runs = tuple(map(Path, NAMES))
-    line = command_of(DataJob(runs, tuple(Path(f"{name}.csv") for name in NAMES)), None)
+    line = command_of(DataJob(runs, tuple(Path(f"{name}.csv") for name in NAMES)), Exportable())
     assert not [character for character in line if is_steering(character) and character != "\n"]
     assert line.count("\n") == len(NAMES) - 1
     words = run_by_bash(line, tmp_path)

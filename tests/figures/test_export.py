@@ -105,7 +105,7 @@ def test_another_ending_is_refused(tmp_path, name) -> None:
 
 @pytest.mark.parametrize("dpi", [0, 19, 2401, float("nan")])
 def test_a_resolution_without_sense_is_refused(tmp_path, dpi) -> None:
-    with pytest.raises(InputError, match="20 to 2400 are possible"):
+    with pytest.raises(InputError, match="choose 20 to 2400"):
         save_figure(small_scene(), tmp_path / "figure.png", dpi=dpi)
 
 

@@ -143,7 +143,7 @@ def test_a_film_whose_process_is_killed_leaves_nothing(runs, tmp_path, monkeypat
             worker.kill()
 
     monkeypatch.setattr(export, "_save_film", draw_for_long)
-    with pytest.raises(MarginscopeError, match=r"^The film was not written, as .* was ended; clo"):
+    with pytest.raises(MarginscopeError, match=r"^The film was not written: .* was killed; clo"):
         long_film(runs, tmp_path / "a.webp", kill, never)
     monkeypatch.setattr(export, "_save_film", die)
     with pytest.raises(MarginscopeError, match="was ended"):

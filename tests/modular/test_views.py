@@ -117,7 +117,7 @@ def test_the_views_show_a_frame_and_point_at_nodes(qtbot: QtBot, run: Run) -> No
         found = node_waves(run, data.frames - 1)
         view.set_marked(3, frozenset({5}))
         (first, second) = view.plot.overlay.marks
-        assert (first.label, second.label) == ("node 5", "node 3")
+        assert (first.label, second.label) == ("neuron 5", "neuron 3")
         if kind is WavesView:
             assert f"frequency {found.frequency[3]}, 100 %" in second.numbers
             assert second.y == found.frequency[3]

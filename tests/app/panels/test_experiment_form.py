@@ -583,7 +583,7 @@ REFUSED = [
     ("", "dynamics.until_log10_time", "-9", f"{END} = -9: "),
     ("", "recording.frames", "1", "frames = 1: must be at least 2."),
     ("", "recording.frames", "99999", "frames = 99999: must be at most 2000."),
-    ("", "recording.log10_times", "1, x", "extra frames at = 'x': a number is needed."),
+    ("", "recording.log10_times", "1, x", "extra frames at = 'x': enter a number."),
     ("", "run.seed", "-2", "seed = -2: must be at least 0."),
     ("", "run.seed", "many", "seed = 'many': a number is needed."),
     ("dynamics=gd", "dynamics.step", "-1", "step size = -1: must be greater than 0."),

@@ -152,7 +152,7 @@ def test_nodes_are_compared_at_the_moment_shown(
 def test_there_is_no_film_while_runs_are_compared(comparing: Marginscope, qtbot: QtBot) -> None:
     film = comparing.actions["film"]
     qtbot.waitUntil(lambda: not film.isEnabled())
-    assert "compared" in actions.disabled_reason("film")
+    assert "comparison" in actions.disabled_reason("film")
     keys(qtbot, comparing.window, Key.Key_E, CTRL | Modifier.ShiftModifier)
     assert comparing.export.dialog is None
     keys(qtbot, comparing.window, Key.Key_M, CTRL | Modifier.ShiftModifier)

@@ -140,7 +140,7 @@ def experiment(tables: dict[str, dict[str, object]]) -> Experiment:
         (
             {"network": {"m": 20_000}, "recording": {"frames": 2000}},
             Room(disk=5e9),
-            "network.m = 20000 and recording.frames = 2000 take about 7.3 GB on disk, and 5.0 GB",
+            "network.m = 20000 and recording.frames = 2000 take about 7.3 GB on disk, but 5.0 GB",
         ),
         ({"network": {"m": 256}}, SMALL, ""),
         ({"data": {"n": 50_000}, "network": {"m": 50_000}}, Room(), ""),
