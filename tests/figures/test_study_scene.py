@@ -186,7 +186,7 @@ def test_a_page_fits_its_sheet(sheet: Sheet) -> None:
 
 @pytest.mark.parametrize("sheet", [Sheet(40.0, None, 24.0), Sheet(180.0, 30.0)])
 def test_a_sheet_without_room_is_refused(sheet: Sheet) -> None:
-    with pytest.raises(InputError, match="is too (narrow|low)"):
+    with pytest.raises(InputError, match=r"is too (narrow|low)"):
         study_scene(layout_of_three(), cells(), Caption("A study"), sheet=sheet)
 
 
