@@ -347,7 +347,7 @@ class LogTimeFlow(Integrator):
         facts["note"] = (
             f"At log10 t = {facts['log10_time']:.4g}, {_unfitted(facts)} and the flow hardly "
             f"moves: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}. Until this "
-            f"changes, the flow takes {STEPS_THEN[self.slides]}. Try more nodes (network.m), "
+            f"changes, the flow takes {STEPS_THEN[self.slides]}. Try more neurons (network.m), "
             "another seed, or an earlier end (dynamics.until_log10_time)."
         )
         return ("unfitted", facts)
@@ -359,7 +359,7 @@ class LogTimeFlow(Integrator):
             f"From log10 t = {facts['log10_time']:.4g} on, while {_unfitted(facts)}, the risk "
             f"stays at R = {facts['risk']:.9g} to seven digits. The margins of the other "
             "examples still grow like ln t, by less than float64 resolves, so the run ends here. "
-            "Try more nodes (network.m) or another seed."
+            "Try more neurons (network.m) or another seed."
         )
         return ("stalled", facts)
 

@@ -52,12 +52,12 @@ CAPTIONS = {
         "classes, deeper for larger $|f|$, with levels at quarters of the largest"
     ),
     "waves": (
-        "the power of each node at each frequency, deeper for larger amplitudes; nodes are sorted "
-        "by their frequency"
+        "the power of each neuron at each frequency, deeper for larger amplitudes; neurons are "
+        "sorted by their frequency"
     ),
     "phases": (
-        "$\\vartheta_u+\\vartheta_v$ against $\\vartheta_w$ of each node at its frequency, larger "
-        "for larger $|\\theta_j|$; the best networks lie on the line"
+        "$\\vartheta_u+\\vartheta_v$ against $\\vartheta_w$ of each neuron at its frequency, "
+        "larger for larger $|\\theta_j|$; the best networks lie on the line"
     ),
 }
 WEIGHTS, UNIT = "$|a_j|\\,v_j$", "$v_j/|v_j|$"
@@ -68,8 +68,8 @@ OF_NODES = (
 TWO_CLASSES = OF_NODES + "plus and cross: data with $y=1$ and $y=-1$"
 REAL = OF_NODES + "plus and cross: data with $y>0$ and $y\\leq 0$"
 SEVERAL = (
-    "in the colour of the class of a node's largest outer weight at the end, {stronger} for larger "
-    "$\\Vert A_j\\Vert\\,\\Vert v_j\\Vert$; pluses: data in the colours of their classes"
+    "in the colour of the class of a neuron's largest outer weight at the end, {stronger} for "
+    "larger $\\Vert A_j\\Vert\\,\\Vert v_j\\Vert$; pluses: data in the colours of their classes"
 )
 
 

@@ -254,7 +254,7 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     widths, areas = sizes(strength[order], m)
     curves = Curves("trails", trails[:, :, 0].T, trails[:, :, 1].T, colours, widths)
     dots = Dots("nodes", last[order, 0], last[order, 1], colours, areas, edge=palette.background)
-    empty = "all nodes are 0" if nodes.inner else "this network has no inner weights"
+    empty = "all neurons are 0" if nodes.inner else "this network has no inner weights"
     note = "" if nodes.extent > 0.0 else empty
     below_all: tuple[Curves, ...] = ()
     tips: tuple[Dots, ...] = ()
@@ -348,7 +348,7 @@ def neurons_panel(
     """
     position = nodes.frames.size - 1 if position is None else position
     x, y, key, data = neurons_frame(box, nodes, projection, palette)
-    title = "directions $v_j/|v_j|$" if nodes.directed else "nodes $|a_j|\\,v_j$"
+    title = "directions $v_j/|v_j|$" if nodes.directed else "neurons $|a_j|\\,v_j$"
     title += ", signed roots" if nodes.rooted else ""
     ink = neurons_ink(nodes, position, data, palette)
     keys = (key, *(() if nodes.rays is None else ray_entries(nodes.rays, palette)))

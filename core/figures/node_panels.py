@@ -44,7 +44,7 @@ Chosen = NDArray[np.bool_]
 OBSERVABLE = {"rotations": "rotation", "norms": "relative_norm"}
 SORTED_TITLES = {"rotations": "rotations, sorted", "norms": "relative norms, sorted"}
 SORTED_LABELS = {"rotations": "rotation", "norms": "relative norm"}
-SORTED_EMPTY = {"rotations": "no node has a direction", "norms": "all nodes are 0"}
+SORTED_EMPTY = {"rotations": "no neuron has a direction", "norms": "all neurons are 0"}
 RANKS = Axis(0.0, 1.02, linear_ticks(0.0, 1.0, 5), "rank / $m$")
 
 
@@ -237,9 +237,9 @@ def sorted_panel(
 
 Floats = NDArray[np.float64]
 KINDS = ("waves", "phases")
-TITLES = {"waves": "waves of the nodes", "phases": "phases of the nodes"}
+TITLES = {"waves": "waves of the neurons", "phases": "phases of the neurons"}
 MISSING = "only quadratic networks on addition modulo p have frequencies"
-NOTHING = "all nodes are 0"
+NOTHING = "all neurons are 0"
 KEY_COLOURS = 5  # samples of the frequencies' colours in a key
 FAINT = 0.25  # share of its colour that a node has which is not selected
 SMALLEST, LARGEST = 3.0, 26.0  # areas of nodes' points, in square points
@@ -339,7 +339,7 @@ class WavePanel:
             return ranged(x, *ends), ranged(y, *ends)
         top = (self._count if adds(self.run) else 1) + 0.5
         m = float(self.run.network.m)
-        x = ranged(Axis(0.0, m, (), "nodes, by frequency"), 0.0, m)
+        x = ranged(Axis(0.0, m, (), "neurons, by frequency"), 0.0, m)
         return x, ranged(Axis(-0.5, top, (), "frequency $k$", "whole"), -0.5, top)
 
     @property

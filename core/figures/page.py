@@ -127,7 +127,7 @@ def check_page(runs: Sequence[Run], panels: Sequence[str], options: PageOptions)
     if count > MOST_NUMBERS:
         most = max(options.frames * MOST_NUMBERS // count, FEWEST_FRAMES)
         raise InputError(
-            f"These runs have too many nodes for a page of {options.frames} frames, which would "
+            f"These runs have too many neurons for a page of {options.frames} frames, which would "
             f"hold {count / 1e6:.3g} million numbers, more than {MOST_NUMBERS / 1e6:.3g} million",
             remedy=f"choose at most {most} frames, or fewer runs or views",
             typed=f"give --frames {most}, or fewer runs or --views",

@@ -29,7 +29,7 @@ REACH = 1.22  # how far the picture reaches, with the rays' labels
 APART, MIDDLE = 0.3, 0.35  # of labels from each other and from 0; of those above or below their tip
 RAYS = (
     " Rays: extremal vectors with $G$, in the colour of its sign, dashed for saddles; thin lines: "
-    "where nodes become active on an example."
+    "where neurons become active on an example."
 )
 Align = Literal["left", "center", "right"]
 

@@ -97,7 +97,7 @@ def selection_words(material: Material, selected: Selected) -> str:
     for nodes, mask in zip(selected, material.chosen, strict=False):
         if nodes is not None and mask is not None:
             name = f" ({nodes.name})" if nodes.name else ""
-            parts.append(f"{int(mask.sum())} of {mask.size} nodes{name}")
+            parts.append(f"{int(mask.sum())} of {mask.size} neurons{name}")
     return f" Selected: {'; '.join(parts)}; all others are dim." if parts else ""
 
 
@@ -217,7 +217,7 @@ def footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str,
     if any(track.rays is not None for track in material.tracks):
         caption += RAYS
     if any(material.shown.look.pins(row) for row in range(len(runs))):
-        caption += " Rings: pinned nodes."
+        caption += " Rings: pinned neurons."
     settings = settings_line(runs, material.lasts)
     facts = f"{origin}Settings: {settings}. Marginscope {core.__version__}."
     caption += selection_words(material, shown.selected)

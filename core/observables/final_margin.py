@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan, nan
 from typing import Any, final
 
 import numpy as np
@@ -22,14 +22,13 @@ from core.runs import Run
 
 Array = NDArray[np.float64]
 CLOSED = 0.01  # of the upper end: what is narrower is said to be closed
-NAN = float("nan")
-# The references that no network of the kind exceeds, after multiplication by their factor.
-PROVED = ("gamma_gl", "gamma_l1")
+PROVED = ("gamma_gl", "gamma_l1")  # references that, times their factors, no network exceeds
 KEY = "final margin"  # of its lines among the bounds that can be shown
+SWITCHES = "switches on or off on an example"
 CONDITIONS = {
-    Kept.OWN: "no node changes sign, or switches on or off on an example of its own label",
-    Kept.CELLS: "no node changes sign, or switches on or off on an example",
-    Kept.GATES: "no node switches on or off on an example",
+    Kept.OWN: f"no neuron changes sign, or {SWITCHES} of its own label",
+    Kept.CELLS: f"no neuron changes sign, or {SWITCHES}",
+    Kept.GATES: f"no neuron {SWITCHES}",
 }
 
 
@@ -105,7 +104,7 @@ class FinalMargin:
     @property
     def gap(self) -> float:
         """(above - below)/above; NaN without a lower end."""
-        return (self.above - self.below) / self.above if self.above > 0.0 else NAN
+        return (self.above - self.below) / self.above if self.above > 0.0 else nan
 
     @property
     def closed(self) -> bool:
@@ -161,7 +160,7 @@ def traces(found: FinalMargin) -> tuple[tuple[str, Array], ...]:
     for name, value in ((words, found.above), ("", found.below)):
         if math.isfinite(value):
             trace = np.full(found.frame + 1, value)
-            trace[:first] = NAN
+            trace[:first] = nan
             lines.append((name, trace))
     return tuple(lines)
 
@@ -275,16 +274,16 @@ def lower_end(run: Run, index: int) -> tuple[float, str]:
     dynamics: Any = run.experiment.dynamics
     flow = dynamics.log_time and (dynamics.full_gradient or run.network.fixed_features)
     if run.recorded or not flow:
-        return NAN, f"{dynamics.words} may lower the smoothed margin; only gradient flow may not"
+        return nan, f"{dynamics.words} may lower the smoothed margin; only gradient flow may not"
     if run.experiment.loss.penalised:
-        return NAN, "with a penalty the flow may lower the smoothed margin"
+        return nan, "with a penalty the flow may lower the smoothed margin"
     if not run.experiment.loss.exp_tailed:
-        return NAN, "the smoothed margin is defined for losses with an exponential tail"
+        return nan, "the smoothed margin is defined for losses with an exponential tail"
     smoothed = smoothed_margin(run, index)
     if not smoothed > 0.0:
-        return NAN, "the smoothed margin never falls once it is positive, and it is not yet"
-    error = integration_error(run, index) if has_error(run) else NAN
-    if math.isnan(error):
+        return nan, "the smoothed margin never falls once it is positive, and it is not yet"
+    error = integration_error(run, index) if has_error(run) else nan
+    if isnan(error):
         error = UNCHECKED * float(np.linalg.norm(run.inputs, axis=1).max())
     return smoothed - max(error, tolerance(run, index, smoothed)), ""
 
@@ -302,7 +301,7 @@ def upper_end(run: Run, references: Mapping[str, ReferenceMargin]) -> tuple[floa
         if margin is not None and margin.factor is not None and margin.bracket.certified:
             upper = margin.factor * margin.bracket.upper
             return _longest(run) * upper, margin.reference.label
-    return NAN, ""
+    return nan, ""
 
 
 def _while(run: Run, index: int, kept: Kept, watch: Watch, precision: float) -> While:

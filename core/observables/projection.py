@@ -141,7 +141,7 @@ def components(run: Run, numbers: tuple[int, ...]) -> Axes:
 def nodes(run: Run, numbers: tuple[int, ...]) -> Axes:
     """Return the span of two nodes' inner weights at a frame: numbers are (j, k, frame)."""
     if len(numbers) != 3:
-        raise InputError("A plane through two nodes needs two pinned nodes.")
+        raise InputError("A plane through two neurons needs two pinned neurons.")
     first, second, frame = numbers
     m = run.network.m
     if not (0 <= first < m and 0 <= second < m and first != second):

@@ -252,14 +252,14 @@ VIEWS = {
         PLAIN,
     ),
     "waves": Help(
-        "waves of the nodes",
+        "waves of the neurons",
         r"|\hat u_k|^2+|\hat v_k|^2+|\hat w_k|^2",
         "the power of each node at each frequency k, in the colour of k; nodes by their frequency",
         "morwani24, section 4",
         "amplitudes over the largest |theta_j|",
     ),
     "phases": Help(
-        "phases of the nodes",
+        "phases of the neurons",
         r"\vartheta_u+\vartheta_v\ \mathrm{and}\ \vartheta_w",
         "phases of the waves cos(2 pi k t/p + th) at each node's frequency; equal where the margin "
         "is largest",

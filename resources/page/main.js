@@ -220,7 +220,7 @@ class Book {
     } else if (this.hovered) {
       const { node } = this.hovered;
       const nodes = this.panels.filter((one) => one.number === view.number && !one.traced);
-      lines = [[[`node ${node}`, ""]], ...nodes.flatMap((one) => one.readNode(node))];
+      lines = [[[`neuron ${node}`, ""]], ...nodes.flatMap((one) => one.readNode(node))];
     }
     this.note.hidden = lines === null;
     if (lines === null) return;

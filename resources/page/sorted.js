@@ -2,7 +2,7 @@
 
 import { mark } from "./plot.js";
 
-const EMPTY = { rotations: "no node has a direction", norms: "all nodes are 0" };
+const EMPTY = { rotations: "no neuron has a direction", norms: "all neurons are 0" };
 
 export function prepareSorted(panel, row, kind) {
   return {

@@ -102,7 +102,7 @@ function drawPhases(ctx, made, row, stop, at, look) {
 export function drawWaves(ctx, panel, made, row, stop, at, look) {
   if (!made.waves) return { rings: [], note: panel.note };
   const sizes = made.waves.size.subarray(stop * row.m, (stop + 1) * row.m);
-  const note = sizes.every((size) => !(size > 0)) ? "all nodes are 0" : "";
+  const note = sizes.every((size) => !(size > 0)) ? "all neurons are 0" : "";
   if (made.kind === "waves") {
     paint(made, row, stop, look);
     const rows = made.inks[0].length;

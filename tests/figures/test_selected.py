@@ -57,7 +57,7 @@ def test_the_others_are_dim_on_paper(run: Run) -> None:
     assert sorted(norms.y) == pytest.approx(sorted(wanted[sorted(NODES)]))
     assert sorted(norms.x) == pytest.approx(sorted(ranks[sorted(NODES)] / 10.0))
     words = " ".join(text.text for text in chosen.texts)
-    assert "3 of 10 nodes (early)" in words.replace("\n", " ")
+    assert "3 of 10 neurons (early)" in words.replace("\n", " ")
     assert "Selected" not in " ".join(text.text for text in plain.texts)
 
 
