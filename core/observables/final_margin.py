@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan, nan
+from math import isfinite, isnan, nan
 from typing import Any, final
 
 import numpy as np
@@ -158,7 +158,7 @@ def traces(found: FinalMargin) -> tuple[tuple[str, Array], ...]:
     words = f"final <= {found.above:.3g}".replace(" 0.", " .")
     lines = []
     for name, value in ((words, found.above), ("", found.below)):
-        if math.isfinite(value):
+        if isfinite(value):
             trace = np.full(found.frame + 1, value)
             trace[:first] = nan
             lines.append((name, trace))
