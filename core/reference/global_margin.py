@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.problem.problem import Problem
-from core.reference.corners import Parity, corner_parity
+from core.reference.corners import Parity, corner_constant, corner_parity
 from core.reference.generation import Atoms, Generated, Generation, nearest_to_use
 from core.reference.hull import pair_bound, rounding, why_not
 from core.reference.margin import Bracket, SampleMargin, exact, nothing, unresolved
@@ -112,7 +112,8 @@ def of_parity(parity: Parity) -> GlobalResult:
     k, d = parity.k, parity.d
     alpha, beta = parity.witness()
     text = "1/sqrt(8 d)" if k == 2 else f"of {k} bits"
-    bracket = exact(parity.margin / np.sqrt(k), f"closed form {text} on all corners")
+    # One root: two of them round 1/4 of XOR to less than 1/4.
+    bracket = exact(float(corner_constant(k) / np.sqrt(k * d)), f"closed form {text} on all corners")
     nodes, n = alpha.size, 2**d
     return GlobalResult(
         bracket, alpha, beta / np.sqrt(k), np.full(nodes, 1.0 / nodes), np.full(n, 1.0 / n)

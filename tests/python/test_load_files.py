@@ -293,7 +293,7 @@ def test_no_state_of_many_is_left_out(tmp_path: Path) -> None:
         with pytest.raises(ms.InputError, match=r"V: a state has no 'fc1.weight'; did you"):
             load(given, **NAMES)
     lists = {"student": [STATES[0]], "teacher": [STATES[0]]}
-    with pytest.raises(ms.InputError, match="many states at student and at teacher; hand on"):
+    with pytest.raises(ms.InputError, match="many states at student and at teacher; pass one"):
         load(lists, **NAMES)
 
 

@@ -157,7 +157,7 @@ def test_the_pickle_of_tensors_is_short_and_copies_nothing(
 ) -> None:
     load(saved(tmp_path / "a.pt", zipped=zipped, history=[1.0, 2.0]))
     path = saved(tmp_path / "b.pt", zipped=zipped, raw=b"of a few bytes, a thousand times")
-    with pytest.raises(ms.InputError, match="raw bytes beside tensors; save the weights alone"):
+    with pytest.raises(ms.InputError, match="raw bytes besides tensors; save the weights alone"):
         load(path)
     monkeypatch.setattr(limits, "MOST_PICKLE", 1000)
     path = saved(tmp_path / "c.pt", zipped=zipped, history=[0.5] * 200)

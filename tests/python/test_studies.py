@@ -99,7 +99,7 @@ def test_what_is_finished_is_kept(tmp_path: Path) -> None:
     assert len(both.runs) == 2 and kept.stat().st_mtime_ns == before
     ms.sweep(FIGURE_1, out=tmp_path, workers=1, overwrite=True, **WIDTHS)
     assert kept.stat().st_mtime_ns > before
-    with pytest.raises(ms.InputError, match="holds another experiment; choose another folder"):
+    with pytest.raises(ms.InputError, match="contains another experiment; choose another folder"):
         ms.sweep(FIGURE_1, out=tmp_path, **{**WIDTHS, "data.n": 12})
 
 

@@ -75,7 +75,7 @@ def test_cells_that_wait_for_workers_are_said_to(
     study.write_text("[network]\nm = 4\n[axes]\n'network.m' = [3, 4]\n")
     main(["run", str(study), "--out", str(tmp_path / "out"), "--jobs", "1"])
     assert capsys.readouterr().err.count(NO_WORKERS) == 1
-    assert words_of(statuses()[0], False, False).endswith("no worker of the cluster is left")
+    assert words_of(statuses()[0], False, False).endswith("waiting for a worker of the cluster")
 
 
 @pytest.mark.slow

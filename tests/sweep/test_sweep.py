@@ -86,7 +86,7 @@ def test_a_file_that_was_cut_off_is_recorded_again(study: Study, tmp_path: Path)
 def test_a_file_of_another_experiment_is_refused(study: Study, tmp_path: Path) -> None:
     swept(plan(study, tmp_path))
     other = study.with_settings(["network.m=9"])
-    with pytest.raises(InputError, match="another experiment; --force"):
+    with pytest.raises(InputError, match="another experiment; overwrite it with --force"):
         plan(other, tmp_path)
     assert len(plan(other, tmp_path, force=True).tasks) == 6
 

@@ -156,7 +156,7 @@ def test_a_process_that_others_end_is_one_sentence(program: Marginscope, qtbot: 
     qtbot.waitUntil(lambda: bool(workers()))
     with qtbot.waitSignal(program.export.error) as told:
         workers()[0].kill()
-    assert told.args[0].startswith("The figure was not written, as the process that worked on it")
+    assert told.args[0].startswith("The figure was not written: its worker process was killed")
     assert told.args[0] in program.window.bar.text
 
 

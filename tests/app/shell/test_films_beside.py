@@ -116,7 +116,7 @@ def test_a_process_that_is_ended_by_others_is_one_sentence(
     assert list(films.iterdir())
     with qtbot.waitSignal(program.export.error) as told:
         workers()[0].kill()
-    assert told.args[0].startswith("The film was not written, as the process that worked on it was")
+    assert told.args[0].startswith("The film was not written: its worker process was killed")
     assert told.args[0].endswith("and try again.")
     assert told.args[0] in program.window.bar.text and list(films.iterdir()) == []
 

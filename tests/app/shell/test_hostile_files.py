@@ -174,5 +174,5 @@ def test_the_window_starts_with_pipes_and_says_so(
         os.mkfifo(path)
     program = open_program(study)
     assert program.window.isVisible()
-    assert ".broken now" in program.window.bar.text
+    assert "were moved to" in program.window.bar.text
     assert program.keeper.owns_lock

@@ -88,7 +88,7 @@ def check_comparison(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: program.display.intent.compared.question.observable == "val_acc")
     table = program.compare.panel.table
     titles = [table.horizontalHeaderItem(k).text() for k in range(table.columnCount())]
-    assert "optimizer.lr" in titles and "loss.l2" not in titles
+    assert "lr" in titles and "loss.l2" not in titles
     view = program.compare.view
     qtbot.waitUntil(lambda: view._comparison.question.observable == "val_acc")
     assert "val acc" in view.plot.side.labelText
