@@ -59,7 +59,7 @@ def screen_problem() -> str:
     return system_libraries.screen_problem(os.environ, Path(plugins))
 
 
-def shown(link: str) -> int:
+def open_shown_window(link: str) -> int:
     """Open the window of `marginscope.show`; its first line of output says whether it starts."""
     try:
         load_qt()
@@ -81,9 +81,9 @@ def shown(link: str) -> int:
 
 def main() -> int:
     """Read the command line and open the window."""
-    from core.cli.bundled import complete_libraries, stand_in
+    from core.cli.bundled import complete_libraries, run_as_library_process
 
-    stand_in()
+    run_as_library_process()
     if sys.argv[1:2] == [HEADLESS]:  # how a bundled program compiles kernels
         from core.stopping import answer_signals
 

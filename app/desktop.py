@@ -37,9 +37,9 @@ def desktop_entry(start: Sequence[str], folder: Path, name: str = LINKS) -> str:
     ...  if "Exec" in line]
     ['Exec="/opt/a b/run" "-m" %u']
     """
-    words = " ".join(_quoted(word) for word in start)
+    words = " ".join(_quote(word) for word in start)
     return Template((FOLDER / name).read_text("utf-8")).substitute(
-        start=words, folder=_escaped(str(folder))
+        start=words, folder=_escape(str(folder))
     )
 
 
@@ -84,12 +84,12 @@ def without_defaults(text: str) -> str:
     return "".join(lines)
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     """Quote an argument by the Desktop Entry Specification, then escape it as a string."""
     for letter in '\\"`$':
         word = word.replace(letter, f"\\{letter}")
-    return '"' + _escaped(word).replace("%", "%%") + '"'
+    return '"' + _escape(word).replace("%", "%%") + '"'
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")

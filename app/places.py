@@ -47,7 +47,7 @@ class Places:
         name = name[:MOST_LETTERS]
         path = self.runs / f"{name}__{moment}.msrun"
         number = 2
-        while path.exists() or not _claimed(path):
+        while path.exists() or not _claim(path):
             path = self.runs / f"{name}__{moment}-{number}.msrun"
             number += 1
         return path
@@ -95,7 +95,7 @@ def _is_writable(folder: Path) -> bool:
     return False
 
 
-def _claimed(path: Path) -> bool:
+def _claim(path: Path) -> bool:
     """Whether the name is now this program's, and not that of another one started this second.
 
     A hidden file stands for the name until the run file is there; it is of no use a minute later.

@@ -15,7 +15,7 @@ SWITCH_S = 2e-4
 
 # glibc's numbers of the options, and the variables by which users set them; theirs stand.
 ARENA_MAX, MMAP_THRESHOLD, TRIM_THRESHOLD = -8, -3, -1
-ASKED = {
+ENVIRONMENT_NAMES = {
     ARENA_MAX: "MALLOC_ARENA_MAX",
     MMAP_THRESHOLD: "MALLOC_MMAP_THRESHOLD_",
     TRIM_THRESHOLD: "MALLOC_TRIM_THRESHOLD_",
@@ -30,10 +30,10 @@ WANTED = {ARENA_MAX: 2, MMAP_THRESHOLD: 4 << 20, TRIM_THRESHOLD: 64 << 20}
 def prepare() -> None:
     """Set this process up for a window; to be called before threads begin."""
     sys.setswitchinterval(SWITCH_S)
-    keep_few_heaps()
+    limit_heaps()
 
 
-def keep_few_heaps() -> None:
+def limit_heaps() -> None:
     """Let threads share few heaps, so that a window that is used for hours does not grow.
 
     By itself glibc gives threads heaps of their own, up to eight for each core, and after the first
@@ -45,5 +45,5 @@ def keep_few_heaps() -> None:
     with suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
         for option, value in WANTED.items():
-            if ASKED[option] not in os.environ:
+            if ENVIRONMENT_NAMES[option] not in os.environ:
                 mallopt(option, value)

@@ -46,7 +46,7 @@ class QtApplication(QApplication):
         use_typeface(self)
         self._names: list[str] = []
         self._together = QTimer(self, singleShot=True, interval=0)
-        self._together.timeout.connect(self._ask)
+        self._together.timeout.connect(self._request_open)
 
     # Not a filter, which would be called for the events of all objects.
     def event(self, event: QEvent) -> bool:
@@ -56,6 +56,6 @@ class QtApplication(QApplication):
         self._together.start()
         return True
 
-    def _ask(self) -> None:
+    def _request_open(self) -> None:
         names, self._names = self._names, []
         self.asked.emit(names)

@@ -92,7 +92,7 @@ def _write(wanted: dict[str, bytes], data: Path) -> str:
                 f"Could not create {path.parent}: {error.strerror or error}."
             ) from error
         write_whole(path, content)
-    _tell(data)
+    _refresh_system(data)
     told = [_run("xdg-mime", "default", entry, *kinds) for entry, kinds in KINDS.items()]
     return DONE if all(told) else NO_TOOL
 
@@ -112,11 +112,11 @@ def _remove(wanted: dict[str, bytes], data: Path) -> str:
             text = read_text(chosen, MOST_BYTES, "entry")
             if (left := without_defaults(text)) != text:
                 write_whole(chosen, left.encode())
-    _tell(data)
+    _refresh_system(data)
     return UNDONE
 
 
-def _tell(data: Path) -> None:
+def _refresh_system(data: Path) -> None:
     """Have the system look anew, where it has the tools: menus know of it at once then."""
     _run("update-desktop-database", str(data / "applications"))
     _run("update-mime-database", str(data / "mime"))

@@ -36,7 +36,7 @@ from core.program.version import __version__
 
 MOMENTS = 50
 PATIENCE_S = 300.0  # for each step: a slow machine compiles kernels meanwhile
-LOOK_MS = 5
+POLL_MS = 5
 # y x is (3, 1) or (3, -1) for each of them, so that the nearest point of their hull is (3, 0).
 STUDY = """
 title = "Four points"
@@ -138,12 +138,12 @@ class SelfTest:
             raise FailedError("no window opened")
         return self._program
 
-    def _until(self, true: Callable[[], bool], what: str) -> None:
+    def _wait_until(self, true: Callable[[], bool], what: str) -> None:
         """Let the window live until something holds."""
         deadline = time.monotonic() + PATIENCE_S
         while not true():
             loop = QEventLoop()
-            QTimer.singleShot(LOOK_MS, loop.quit)
+            QTimer.singleShot(POLL_MS, loop.quit)
             loop.exec()
             require(not self._uncaught.any(), "uncaught error; details are in the log")
             require(time.monotonic() < deadline, f"{what} took more than {PATIENCE_S:.0f} s")
@@ -165,7 +165,7 @@ class SelfTest:
         program.window.resize(1280, 800)
         program.worker.started.connect(program.settle)
         program.start()
-        self._until(painted.any, "the first paint")
+        self._wait_until(painted.any, "the first paint")
         picture = program.window.grab().toImage()
         colours = {picture.pixel(x, y) for x in range(0, 1280, 16) for y in range(0, 800, 16)}
         require(len(colours) > 2, "the window is empty")
@@ -181,7 +181,7 @@ class SelfTest:
                 run.data is not None and not run.live and not run.behind for run in runs
             )
 
-        self._until(trained, "the training")
+        self._wait_until(trained, "the training")
         (run,) = session
         require(not run.failure, run.failure)
         assert run.data is not None
@@ -210,16 +210,16 @@ class SelfTest:
         for turn in range(MOMENTS):
             self._picture = program.window.grab().toImage()
             program.playback.seek(-1.0 + 3.0 * ((17 * turn) % 101) / 101.0)
-            self._until(self._is_repainted, "a repaint")
+            self._wait_until(self._is_repainted, "a repaint")
         return f"{MOMENTS} moments, {1e3 * (time.perf_counter() - begun) / MOMENTS:.0f} ms each"
 
-    def _exported(self, job: Any) -> bytes:
+    def _export(self, job: Any) -> bytes:
         """Return the file that a job of the window's exports writes."""
         heard, export = Heard(), self.program.export
         export.finished.connect(heard.good)
         export.error.connect(heard.bad)
         export.start(job)
-        self._until(heard.any, "the export")
+        self._wait_until(heard.any, "the export")
         done, words = heard.answers[0]
         require(done and job.path.is_file(), words)
         content: bytes = job.path.read_bytes()
@@ -229,7 +229,7 @@ class SelfTest:
         """Check a figure as PDF with its fonts in it, drawn by this program in another process."""
         from app.export.pictures import FigureJob
 
-        content = self._exported(FigureJob((self._run_file(),), self._folder / "figure.pdf"))
+        content = self._export(FigureJob((self._run_file(),), self._folder / "figure.pdf"))
         require(content.startswith(b"%PDF-"), "the figure is not a PDF")
         require(content.rstrip().endswith(b"%%EOF"), "the figure is incomplete")
         require(b"/Font" in content, "the figure has no fonts")
@@ -243,7 +243,7 @@ class SelfTest:
 
         path = self._folder / "film.gif"
         job = FilmJob((self._run_file(),), path, seconds=1.0, frames_per_second=5.0)
-        self._exported(job)
+        self._export(job)
         with Image.open(path) as film:
             frames = int(getattr(film, "n_frames", 1))
         require(frames > 1, "the film does not move")

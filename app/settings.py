@@ -46,7 +46,7 @@ DEFINITIONS: dict[str, Any] = {
 Remembered = create_model("Remembered", **DEFINITIONS)
 
 
-def _remembered(values: dict[str, Any]) -> Intent:
+def _read_options(values: dict[str, Any]) -> Intent:
     """Return the options of a settings file. Raises ValidationError."""
     known = Remembered.model_validate(values).model_dump()
     for name, option in REMEMBERED.items():
@@ -57,7 +57,7 @@ def _remembered(values: dict[str, Any]) -> Intent:
 
 
 def _as_given(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-    # Checked by `_remembered`: a schema of Intent takes 40 ms of each start.
+    # Checked by `_read_options`: a schema of Intent takes 40 ms of each start.
     return any_schema()
 
 
@@ -94,7 +94,7 @@ class Settings(BaseModel):
             return values
         # A palette was chosen by hand while nothing else could be.
         by_hand = {"follows_system": False} if "palette" in values else {}
-        return {**by_hand, **values, "options": _remembered(values)}
+        return {**by_hand, **values, "options": _read_options(values)}
 
     @model_serializer(mode="wrap")
     def _write_options(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from app.places import user_places
 from app.process import prepare
 from app.qt_application import QtApplication
 from app.shell.application import Marginscope
-from app.shell.serving import ShowServer, refusal, tell, training
+from app.shell.serving import ShowServer, print_status, refusal, training
 from app.termination import Termination
-from core.cli.bundled import QT, give_back, is_bundled
+from core.cli.bundled import QT, is_bundled, restore_environment
 from core.program.window_address import OK, REFUSED, address
 
 
@@ -45,13 +45,13 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     application = QtApplication.instance() or QtApplication([sys.argv[0]])
     assert isinstance(application, QtApplication)
     if is_bundled():  # Qt has read them
-        give_back(os.environ, QT)
+        restore_environment(os.environ, QT)
     application.setApplicationName("marginscope")
     application.setApplicationDisplayName("Marginscope")
     application.setDesktopFileName(FILES.removesuffix(".desktop"))
     application.setWindowIcon(icon())
     if shown and (problem := refusal(arguments[0])):
-        tell(REFUSED + problem)
+        print_status(REFUSED + problem)
         return 2
     program = Marginscope(places, arguments)
     reporter = Reporter(places.logs / LOG_FILE)
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
         server.asked.connect(program.show_link)
         server.listen(address())
         application.aboutToQuit.connect(server.close)
-        tell(OK)
+        print_status(OK)
     code = application.exec()
     termination.uninstall()
     reporter.uninstall()

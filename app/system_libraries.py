@@ -73,12 +73,12 @@ def sentences_about(error: ImportError | OSError) -> str:
     words = [lacks, SEARCH.format(named)] if named not in known else [lacks]
     if missing:
         rows = [row for row in PACKAGES if row[0] in missing]
-        apt, dnf = (_listed(row[place] for row in rows) for place in (1, 2))
+        apt, dnf = (_join_packages(row[place] for row in rows) for place in (1, 2))
         words.append(INSTALL.format(apt=apt, dnf=dnf))
     return " ".join((*words, WITHOUT.format(program=headless_program())))
 
 
-def _listed(packages: Iterable[str]) -> str:
+def _join_packages(packages: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(packages))
 
 

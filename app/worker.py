@@ -66,8 +66,8 @@ class Worker(QObject):
     result = Signal(object)
     error = Signal(str)
     progress = Signal(object)
-    _progressed = Signal(object, object)
-    _answered = Signal(object, object, str)
+    _progress_made = Signal(object, object)
+    _result_ready = Signal(object, object, str)
 
     def __init__(
         self,
@@ -94,8 +94,8 @@ class Worker(QObject):
         self._closed = False
         self.share: Callable[[], float] | None = None  # of a core, as core.reference.watch has it
         # Emitted in the thread and received in that of this object: Qt queues what crosses threads.
-        self._progressed.connect(self._on_progress)
-        self._answered.connect(self._on_answer)
+        self._progress_made.connect(self._on_progress)
+        self._result_ready.connect(self._on_answer)
 
     # ------------------------------------------------------------------------- any thread
 
@@ -110,7 +110,7 @@ class Worker(QObject):
         with self._changed:
             if self._closed:
                 return
-            request = Request(key, values, self._progressed.emit)
+            request = Request(key, values, self._progress_made.emit)
             self._waiting.pop(key, None)  # a dict keeps the position of an existing key
             self._latest[key] = self._waiting[key] = request
             if self._thread is None:
@@ -163,7 +163,7 @@ class Worker(QObject):
                 value, sentence = self._answer_to(request)
             with self._changed:
                 self._current = None  # before anybody who hears of it may ask whether it is busy
-            self._answered.emit(request, value, sentence)
+            self._result_ready.emit(request, value, sentence)
             # It sleeps for as long as nobody asks, and an answer may be a picture of 30 MB.
             del request, value
 

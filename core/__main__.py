@@ -8,9 +8,9 @@ def main() -> int:
     from core.stopping import answer_signals
 
     if getattr(sys, "frozen", False):  # else there is nothing that it might have been started for
-        from core.cli.bundled import HEADLESS, stand_in
+        from core.cli.bundled import HEADLESS, run_as_library_process
 
-        stand_in()
+        run_as_library_process()
         if sys.argv[1:2] == [HEADLESS]:  # as core.compiled.beside starts it
             del sys.argv[1]
     answer_signals()

@@ -49,10 +49,10 @@ def has_no_writer(place: Path, machine: str, pid: int) -> bool:
     pid : int
         Process id in its name.
     """
-    return _looks_left(place, machine, pid) and not is_locked(place)
+    return _is_abandoned(place, machine, pid) and not is_locked(place)
 
 
-def _looks_left(place: Path, machine: str, pid: int) -> bool:
+def _is_abandoned(place: Path, machine: str, pid: int) -> bool:
     if machine == machine_name() and sys.platform != "win32":
         try:
             # On POSIX 0 is no signal and only asks; on Windows it is Ctrl-C, and would be sent.
@@ -82,7 +82,7 @@ def remove_left(folder: Path, pattern: re.Pattern[str] = LEFT) -> None:
 
 
 @contextmanager
-def beside(path: Path, mode: int = 0o666) -> Iterator[tuple[Path, int]]:
+def open_beside(path: Path, mode: int = 0o666) -> Iterator[tuple[Path, int]]:
     """Open a new file beside a path; yield its name and its descriptor, which the caller closes.
 
     The file is removed at the end unless it was renamed. The user's mask limits the mode, as
@@ -113,7 +113,7 @@ def scratch_prefix(purpose: str) -> str:
 
 
 @contextmanager
-def scratch(purpose: str) -> Iterator[Path]:
+def temporary_folder(purpose: str) -> Iterator[Path]:
     """Yield a temporary folder, which is removed at the end."""
     prefix = scratch_prefix(purpose)
     with tempfile.TemporaryDirectory(prefix=prefix) as name, removed_when_stopped(Path(name)):
@@ -224,7 +224,7 @@ def read_text(path: Path, most: int, what: str) -> str:
 
 
 @contextmanager
-def replacing(path: Path, named: Path | None = None) -> Iterator[tuple[Path, BinaryIO]]:
+def replace_file(path: Path, named: Path | None = None) -> Iterator[tuple[Path, BinaryIO]]:
     """Yield a temporary neighbour of a file, open for writing, which replaces the file at the end.
 
     So no reader sees a half-written file, and the previous file stays if the block raises. The
@@ -233,7 +233,7 @@ def replacing(path: Path, named: Path | None = None) -> Iterator[tuple[Path, Bin
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside(named or path) as (temporary, descriptor):
+        with open_beside(named or path) as (temporary, descriptor):
             with os.fdopen(descriptor, "wb") as file:
                 yield temporary, file
             temporary.replace(path)
@@ -250,6 +250,6 @@ def replacing(path: Path, named: Path | None = None) -> Iterator[tuple[Path, Bin
 
 
 def write_whole(path: Path, content: bytes | memoryview) -> None:
-    """Write a file, completely or not at all. Raises as `replacing` does."""
-    with replacing(path) as (_, file):
+    """Write a file, completely or not at all. Raises as `replace_file` does."""
+    with replace_file(path) as (_, file):
         file.write(content)

@@ -49,16 +49,16 @@ def is_ambiguous(text: str, whole: bool = False) -> bool:
     return bool(DECIMAL.fullmatch(text) or MIXED.search(text))
 
 
-def finite(value: Any) -> Any:
+def replace_nonfinite(value: Any) -> Any:
     """Return the value with every non-finite number replaced by None, for JSON.
 
     >>> finite({"a": [1.0, float("nan")], "b": float("-inf")})
     {'a': [1.0, None], 'b': None}
     """
     if isinstance(value, Mapping):
-        return {str(key): finite(item) for key, item in value.items()}
+        return {str(key): replace_nonfinite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
+        return [replace_nonfinite(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
@@ -124,7 +124,7 @@ def dropped_zero(text: str) -> str:
     return sign + text
 
 
-def fixed(value: float, decimals: int) -> str:
+def fixed_text(value: float, decimals: int) -> str:
     text = f"{value:.{decimals}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -150,8 +150,8 @@ def number_text(value: float, digits: int = 3) -> str:
     # A power of ten has its own exponent, however log10 rounds it.
     exponent = math.floor(math.log10(abs(rounded)) + 1e-12)
     if SMALL <= abs(rounded) < LARGE:
-        return dropped_zero(fixed(rounded, max(digits - 1 - exponent, 0)))
-    mantissa = dropped_zero(fixed(float(f"{rounded:e}".split("e")[0]), digits - 1))
+        return dropped_zero(fixed_text(rounded, max(digits - 1 - exponent, 0)))
+    mantissa = dropped_zero(fixed_text(float(f"{rounded:e}".split("e")[0]), digits - 1))
     return f"10^{exponent}" if mantissa == "1" else f"{mantissa} 10^{exponent}"
 
 
@@ -165,8 +165,8 @@ def count_text(value: float) -> str:
         scaled = value / size
         # What would be shown as 1000 has the next prefix, and what as 10.0 has no decimals.
         if abs(scaled) >= 0.9995:
-            return f"{dropped_zero(fixed(scaled, 1 if abs(scaled) < 9.95 else 0))} {prefix}"
-    return dropped_zero(fixed(value, 1 if abs(value) < 9.95 else 0))
+            return f"{dropped_zero(fixed_text(scaled, 1 if abs(scaled) < 9.95 else 0))} {prefix}"
+    return dropped_zero(fixed_text(value, 1 if abs(value) < 9.95 else 0))
 
 
 def power_text(exponent: float, digits: int = 3) -> str:
@@ -195,7 +195,7 @@ def _power(exponent: float, digits: int = 3, padded: bool = False) -> str:
     if not small and value >= 10.0:  # as 9.996 is with three digits
         value, whole = value / 10.0, whole + 1
     decimals = max(digits - 1 - math.floor(math.log10(value) + 1e-12), 0)
-    text = dropped_zero(f"{value:.{decimals}f}" if padded else fixed(value, decimals))
+    text = dropped_zero(f"{value:.{decimals}f}" if padded else fixed_text(value, decimals))
     if small:
         return text
     return f"10^{whole}" if text == "1" else f"{text} 10^{whole}"
@@ -246,7 +246,7 @@ WHOLE_POWER = re.compile(r"(?<=10)\^(-?\d+)(?![\d.])")
 SQUARE = re.compile(r"\^2(?![\d.])")
 
 
-def raised(text: str) -> str:
+def raise_powers(text: str) -> str:
     """Raise whole powers, and put a cross before a power of ten; other powers stay.
 
     >>> raised("1.04 10^-7") == "1.04 \u00d7 10\u207b\u2077", raised("t = 10^2.31")

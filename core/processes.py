@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any, TypeVar, final
 
 from core.errors import MarginscopeError
-from core.stopping import end_now
+from core.stopping import exit_now
 
 T = TypeVar("T")
 CHECK_SECONDS = 0.05
@@ -43,14 +43,14 @@ def _start_worker(parent: int) -> None:
     The parent passes its own id: a worker whose parent was killed before would see another.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
 
 
-def _end_with_parent(parent: int) -> None:
+def _exit_with_parent(parent: int) -> None:
     """End this process, and remove its temporary files, once its parent process is gone."""
     while os.getppid() == parent:
         time.sleep(CHECK_SECONDS)
-    end_now(signal.SIGTERM)
+    exit_now(signal.SIGTERM)
 
 
 @final

@@ -55,7 +55,7 @@ class Section(BaseModel):
         return self.model_dump_json(context={WRITTEN: True})
 
     @model_serializer(mode="wrap")
-    def _serialised(
+    def _serialise(
         self, handler: SerializerFunctionWrapHandler, info: SerializationInfo
     ) -> dict[str, Any]:
         table: dict[str, Any] = handler(self)
@@ -68,7 +68,7 @@ class Section(BaseModel):
         return table
 
     @classmethod
-    def goes_with(cls, other: type[Section]) -> bool:
+    def is_compatible_with(cls, other: type[Section]) -> bool:
         """Return True if a kind of another section may stay beside this kind; see `others`."""
         return other.fits_targets
 

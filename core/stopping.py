@@ -75,7 +75,7 @@ def first_signal(stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def end_now(number: int) -> NoReturn:
+def exit_now(number: int) -> NoReturn:
     """Leave the program as after this signal: 130 with a line for Ctrl-C, 143 for SIGTERM."""
     for place in tuple(_temporary):
         if place.is_dir() and not place.is_symlink():
@@ -93,7 +93,7 @@ def end_now(number: int) -> NoReturn:
 
 
 def _answer(number: int, frame: FrameType | None) -> None:
-    end_now(number)
+    exit_now(number)
 
 
 def _watch(reader: int) -> None:
@@ -105,24 +105,24 @@ def _watch(reader: int) -> None:
             if number in (signal.SIGINT, signal.SIGTERM) and not _answered_elsewhere:
                 Event().wait(PATIENCE_S)
                 if not _answered_elsewhere:
-                    end_now(number)
+                    exit_now(number)
 
 
-def end_with_the_input() -> None:
+def exit_when_input_closes() -> None:
     """Have this program end as by SIGTERM once its standard input is closed.
 
     The system closes it when the program that started this one is gone, also by a kill.
     """
     from threading import Thread
 
-    Thread(target=_wait_for_the_end, daemon=True).start()
+    Thread(target=_wait_for_input_end, daemon=True).start()
 
 
-def _wait_for_the_end() -> None:
+def _wait_for_input_end() -> None:
     # Not by sys.stdin.read: Python aborts at its end where a thread still waits in the buffer.
     while sys.stdin is not None and os.read(sys.stdin.fileno(), 1024):
         pass
-    end_now(signal.SIGTERM)
+    exit_now(signal.SIGTERM)
 
 
 def hold_streams() -> None:

@@ -91,7 +91,7 @@ def _time(at: Time) -> str:
 # A window says within a second that it begins, or why not; what is slower begins all the same.
 PATIENCE_S = 2.0
 # One that is about to begin is waited for by who would use it, also where the machine is busy.
-BEGIN_S = 30.0
+START_TIMEOUT_S = 30.0
 # By its folder: the caller's may have packages of the same names.
 BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
@@ -140,7 +140,7 @@ class Window:
 
     def begin(self) -> None:
         """Wait until the window listens or has died."""
-        self._told.wait(BEGIN_S)
+        self._told.wait(START_TIMEOUT_S)
 
     def _listen(self) -> None:
         """Read the first line, and wait for the end of the process."""
@@ -164,16 +164,16 @@ def show_link(link: str) -> None:
     place = address()
     for window in _WINDOWS:  # one that is about to begin is used, and no other one opened
         window.begin()
-    answer = None if place is None else _told(place, link)
+    answer = None if place is None else _request_open_window(place, link)
     if answer is None or answer == BUSY:
-        answer = _started(link)
+        answer = _start_window(link)
     if answer == NO_ANSWER:
         warnings.warn(NOT_ANSWERED.format(seconds=PATIENCE_S), stacklevel=3)
     elif answer != OK:
         raise InputError(answer.removeprefix(REFUSED))
 
 
-def _told(place: Path, link: str) -> str | None:
+def _request_open_window(place: Path, link: str) -> str | None:
     """Return what the open window says, or NO_ANSWER; None where no window is open."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
         caller.settimeout(PATIENCE_S)
@@ -195,7 +195,7 @@ def _told(place: Path, link: str) -> str | None:
     return said.decode("utf-8", "replace").strip() or None
 
 
-def _started(link: str) -> str:
+def _start_window(link: str) -> str:
     """Start a window and return its first line, or the reason why it cannot be started."""
     if not sys.executable:
         return "This Python does not know its own executable, which starts the window."

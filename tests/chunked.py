@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from core.dynamics.integrator import Integrator
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.problem.problem import Problem
 from core.run_files.frame import Frame
 from core.training.trajectory import chunks
@@ -15,7 +15,7 @@ from core.training.trajectory import chunks
 
 def trajectory(problem: Problem) -> Iterator[Frame]:
     """The frames of a problem in the order of its schedule, frame 0 first, not recorded."""
-    for chunk in chunks(integrator(prepared(problem))):
+    for chunk in chunks(make_integrator(prepare(problem))):
         yield from chunk.frames
 
 

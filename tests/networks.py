@@ -11,7 +11,7 @@ from core.data.dataset import Dataset
 from core.losses import LOSSES
 from core.network.parametrisation import Shape
 from core.network.registry import build_network, initial_arrays
-from core.problem.problem import Problem, Start, resolve
+from core.problem.problem import Problem, Start, resolve_problem
 from core.study_file.validation import build_experiment
 
 
@@ -74,7 +74,7 @@ def small_problem(
         "test",
     )
     if case.classes == 2:
-        return resolve(experiment)
+        return resolve_problem(experiment)
     generator = np.random.default_rng(seed)
     x = generator.standard_normal((n, d)) / np.sqrt(d)
     y = (np.arange(n) % case.classes).astype(np.float64)

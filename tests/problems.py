@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.run_files.frame import Frame
 from core.studies.study import Study, load_study
 
@@ -19,7 +19,7 @@ def figure_1(*settings: str) -> Study:
 
 def problem(*settings: str, m: int = 16) -> Problem:
     study = figure_1(f"network.m={m}", *settings)
-    return resolve(study.cells()[0].experiment, title=study.title, source=study.source)
+    return resolve_problem(study.cells()[0].experiment, title=study.title, source=study.source)
 
 
 def margin_of(problem: Problem, frame: Frame) -> float:

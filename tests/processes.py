@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import psutil
 import pytest
 
-from core.files import beside
+from core.files import open_beside
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -50,6 +50,6 @@ def die(*_: object) -> None:
 
 def draw_for_long(runs: Any, path: Path, options: Any, counter: Path, film: Any) -> None:
     """Begin a film of 6000 frames, and take far longer than a test."""
-    with beside(path):
+    with open_beside(path):
         counter.write_text("1 6000")
         sleep_long()

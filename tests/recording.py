@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.runs import Recorder
 from core.studies.study import load_study
 from core.training.control import Control, Status
@@ -21,5 +21,7 @@ def recorded(
     if study == FIGURE_1:
         chosen = chosen.with_settings(["network.m=16"])
     chosen = chosen.with_settings(settings)
-    problem = resolve(chosen.cells()[0].experiment, chosen.folder, chosen.title, chosen.source)
+    problem = resolve_problem(
+        chosen.cells()[0].experiment, chosen.folder, chosen.title, chosen.source
+    )
     return run(problem, partial(Recorder, path), control)

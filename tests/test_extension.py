@@ -20,11 +20,11 @@ import torch
 from app.state.views import VIEWS
 from core.cli.main import main
 from core.data.registry import DATA
-from core.dynamics.registry import ENGINES, integrator, prepared
-from core.dynamics.rows import reduced
+from core.dynamics.registry import ENGINES, make_integrator, prepare
+from core.dynamics.rows import reduce_rows
 from core.network.registry import NETWORKS
 from core.observables.registry import OBSERVABLES, explain
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.reference.registry import REFERENCES
 from core.runs import Run, open_run
 from core.settings import Registry
@@ -107,7 +107,7 @@ def problem(dynamics: dict[str, Any] | None = None, **tables: dict[str, Any]) ->
         "recording": {"frames": 8},
         **tables,
     }
-    return resolve(build_experiment(made, "test"))
+    return resolve_problem(build_experiment(made, "test"))
 
 
 def outputs(flat: torch.Tensor, x: torch.Tensor, m: int) -> torch.Tensor:
@@ -227,7 +227,7 @@ def test_the_flow_is_that_of_small_steps(trained: Callable[..., Path]) -> None:
 def test_wide_data_are_trained_in_row_space() -> None:
     wide = {"data": {"kind": "stripes", "n": 6, "d": 40}}
     at = problem(**wide)
-    plain, rows = (integrator(prepared(one)) for one in (at, reduced(at)))
+    plain, rows = (make_integrator(prepare(one)) for one in (at, reduce_rows(at)))
     assert rows.engine == f"{plain.engine}, row space"
     last = []
     for engine in (plain, rows):
@@ -235,7 +235,7 @@ def test_wide_data_are_trained_in_row_space() -> None:
         while not chunk.frames or chunk.outcome.value == "going":
             chunk = engine.advance()
         last.append(chunk.frames[-1].parameters)
-    inside = reduced(at)
+    inside = reduce_rows(at)
     m = at.network.m
     V = inside.reduction.full(last[1][m:].reshape(m, -1))
     assert np.allclose(last[0], np.append(last[1][:m], V.ravel()), rtol=0, atol=1e-12)

@@ -17,7 +17,15 @@ from app.training.fields import in_words, text_of
 from app.training.studies import MEND_FIRST
 from app.training.study_edits import Edits, StudyEdits
 from core.data.files import DATA_FILTER
-from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Pasted, Points, PointsData, fault_of
+from core.data.points import (
+    ISLAND,
+    MAX_NUMBERS,
+    MAX_POINTS,
+    PastedRow,
+    Points,
+    PointsData,
+    fault_of,
+)
 from core.errors import InputError
 from core.figures.palette import PALETTES, Palette
 from core.studies.study import Study
@@ -94,7 +102,7 @@ class DrawingController(QObject):
     def show(self) -> None:
         """Open the window on the points of the form, or bring it to the front."""
         first = self.window is None
-        window = self.window or self._made()
+        window = self.window or self._make_window()
         in_form = self._points_of_form()
         if in_form and len(in_form[0]) <= 3 and in_form != window.sketch.points:
             self._put = in_form
@@ -110,17 +118,17 @@ class DrawingController(QObject):
         window.activateWindow()
         window.canvas.plot.setFocus()
 
-    def _made(self) -> DrawingWindow:
+    def _make_window(self) -> DrawingWindow:
         from app.data.drawing_window import DrawingWindow
 
         self.window = window = DrawingWindow(self._palette)
         window.setWindowIcon(self._main.windowIcon())
-        window.changed.connect(self._changed)
-        window.left.connect(self._left)
-        window.closed.connect(self._closed)
+        window.changed.connect(self._on_changed)
+        window.left.connect(self._on_left)
+        window.closed.connect(self._on_closed)
         window.train_requested.connect(self.train)
         window.biases_requested.connect(self._use_biases)
-        window.open_requested.connect(self._ask_for_file)
+        window.open_requested.connect(self._choose_file)
         return window
 
     def close(self) -> None:
@@ -152,16 +160,16 @@ class DrawingController(QObject):
         data = next(study.each()).experiment.data
         return data.points if isinstance(data, PointsData) and not data.real else ()
 
-    def _left(self) -> None:
+    def _on_left(self) -> None:
         window = self.window
         if window is None or window.sketch.points == self._put:
             return
         if not fault_of(window.sketch.points):  # else they wait here until they are data
             self._put_into_form()
 
-    def _closed(self) -> None:
+    def _on_closed(self) -> None:
         """Report points that are not data yet: the form does not get them."""
-        self._left()
+        self._on_left()
         points = () if self.window is None else self.window.sketch.points
         fault = fault_of(points)
         if points and fault:
@@ -212,20 +220,20 @@ class DrawingController(QObject):
             changed = replace(edits, kinds=(*kinds, ("network", BIASES)))
             self._edit(changed, f"network = {kind_words('network', BIASES)}")
             self._show_network()
-            self._changed()
+            self._on_changed()
 
     # ---------------------------------------------------------------------------------- training
 
     def train(self) -> None:
         """Train the study in the form on the points, and show the run."""
-        if self._ready():
+        if self._can_train():
             self._before += self._latest
             self._latest = ()
             self._training.run()
             self._main.raise_()
             self._main.activateWindow()
 
-    def _changed(self) -> None:
+    def _on_changed(self) -> None:
         if self.window is not None and self.window.always.isChecked():
             self._pause.start()
 
@@ -235,7 +243,7 @@ class DrawingController(QObject):
         if window is None or fault_of(window.sketch.points):
             return
         self._scenes.commit()  # what was changed before is a step of its own
-        if not self._ready(WHILE_DRAWING):
+        if not self._can_train(WHILE_DRAWING):
             return
         study = self._form.study()
         assert study is not None
@@ -252,7 +260,7 @@ class DrawingController(QObject):
         if passed := [path for path in self._before if path not in wanted]:
             self.runs_superseded.emit(passed)
 
-    def _ready(self, words: str = "") -> bool:
+    def _can_train(self, words: str = "") -> bool:
         """Return True if the form can be trained on the points; otherwise report why not.
 
         `words` name a step that continues.
@@ -279,7 +287,7 @@ class DrawingController(QObject):
 
     # ------------------------------------------------------------------------------------- files
 
-    def _ask_for_file(self) -> None:
+    def _choose_file(self) -> None:
         path, _ = QFileDialog.getOpenFileName(self.window, "Open points", "", DATA_FILTER)
         if path:
             self.open(Path(path))
@@ -338,7 +346,7 @@ def as_drawn(study: Study) -> Study:
     return replace(study, window={})
 
 
-def points_of(path: Path) -> Pasted:
+def points_of(path: Path) -> PastedRow:
     """Return the points of a data file. Raises InputError where they are not to be drawn."""
     import numpy as np
 
@@ -360,4 +368,4 @@ def points_of(path: Path) -> Pasted:
     )
     if fault := fault_of(points):
         raise InputError(f"{path.name}: {fault}.")
-    return Pasted(points, f"{UNDERSTOOD} {data.note}" if data.is_guess else "")
+    return PastedRow(points, f"{UNDERSTOOD} {data.note}" if data.is_guess else "")

@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.data.sketch import Row, Sketch, with_moved
+from app.data.sketch import Row, Sketch, move_points
 from app.widgets.items import CurveStack, Markers, Style, Symbol, ZeroLine, path_of, pen_of
 from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay
@@ -65,10 +65,10 @@ class DrawingPlot(QWidget):
     one gesture is one step. flipped(point): the right button. picked(points): another selection.
     """
 
-    added = Signal(object)
+    point_added = Signal(object)
     moved = Signal(object, str)
-    flipped = Signal(int)
-    picked = Signal(object)
+    point_flipped = Signal(int)
+    points_picked = Signal(object)
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -122,7 +122,7 @@ class DrawingPlot(QWidget):
         names = ("x", "label") if on_line else ("coordinate 1", "coordinate 2")
         self.plot.set_labels(*names)
         places = self.places(self._sketch)
-        ranges = [_around(places[:, axis]) for axis in (0, 1)] if places.size else None
+        ranges = [_range_around(places[:, axis]) for axis in (0, 1)] if places.size else None
         if ranges is None:
             ranges = [(EMPTY.left, EMPTY.right), (EMPTY.bottom, EMPTY.top)]
         if on_line:
@@ -167,15 +167,15 @@ class DrawingPlot(QWidget):
         pixel = shown.width() / max(box.width(), 1.0)
         return nice_step(shown.width(), 24), 10.0 ** math.floor(math.log10(max(pixel, 1e-300)))
 
-    def rounded(self, value: float) -> float:
+    def round_coordinate(self, value: float) -> float:
         """Round a coordinate to the grid, or to the digits that pixels can separate."""
         return to_step(value, self.steps()[0 if self.snaps else 1])
 
     def row_at(self, x: float, y: float) -> Row:
         """Return the point at a place of the axes."""
         if self._sketch.d == 1:
-            return (self.rounded(x), 1.0 if y >= 0.0 else -1.0)
-        return (self.rounded(x), self.rounded(y), self.label)
+            return (self.round_coordinate(x), 1.0 if y >= 0.0 else -1.0)
+        return (self.round_coordinate(x), self.round_coordinate(y), self.label)
 
     def middle(self) -> Row:
         """Return a point in the middle of the range, for use without a mouse."""
@@ -183,7 +183,7 @@ class DrawingPlot(QWidget):
         height = centre.y() if self._sketch.d == 2 else self.label
         return self.row_at(centre.x(), height)
 
-    def shifted(self, sketch: Sketch, x: float, y: float) -> Sketch:
+    def shift_selection(self, sketch: Sketch, x: float, y: float) -> Sketch:
         """Return a sketch with its selected points moved; on a line heights set labels."""
         step, places = self.steps()[0 if self.snaps else 1], dict[int, Row]()
         for number in sketch.chosen:
@@ -196,14 +196,14 @@ class DrawingPlot(QWidget):
             else:
                 second = to_step(row[1] + y, step) if y else row[1]
                 places[number] = (first, second, row[-1])
-        return with_moved(sketch, places)
+        return move_points(sketch, places)
 
     # ----------------------------------------------------------------------------------- events
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
         if watched is self.plot:
-            return isinstance(event, QKeyEvent) and self._keyed(event)
+            return isinstance(event, QKeyEvent) and self._handle_key(event)
         if not isinstance(event, QMouseEvent):
             return super().eventFilter(watched, event)
         # Two quick clicks are two points, and no wish for the whole range.
@@ -227,7 +227,7 @@ class DrawingPlot(QWidget):
             return True
         self.plot.setFocus(Qt.FocusReason.MouseFocusReason)
         if event.button() == Qt.MouseButton.RightButton and hit >= 0:
-            self.flipped.emit(hit)
+            self.point_flipped.emit(hit)
             return True
         if event.button() != Qt.MouseButton.LeftButton:
             return False  # the plot moves its range
@@ -235,9 +235,9 @@ class DrawingPlot(QWidget):
         several = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         selected = self._sketch.selected
         if hit >= 0 and event.modifiers() & several:
-            self.picked.emit(selected ^ {hit})
+            self.points_picked.emit(selected ^ {hit})
         elif hit >= 0 and hit not in selected:
-            self.picked.emit(frozenset({hit}))
+            self.points_picked.emit(frozenset({hit}))
         self._before = self._sketch
         self._gestures += 1
         return True
@@ -257,7 +257,7 @@ class DrawingPlot(QWidget):
         way = (now[0] - start[0], now[1] - start[1])
         if self._before.d == 1:  # across the line where the labels meet, and not half a step before
             way = (way[0], way[1] if now[1] * start[1] < 0.0 else 0.0)
-        self.moved.emit(self.shifted(self._before, *way), f"pull {self._gestures}")
+        self.moved.emit(self.shift_selection(self._before, *way), f"pull {self._gestures}")
 
     def _release(self, event: QMouseEvent) -> None:
         pressed, self._pressed = self._pressed, None
@@ -271,16 +271,18 @@ class DrawingPlot(QWidget):
             box = QRectF(pressed, here).normalized()
             inside = [k for k, (x, y) in enumerate(places.tolist()) if box.contains(x, y)]
             more = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-            self.picked.emit(frozenset(inside) | (self._sketch.selected if more else frozenset()))
+            self.points_picked.emit(
+                frozenset(inside) | (self._sketch.selected if more else frozenset())
+            )
         elif self.plot.inside().contains(here):
-            self.added.emit(self.row_at(*self.plot.place(here.x(), here.y())))
+            self.point_added.emit(self.row_at(*self.plot.place(here.x(), here.y())))
 
-    def _keyed(self, event: QKeyEvent) -> bool:
+    def _handle_key(self, event: QKeyEvent) -> bool:
         """Arrow keys move what is selected; Escape lets go of it."""
         if event.type() != QEvent.Type.KeyPress or not self._sketch.selected:
             return False
         if event.key() == Qt.Key.Key_Escape:
-            self.picked.emit(frozenset())
+            self.points_picked.emit(frozenset())
             return True
         if event.key() not in STEPS:
             return False
@@ -290,11 +292,11 @@ class DrawingPlot(QWidget):
             step *= FAR
         height = 2.0 * y if self._sketch.d == 1 else y * step
         which = ",".join(map(str, self._sketch.chosen))
-        self.moved.emit(self.shifted(self._sketch, x * step, height), f"keys {which}")
+        self.moved.emit(self.shift_selection(self._sketch, x * step, height), f"keys {which}")
         return True
 
 
-def _around(values: Floats) -> tuple[float, float]:
+def _range_around(values: Floats) -> tuple[float, float]:
     """Return a range around values, with the origin where it is near, and some room."""
     low, high = float(values.min()), float(values.max())
     width = high - low

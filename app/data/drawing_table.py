@@ -112,7 +112,7 @@ class PointModel(QAbstractTableModel):
 class PointTable(QTableView):
     """picked(points): other rows were selected."""
 
-    picked = Signal(object)
+    points_picked = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -153,7 +153,7 @@ class PointTable(QTableView):
     def _on_selected(self) -> None:
         rows = self.selectionModel().selectedRows()
         self._chosen = frozenset(index.row() for index in rows)
-        self.picked.emit(self._chosen)
+        self.points_picked.emit(self._chosen)
 
 
 def _stretches(numbers: tuple[int, ...]) -> list[tuple[int, int]]:

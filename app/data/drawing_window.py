@@ -26,10 +26,10 @@ from app.data.sketch import (
     Sketch,
     SketchHistory,
     count_text,
+    move_points,
     sketch_of,
     with_dimension,
     with_flipped_labels,
-    with_moved,
     with_points,
     without_points,
 )
@@ -216,11 +216,11 @@ class DrawingWindow(QWidget):
         self.dimension.activated.connect(self._on_dimension)
         self.labels[0].toggled.connect(self._on_label)
         self.snaps.toggled.connect(self.canvas.set_snaps)
-        self.canvas.added.connect(self._add)
+        self.canvas.point_added.connect(self._add)
         self.canvas.moved.connect(self._move)
-        self.canvas.flipped.connect(self._flip)
-        self.canvas.picked.connect(self.pick)
-        self.table.picked.connect(self.pick)
+        self.canvas.point_flipped.connect(self._flip)
+        self.canvas.points_picked.connect(self.pick)
+        self.table.points_picked.connect(self.pick)
         self.table.points.edited.connect(self._edit)
         self.table.points.refused.connect(self.bar.show_message)
         self.biases.clicked.connect(self.biases_requested)
@@ -341,7 +341,7 @@ class DrawingWindow(QWidget):
         self.pick(frozenset(range(len(self.sketch.points))))
 
     def _edit(self, number: int, row: Row) -> None:
-        self._do(with_moved(self.sketch, {number: row}), f"Edit point {number + 1}")
+        self._do(move_points(self.sketch, {number: row}), f"Edit point {number + 1}")
 
     def _on_dimension(self, place: int) -> None:
         self._do(with_dimension(self.sketch, 2 - place), f"Points {DIMENSIONS[place]}")

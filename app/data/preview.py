@@ -43,9 +43,11 @@ class PreviewController(QObject):
         self._window, self._form = window, form
         self._palette = PALETTES["light"]
         self.dialog: PreviewDialog | None = None
-        self.worker = Worker("preview", drawn, self, no_memory=NO_MEMORY, our_error=OUR_ERROR)
+        self.worker = Worker(
+            "preview", make_preview, self, no_memory=NO_MEMORY, our_error=OUR_ERROR
+        )
         self._pause = QTimer(self, singleShot=True, interval=PAUSE)
-        self._pause.timeout.connect(self._ask)
+        self._pause.timeout.connect(self._request_data)
         form.changed.connect(self.refresh)
         form.preview_requested.connect(self.show)
         training.study_loaded.connect(self.refresh)
@@ -67,7 +69,7 @@ class PreviewController(QObject):
         self.dialog.show()
         self.dialog.raise_()
         self.dialog.activateWindow()
-        self._ask()
+        self._request_data()
 
     def refresh(self) -> None:
         """Draw the data again a moment after the form changed."""
@@ -81,7 +83,7 @@ class PreviewController(QObject):
         if self.dialog is not None:
             self.dialog.close()
 
-    def _ask(self) -> None:
+    def _request_data(self) -> None:
         """Request the data of the study in the form."""
         if self.dialog is None:
             return
@@ -100,7 +102,7 @@ class PreviewController(QObject):
         self.worker.ask(experiment.data, experiment.run.seed, study.folder)
 
 
-def drawn(request: Request, section: Any, seed: int, folder: Path | None) -> Preview:
+def make_preview(request: Request, section: Any, seed: int, folder: Path | None) -> Preview:
     """Draw and describe the data of a section and of run.seed, in the thread."""
     from core.data.preview import preview  # loads readers of files, which a window need not
 

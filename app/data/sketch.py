@@ -51,7 +51,7 @@ def with_points(sketch: Sketch, *rows: Row) -> Sketch:
     return replace(sketch, points=(*sketch.points, *rows), selected=new)
 
 
-def with_moved(sketch: Sketch, places: dict[int, Row]) -> Sketch:
+def move_points(sketch: Sketch, places: dict[int, Row]) -> Sketch:
     """Replace the rows of some points."""
     rows = enumerate(sketch.points)
     return replace(sketch, points=tuple(places.get(number, row) for number, row in rows))
@@ -64,7 +64,7 @@ def with_flipped_labels(sketch: Sketch, which: Collection[int]) -> Sketch:
     ((0.5, 1.0), (0.2, -1.0))
     """
     places = {number: sketch.points[number] for number in which}
-    return with_moved(sketch, {number: (*row[:-1], -row[-1]) for number, row in places.items()})
+    return move_points(sketch, {number: (*row[:-1], -row[-1]) for number, row in places.items()})
 
 
 def without_points(sketch: Sketch, which: Collection[int]) -> Sketch:

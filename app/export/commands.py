@@ -9,8 +9,8 @@ from pathlib import Path
 
 from app.export.jobs import TABLE, USUAL_WIDTH, CompareJob, DataJob, ExportJob
 from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob
-from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, POINTS, Sheet, size_text
-from core.figures.options import FIRST_CURVES, Look
+from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, POINTS, PageSize, size_text
+from core.figures.options import FIRST_CURVES, ViewOptions
 from core.observables.node_sets import nodes_text
 from core.observables.planes import COORDINATES, NodePlane
 from core.program import headless_program
@@ -53,10 +53,14 @@ def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
     if job.until is not None:
         words += ["--until", time_word(job.until)]
         words += ["--rest"] if job.rest else []
-    yield [*words, *paper_words(job.options.sheet, job.path, job.dpi), *_drawn(job, shown)]
+    yield [
+        *words,
+        *paper_words(job.options.sheet, job.path, job.dpi),
+        *_drawing_options(job, shown),
+    ]
 
 
-def paper_words(sheet: Sheet, path: Path, dpi: float) -> list[str]:
+def paper_words(sheet: PageSize, path: Path, dpi: float) -> list[str]:
     """Return the options of `figure` for a sheet, and for the resolution of a PNG."""
     words = [] if sheet.width is None else ["--size", size_text(sheet)]
     words += [] if sheet.points == POINTS else ["--font", f"{sheet.points:.15g}"]
@@ -81,7 +85,7 @@ def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
     if job.size is not None:
         words += ["--pixels", f"{job.size[0]}x{job.size[1]}"]
     words += [] if job.captions else ["--no-caption"]
-    yield [*words, *_drawn(job, shown)]
+    yield [*words, *_drawing_options(job, shown)]
 
 
 @command_words.register
@@ -94,7 +98,7 @@ def _page(job: PageJob, shown: Exportable) -> Iterator[list[str]]:
     words += [] if job.frames == PAGE_FRAMES else ["--frames", f"{job.frames}"]
     words += [f"--title={job.name}"] if job.name else []  # it may begin with a dash
     words += [] if job.colours == PAGE_COLOURS[0] else [f"--{job.colours}"]
-    drawn = _drawn(job, shown)
+    drawn = _drawing_options(job, shown)
     # By itself the command computes them all.
     yield [*words, *drawn, *([] if "--margins" in drawn else ["--margins", "none"])]
 
@@ -125,7 +129,7 @@ def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
     yield words
 
 
-def _drawn(job: FigureJob | FilmJob | PageJob, shown: Exportable) -> list[str]:
+def _drawing_options(job: FigureJob | FilmJob | PageJob, shown: Exportable) -> list[str]:
     """Return the options that figures, films and pages share."""
     options = job.options
     words = ["--dark"] if options.palette.name == "dark" else []
@@ -144,10 +148,10 @@ def _drawn(job: FigureJob | FilmJob | PageJob, shown: Exportable) -> list[str]:
         words += ["--bound", key]
     if keys:
         words += ["--delta", f"{shown.delta:.15g}"]
-    return [*words, *_look_words(options.look)]
+    return [*words, *_view_options(options.look)]
 
 
-def _look_words(look: Look) -> list[str]:
+def _view_options(look: ViewOptions) -> list[str]:
     words = []
     if look.curves != FIRST_CURVES:
         words += ["--curves", ",".join(look.curves)]

@@ -314,11 +314,11 @@ def _done(
     except CancelledError:
         done = ""
     if done and isinstance(job, CopyJob | CompareCopyJob):
-        image = _decoded(job.contents["image/png"])
+        image = _decode(job.contents["image/png"])
     return done, image
 
 
-def _decoded(png: bytes) -> QImage:
+def _decode(png: bytes) -> QImage:
     """Decode a picture by a reader, which frees the interpreter; `QImage.fromData` does not.
 
     Millions of pixels take a twentieth of a second.

@@ -9,7 +9,7 @@ from typing import ClassVar, final
 
 from PySide6.QtWidgets import QCheckBox
 
-from app.export.form import ExportForm, chosen, too_many
+from app.export.form import ExportForm, checked_names, too_many
 from app.export.jobs import TABLE, USUAL_WIDTH, CompareJob, ExportJob
 from app.export.pictures import Exportable, FigureJob
 from app.widgets.inputs import DecimalBox, WholeBox
@@ -19,7 +19,7 @@ from core.figures.names import (
     FAMILIES,
     POINTS,
     PRESETS,
-    Sheet,
+    PageSize,
     check_sheet,
 )
 from core.figures.options import FigureOptions
@@ -32,7 +32,7 @@ CUSTOM = "custom size"
 AUTO = "auto"
 
 
-def preset_text(name: str, sheet: Sheet) -> str:
+def preset_text(name: str, sheet: PageSize) -> str:
     """Return the title of a preset with its size.
 
     >>> preset_text("automatic", Sheet()), preset_text("one column", Sheet(85.0))
@@ -54,7 +54,9 @@ class FigureForm(ExportForm):
         shown = self.shown
         # A comparison has a height and letters of its own.
         self._has_type = shown.compared is None
-        plain = {name: one for name, one in PRESETS.items() if one in (Sheet(), Sheet(one.width))}
+        plain = {
+            name: one for name, one in PRESETS.items() if one in (PageSize(), PageSize(one.width))
+        }
         self._presets = PRESETS if self._has_type else plain
         self._add_size()
         self.panels: dict[str, QCheckBox] = {}
@@ -128,16 +130,16 @@ class FigureForm(ExportForm):
             self.points.setValue(sheet.points)
             self.caption.setChecked(sheet.caption)
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> PageSize:
         """Return the paper as the options have it."""
-        sheet = self._presets.get(self.preset) or Sheet(
+        sheet = self._presets.get(self.preset) or PageSize(
             self.wide.value(), self.high.value() or None
         )
         if not self._has_type:
             return sheet
         family = FAMILIES[self.family.currentIndex()]
         points, caption = self.points.value(), self.caption.isChecked()
-        return Sheet(sheet.width, sheet.height, points, family, caption)
+        return PageSize(sheet.width, sheet.height, points, family, caption)
 
     # ------------------------------------------------------------------------------- reading
 
@@ -148,7 +150,7 @@ class FigureForm(ExportForm):
             part.setVisible(not self.preset)
         if self._of_runs:
             self.rest.setEnabled(self.moment.isChecked())
-            if not chosen(self.panels):
+            if not checked_names(self.panels):
                 return "Choose at least one view."
         try:
             check_sheet(self.sheet())
@@ -170,7 +172,7 @@ class FigureForm(ExportForm):
         return FigureJob(
             runs,
             paths[0],
-            chosen(self.panels),
+            checked_names(self.panels),
             self.dpi.value(),
             FigureOptions(palette, shown.plane, look=shown.look, sheet=sheet),
             shown.moment if self.moment.isChecked() else None,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, final
 
-from app.export.form import ExportForm, chosen, too_many
+from app.export.form import ExportForm, checked_names, too_many
 from app.export.jobs import ExportJob
 from app.export.pictures import FilmJob, PageJob
 from app.widgets.inputs import DecimalBox, ValueEdit, WholeBox, text_width
@@ -191,13 +191,13 @@ class PageForm(ExportForm):
         self.row("colours", self.colours)
 
     def problem(self, runs: tuple[Path, ...]) -> str:
-        return too_many(runs) if chosen(self.panels) else "Choose at least one view."
+        return too_many(runs) if checked_names(self.panels) else "Choose at least one view."
 
     def job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
         return PageJob(
             runs,
             paths[0],
-            chosen(self.panels),
+            checked_names(self.panels),
             self.frames.value(),
             self.name.text().strip(),
             PAGE_COLOURS[self.colours.currentIndex()],

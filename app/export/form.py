@@ -148,6 +148,6 @@ class ExportForm(QWidget):
         """Return the job that the rows describe."""
 
 
-def chosen(boxes: Mapping[str, QCheckBox]) -> tuple[str, ...]:
+def checked_names(boxes: Mapping[str, QCheckBox]) -> tuple[str, ...]:
     """Return the names whose boxes are checked."""
     return tuple(name for name, box in boxes.items() if box.isChecked())

@@ -160,14 +160,17 @@ class DataJob(ExportJob):
         return "Writing data"
 
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
-        from core.observables.table import offered, write_table
+        from core.observables.table import available_observables, write_table
 
         with open_run_files(self.runs) as runs:
             count = _frame_counter(runs, progress, cancelled)
             try:
                 count(0)
                 for run, path in zip(runs, self.paths, strict=True):
-                    has = [item.name for item in offered(run, path.suffix.lower() == ".npz")]
+                    has = [
+                        item.name
+                        for item in available_observables(run, path.suffix.lower() == ".npz")
+                    ]
                     chosen = self.columns
                     names = None if chosen is None else [name for name in has if name in chosen]
                     write_table(run, path, self.parameters, count, names)
@@ -195,13 +198,13 @@ class DataColumn:
 def columns_of(paths: Sequence[Path], cancelled: Cancelled) -> tuple[DataColumn, ...]:
     """Return the columns that any of the runs has, () if cancelled."""
     from core.observables.observable import Shape
-    from core.observables.table import offered
+    from core.observables.table import available_observables
 
     found: dict[str, DataColumn] = {}
     with open_run_files(paths) as runs:
         total = sum(run.frames for run in runs)
         for run in runs:
-            for item in offered(run):
+            for item in available_observables(run):
                 if cancelled():
                     return ()
                 if item.name in found or run.frames == 0:

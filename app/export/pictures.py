@@ -21,8 +21,8 @@ from app.export.jobs import (
     saved_text,
     scene_preview,
 )
-from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS, Sheet
-from core.figures.options import PLAIN, USUAL, BoundCurve, FigureOptions, Look, Region
+from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS, PageSize
+from core.figures.options import PLAIN, USUAL, BoundCurve, FigureOptions, Region, ViewOptions
 from core.figures.palette import LIGHT, PALETTES, Palette
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
@@ -49,7 +49,7 @@ class StudySubject:
     """
 
     stem: str
-    make_job: Callable[[Path, float, Palette, Sheet], SceneJob]
+    make_job: Callable[[Path, float, Palette, PageSize], SceneJob]
 
 
 @final
@@ -72,7 +72,7 @@ class Exportable:
     references: tuple[tuple[ReferenceMargin, ...], ...] = ()
     selected: tuple[NodeSet | None, ...] = ()
     panels: tuple[str, ...] = PANELS
-    look: Look = PLAIN
+    look: ViewOptions = PLAIN
     pinned: tuple[frozenset[int], ...] = ()
     bounds: tuple[tuple[BoundCurve, ...], ...] = ()
     ranges: tuple[tuple[tuple[str, Ends], ...], ...] = ()
@@ -97,7 +97,7 @@ class Exportable:
             known.setdefault(path, []).append(value)
         return [known[run].pop(0) if known.get(run) else default for run in runs]
 
-    def look_of(self, runs: Sequence[Path], lines: bool, ranges: bool) -> Look:
+    def make_view_options(self, runs: Sequence[Path], lines: bool, ranges: bool) -> ViewOptions:
         """Return the style of some runs; `lines`: with bounds; `ranges`: as on the screen."""
         regions = [
             Region(row, name, *ends)
@@ -287,7 +287,7 @@ PictureJob = FigureJob | CopyJob | FilmJob | PageJob
 def complete_job(job: PictureJob, shown: Exportable) -> PictureJob:
     """Return a job with the selections, pins, ranges and lines that the window shows now."""
     references = shown.references if job.lines else ()
-    look = shown.look_of(job.runs, job.lines, job.ranges)
+    look = shown.make_view_options(job.runs, job.lines, job.ranges)
     options = replace(
         job.options,
         selected=tuple(shown.of_runs(shown.selected, job.runs, None)),

@@ -11,7 +11,7 @@ from app.state.resolve import NEAR, ResolvedView
 from app.state.session import OpenRun
 from app.theory.controller import TheoryController
 from core.figures.names import PANELS
-from core.figures.options import Look
+from core.figures.options import ViewOptions
 from core.figures.palette import PALETTES
 from core.problem.schedule import inverse_coordinate
 
@@ -35,7 +35,7 @@ def export_snapshot(
         tuple(theory.lines_of(run.key) for run in runs),
         tuple(selections.selected(run) for run in runs),
         view.wishes.views or PANELS,
-        _look(view),
+        _view_options(view),
         pinned,
         tuple(theory.bounds_of(run.key) for run in runs),
         _ranges(display, runs),
@@ -56,9 +56,9 @@ def _sources(run: OpenRun, theory: TheoryController) -> tuple[str, ...]:
     return (own, *theory.sources_of(run.key))
 
 
-def _look(view: ResolvedView) -> Look:
+def _view_options(view: ResolvedView) -> ViewOptions:
     wishes = view.wishes
-    return Look(
+    return ViewOptions(
         wishes.shown_curves,
         wishes.log_curves,
         wishes.margin_axis,

@@ -31,7 +31,7 @@ from app.widgets.layouts import add_all, space, widen_for_title
 from core.errors import InputError
 
 if TYPE_CHECKING:
-    from core.library.entry import About, Entry
+    from core.library.entry import Entry, RunNotes
     from core.library.library import Library
 
 REMOVE, CANCEL = "Delete", "Cancel"
@@ -103,20 +103,20 @@ class LibraryActions(QObject):
         if action == "again":
             self._librarian.list(again=True)
         elif action in ("rename", "tags", "note") and chosen:
-            self._ask_for_text(action, chosen)
+            self._request_text(action, chosen)
         elif action == "trash":
             self.trash(chosen)
         elif action == "restore":
             self._librarian.run(partial(_restore, entry) for entry in chosen)
         elif action == "purge" and chosen:
-            self._ask_to_purge(chosen)
+            self._confirm_purge(chosen)
         elif action == "compare" and chosen:
             self._compare.compare([str(entry.path) for entry in chosen])
         elif action in ("open", "beside") and chosen:
             names = [str(entry.path) for entry in chosen[:MOST_RUNS]]
             self._files.open_files(names, action == "beside")
 
-    def _ask_for_text(self, action: str, chosen: Sequence[Entry]) -> None:
+    def _request_text(self, action: str, chosen: Sequence[Entry]) -> None:
         from core.library.about import common_tags
 
         which = _name_all(chosen)
@@ -175,7 +175,7 @@ class LibraryActions(QObject):
         paths = {run.path.absolute() for run in self._session.every}
         return paths | {run.source.absolute() for run in self._session.every}
 
-    def _ask_to_purge(self, chosen: Sequence[Entry]) -> None:
+    def _confirm_purge(self, chosen: Sequence[Entry]) -> None:
         from core.numbers import size_text
 
         what, size = _name_all(chosen), size_text(sum(entry.size for entry in chosen))
@@ -193,34 +193,34 @@ class LibraryActions(QObject):
             self._report(sentences[0] + more)
 
 
-def _change_of(action: str, before: str, text: str) -> Callable[[About], About]:
+def _change_of(action: str, before: str, text: str) -> Callable[[RunNotes], RunNotes]:
     """Return how a text changes what is recorded of a run. Raises InputError."""
-    from core.library.about import checked, tags_of
-    from core.library.entry import About
+    from core.library.about import check_notes, tags_of
+    from core.library.entry import RunNotes
 
     if action == "rename":
-        name = checked(About(name=text)).name
+        name = check_notes(RunNotes(name=text)).name
         return lambda about: replace(about, name=name)
     if action == "note":
-        note = checked(About(note=text)).note
+        note = check_notes(RunNotes(note=text)).note
         return lambda about: replace(about, note=note)
     new = tags_of(text)
     gone = set(tags_of(before)) - set(new)
 
-    def retag(about: About) -> About:
+    def retag(about: RunNotes) -> RunNotes:
         kept = (tag for tag in about.tags if tag not in gone)
         return replace(about, tags=tuple(dict.fromkeys((*kept, *new))))
 
     return retag
 
 
-def _describe(entry: Entry, change: Callable[[About], About], library: Library) -> str:
+def _describe(entry: Entry, change: Callable[[RunNotes], RunNotes], library: Library) -> str:
     library.describe(entry.path, change)
     return ""
 
 
 def _trash(entry: Entry, library: Library) -> str:
-    library.throw(entry)
+    library.move_to_trash(entry)
     return ""
 
 
@@ -229,7 +229,7 @@ def _trash_superseded(paths: frozenset[Path], library: Library) -> str:
 
     for entry in missed_by_none(library.refresh().entries, paths):
         with suppress(InputError):
-            library.throw(entry)
+            library.move_to_trash(entry)
     return ""
 
 

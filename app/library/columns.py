@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import final
 
 from app.widgets.screen_text import shown_number
-from core.library.entry import Entry, Setting, shown
-from core.numbers import raised, size_text, time_text
+from core.library.entry import Entry, Setting, setting_text
+from core.numbers import raise_powers, size_text, time_text
 
 Key = float | str
 DASH = "\u2013"
@@ -48,13 +48,13 @@ def verdict_text(entry: Entry) -> str:
     if entry.verdicts is None:
         return DASH
     return f"{entry.holds:.0f} hold" + (
-        f", {entry.violated:.0f} violated" if entry.violated else ""
+        f", {entry.n_violated:.0f} violated" if entry.n_violated else ""
     )
 
 
 def _verdicts(entry: Entry) -> float:
     # By violated ones first: they are what somebody looks for.
-    return 1e3 * entry.violated + entry.holds
+    return 1e3 * entry.n_violated + entry.holds
 
 
 def _result(name: str, title: str, tip: str) -> LibraryColumn:
@@ -83,7 +83,7 @@ def _setting(key: str, title: str, number: bool = True) -> LibraryColumn:
 
     def text(entry: Entry) -> str:
         found = value(entry)
-        return DASH if found is None else shown(found)
+        return DASH if found is None else setting_text(found)
 
     return LibraryColumn(key, title, f"Setting {key}", sorted_by, text, number)
 
@@ -97,7 +97,7 @@ def _time_to_90(entry: Entry) -> str:
         return "not reached"
     if math.isnan(entry.log10_time_to_90):
         return DASH
-    return raised(time_text(entry.log10_time_to_90).removeprefix("t = "))
+    return raise_powers(time_text(entry.log10_time_to_90).removeprefix("t = "))
 
 
 PICTURE = LibraryColumn(

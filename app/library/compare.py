@@ -241,7 +241,7 @@ class CompareController(QObject):
         table.removal_requested.connect(self._on_removal_requested)
         table.row_moved.connect(self._on_row_moved)
         table.itemSelectionChanged.connect(self._on_rows_selected)
-        self.view.place_asked.connect(self._on_place_clicked)
+        self.view.place_requested.connect(self._on_place_clicked)
         self.view.help_requested.connect(self.help_requested)
 
     def _open_runs(self, names: Sequence[str]) -> tuple[ComparedRun, ...]:
@@ -251,7 +251,7 @@ class CompareController(QObject):
         except (MarginscopeError, OSError) as error:
             self.message.emit(getattr(error, "sentence", "") or f"{error}.")
             if isinstance(error, UntrustedCodeError):
-                self._questions.ask_trust(error, partial(self.compare, names))
+                self._questions.confirm_trust(error, partial(self.compare, names))
             return ()
 
     def _start(self, opened: tuple[ComparedRun, ...]) -> None:
@@ -281,7 +281,7 @@ class CompareController(QObject):
     # -------------------------------------------------------------------------------- tracing
 
     @property
-    def _shown(self) -> list[ComparedRun]:
+    def _visible_runs(self) -> list[ComparedRun]:
         """Runs that are drawn."""
         return [self._open[k] for k in self._of.shown] if self._of is not None else []
 
@@ -324,7 +324,7 @@ class CompareController(QObject):
         assert self._of is not None
         question, cursor = self._of.question, self._display.view.cursor
         self._named = differing_of([one.run for one in self._open], self._of.colours)
-        runs, named = self._shown, self._named.of(self._of.shown)
+        runs, named = self._visible_runs, self._named.of(self._of.shown)
         if question.ranked:
             known = compare_nodes(question, runs, named, cursor)
         else:
@@ -376,7 +376,7 @@ class CompareController(QObject):
             if cursor != self._asked_at:
                 self._request_values()
             every = [*medians(known.answer), math.nan]  # the last one for runs without a line
-            self._show_values([every[self._line_of(k)] for k in range(len(self._shown))])
+            self._show_values([every[self._line_of(k)] for k in range(len(self._visible_runs))])
             return
         here = known.places_at(cursor)
         lines = known.answer.lines

@@ -18,7 +18,7 @@ from app.state.session import RunSnapshot
 from core.comparison.question import SORTED, CompareQuestion
 from core.errors import InputError
 from core.figures.palette import Palette, reference_colour
-from core.numbers import raised
+from core.numbers import raise_powers
 from core.problem.schedule import coordinate, inverse_coordinate
 from core.study_file.experiment import KINDS
 from core.study_file.words import kind_words, value_words
@@ -77,9 +77,9 @@ def open_compared(
 
 def snapshot_of(one: ComparedRun) -> RunSnapshot:
     """Return a run as far as the cursor's range needs it."""
-    from app.state.node_values import with_stand_in
+    from app.state.node_values import with_finite_first
 
-    places = with_stand_in(coordinate(np.asarray(one.run.log10_time[: one.run.frames])))
+    places = with_finite_first(coordinate(np.asarray(one.run.log10_time[: one.run.frames])))
     return RunSnapshot(-1, places, float(places[-1]), False, 0)
 
 
@@ -94,7 +94,9 @@ def legend_rows(
 ) -> list[LegendRow]:
     """Return the rows of the legend; `shown` are the places of the runs that are drawn."""
     return [
-        LegendRow(raised(name), _tip(one), k in shown, tuple(map(_setting, named.keys, settings)))
+        LegendRow(
+            raise_powers(name), _tip(one), k in shown, tuple(map(_setting, named.keys, settings))
+        )
         for k, (one, name, settings) in enumerate(zip(runs, named.labels, named.rows, strict=True))
     ]
 
@@ -103,7 +105,7 @@ def _setting(key: str, text: str) -> str:
     """Return the value of a setting as the form names it."""
     section, _, name = key.partition(".")
     known = name == "kind" and text in KINDS.get(section, ())
-    return kind_words(section, text) if known else raised(value_words(text))
+    return kind_words(section, text) if known else raise_powers(value_words(text))
 
 
 def reference_levels(
@@ -179,7 +181,7 @@ def request_values(question: CompareQuestion, runs: Sequence[ComparedRun], curso
     for one in runs:
         names = () if question.ranked else question.names
         names = tuple(name for name in names if observable_of(name).applies(one.run))
-        one.background.ask_traces(OWNER, names, one.run.frames)
+        one.background.request_traces(OWNER, names, one.run.frames)
         wanted = NodesQuestion(_frame(one, cursor), question.observable)
         one.background.nodes.ask(wanted if question.ranked else None)
 
@@ -194,8 +196,8 @@ def compare_over_time(
     question: CompareQuestion, runs: Sequence[ComparedRun], named: Differing
 ) -> ComparedValues:
     """Compare the values over time that are known so far."""
-    from core.comparison.alignment import keys_of, reached
-    from core.comparison.comparison import compared
+    from core.comparison.alignment import first_passages, keys_of
+    from core.comparison.comparison import compare_over_time
     from core.comparison.recorded import traced_of
 
     traced = []
@@ -203,20 +205,20 @@ def compare_over_time(
         frames, known = one.run.frames, np.ones(one.run.frames, dtype=bool)
         values: dict[str, Array] = {}
         for name in question.names:
-            if one.background.asks(OWNER, name):
+            if one.background.has_requested(OWNER, name):
                 known &= one.background.known(name, frames)
                 values[name] = one.background.trace(name, frames)[:, 0]
             else:
                 values[name] = np.full(frames, math.nan)
-        traced.append(traced_of(one.run, label, family, values, one.most).taken(known))
+        traced.append(traced_of(one.run, label, family, values, one.most).select_frames(known))
     keys = [keys_of(run, question.against) for run in traced]
     moments = [np.asarray(coordinate(run.log10_time)) for run in traced]
     return ComparedValues(
-        compared(question, traced, named.shades),
+        compare_over_time(question, traced, named.shades),
         tuple(np.fmax.accumulate(key) if key.size else key for key in keys),
         tuple(RunSnapshot(-1, one, 0.0, False, 0) for one in moments),
         tuple(
-            reached(key, run.values[question.observable])
+            first_passages(key, run.values[question.observable])
             for key, run in zip(keys, traced, strict=True)
         ),
     )
@@ -229,7 +231,7 @@ def compare_nodes(
 
     None while the nodes of a run are unknown.
     """
-    from core.comparison.alignment import Ranked
+    from core.comparison.alignment import RankedNodes
     from core.comparison.comparison import compared_nodes
 
     ranked = []
@@ -239,18 +241,18 @@ def compare_nodes(
             return None
         values = known[1][np.isfinite(known[1])]
         counts = one.run.counts_steps
-        ranked.append(Ranked(label, family, np.sort(values), known[1].size, counts))
+        ranked.append(RankedNodes(label, family, np.sort(values), known[1].size, counts))
     log10_time = float(inverse_coordinate(cursor)) if math.isfinite(cursor) else -math.inf
     return ComparedValues(compared_nodes(question, ranked, log10_time, named.shades))
 
 
 def value_at(places: Array, values: Array, place: float) -> float:
     """Return the value at a place; the last value beyond the last place, NaN before the first."""
-    from core.comparison.alignment import at
+    from core.comparison.alignment import interpolate
 
     if places.size == 0:
         return math.nan
-    found = at(places, values, np.array([min(place, float(places[-1]))]))
+    found = interpolate(places, values, np.array([min(place, float(places[-1]))]))
     return float(found[0])
 
 

@@ -64,7 +64,7 @@ class LibraryController(QObject):
         self._palette = PALETTES["light"]
         self.librarian = librarian = Librarian(places.runs, places.library, self)
         librarian.worker.share = theory.cpu_share
-        librarian.listed.connect(self._on_listed)
+        librarian.runs_listed.connect(self._on_listed)
         librarian.picture_drawn.connect(self._on_drawn)
         librarian.worker.error.connect(self.message)
         report = self.message.emit
@@ -188,7 +188,7 @@ class LibraryController(QObject):
         from core.numbers import size_text
 
         trashed, condition = panel.trash.isChecked(), self._condition
-        there = [entry for entry in listing.entries if entry.trashed == trashed]
+        there = [entry for entry in listing.entries if entry.is_trashed == trashed]
         found = there if condition is None else [one for one in there if condition(one)]
         panel.show_entries(found, fit=not listing.left)
         count = "1 run" if len(there) == 1 else f"{len(there)} runs"
@@ -233,7 +233,7 @@ class LibraryController(QObject):
         assert self.panel is not None
         chosen = self.panel.selected
         if action == "empty" and self._listing is not None:
-            action, chosen = "purge", tuple(one for one in self._listing.entries if one.trashed)
+            action, chosen = "purge", tuple(one for one in self._listing.entries if one.is_trashed)
         self.actions.start(action, chosen)
 
     # --------------------------------------------------------------------- runs of first starts

@@ -44,7 +44,7 @@ LibraryOperation = Callable[["Library"], str]  # a note for the user, or ""
 class Librarian(QObject):
     """Worker of one library. Signals arrive in the window's thread."""
 
-    listed = Signal(object)  # Listing
+    runs_listed = Signal(object)  # Listing
     picture_drawn = Signal(object)  # Picture
     operations_finished = Signal(object)  # OperationResult
 
@@ -93,7 +93,7 @@ class Librarian(QObject):
         elif isinstance(answer, OperationResult):
             self.operations_finished.emit(answer)
         elif answer is not None:
-            self.listed.emit(answer)
+            self.runs_listed.emit(answer)
 
     # ------------------------------------------------------------------------- in the thread
 

@@ -23,8 +23,8 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.library.columns import COLUMNS, PICTURE, LibraryColumn, name_of
 from app.widgets.labels import plain_tip
-from app.widgets.tables import keeping_selected_rows, sorted_places
-from core.library.entry import GROWING, Entry, arranged
+from app.widgets.tables import preserved_selection, sorted_places
+from core.library.entry import GROWING, Entry, arrange_by_parent
 
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
@@ -94,7 +94,7 @@ class LibraryModel(QAbstractTableModel):
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column."""
         self._order = (COLUMNS[column] if 0 <= column < len(COLUMNS) else PICTURE, order)
-        with keeping_selected_rows(self, self._paths):
+        with preserved_selection(self, self._paths):
             self._arrange(self._rows)
 
     def _paths(self) -> list[Path]:
@@ -105,12 +105,12 @@ class LibraryModel(QAbstractTableModel):
 
         The largest number comes first, whatever its parent.
         """
-        rows = self._sorted(entries)
+        rows = self._sort_entries(entries)
         tree = self._order[0].name in IN_A_TREE
-        placed = arranged(rows) if tree else [(entry, 0) for entry in rows]
+        placed = arrange_by_parent(rows) if tree else [(entry, 0) for entry in rows]
         self._rows, self._depths = [entry for entry, _ in placed], [depth for _, depth in placed]
 
-    def _sorted(self, entries: Sequence[Entry]) -> list[Entry]:
+    def _sort_entries(self, entries: Sequence[Entry]) -> list[Entry]:
         column, order = self._order
         if column is PICTURE:
             return list(entries)
@@ -145,7 +145,7 @@ class LibraryModel(QAbstractTableModel):
             return entry
         if role == Role.DisplayRole:
             text = column.text(entry)
-            return text if column.name != "name" else self._indented(text, index.row())
+            return text if column.name != "name" else self._indent_name(text, index.row())
         if role == Role.TextAlignmentRole:
             return _alignment(column)
         if role == Role.ToolTipRole:
@@ -171,7 +171,7 @@ class LibraryModel(QAbstractTableModel):
         data.setUrls([QUrl.fromLocalFile(str(self._rows[row].path)) for row in rows])
         return data
 
-    def _indented(self, name: str, row: int) -> str:
+    def _indent_name(self, name: str, row: int) -> str:
         """Mark and indent the name of a run that continues another one."""
         child = bool(self._rows[row].facts.parent)
         return f"{STEP * max(self._depths[row] - 1, 0)}{CHILD}{name}" if child else name

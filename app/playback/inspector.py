@@ -20,7 +20,7 @@ from app.widgets.inputs import line_height
 from app.widgets.labels import ElidedLabel, quiet_label
 from app.widgets.layouts import add_all, fill_scrolled, space
 from app.widgets.screen_text import greek, shown_number
-from core.numbers import MINUS, power_text, raised
+from core.numbers import MINUS, power_text, raise_powers
 
 if TYPE_CHECKING:
     from app.state.node_values import NodeFacts
@@ -85,7 +85,7 @@ def definition(item: Observable) -> tuple[str, str]:
     return greek(item.title), greek("\n".join(lines))
 
 
-def _defined(name: str) -> tuple[str, str]:
+def _define(name: str) -> tuple[str, str]:
     return definitions().get(name, (name.replace("_", " "), ""))
 
 
@@ -93,7 +93,7 @@ def node_facts(facts: NodeFacts) -> tuple[Fact, ...]:
     """Return the lines about a node."""
     first, second = facts.position
     angle = "\u2013" if math.isnan(facts.angle) else f"{facts.angle:.1f}\u00b0"
-    rotation, relative = _defined("rotation"), _defined("relative_norm")
+    rotation, relative = _define("rotation"), _define("relative_norm")
     point = f"({shown_number(first)}, {shown_number(second)})"
     return (
         Fact("a", shown_number(facts.outer_weight, 4), NODE_MEANINGS["a"]),
@@ -132,7 +132,7 @@ def scalar_facts(values: Mapping[str, float]) -> tuple[Fact, ...]:
     """Return the lines about scalars; a risk too small for a float is shown by its logarithm."""
     lines = []
     for name, value in values.items():
-        title, explanation = _defined(name)
+        title, explanation = _define(name)
         text = shown_number(value, DIGITS.get(name, 3))
         logarithm = values.get("log10_risk", math.nan)
         if name == "log10_risk" and "risk" in values:  # one line tells both
@@ -140,7 +140,7 @@ def scalar_facts(values: Mapping[str, float]) -> tuple[Fact, ...]:
         # The risk itself is below float64's least number from log10 R = -324 on, long before runs
         # end.
         if name == "risk" and value == 0.0 and math.isfinite(logarithm):
-            text = raised(power_text(logarithm)).replace("-", MINUS)
+            text = raise_powers(power_text(logarithm)).replace("-", MINUS)
         lines.append(Fact(title, text, explanation))
     return tuple(lines)
 
@@ -262,7 +262,10 @@ class Inspector(QWidget):
     def show_run(self, run_text: Mapping[str, str]) -> None:
         """Show settings and status of a run as they are given."""
         self.run.show_facts(
-            [Fact(name, raised(value), f"{name}: {value}") for name, value in run_text.items()]
+            [
+                Fact(name, raise_powers(value), f"{name}: {value}")
+                for name, value in run_text.items()
+            ]
         )
 
     def show_scalars(self, values: Mapping[str, float]) -> None:

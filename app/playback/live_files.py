@@ -66,12 +66,12 @@ class PollResult:
 def poll(_request: Request, polled: PollRequest) -> PollResult | None:
     """Poll a run file, in the thread; return None if the run was closed meanwhile."""
     from core.run_files.in_use import held_elsewhere
-    from core.runs.looking import situation
+    from core.runs.looking import file_signature
 
     run = polled.run
     try:
         # Before the file is read: what is written meanwhile is found by the next poll.
-        signs = situation(run.path.resolve())
+        signs = file_signature(run.path.resolve())
         if signs == polled.signs and not TIMES_LATE:
             return PollResult(polled, signs, False, _idle(signs), held_elsewhere(run.path))
         before = run.frames
@@ -144,11 +144,11 @@ class LiveFileController(QObject):
         self._timer.stop()
         self._worker.close()
 
-    def _unfinished(self) -> dict[int, OpenRun]:
+    def _unfinished_runs(self) -> dict[int, OpenRun]:
         return {run.key: run for run in self._display.session if run.unfinished}
 
     def _watch(self) -> None:
-        runs = self._unfinished()
+        runs = self._unfinished_runs()
         new = runs.keys() - self._polls.keys()
         self._polls = {key: self._polls.get(key, PollHistory()) for key in runs}
         self._worker.cancel(keep=runs.keys())
@@ -158,7 +158,7 @@ class LiveFileController(QObject):
             self._poll()
 
     def _poll(self) -> None:
-        for key, run in self._unfinished().items():
+        for key, run in self._unfinished_runs().items():
             past = self._polls[key]
             # One at a time: of a slow disk an answer may take longer than the timer.
             if not past.waiting and run.data is not None:
@@ -167,7 +167,7 @@ class LiveFileController(QObject):
         self._pace()
 
     def _pace(self) -> None:
-        growing = [key for key, run in self._unfinished().items() if run.grows]
+        growing = [key for key, run in self._unfinished_runs().items() if run.grows]
         interval = REST_MS
         if growing:
             idle = min(self._polls[key].idle for key in growing if key in self._polls)
@@ -196,11 +196,11 @@ class LiveFileController(QObject):
         if answer.problem:
             self._open_runs.on_lost(run.key, lost_sentence(run, answer.problem))
         elif not run.unfinished:
-            self._end(run)
+            self._finish_run(run)
         else:
             self._update(run, past, answer)
 
-    def _end(self, run: OpenRun) -> None:
+    def _finish_run(self, run: OpenRun) -> None:
         assert run.data is not None
         run.growth = RecordingState.ENDED
         # As when it is opened: it goes no further than its frames, wherever it was to end.

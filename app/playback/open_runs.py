@@ -20,7 +20,7 @@ from app.one_core import limit_to_one_core
 from app.playback.display import DisplayController, waits_for_frames
 from app.playback.run_status import lost_sentence, notes_about, sentence_about
 from app.state.intent import START, Intent
-from app.state.resolve import advanced, has_room
+from app.state.resolve import advance, has_room
 from app.state.session import OpenRun, RecordingState
 from core.errors import MarginscopeError
 from core.problem.schedule import coordinate
@@ -42,7 +42,7 @@ READ_SECONDS = 0.008
 LONG_READ = 0.1
 # Two read a gigabyte twice as fast; more than four wait for the file.
 HANDS = min(os.cpu_count() or 1, 4)
-NOT_BEGUN = "Stopped before it began. Press Run to train it."
+NOT_STARTED = "Stopped before it began. Press Run to train it."
 READING_FAILED = "could not be read any further. Details are in the log."
 
 
@@ -159,7 +159,7 @@ class OpenRunController(QObject):
             return
         self._read(run)
         if run.data is None and not run.failure:
-            run.failure = NOT_BEGUN
+            run.failure = NOT_STARTED
             self._display.show_run(run)
         self._show_pending()
         if words := sentence_about(run):
@@ -285,7 +285,7 @@ class OpenRunController(QObject):
             return
         self._drawn = now
         few = len(session) <= MANY
-        intent = advanced(display.intent, session.snapshot(), elapsed)
+        intent = advance(display.intent, session.snapshot(), elapsed)
         display.set_intent(intent, at_once=few and not training)
         behind = [panel for panel in display.panels if panel.pending]
         share = 1 if training else MANY  # of the panels that draw in a tick's time

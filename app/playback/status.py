@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 from app.style import small
 from app.widgets.labels import ElidedLabel, plain_tip
 from app.widgets.layouts import add_all, space
-from core.numbers import count_text, duration_text, raised, time_text, whole_text
+from core.numbers import count_text, duration_text, raise_powers, time_text, whole_text
 
 WIDEST = "1 fails as printed \u00b7 10 hold \u00b7 2 fail outside \u00b7 10 undecided"
 BETWEEN = " \u00b7 "
@@ -104,7 +104,7 @@ class StatusLine(QWidget):
         steps = "" if step is None else f"step {whole_text(step)}"
         speed = f"{count_text(rate)} steps/s" if math.isfinite(rate) else ""
         left = f"{duration_text(eta)} left" if math.isfinite(eta) else ""
-        clock = "" if log10_time is None else raised(time_text(log10_time))
+        clock = "" if log10_time is None else raise_powers(time_text(log10_time))
         self._progress = tuple(filter(None, (steps, speed, left))) if live else ()
         trained = f"Trained to {', '.join(filter(None, (steps, clock)))}" if steps or clock else ""
         path = f"Every frame is saved in {saved}" if saved is not None else ""

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 from app.state.resolve import TimeSpan
 from app.widgets.labels import show_tip
 from core.figures.palette import Palette
-from core.numbers import power_text, raised, time_text, whole_text
+from core.numbers import power_text, raise_powers, time_text, whole_text
 from core.problem.schedule import coordinate, inverse_coordinate
 
 if TYPE_CHECKING:  # loads the numerical libraries
@@ -46,7 +46,7 @@ ALARM = 13.0  # pixels from the top where the alarms are clicked
 
 def alarm_text(alarm: Alarm, steps: bool = False) -> str:
     """Write an alarm with its moment; `steps` says that t counts steps."""
-    when = "" if steps else f", {raised(time_text(alarm.log10_time))}"
+    when = "" if steps else f", {raise_powers(time_text(alarm.log10_time))}"
     return f"{alarm.text}\nstep {whole_text(alarm.step)}{when}"
 
 
@@ -67,17 +67,17 @@ def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
         exponents = [float(x) for x in range(math.ceil(first), math.floor(last + 1e-6) + 1)]
         exponents = [x for x in exponents if x % step == 0]
     exponents = exponents[:: max(1, math.ceil(len(exponents) / MOST_TICKS))]
-    labels = [(float(coordinate(x)), raised(power_text(x))) for x in exponents]
+    labels = [(float(coordinate(x)), raise_powers(power_text(x))) for x in exponents]
     inner = [(place, text) for place, text in labels if low <= place <= high + 1e-6]
     close = CLOSE * (high - low)  # a power of ten there is the label of the end
-    start = [(low, _end_text(first))] if not inner or inner[0][0] > low + close else []
-    end = [(high, _end_text(last))] if not inner or inner[-1][0] < high - close else []
+    start = [(low, _limit_text(first))] if not inner or inner[0][0] > low + close else []
+    end = [(high, _limit_text(last))] if not inner or inner[-1][0] < high - close else []
     return (*start, *inner, *end)
 
 
-def _end_text(log10_time: float) -> str:
+def _limit_text(log10_time: float) -> str:
     """Return the time at an end of the slider, as short as the labels of powers of ten."""
-    return raised(power_text(log10_time, 2))
+    return raise_powers(power_text(log10_time, 2))
 
 
 @final
@@ -243,7 +243,7 @@ class TimeSlider(QWidget):
         elif not self._empty:
             alarm = self.alarm_at(event.position().x())
             here = float(inverse_coordinate(moment))
-            words = raised(time_text(here, self._steps, padded=True))
+            words = raise_powers(time_text(here, self._steps, padded=True))
             words = words if alarm is None else alarm[1]
             if alarm is None and (name := self.bookmark_at(event.position().x())):
                 words = f"{name}\n{words}"

@@ -22,12 +22,12 @@ from app.playback.display import DisplayController
 from app.playback.time_slider import TimeSlider
 from app.qt_workarounds import ActionButtonSync
 from app.state.intent import START
-from app.state.resolve import NEAR, ResolvedView, clamped, resolve, span_of, stepped
+from app.state.resolve import NEAR, ResolvedView, clamp, find_next_moment, resolve, span_of
 from app.state.view_options import PACES
 from app.widgets.keyboard import ButtonKeyActivation, order_before
 from app.widgets.layouts import add_all, space
 from core.figures.palette import Palette
-from core.numbers import raised, time_text
+from core.numbers import raise_powers, time_text
 from core.problem.schedule import coordinate, parse_time
 
 BUTTONS = ("back", "play", "forward", "loop")
@@ -115,7 +115,7 @@ class TransportBar(QWidget):
         index = self.pace.findData(view.wishes.pace)
         if index != self.pace.currentIndex():
             self.pace.setCurrentIndex(index)
-        self._shown_time = raised(time_text(log10_time, steps, padded=True))
+        self._shown_time = raise_powers(time_text(log10_time, steps, padded=True))
         if not (self.time.hasFocus() and self.time.isModified()):  # not while the user types
             self._show_time()
 
@@ -167,7 +167,7 @@ class PlaybackController(QObject):
         view = resolve(display.intent, display.session.snapshot())
         # The edge of a run that is trained is not its end: playing waits there for frames.
         at_end = not span.live and view.cursor >= span.edge - NEAR
-        cursor = START if at_end else clamped(view.cursor, span)
+        cursor = START if at_end else clamp(view.cursor, span)
         display.update_intent(playing=True, follow=False, cursor=cursor)
 
     def play_from_start(self) -> None:
@@ -184,7 +184,7 @@ class PlaybackController(QObject):
     def seek(self, moment: float) -> None:
         """Move the cursor to a moment; playing continues from there."""
         display = self._display
-        cursor = clamped(moment, span_of(display.session.snapshot()))
+        cursor = clamp(moment, span_of(display.session.snapshot()))
         display.set_intent(replace(display.intent, cursor=cursor, follow=False))
 
     def to_typed(self, text: str) -> None:
@@ -217,12 +217,12 @@ class PlaybackController(QObject):
         """Move the cursor to the latest frame."""
         self.seek(span_of(self._display.session.snapshot()).edge)
 
-    def slower(self) -> None:
+    def decrease_speed(self) -> None:
         """Play at the next slower pace."""
         below = [pace for pace in PACES if pace < self._display.intent.pace]
         self.set_pace(max(below, default=PACES[0]))
 
-    def faster(self) -> None:
+    def increase_speed(self) -> None:
         """Play at the next faster pace."""
         above = [pace for pace in PACES if pace > self._display.intent.pace]
         self.set_pace(min(above, default=PACES[-1]))
@@ -267,9 +267,9 @@ class PlaybackController(QObject):
         else:
             span = span_of(display.session.snapshot())
             # The intent's own cursor is where it stood before it followed.
-            display.update_intent(follow=False, cursor=clamped(display.view.cursor, span))
+            display.update_intent(follow=False, cursor=clamp(display.view.cursor, span))
 
     def _step(self, direction: int) -> None:
         display = self._display
-        cursor = stepped(display.intent, display.session.snapshot(), direction)
+        cursor = find_next_moment(display.intent, display.session.snapshot(), direction)
         display.update_intent(cursor=cursor, playing=False, follow=False)

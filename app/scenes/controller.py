@@ -19,14 +19,14 @@ from PySide6.QtGui import QAction
 from app.flag import Flag
 from app.playback.display import DisplayController
 from app.scenes.history import (
-    Changed,
     Event,
     ExternalChange,
-    Recoloured,
     Redo,
     SceneHistory,
     Select,
+    ThemeChange,
     Undo,
+    UserChange,
     reduce,
 )
 from app.scenes.scene import Scene, Zoom, by_key, by_position
@@ -49,7 +49,7 @@ class SceneController(QObject):
     message = Signal(str)  # what cannot be restored
     # Name of a step that was made or undone, and True if it continues the step before; without a
     # name the step before was reverted.
-    stepped = Signal(str, bool)
+    step_taken = Signal(str, bool)
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class SceneController(QObject):
         self._commit_timer.stop()
         words, joins = self._words, self._joins
         self._words, self._joins = "", False
-        self._reduce(Changed(self.scene, time.monotonic(), words, joins))
+        self._reduce(UserChange(self.scene, time.monotonic(), words, joins))
 
     def recolour(self, palette: str) -> None:
         """Record a change of the system's theme, which is no step and keeps what was undone.
@@ -177,7 +177,7 @@ class SceneController(QObject):
         """
         if self.has_pending_change:
             self.commit()
-        self._reduce(Recoloured(palette))
+        self._reduce(ThemeChange(palette))
 
     def continue_step(self, words: str) -> None:
         """Add the changes of this turn of the loop to the latest step if it has this name.
@@ -198,11 +198,11 @@ class SceneController(QObject):
         if (now.past, now.future, now.place) != (before.past, before.future, before.place):
             self._update_actions()
         if len(now.past) < len(before.past):  # a change joined the latest step and reverted it
-            self.stepped.emit("", True)
+            self.step_taken.emit("", True)
         elif now.past[-1:] != before.past[-1:]:
             # A first step has no step before it, which an equal past alone would not say.
             goes_on = bool(before.past) and now.past[:-1] == before.past[:-1]
-            self.stepped.emit(now.past[-1].words, goes_on)
+            self.step_taken.emit(now.past[-1].words, goes_on)
 
     def _update_actions(self) -> None:
         history = self.history
@@ -213,8 +213,8 @@ class SceneController(QObject):
             self._actions[key].setEnabled(bool(steps))
             words = menu_text(steps[0].words) if steps else ""
             self._actions[key].setText(f"{verb} {words}".rstrip())
-        self._actions["selection_back"].setEnabled(history.can_go_back)
-        self._actions["selection_forward"].setEnabled(history.can_go_forward)
+        self._actions["selection_back"].setEnabled(history.has_previous)
+        self._actions["selection_forward"].setEnabled(history.has_next)
         self.changed.emit()
 
     # ------------------------------------------------------------------------------- actions
@@ -242,9 +242,9 @@ class SceneController(QObject):
         if after is not before and self.show(after.scene, partial(self._step, event)):
             self.history = after
             if len(after.past) < len(before.past):
-                self.stepped.emit(f"Undo {before.past[-1].words}", False)
+                self.step_taken.emit(f"Undo {before.past[-1].words}", False)
             else:
-                self.stepped.emit(after.past[-1].words, False)
+                self.step_taken.emit(after.past[-1].words, False)
             # As it came out: what a file or a run does not have is not shown.
             self._reduce(ExternalChange(self.scene))
             self._update_actions()
@@ -280,7 +280,7 @@ class SceneController(QObject):
             self.commit()
         if not self.show(scene, partial(self.restore, scene, words)):
             return False
-        self._reduce(Changed(self.scene, time.monotonic(), words))
+        self._reduce(UserChange(self.scene, time.monotonic(), words))
         return True
 
     def _show_zooms(self, zooms: tuple[Zoom, ...]) -> None:

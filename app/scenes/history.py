@@ -140,17 +140,17 @@ class SceneHistory:
     at: float = float("-inf")
 
     @property
-    def can_go_back(self) -> bool:
+    def has_previous(self) -> bool:
         return self.place > 0
 
     @property
-    def can_go_forward(self) -> bool:
+    def has_next(self) -> bool:
         return self.place + 1 < len(self.trail)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Changed:
+class UserChange:
     """Change by the user.
 
     `words` name it in place of the difference; `joins`: it extends the latest step if that has the
@@ -173,7 +173,7 @@ class ExternalChange:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Recoloured:
+class ThemeChange:
     """Change of the system's theme, which changes the window's palette and is no undo step.
 
     Scenes next to the present one that have its palette change, too: undo and redo of other
@@ -204,27 +204,27 @@ class Select:
     at: float
 
 
-Event = Changed | ExternalChange | Recoloured | Undo | Redo | Select
+Event = UserChange | ExternalChange | ThemeChange | Undo | Redo | Select
 
 
 def reduce(history: SceneHistory, event: Event) -> SceneHistory:
     """Return the history after an event; the same one if the event means nothing."""
     match event:
-        case Changed():
-            return _trailed(_changed(history, event), history)
+        case UserChange():
+            return _with_trail(_apply_change(history, event), history)
         case ExternalChange():
-            return _trailed(replace(history, scene=event.scene), history)
-        case Recoloured():
-            return _recoloured(history, event.palette)
+            return _with_trail(replace(history, scene=event.scene), history)
+        case ThemeChange():
+            return _apply_theme(history, event.palette)
         case Undo():
-            return _trailed(_undone(history), history)
+            return _with_trail(_undo(history), history)
         case Redo():
-            return _trailed(_redone(history), history)
+            return _with_trail(_redo(history), history)
         case Select():
-            return _selected(history, event)
+            return _apply_selection(history, event)
 
 
-def _changed(history: SceneHistory, event: Changed) -> SceneHistory:
+def _apply_change(history: SceneHistory, event: UserChange) -> SceneHistory:
     if event.scene == history.scene:
         return history
     found = find_differences(history.scene, event.scene)
@@ -248,17 +248,19 @@ def _changed(history: SceneHistory, event: Changed) -> SceneHistory:
     return replace(history, scene=event.scene, past=past, future=(), at=event.at)
 
 
-def _recoloured(history: SceneHistory, palette: str) -> SceneHistory:
+def _apply_theme(history: SceneHistory, palette: str) -> SceneHistory:
     before = history.scene.intent.palette
     return replace(
         history,
         scene=_with_palette(history.scene, palette),
-        past=_repainted(history.past[::-1], before, palette)[::-1],
-        future=_repainted(history.future, before, palette),
+        past=_repaint_steps(history.past[::-1], before, palette)[::-1],
+        future=_repaint_steps(history.future, before, palette),
     )
 
 
-def _repainted(steps: tuple[SceneStep, ...], before: str, palette: str) -> tuple[SceneStep, ...]:
+def _repaint_steps(
+    steps: tuple[SceneStep, ...], before: str, palette: str
+) -> tuple[SceneStep, ...]:
     """Change the palette of the first steps, up to one with another palette than `before`."""
     same = tuple(takewhile(lambda step: step.scene.intent.palette == before, steps))
     changed = tuple(replace(step, scene=_with_palette(step.scene, palette)) for step in same)
@@ -269,7 +271,7 @@ def _with_palette(scene: Scene, palette: str) -> Scene:
     return replace(scene, intent=replace(scene.intent, palette=palette))
 
 
-def _undone(history: SceneHistory) -> SceneHistory:
+def _undo(history: SceneHistory) -> SceneHistory:
     if not history.past:
         return history
     *past, step = history.past
@@ -284,7 +286,7 @@ def _undone(history: SceneHistory) -> SceneHistory:
     )
 
 
-def _redone(history: SceneHistory) -> SceneHistory:
+def _redo(history: SceneHistory) -> SceneHistory:
     if not history.future:
         return history
     step, *future = history.future
@@ -294,7 +296,7 @@ def _redone(history: SceneHistory) -> SceneHistory:
     return replace(history, scene=scene, past=past, future=tuple(future), at=float("-inf"))
 
 
-def _trailed(history: SceneHistory, before: SceneHistory) -> SceneHistory:
+def _with_trail(history: SceneHistory, before: SceneHistory) -> SceneHistory:
     """Return the history with the trail of a new scene; a new selection removes those ahead."""
     if history.scene.runs != before.scene.runs:  # nodes of other runs
         return replace(history, trail=(history.scene.intent.pinned,), place=0)
@@ -305,12 +307,12 @@ def _trailed(history: SceneHistory, before: SceneHistory) -> SceneHistory:
     return replace(history, trail=trail, place=len(trail) - 1)
 
 
-def _selected(history: SceneHistory, event: Select) -> SceneHistory:
+def _apply_selection(history: SceneHistory, event: Select) -> SceneHistory:
     place = history.place + event.by
     if not 0 <= place < len(history.trail):
         return history
     scene = history.scene
     scene = replace(scene, intent=replace(scene.intent, pinned=history.trail[place]))
     words = "Previous selection" if event.by < 0 else "Next selection"
-    changed = _changed(history, Changed(scene, event.at, words))
+    changed = _apply_change(history, UserChange(scene, event.at, words))
     return replace(changed, place=place)

@@ -32,7 +32,7 @@ COPIED = "Link copied."
 NO_RUNS = "Open a run first: links show recorded runs."
 OFFERED = "Settings now show the study from the link. Press Run to train it."
 NOTHING = "The link contains no run."
-ASK = "Paste a link copied from Marginscope (marginscope://...)"
+LINK_PROMPT = "Paste a link copied from Marginscope (marginscope://...)"
 
 
 @final
@@ -105,7 +105,7 @@ class LinkController(QObject):
         """Let the user paste a link; one in the clipboard is there already."""
         there = QApplication.clipboard().text().strip()
         given = there if is_link(there) else ""
-        dialog = line_dialog(self._window, "link", "Open link", ASK, given)
+        dialog = line_dialog(self._window, "link", "Open link", LINK_PROMPT, given)
         dialog.resize(480, dialog.sizeHint().height())
         dialog.textValueSelected.connect(self._on_link)
         dialog.open()

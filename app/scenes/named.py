@@ -35,8 +35,8 @@ from app.widgets.dialogs import line_dialog
 from app.widgets.labels import menu_text
 from core.errors import InputError, MarginscopeError
 from core.library.about import change_about, read_about
-from core.library.entry import About, Bookmark
-from core.numbers import raised, time_text
+from core.library.entry import Bookmark, RunNotes
+from core.numbers import raise_powers, time_text
 from core.observables.node_sets import NodeSet
 from core.problem.schedule import inverse_coordinate
 
@@ -111,19 +111,19 @@ class NamedController(QObject):
             case "remove", str(name):
                 self.remove(name)
 
-    def _read_notes(self, path: Path) -> About:
+    def _read_notes(self, path: Path) -> RunNotes:
         """Return the notes beside a run; those that cannot be read are reported, and empty."""
         try:
             return read_about(path)
         except MarginscopeError as error:
             self.message.emit(error.sentence)
-            return About()
+            return RunNotes()
 
     def _change_notes(
         self, path: Path, part: Part, item: Bookmark | NodeSet | None, name: str = ""
-    ) -> About | None:
+    ) -> RunNotes | None:
         """Add an item to a part of the notes beside a run, or remove a name; None if that fails."""
-        change = partial(_without, part, name) if item is None else partial(_with, part, item)
+        change = partial(_drop_name, part, name) if item is None else partial(_add_name, part, item)
         try:
             return change_about(path, change)
         except MarginscopeError as error:
@@ -131,12 +131,12 @@ class NamedController(QObject):
             return None
 
 
-def _with(part: Part, item: Bookmark | NodeSet, about: About) -> About:
+def _add_name(part: Part, item: Bookmark | NodeSet, about: RunNotes) -> RunNotes:
     changed: dict[str, Any] = {part: (*getattr(about, part), item)}
     return replace(about, **changed)
 
 
-def _without(part: Part, name: str, about: About) -> About:
+def _drop_name(part: Part, name: str, about: RunNotes) -> RunNotes:
     kept = tuple(item for item in getattr(about, part) if item.name != name)
     changed: dict[str, Any] = {part: kept}
     return replace(about, **changed)
@@ -191,7 +191,7 @@ class BookmarkController(NamedController):
         """Return a moment as people read it; t counts the steps of some runs."""
         run = self._display.current
         steps = run is not None and run.counts_steps
-        return raised(time_text(log10_time, steps, padded=True))
+        return raise_powers(time_text(log10_time, steps, padded=True))
 
     def _moment(self) -> float:
         """Return log10 of the time that is shown; -inf at the start."""
@@ -226,7 +226,7 @@ class BookmarkController(NamedController):
         about = self._change_notes(self._path, "bookmarks", None, name)
         self._on_changed(about, f'Removed bookmark "{name}".')
 
-    def _on_changed(self, about: About | None, words: str) -> None:
+    def _on_changed(self, about: RunNotes | None, words: str) -> None:
         if about is not None:
             self._set_bookmarks(about.bookmarks)
             self.status.emit(words)

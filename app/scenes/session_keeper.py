@@ -246,7 +246,7 @@ class SessionKeeper(QObject):
             self.message.emit(f"{names} {verb} missing and could not be reopened.")
         if not there:
             return False
-        if not self._scenes.show(replace(self._coloured(scene), runs=there)):
+        if not self._scenes.show(replace(self._with_palette(scene), runs=there)):
             return False
         self.restored.emit()
         return True
@@ -254,11 +254,11 @@ class SessionKeeper(QObject):
     def restore_previous(self) -> None:
         """Show the last session, as a step that can be undone."""
         if self.previous is not None and self._scenes.restore(
-            self._coloured(self.previous.scene), "Reopen last session"
+            self._with_palette(self.previous.scene), "Reopen last session"
         ):
             self.restored.emit()
 
-    def _coloured(self, scene: Scene) -> Scene:
+    def _with_palette(self, scene: Scene) -> Scene:
         """Return a scene in the present colours: a setting of its own, or the system's by now."""
         palette = self._scenes.scene.intent.palette
         return replace(scene, intent=replace(scene.intent, palette=palette))

@@ -139,7 +139,7 @@ class AppearanceController(QObject):
             )
             self._window.bar.show_notice(LECTURE.format(keys=keys))
         else:
-            self._window.bar.end_notice()
+            self._window.bar.withdraw_notice()
             drawer, shown = self._before_lecture
             self._drawers.show(drawer)
             times.setChecked(shown)

@@ -102,7 +102,7 @@ class Marginscope(Components):
             self.window.views.add(panel)
             panel.moment_clicked.connect(self.playback.seek)
             self.view_menu.add(panel)
-            panel.arranged.connect(self._set_tab_order)
+            panel.views_arranged.connect(self._set_tab_order)
         self.display.add_panels(panels)
         self._set_tab_order()
 
@@ -150,7 +150,7 @@ class Marginscope(Components):
         if not self._opened:
             self._early_names.append(names)
             return
-        if any(run.outdated for run in self.session):  # their paths mean other files by now
+        if any(run.is_outdated for run in self.session):  # their paths mean other files by now
             self.training.close_runs()
         self.files.open_files(names)
         bring_up(self.window)
@@ -251,8 +251,8 @@ class Marginscope(Components):
             "end": self.playback.to_end,
             "jump": self.playback.jump,
             "bookmark": self.bookmarks.request_name,
-            "slower": self.playback.slower,
-            "faster": self.playback.faster,
+            "slower": self.playback.decrease_speed,
+            "faster": self.playback.increase_speed,
             "loop_from": self.playback.from_here,
             "loop_to": self.playback.to_here,
             "loop_all": self.playback.no_interval,

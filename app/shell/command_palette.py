@@ -178,7 +178,7 @@ class CommandPalette(QFrame):
         wanted = row * MOST_ROWS + self.line.sizeHint().height() + self.told.sizeHint().height()
         size = QSize(WIDTH, wanted + 4 * 8 + 2).boundedTo(window.size() - QSize(32, ABOVE + 16))
         self.resize(size)
-        self.move(window.mapToGlobal(_above(window, size)))
+        self.move(window.mapToGlobal(_palette_position(window, size)))
         self.show()
         self.line.setFocus()
 
@@ -241,6 +241,6 @@ def _option(view: QListWidget) -> Any:
     return option
 
 
-def _above(window: QWidget, size: QSize) -> Any:
+def _palette_position(window: QWidget, size: QSize) -> Any:
     """Where a palette of a size begins in a window: in the middle, a little below its top."""
     return QRect((window.width() - size.width()) // 2, ABOVE, 0, 0).topLeft()

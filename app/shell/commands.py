@@ -66,7 +66,7 @@ class CommandController(QObject):
         self._rest = QTimer(self, interval=0)
         self._rest.setObjectName("palette")
         self._rest.timeout.connect(self._take_some)
-        librarian.listed.connect(self._on_listed)
+        librarian.runs_listed.connect(self._on_listed)
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
         """Set the actions of the table."""
@@ -82,7 +82,7 @@ class CommandController(QObject):
             from app.shell.command_palette import CommandPalette
 
             self.palette = CommandPalette(self._window)
-            self.palette.chosen.connect(self._chosen)
+            self.palette.chosen.connect(self._on_chosen)
         if self._ready:
             self._librarian.list()  # the runs known from before are there until it has
         if self._stale:
@@ -139,7 +139,7 @@ class CommandController(QObject):
                     key,
                     kind,
                     plain(action.text()),
-                    "" if (reason := _off(action)) else _detail(action),
+                    "" if (reason := _disabled_text(action)) else _detail(action),
                     reason=reason,
                     words=data if isinstance(data := action.data(), str) else "",
                 )
@@ -178,7 +178,7 @@ class CommandController(QObject):
             ("Reference margin", window.margin_choice),
             ("Recent file", window.recent),
         ):
-            yield from _within(kind, menu)
+            yield from _menu_entries(kind, menu)
 
     def _curves(self) -> Iterator[SearchEntry]:
         from core.observables.observable import Shape
@@ -202,7 +202,7 @@ class CommandController(QObject):
 
     # ------------------------------------------------------------------------------- chosen
 
-    def _chosen(self, key: str, beside: bool, runs: bool) -> None:
+    def _on_chosen(self, key: str, beside: bool, runs: bool) -> None:
         self.used = (key, *(one for one in self.used if one != key))[:MOST_USED]
         sort, _, name = key.partition(":")
         if sort == ACTION:
@@ -222,11 +222,11 @@ class CommandController(QObject):
                 action.trigger()
 
 
-def _within(kind: str, menu: QMenu) -> Iterator[tuple[str, str, QAction]]:
+def _menu_entries(kind: str, menu: QMenu) -> Iterator[tuple[str, str, QAction]]:
     for action in menu.actions():
         inner = action.menu()
         if isinstance(inner, QMenu):
-            yield from _within(plain(action.text()), inner)
+            yield from _menu_entries(plain(action.text()), inner)
         elif not action.isSeparator() and action.data() is not None:
             yield f"{kind}:{plain(action.text())}", kind, action
 
@@ -242,7 +242,7 @@ def _state(action: QAction) -> str:
     return ("on" if action.isChecked() else "off") if action.isCheckable() else ""
 
 
-def _off(action: QAction) -> str:
+def _disabled_text(action: QAction) -> str:
     if action.isEnabled():
         return ""
     tip = action.toolTip()
@@ -265,7 +265,7 @@ def run_entries(runs: Sequence[RunEntry]) -> list[SearchEntry]:
 
     entries = []
     for one in runs:
-        if one.trashed:
+        if one.is_trashed:
             continue
         tags = ", ".join(one.about.tags)
         parts = (one.facts.title, tags, one.date[:10], one.path.name)

@@ -58,9 +58,9 @@ class CurveChoiceController(QObject):
             self.picker.study_requested.connect(self._on_study_requested)
         groups: dict[str, list[SearchEntry]] = {}
         if items := self.observables():
-            from core.observables.groups import grouped
+            from core.observables.groups import group_names
 
-            for group, names in grouped(list(items)).items():
+            for group, names in group_names(list(items)).items():
                 groups[group] = [_entry(items[name], group) for name in names]
         self.picker.open(groups, self._display.intent.shown_curves, place)
 

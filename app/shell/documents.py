@@ -103,7 +103,7 @@ def slug(heading: str) -> str:
     return kept.replace(" ", "-")
 
 
-def found(pages: Sequence[Document], words: str) -> tuple[Document, ...]:
+def find_pages(pages: Sequence[Document], words: str) -> tuple[Document, ...]:
     """Return the pages that contain all words of a text, ignoring case; all pages for no words."""
     wanted = words.lower().split()
     return tuple(page for page in pages if all(word in page.text.lower() for word in wanted))

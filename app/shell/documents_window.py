@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.shell.documents import Document, excerpt, found, slug, with_phrase
+from app.shell.documents import Document, excerpt, find_pages, slug, with_phrase
 from app.style import small
 from app.widgets.inputs import SearchLine, push_button, row_after
 from app.widgets.labels import plain_tip, quiet_label
@@ -110,7 +110,7 @@ class DocumentsWindow(QDialog):
 
     def _search(self) -> None:
         """List the pages that contain the typed words, and select the first match."""
-        self._shown = found(self._all, self.line.text())
+        self._shown = find_pages(self._all, self.line.text())
         with QSignalBlocker(self.titles):
             self.titles.clear()
             part = ""

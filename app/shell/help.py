@@ -188,7 +188,7 @@ class HelpCard(QFrame):
             column.addSpacing(12 if place else 0)
             self._add(one, column)
         if not self.explanations:
-            column.addWidget(_wrapped(NOTHING, self._content))
+            column.addWidget(_wrapped_label(NOTHING, self._content))
         column.addStretch(1)
         scroll = QScrollArea(self)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -213,17 +213,17 @@ class HelpCard(QFrame):
             formula.setFixedHeight(formula.heightForWidth(WIDTH - 40))
             column.addWidget(formula)
         # The same in one line adds nothing, but what it says beside the formula does.
-        is_new = not one.tex or says_more(one.formula)
+        is_new = not one.tex or has_more_words(one.formula)
         if one.formula and is_new and one.formula not in self._texts:
             self._texts.add(one.formula)
-            column.addWidget(_wrapped(one.formula, self._content))
+            column.addWidget(_wrapped_label(one.formula, self._content))
         for name, text in (
             ("Normalisation", self._normalisation(one)),
             ("Unit", one.unit),
             ("Source", one.source),
         ):
             if text:
-                column.addWidget(_wrapped(f"{name}: {text}", self._content, quiet=True))
+                column.addWidget(_wrapped_label(f"{name}: {text}", self._content, quiet=True))
 
     def _normalisation(self, one: Help) -> str:
         """Return the normalisation, of which the card shows what its margins share only once."""
@@ -254,7 +254,7 @@ class HelpCard(QFrame):
             super().keyPressEvent(event)
 
 
-def says_more(formula: str) -> bool:
+def has_more_words(formula: str) -> bool:
     """Return True if a formula in one line has words beside its symbols.
 
     >>> says_more("R = (1/n) sum_i l(p_i)"), says_more("the second singular value of V")
@@ -263,7 +263,7 @@ def says_more(formula: str) -> bool:
     return bool(set(re.findall(r"[A-Za-z]{2,}", formula)) - SYMBOLS)
 
 
-def _wrapped(text: str, parent: QWidget, quiet: bool = False) -> QLabel:
+def _wrapped_label(text: str, parent: QWidget, quiet: bool = False) -> QLabel:
     label = quiet_label("", parent) if quiet else plain_label(parent=parent)
     label.setTextFormat(Qt.TextFormat.RichText)
     label.setText(rich(text))

@@ -24,7 +24,7 @@ LAST = "Opening the last session ..."
 STOP, KEEP = "Stop and close", "Keep running"
 UNSAVED, OPEN = "Close without saving", "Keep open"
 LOST = "Closing now discards the settings of this window, such as its panels."
-KEPT = "Everything recorded so far is saved and can be continued later."
+RECORDED_NOTE = "Everything recorded so far is saved and can be continued later."
 
 
 @final
@@ -142,22 +142,22 @@ class ShutdownController(QObject):
         if self._done:
             return
         work = self.unfinished()
-        if work and not self._is_confirmed(work, KEPT, STOP, KEEP):
+        if work and not self._is_confirmed(work, RECORDED_NOTE, STOP, KEEP):
             self._window.may_close = False
             return
         unsaved = self._save()
         if unsaved and not self._is_confirmed(unsaved, LOST, UNSAVED, OPEN):
             self._window.may_close = False
             return
-        self._end()
+        self._finish()
 
     def close_now(self) -> None:
         """Stop what is being recorded, without asking, and close."""
         if not self._done:
-            self._end()
+            self._finish()
         self._window.close()
 
-    def _end(self) -> None:
+    def _finish(self) -> None:
         # First: shutting down closes windows, and each may end in a close of this one.
         self._done = True
         self._shut_down()

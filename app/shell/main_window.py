@@ -92,9 +92,9 @@ class MainWindow(QMainWindow):
         self.selections = QMenu("Se&lections", self)
         self.neuron_choice = QMenu("Neu&rons", self)
         self.margin_choice = TickMenu("Reference &margins", self, toolTipsVisible=True)
-        self.setCentralWidget(self._arranged())
+        self.setCentralWidget(self._arrange())
 
-    def _arranged(self) -> QWidget:
+    def _arrange(self) -> QWidget:
         self.columns = DrawerSplitter(self.pages, panel_width(self.font()), self)
         drawers = (("form", self.form), ("inspector", self.theory), ("numbers", self.inspector))
         for key, page in drawers:
@@ -129,7 +129,7 @@ class MainWindow(QMainWindow):
             self.rail.add(actions[key])
         stops = [self.chooser.box, self.chips, *self.top.buttons, *self.rail.buttons.values()]
         order_before(stops, self.form)
-        self.form.comes_after(stops[-1])
+        self.form.set_tab_predecessor(stops[-1])
         self.transport.add_buttons(actions)
         self.welcome.set_actions(actions)
 

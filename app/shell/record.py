@@ -126,7 +126,7 @@ class RecordController(QObject):
         files.file_opened.connect(self._on_file_opened)
         files.file_saved.connect(self._on_file_saved)
         export.finished.connect(self._on_exported)
-        scenes.stepped.connect(self._on_step)
+        scenes.step_taken.connect(self._on_step)
 
     def _add(
         self, words: str, command: Sequence[str] = (), study: str = "", is_step: bool = False

@@ -82,7 +82,7 @@ class RunGrid(QScrollArea):
         panel.setParent(self._content)
         panel.show()
         panel.installEventFilter(self)
-        panel.arranged.connect(self._soon.start)
+        panel.views_arranged.connect(self._soon.start)
         self.arrange()
 
     def arrange(self) -> None:

@@ -139,7 +139,7 @@ def training(session: Session) -> Callable[[], bool]:
     return lambda: bool(session.live)
 
 
-def tell(line: str) -> None:
+def print_status(line: str) -> None:
     """Say to whoever has started this process how it stands, and nothing more from here on."""
     with suppress(OSError, ValueError):  # who may be gone
         print(one_line(line), flush=True)

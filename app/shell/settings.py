@@ -12,7 +12,7 @@ from app.settings import load_settings, save_settings
 from app.shell.appearance import system_palette
 from app.shell.main_window import MainWindow
 from app.state.intent import Intent
-from app.state.views import known
+from app.state.views import known_views
 
 
 @final
@@ -46,7 +46,7 @@ class SettingsController:
         """Take geometry, drawers and options from the window."""
         geometry = base64.b64encode(window.saveGeometry().data()).decode()
         columns = window.columns
-        options = replace(wishes, views=known(wishes.views))
+        options = replace(wishes, views=known_views(wishes.views))
         self.update(
             options=options,
             geometry=geometry,

@@ -79,12 +79,12 @@ def fixed_keys() -> dict[str, tuple[FixedKeys, ...]]:
     drawing = [(action.text, action.keys) for action in OF_DRAWING if action.keys]
     return {
         "In plots": IN_PLOTS,
-        "In the library of runs": _listed(library),
-        "In the Draw data window": _listed(drawing),
+        "In the library of runs": _list_fixed_keys(library),
+        "In the Draw data window": _list_fixed_keys(drawing),
     }
 
 
-def _listed(actions: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[FixedKeys, ...]:
+def _list_fixed_keys(actions: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[FixedKeys, ...]:
     return tuple(
         FixedKeys(_plain(text), ", ".join(native_text(one) for one in keys))
         for text, keys in actions

@@ -198,12 +198,12 @@ class TourController(QObject):
     def _show(self) -> None:
         step = STEPS[self._number]
         assert self.card is not None
-        self.card.show_step(self._number, len(STEPS), step.title, self._worded(step.text))
+        self.card.show_step(self._number, len(STEPS), step.title, self._with_keys(step.text))
         self._prepare(step)
         self._point()
         self.card.next.setFocus()
 
-    def _worded(self, text: str) -> str:
+    def _with_keys(self, text: str) -> str:
         """Return a text with the present keys of its actions in brackets."""
         form = QKeySequence.SequenceFormat.NativeText
         keys = {key: action.shortcut().toString(form) for key, action in self._actions.items()}

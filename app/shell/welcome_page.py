@@ -92,7 +92,7 @@ class WelcomePage(QScrollArea):
         self.open_button = QPushButton("Open a run file ...", content)
         self.open_button.clicked.connect(self.open_requested)
         self._begin = _Lines("", content, QBoxLayout.Direction.LeftToRight)
-        self._begin.chosen.connect(self._on_begin)
+        self._begin.chosen.connect(self._on_start)
         first = (self.run_button, self.open_button, self._begin)
         self._buttons = add_all(space(QHBoxLayout(), spacing=8), *first)
         add_all(column, headline, self.explanation, self._buttons)
@@ -217,7 +217,7 @@ class WelcomePage(QScrollArea):
         self._arrange()
         self._chain()
 
-    def _on_begin(self, key: str) -> None:
+    def _on_start(self, key: str) -> None:
         self._actions[key].trigger()
 
     def _on_file(self, path: str) -> None:

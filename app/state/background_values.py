@@ -167,7 +167,7 @@ class BackgroundValues:
 
     # --------------------------------------------------------------- the thread of the screen
 
-    def ask_traces(self, owner: str, names: tuple[str, ...], frames: int) -> None:
+    def request_traces(self, owner: str, names: tuple[str, ...], frames: int) -> None:
         """Request scalars by their names, or SPECTRUM, at the first `frames` frames.
 
         This replaces the earlier request of the same owner.
@@ -187,7 +187,7 @@ class BackgroundValues:
         # By what is known, not by the values: a row may be half written at this moment.
         return np.where(trace.known[:frames, None], trace.values[:frames], np.nan)
 
-    def asks(self, owner: str, name: str) -> bool:
+    def has_requested(self, owner: str, name: str) -> bool:
         """Return True if an owner requested a trace."""
         return f"{owner}:{name}" in self._requested
 

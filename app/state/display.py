@@ -26,7 +26,7 @@ from app.state.node_values import (
     NodeFacts,
     Singles,
     SortedNodes,
-    with_stand_in,
+    with_finite_first,
 )
 from core.observables.planes import COORDINATES, NodePlane
 from core.problem.schedule import coordinate as schedule_coordinate
@@ -148,10 +148,10 @@ class DisplayData:
         # By half at least: of a loop without a known end each look may have some frames more.
         missing = max(frames - room, room // 2)
         for name in ("_flat", "_placed", "_reach", "_signs", "_margins", "_log10_norm"):
-            setattr(self, name, _lengthened(getattr(self, name), missing))
+            setattr(self, name, _lengthen(getattr(self, name), missing))
         if self._class is not None:
-            self._class = _lengthened(self._class, missing)
-        self._node = {kind: _lengthened(old, missing) for kind, old in self._node.items()}
+            self._class = _lengthen(self._class, missing)
+        self._node = {kind: _lengthen(old, missing) for kind, old in self._node.items()}
 
     def _read(self, index: int) -> None:
         from core.observables.nodes import outer_classes, outer_signs
@@ -263,7 +263,7 @@ class DisplayData:
     def coordinate(self) -> Floats:
         """Increasing and finite, (T,): core.problem.schedule.coordinate of log10 t."""
         if self._coordinate.size != self.frames:
-            self._coordinate = with_stand_in(schedule_coordinate(self.log10_time))
+            self._coordinate = with_finite_first(schedule_coordinate(self.log10_time))
         return self._coordinate
 
     def frame_at(self, coordinate: float) -> int:
@@ -395,5 +395,5 @@ class DisplayData:
         return {name: float(OBSERVABLES[name].at(self.run, frame)) for name in SCALARS}
 
 
-def _lengthened(array: NDArray[Any], missing: int) -> NDArray[Any]:
+def _lengthen(array: NDArray[Any], missing: int) -> NDArray[Any]:
     return np.concatenate([array, np.zeros((missing, *array.shape[1:]), array.dtype)])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.comparison.names import RunDescription, run_names, variant_words
-from core.numbers import raised
+from core.numbers import raise_powers
 from core.studies.changes import MOST_NAMED, changes_between, is_modified, origin_of
 from core.studies.study import Study
 from core.studies.tables import Cell, value_text
@@ -36,7 +36,7 @@ def heading_of(cell_name: str) -> str:
     pairs = [part.partition("=") for part in cell_name.split("__")]
     keys = {key for key, _, _ in pairs}
     return ", ".join(
-        raised(setting_words(key, variant_words(value) if key == "variant" else value))
+        raise_powers(setting_words(key, variant_words(value) if key == "variant" else value))
         for key, equals, value in pairs
         if equals and not (key == "data.kind" and "data.points" in keys)
     )
@@ -44,7 +44,7 @@ def heading_of(cell_name: str) -> str:
 
 def headings_of(runs: Sequence[RunDescription]) -> list[str]:
     """Return headings of runs side by side: what differs between them, or all of it."""
-    return [raised(name) for name in run_names(runs)]
+    return [raise_powers(name) for name in run_names(runs)]
 
 
 def network_words(run: Run) -> str:

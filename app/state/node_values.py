@@ -42,7 +42,7 @@ class SortedNodes:
     place: Indices
 
 
-def with_stand_in(values: Floats) -> Floats:
+def with_finite_first(values: Floats) -> Floats:
     """Return values whose first, if -inf (t = 0, or step 0), is one spacing before the second.
 
     >>> with_stand_in(np.array([-np.inf, 1.0, 1.5])).tolist()

@@ -17,7 +17,7 @@ import numpy as np
 from app.state.intent import START, Intent, with_proposals
 from app.state.session import RunSnapshot, Snapshot
 from app.state.view_options import MOST_RINGS, Mark
-from app.state.views import FIGURE_1, known
+from app.state.views import FIGURE_1, known_views
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 PLAY_SECONDS = 10.0
@@ -96,21 +96,21 @@ class ResolvedView:
 def span_of(snapshot: Snapshot) -> TimeSpan:
     """Return the span of the open and the compared runs together."""
     runs = snapshot.every
-    high = max((_end(run) for run in runs), default=1.0)
+    high = max((_run_end(run) for run in runs), default=1.0)
     starts = [float(run.coordinates[0]) for run in runs if run.coordinates.size > 1]
     low = min(starts, default=high - UNKNOWN_SPAN)
     live = [run for run in runs if run.live]
-    ends = [_last(run, low) for run in live or runs]
+    ends = [_last_moment(run, low) for run in live or runs]
     # Of two runs at work the slower one says how far both can be shown side by side.
     edge = (min if live else max)(ends, default=low)
     return TimeSpan(low, max(high, low + NEAR), max(edge, low), bool(live))
 
 
-def _end(run: RunSnapshot) -> float:
-    return max(run.until, _last(run, run.until))
+def _run_end(run: RunSnapshot) -> float:
+    return max(run.until, _last_moment(run, run.until))
 
 
-def _last(run: RunSnapshot, otherwise: float) -> float:
+def _last_moment(run: RunSnapshot, otherwise: float) -> float:
     """Return the last coordinate, `otherwise` before any frame after t = 0.
 
     The moment at which the run continues another one counts too.
@@ -126,13 +126,13 @@ def frame_at(run: RunSnapshot, cursor: float) -> int:
     return max(after - 1, 0)
 
 
-def clamped(cursor: float, span: TimeSpan) -> float:
+def clamp(cursor: float, span: TimeSpan) -> float:
     """Return the nearest moment that can be shown; the start remains START."""
     return START if cursor <= span.low else min(cursor, span.edge)
 
 
 def _cursor(intent: Intent, span: TimeSpan) -> float:
-    return span.edge if intent.follow else max(clamped(intent.cursor, span), span.low)
+    return span.edge if intent.follow else max(clamp(intent.cursor, span), span.low)
 
 
 def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
@@ -140,12 +140,12 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
     span = span_of(snapshot)
     cursor = _cursor(intent, span)
     runs = tuple(_run(run, intent, cursor) for run in snapshot.runs)
-    views = known(intent.views) or known(intent.proposed) or FIGURE_1
+    views = known_views(intent.views) or known_views(intent.proposed) or FIGURE_1
     wishes = with_proposals(intent)
     filled = intent.filled if intent.filled in views else ""
     wishes = replace(wishes, cursor=START, hovered=None, pinned=frozenset(), views=views)
     wishes = replace(wishes, current=None, filled=filled)
-    return ResolvedView(runs, span, cursor, _inspected(runs, intent.current), wishes)
+    return ResolvedView(runs, span, cursor, _inspected_node(runs, intent.current), wishes)
 
 
 def _run(run: RunSnapshot, intent: Intent, cursor: float) -> ResolvedRun:
@@ -169,7 +169,7 @@ def selection(pinned: frozenset[int]) -> frozenset[int]:
     return pinned if len(pinned) > MOST_RINGS else frozenset()
 
 
-def _inspected(runs: Sequence[ResolvedRun], current: int | None) -> Mark | None:
+def _inspected_node(runs: Sequence[ResolvedRun], current: int | None) -> Mark | None:
     """Return the hovered node, else the first pinned one, of the current run if it has any.
 
     The nodes of a selection are not inspected.
@@ -180,7 +180,7 @@ def _inspected(runs: Sequence[ResolvedRun], current: int | None) -> Mark | None:
     return next(iter(hovered + pinned), None)
 
 
-def advanced(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
+def advance(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
     """Return the intent some seconds later: playing moves the cursor, and waits at the edge."""
     if not intent.playing or intent.follow or not snapshot.every:
         return intent
@@ -193,14 +193,14 @@ def advanced(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
         first, last = intent.interval
         # From wherever it stands outside, to the interval; and at its end to its beginning.
         if not first - NEAR <= here <= last + NEAR or cursor >= min(last, span.high):
-            return replace(intent, cursor=clamped(first, span))
+            return replace(intent, cursor=clamp(first, span))
     if share < 1.0 and cursor < span.edge:
         return replace(intent, cursor=cursor)
     if span.live:  # frames are to come: it goes on playing, and waits for them
-        return replace(intent, cursor=clamped(span.edge, span))
+        return replace(intent, cursor=clamp(span.edge, span))
     if intent.loop:
         return replace(intent, cursor=START)
-    return replace(intent, cursor=clamped(span.edge, span), playing=False)
+    return replace(intent, cursor=clamp(span.edge, span), playing=False)
 
 
 def has_room(intent: Intent, snapshot: Snapshot) -> bool:
@@ -211,7 +211,7 @@ def has_room(intent: Intent, snapshot: Snapshot) -> bool:
     return not span.live or max(intent.cursor, span.low) < span.edge - NEAR
 
 
-def stepped(intent: Intent, snapshot: Snapshot, direction: int) -> float:
+def find_next_moment(intent: Intent, snapshot: Snapshot, direction: int) -> float:
     """Return the nearest moment after (1) or before (-1) the cursor with a frame of any run."""
     span = span_of(snapshot)
     cursor = _cursor(intent, span)
@@ -221,4 +221,4 @@ def stepped(intent: Intent, snapshot: Snapshot, direction: int) -> float:
         nearest = min(moments[moments > cursor + NEAR], default=cursor)
     else:
         nearest = max(moments[moments < cursor - NEAR], default=cursor)
-    return clamped(float(nearest), span)
+    return clamp(float(nearest), span)

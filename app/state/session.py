@@ -150,7 +150,7 @@ class OpenRun:
         return self.data is not None and self.data.run.counts_steps
 
     @property
-    def outdated(self) -> bool:
+    def is_outdated(self) -> bool:
         """True if its path now leads to another file, or to none."""
         if self.data is None:
             return bool(self.failure)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, final
 
 from pydantic import AfterValidator, Field
 
-from app.state.views import VIEWS, known
+from app.state.views import VIEWS, known_views
 from core.comparison.question import MOST_COMPARED, CompareQuestion
 from core.numbers import whole_text
 from core.observables.node_sets import MOST_NODES, nodes_text, parse_nodes
@@ -257,7 +257,7 @@ def _parse_views(texts: Texts) -> tuple[str, ...]:
     names = _names(texts)
     if any(name not in VIEWS for name in names):
         raise ValueError(f"expected views among {', '.join(VIEWS)}")
-    return known(names)
+    return known_views(names)
 
 
 def _name_views(before: Collection[str], after: Collection[str]) -> str:

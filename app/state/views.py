@@ -36,9 +36,9 @@ def _turns(data: DisplayData) -> bool:
 
 
 def _waves(data: DisplayData) -> bool:
-    from core.observables.fourier import adds
+    from core.observables.fourier import is_modular_addition
 
-    return adds(data.run)
+    return is_modular_addition(data.run)
 
 
 @final
@@ -97,23 +97,23 @@ NEXT = (
 )
 
 
-def known(names: Sequence[str]) -> tuple[str, ...]:
+def known_views(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names that are views, each once, in the order given."""
     return tuple(name for name in dict.fromkeys(names) if name in VIEWS)
 
 
-def suited(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[str, ...]:
+def choose_views(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[str, ...]:
     """Return the views for some runs: those that a study wishes, or the usual ones for its data.
 
     Views without content for any of the runs are replaced by others.
     """
     if not runs:
-        return known(wished) or FIGURE_1
+        return known_views(wished) or FIGURE_1
     useful = [name for name in VIEWS if any(VIEWS[name].fits(run) for run in runs)]
-    first = known(wished) or _usual(runs)
+    first = known_views(wished) or _usual(runs)
     count = len(first)
     if "margins" not in useful:  # the risk is what is watched instead
-        first = known(["curves" if name == "margins" else name for name in first])
+        first = known_views(["curves" if name == "margins" else name for name in first])
     chosen = [name for name in first if name in useful]
     others = [
         name for name in dict.fromkeys((*NEXT, *VIEWS)) if name in useful and name not in chosen
@@ -123,7 +123,7 @@ def suited(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[str, ...
         own = [name for name in dict.fromkeys((*NEXT, *VIEWS)) if VIEWS[name].fits(run)]
         if own and not set(own) & set(chosen):
             chosen[-1:] = own[:1]
-    return known(chosen) or first
+    return known_views(chosen) or first
 
 
 def _usual(runs: Sequence[DisplayData]) -> tuple[str, ...]:

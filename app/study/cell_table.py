@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.widgets.labels import plain_tip
 from app.widgets.screen_text import shown_number
-from app.widgets.tables import RunTable, keeping_selected_rows, sorted_places
+from app.widgets.tables import RunTable, preserved_selection, sorted_places
 from core.studies.tables import Cell, value_text
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 Role = Qt.ItemDataRole
 WAITING, RUNNING = "waiting", "running"
-LOOKED_AT = 50  # rows that say how wide a column is
+MEASURED_ROWS = 50  # rows that say how wide a column is
 LAST = "why"
 
 
@@ -100,14 +100,14 @@ class CellModel(QAbstractTableModel):
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column; -1 is the order of the grid."""
-        with keeping_selected_rows(self, self._shown):
+        with preserved_selection(self, self._visible_rows):
             self._order, self._sorted_by = list(range(len(self._cells))), None
             if 0 <= column < self.columnCount():
                 rows = ((cell, self._rows.get(cell.name)) for cell in self._cells)
                 values = (self._value(column, cell, row) for cell, row in rows)
                 self._order, self._sorted_by = sorted_places(values, order), (column, order)
 
-    def _shown(self) -> list[int]:
+    def _visible_rows(self) -> list[int]:
         return self._order
 
     def rowCount(self, parent: Index = NOWHERE) -> int:
@@ -182,7 +182,7 @@ class CellTable(RunTable):
         # grid's order.
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         # By default Qt measures a thousand rows of every column.
-        self.horizontalHeader().setResizeContentsPrecision(LOOKED_AT)
+        self.horizontalHeader().setResizeContentsPrecision(MEASURED_ROWS)
         self.setSortingEnabled(True)
         self.model_.layoutChanged.connect(self._widen)
         self.verticalScrollBar().valueChanged.connect(self._widen)

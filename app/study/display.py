@@ -22,7 +22,7 @@ from app.study.window import StudyWindow
 from app.study.workers import StudyFigure, claims_judged, figure_drawn
 from app.widgets.labels import window_title
 from app.worker import Worker
-from core.figures.names import Sheet
+from core.figures.names import PageSize
 from core.figures.palette import Palette
 from core.studies.formulas import VARIANT
 
@@ -67,7 +67,7 @@ class StudyDisplay(QObject):
         self._redraw = QTimer(self, singleShot=True, interval=REDRAW_MS)
         self._redraw.timeout.connect(self._show_rows)
         self._draw = QTimer(self, singleShot=True)
-        self._draw.timeout.connect(self._ask_figure)
+        self._draw.timeout.connect(self._request_figure)
         self.painter.result.connect(self._on_figure)
         self.painter.error.connect(self._on_figure_failed)
         self.judge.result.connect(self._on_judged)
@@ -196,7 +196,7 @@ class StudyDisplay(QObject):
         else:
             self._schedule_figure()
 
-    def _ask_figure(self) -> None:
+    def _request_figure(self) -> None:
         runs = self._runs
         if runs is None:
             return
@@ -243,7 +243,7 @@ class StudyDisplay(QObject):
         subject = StudySubject(runs.study.id, self._figure_job)
         return Exportable(palette=self._palette, study=subject)
 
-    def _figure_job(self, path: Path, dpi: float, palette: Palette, sheet: Sheet) -> SceneJob:
+    def _figure_job(self, path: Path, dpi: float, palette: Palette, sheet: PageSize) -> SceneJob:
         """Return the job that draws the cells so far."""
         assert self._runs is not None
         runs, lines = self._runs, tuple(one.line for one in self._judged)
@@ -251,12 +251,12 @@ class StudyDisplay(QObject):
         return StudyFigureJob(*given, runs.folder)
 
     def _save_table(self) -> None:
-        path, form = self._ask_path("Save the table", ".csv", TABLES)
+        path, form = self._choose_path("Save the table", ".csv", TABLES)
         if path is not None and self._runs is not None:
             rows, means = dict(self._runs.rows), form.startswith(MEANS)
             self.export.start(TableJob(self._runs.study, rows, path, means))
 
-    def _ask_path(self, title: str, suffix: str, formats: str) -> tuple[Path | None, str]:
+    def _choose_path(self, title: str, suffix: str, formats: str) -> tuple[Path | None, str]:
         """Ask for a path; return it with an ending, and the chosen format. None: cancelled."""
         if self._runs is None:
             return None, ""

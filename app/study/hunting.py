@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QHeaderView, QVBoxLayout, 
 
 from app.study.options import StudyOptions
 from app.study.whole_study import StudyRuns
-from app.study.workers import Finding, HuntNews, HuntOrder, StudyWorker, run_hunt
+from app.study.workers import Finding, HuntOrder, HuntUpdate, StudyWorker, run_hunt
 from app.training.run_questions import RunQuestions
 from app.widgets.inputs import ChoiceBox, ValueEdit, push_button
 from app.widgets.labels import ElidedLabel, plain_tip, problem_label, quiet_label
@@ -23,7 +23,7 @@ from app.widgets.layouts import add_all, space
 from app.widgets.screen_text import shown_number
 from app.widgets.tables import RunTable
 from core.errors import MarginscopeError
-from core.extremes.question import Frames, Question, asked_by, limit_of, range_of
+from core.extremes.question import Frames, Question, limit_of, question_of, range_of
 from core.numbers import whole_text
 from core.studies.claims import hunt_of
 from core.studies.code import check_cells
@@ -249,7 +249,7 @@ class HuntController(QObject):
         if table is None:
             self.page.show_question(usual, None)
         else:
-            self.page.show_question(asked_by(table, runs.size), table.counts(runs.size).runs)
+            self.page.show_question(question_of(table, runs.size), table.counts(runs.size).runs)
 
     # ---------------------------------------------------------------------------------- hunting
 
@@ -264,7 +264,7 @@ class HuntController(QObject):
         except MarginscopeError as error:
             self.page.show_problem(error.sentence)
             if isinstance(error, UntrustedCodeError):
-                self._questions.ask_trust(error, self.start)
+                self._questions.confirm_trust(error, self.start)
             return
         self.page.show_problem("")
         self._words_before = self.page.words.text()
@@ -285,7 +285,7 @@ class HuntController(QObject):
         self._show(STOPPING if self.worker.control.stop_requested else "")
 
     def _show(self, more: str) -> None:
-        news: HuntNews | None = self.worker.news
+        news: HuntUpdate | None = self.worker.news
         if news is not None:
             self.page.table.show_findings(news.findings)
             self.page.words.set_text(words_of(news) + more)
@@ -306,7 +306,7 @@ def folder_of(folder: Path, question: Question) -> Path:
     return folder / f"hunt-{sha256(repr(question).encode()).hexdigest()[:8]}"
 
 
-def words_of(news: HuntNews) -> str:
+def words_of(news: HuntUpdate) -> str:
     """Say in a line how far a hunt is.
 
     >>> from core.extremes.hunt import HuntStatus

@@ -76,7 +76,7 @@ class ResultController(QObject):
 
     whole_requested = Signal()
     """All runs of the study are to be trained."""
-    offered = Signal()
+    result_offered = Signal()
     """A study was chosen that has a figure to show."""
 
     def __init__(
@@ -139,7 +139,7 @@ class ResultController(QObject):
     def offer(self) -> None:
         """Ask for the drawer of a study that the user chose, if the study has a figure."""
         if self._has_result and self._study is not None and self._study.figure:
-            self.offered.emit()
+            self.result_offered.emit()
 
     # ------------------------------------------------------------------------------ the figure
 

@@ -22,8 +22,8 @@ from app.study.whole_study import StudyRuns, WholeStudy, make_whole_study
 from app.study.window import StudyWindow
 from app.study.workers import (
     StudyWorker,
-    SweepNews,
     SweepOrder,
+    SweepUpdate,
     cost_estimated,
     run_sweep,
     study_runs,
@@ -207,7 +207,7 @@ class StudyRunner(QObject):
             check_cells(study)
         except UntrustedCodeError as error:
             self.window.bar.show_message(error.sentence)
-            self.questions.ask_trust(error, repeat)
+            self.questions.confirm_trust(error, repeat)
             return False
         return True
 
@@ -228,7 +228,7 @@ class StudyRunner(QObject):
 
     def _refresh(self, resting: bool) -> None:
         """Show the cells' rows; the worker has no news if a plan could not be made."""
-        news: SweepNews | None = self.worker.news
+        news: SweepUpdate | None = self.worker.news
         if news is not None:
             runs = replace(self.shown.runs, paths=news.paths, rows=news.rows)
             self.shown = replace(self.shown, runs=runs)

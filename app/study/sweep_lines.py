@@ -112,7 +112,7 @@ def _line(group: Sequence[Point], words: Sequence[str]) -> SweepLine:
     return SweepLine(order[0].line, tuple(order), x, mean, mean - half, mean + half, hollow)
 
 
-def wide(values: Floats, ratio: float) -> bool:
+def spans_decades(values: Floats, ratio: float) -> bool:
     """Return True if positive values spread so far that their logarithms show more."""
     return (
         values.size > 1

@@ -16,7 +16,7 @@ from PySide6.QtGui import QAction, QGuiApplication, QPainterPath, QPen
 from PySide6.QtWidgets import QLabel, QMenu, QToolTip, QVBoxLayout, QWidget
 
 from app.study.cell_table import short_key
-from app.study.sweep_lines import WIDE_X, WIDE_Y, Floats, SweepLine, SweepLines, wide
+from app.study.sweep_lines import WIDE_X, WIDE_Y, Floats, SweepLine, SweepLines, spans_decades
 from app.widgets.axis import logarithmic, plain
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
 from app.widgets.keyboard import PlotFocus
@@ -78,10 +78,10 @@ class SweepPlot(QWidget):
         self.means = self.plot.add(CurveStack(), 1.0)
         self.markers = self.plot.add(Markers(), 2.0)
         self.menu = QMenu(self)
-        self.menu.triggered.connect(self._chosen)
+        self.menu.triggered.connect(self._on_chosen)
         add_all(space(QVBoxLayout(self), spacing=0), (self.plot, 1), self.key)
-        self.plot.clicked.connect(self._clicked)
-        self.plot.hovered.connect(self._hovered)
+        self.plot.clicked.connect(self._on_clicked)
+        self.plot.hovered.connect(self._on_hovered)
         self.plot.left.connect(QToolTip.hideText)
         self.setMouseTracking(True)
         self._draw()
@@ -140,9 +140,9 @@ class SweepPlot(QWidget):
             return False  # 0 is what such numbers go to
         means = [line.mean for line in self.shown.lines] if all_ is not None else [positive]
         values = np.concatenate(means)
-        return wide(values[np.isfinite(values)], ratio)
+        return spans_decades(values[np.isfinite(values)], ratio)
 
-    def _placed(self, values: Floats, axis: int) -> Floats:
+    def _to_axis(self, values: Floats, axis: int) -> Floats:
         """Values as the axis has them; what a logarithm cannot show lies nowhere."""
         if not self._log[axis]:
             return values
@@ -152,8 +152,8 @@ class SweepPlot(QWidget):
         return placed
 
     def _home(self, x: Floats, y: Floats) -> Home:
-        across = _padded(self._placed(x, 0), 0.06)
-        up = _padded(self._placed(y, 1), 0.08)
+        across = _pad_range(self._to_axis(x, 0), 0.06)
+        up = _pad_range(self._to_axis(y, 1), 0.08)
         return Home(across[0], across[1], up[0], up[1])
 
     # ----------------------------------------------------------------------------------- lines
@@ -174,7 +174,7 @@ class SweepPlot(QWidget):
         styles, shown, which = [], [np.empty((0, 2))], [np.empty(0, dtype=np.int64)]
         coloured = zip(self.shown.lines, self._colours(), strict=True)
         for number, (line, colour) in enumerate(coloured):
-            x, mean = self._placed(line.x, 0), self._placed(line.mean, 1)
+            x, mean = self._to_axis(line.x, 0), self._to_axis(line.mean, 1)
             # Words have no order, in which a line could lead from one to the next.
             if not self.shown.words:
                 known = np.isfinite(mean) & np.isfinite(x)
@@ -194,9 +194,9 @@ class SweepPlot(QWidget):
 
     def _bar_path(self, line: SweepLine, x: Floats, mean: Floats) -> QPainterPath:
         """Return a vertical bar at each point; a decade of it if its logarithm has no lower end."""
-        low = self._placed(line.low, 1)
+        low = self._to_axis(line.low, 1)
         low = np.where(np.isfinite(low), low, mean - 1.0)
-        high = self._placed(line.high, 1)
+        high = self._to_axis(line.high, 1)
         drawn = np.isfinite(x) & np.isfinite(mean) & (line.high > line.low)
         x, low, high = x[drawn], low[drawn], high[drawn]
         across = np.repeat(x, 2)
@@ -228,9 +228,9 @@ class SweepPlot(QWidget):
 
     # ----------------------------------------------------------------------------------- mouse
 
-    def _at(self, x: float, y: float) -> Point | None:
+    def _point_at(self, x: float, y: float) -> Point | None:
         places = [
-            np.stack([self._placed(line.x, 0), self._placed(line.mean, 1)], axis=1)
+            np.stack([self._to_axis(line.x, 0), self._to_axis(line.mean, 1)], axis=1)
             for line in self.shown.lines
         ]
         if not places:
@@ -239,8 +239,8 @@ class SweepPlot(QWidget):
         points = [point for line in self.shown.lines for point in line.points]
         return None if nearest < 0 else points[nearest]
 
-    def _hovered(self, x: float, y: float) -> None:
-        point = self._at(x, y)
+    def _on_hovered(self, x: float, y: float) -> None:
+        point = self._point_at(x, y)
         # Its tooltip stays where it came up, instead of following the pointer.
         if point is self._hit:
             return
@@ -266,13 +266,13 @@ class SweepPlot(QWidget):
             unfit += " and are excluded"
         return f"{where}\n{value}{unfit}"
 
-    def _clicked(self, x: float, y: float) -> None:
-        point = self._at(x, y)
+    def _on_clicked(self, x: float, y: float) -> None:
+        point = self._point_at(x, y)
         if point is None:
             return
         QToolTip.hideText()
         if len(point.runs) == 1:
-            self._ask(point.runs[0].path)
+            self._request_run(point.runs[0].path)
             return
         self.menu.clear()
         for run in sorted(point.runs, key=lambda member: member.value):
@@ -283,10 +283,10 @@ class SweepPlot(QWidget):
         place = QPointF(x, y).toPoint()
         self.menu.popup(self.plot.viewport().mapToGlobal(place))
 
-    def _chosen(self, action: QAction) -> None:
-        self._ask(action.data())
+    def _on_chosen(self, action: QAction) -> None:
+        self._request_run(action.data())
 
-    def _ask(self, path: object) -> None:
+    def _request_run(self, path: object) -> None:
         beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
         self.run_requested.emit(path, bool(beside))
 
@@ -304,7 +304,7 @@ def line_name(key: Sequence[tuple[str, object]]) -> str:
     return ", ".join(parts)
 
 
-def _padded(values: Floats, share: float) -> tuple[float, float]:
+def _pad_range(values: Floats, share: float) -> tuple[float, float]:
     values = values[np.isfinite(values)]
     if values.size == 0:
         return 0.0, 1.0

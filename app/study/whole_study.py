@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 from app.export.commands import command_words, paper_words
 from app.export.jobs import Cancelled, ExportJob, Progress, SceneJob, draw_here, saved_text
 from app.export.pictures import Exportable
-from core.figures.names import Sheet
+from core.figures.names import PageSize
 from core.figures.palette import LIGHT, PALETTES
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import Cell
@@ -100,7 +100,7 @@ class StudyFigureJob(SceneJob):
     palette: str = LIGHT.name
     verdicts: tuple[str, ...] = ()
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    sheet: Sheet = field(default_factory=Sheet)
+    sheet: PageSize = field(default_factory=PageSize)
     folder: Path = Path()
 
     def scene(self) -> FigureScene:

@@ -27,7 +27,7 @@ from core.studies.study import Study
 from core.sweep.control import SweepControl
 
 if TYPE_CHECKING:
-    from core.extremes.hunt import Hunt, HuntStatus, Tried
+    from core.extremes.hunt import Hunt, HuntStatus, TrialResult
     from core.runs import Run
     from core.studies.cell_table import Row
     from core.studies.verdicts import Judged
@@ -104,7 +104,7 @@ def cost_estimated(
     return run_in_process("The cost is unknown", request.is_cancelled, *given)
 
 
-class SweepNews(NamedTuple):
+class SweepUpdate(NamedTuple):
     """Planned run file and finished row of each cell, by its name."""
 
     paths: dict[str, Path]
@@ -157,7 +157,7 @@ class Finding:
 
 @final
 @dataclass(frozen=True, slots=True)
-class HuntNews:
+class HuntUpdate:
     """Status of a hunt, its findings, the best first, and whether nothing is left to be tried."""
 
     status: HuntStatus
@@ -220,7 +220,7 @@ def run_sweep(request: Request, order: SweepOrder, control: SweepControl) -> Non
 
     made = plan(order.study, order.folder, order.size, shared=order.cluster is not None)
     paths = dict(made.paths)
-    request.progress(SweepNews(paths, {row.name: row for row in made.kept}))
+    request.progress(SweepUpdate(paths, {row.name: row for row in made.kept}))
     if control.stop_requested:  # cancelled while it was planned
         return
     if made.tasks:
@@ -230,17 +230,17 @@ def run_sweep(request: Request, order: SweepOrder, control: SweepControl) -> Non
     for status in sweep(made, pool, control):
         if status.ended or time.monotonic() - reported > SWEEP_REPORT_S:
             reported = time.monotonic()
-            request.progress(SweepNews(paths, made.ledger.rows))
+            request.progress(SweepUpdate(paths, made.ledger.rows))
 
 
 def run_hunt(request: Request, order: HuntOrder, control: SweepControl) -> None:
     """Hunt, and leave a table of all runs in the folder."""
     from core.extremes.answering import hunt_for, pool_of, table
-    from core.extremes.hunt import Budget, Keeping
+    from core.extremes.hunt import Budget, FileRetention
     from core.studies.cell_table import write_rows
     from core.studies.tables import MAX_CELLS
 
-    made = hunt_for(order.study, order.question, Keeping(order.folder), order.size)
+    made = hunt_for(order.study, order.question, FileRetention(order.folder), order.size)
     if control.stop_requested:  # while its data were read
         return
     pool = pool_of(made, order.jobs, order.cluster, control.cell)
@@ -249,8 +249,8 @@ def run_hunt(request: Request, order: HuntOrder, control: SweepControl) -> None:
     for status in made.run(pool, control, budget):
         if time.monotonic() - reported > HUNT_REPORT_S:
             reported = time.monotonic()
-            request.progress(HuntNews(status, findings(made)))
-    request.progress(HuntNews(status, findings(made), made.exhausted))
+            request.progress(HuntUpdate(status, findings(made)))
+    request.progress(HuntUpdate(status, findings(made), made.exhausted))
     if rows := table(made):
         write_rows(rows, order.folder / f"{order.study.id}.hunt.csv")
 
@@ -262,7 +262,7 @@ def findings(made: Hunt) -> tuple[Finding, ...]:
 
     ranked = made.ranked()
     lines = []
-    for rank, one in enumerate([*ranked, *made.unranked()][:MOST_LISTED], start=1):
+    for rank, one in enumerate([*ranked, *made.unranked_runs()][:MOST_LISTED], start=1):
         file = made.run_file(one.index)
         values = made.space.cells[one.place].values
         lines.append(
@@ -279,7 +279,7 @@ def findings(made: Hunt) -> tuple[Finding, ...]:
     return tuple(lines)
 
 
-def _how(one: Tried) -> str:
+def _how(one: TrialResult) -> str:
     """Say in words how a run came to be tried."""
     if one.parent >= 0:
         return f"run {one.index}, {one.phase} from run {one.parent}"

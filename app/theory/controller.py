@@ -65,7 +65,7 @@ class TheoryController(QObject):
         self.margins, self.judge = margins, judge
         for worker in (margins, judge):
             worker.set_cpu_share(self.cpu_share)
-        margins.set_hold_condition(partial(compiler.lacks, (MARGINS,)))
+        margins.set_hold_condition(partial(compiler.is_missing, (MARGINS,)))
         compiler.progress.connect(margins.wake)
         self._results: dict[int, TheoryResults] = {}
         self._key = -1  # of the run in the panel

@@ -45,7 +45,7 @@ def bracket_final_margin(
     Of a finished run the bracket `before` is reused; only its reference margin may have changed.
     """
     from core.observables.final_margin import DRAWN, final_margin, refusal, upper_end
-    from core.reference.gated import Kept
+    from core.reference.gated import FixedPattern
     from core.runs import open_run
 
     with open_run(path) as run:
@@ -56,7 +56,7 @@ def bracket_final_margin(
             always, name = upper_end(run, margins)
             return FinalBracket(key, run.frames, replace(before, above_always=always, always=name))
         watch = request.watch.within(GROWING_S if grows else SECONDS)
-        found = final_margin(run, -1, margins, watch, (Kept.OWN,), DRAWN)
+        found = final_margin(run, -1, margins, watch, (FixedPattern.OWN_LABEL,), DRAWN)
         return FinalBracket(key, run.frames, found)
 
 

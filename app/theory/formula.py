@@ -152,14 +152,14 @@ class FormulaLabel(QWidget):
         self._lines = ()
         if self._tex:
             try:
-                self._lines = tuple(self._filled(max(self.width(), 40) / self._scale()))
+                self._lines = tuple(self._fill_lines(max(self.width(), 40) / self._scale()))
             except (ValueError, RuntimeError):
                 log.warning("mathtext cannot read %s", self._tex)
                 self._broken = True
         self.setFixedHeight(self.heightForWidth(self.width()))
         self.update()
 
-    def _filled(self, width: float) -> list[Outline]:
+    def _fill_lines(self, width: float) -> list[Outline]:
         if outline(self._tex).width <= width:
             return [outline(self._tex)]
         lines: list[str] = []

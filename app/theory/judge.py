@@ -65,9 +65,9 @@ def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]
 
 def usual_alarms(run: Run, watch: Watch) -> Sequence[Any]:
     """Find where a run is not to be trusted."""
-    from core.observables.alarms import alarms
+    from core.observables.alarms import find_alarms
 
-    return alarms(run, watch.look)
+    return find_alarms(run, watch.look)
 
 
 @final
@@ -86,7 +86,7 @@ class Judge(QObject):
         self._open: dict[int, Run] = {}
         self._wanted: frozenset[int] = frozenset()
         self._current: int | None = None
-        self.worker = Worker("judge", self._judged, self, one_core=True)
+        self.worker = Worker("judge", self._judge, self, one_core=True)
 
     # --------------------------------------------------------------- the thread of the window
 
@@ -125,7 +125,7 @@ class Judge(QObject):
 
     # ----------------------------------------------------------------------- the other thread
 
-    def _judged(self, request: Request, case: Case) -> Judgement:
+    def _judge(self, request: Request, case: Case) -> Judgement:
         with self._lock:
             self._current = case.key
         try:
@@ -136,7 +136,7 @@ class Judge(QObject):
             self._close_unwanted()  # of this one too, if it was closed in the window meanwhile
 
     def _judgement(self, case: Case, watch: Watch) -> Judgement:
-        run = self._opened(case)
+        run = self._open_run(case)
         frames = run.refresh()
         if frames == 0:
             return Judgement(case.key, 0)
@@ -160,7 +160,7 @@ class Judge(QObject):
             LOG.exception("the theorems about a run cannot be checked")
             return None
 
-    def _opened(self, case: Case) -> Run:
+    def _open_run(self, case: Case) -> Run:
         from core.runs import open_run
 
         with self._lock:

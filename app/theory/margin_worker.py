@@ -186,10 +186,10 @@ class MarginWorker(QObject):
 
     def _answer(self, request: Request, work: Planning | Computing) -> Planning | Computing:
         if isinstance(work, Planning):
-            return replace(work, references=self._planned(work.problem))
+            return replace(work, references=self._plan(work.problem))
         return replace(work, margin=self._margin(request, work))
 
-    def _planned(self, problem: Problem) -> tuple[Reference, ...]:
+    def _plan(self, problem: Problem) -> tuple[Reference, ...]:
         try:
             return self._references(problem)
         except Exception:
@@ -198,7 +198,7 @@ class MarginWorker(QObject):
 
     def _margin(self, request: Request, task: Computing) -> ReferenceMargin:
         """Compute a margin, or return that of another run if it is the same."""
-        from core.reference.margin import ReferenceMargin, absent
+        from core.reference.margin import ReferenceMargin, absent_bracket
         from core.reference.watch import CancelledError
 
         try:
@@ -212,7 +212,7 @@ class MarginWorker(QObject):
             raise
         except Exception:
             LOG.exception("%s cannot be computed", task.reference.name)
-            return ReferenceMargin(task.reference, absent(FAILED), 0.0)
+            return ReferenceMargin(task.reference, absent_bracket(FAILED), 0.0)
 
 
 def _tasks_of(plan: Planning) -> list[Computing]:

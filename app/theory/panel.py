@@ -182,7 +182,7 @@ class FinalLine(QWidget):
 class TheoryPanel(QWidget):
     """Margins and verdicts of one run."""
 
-    summarised = Signal(str)  # counts of the verdicts, "" if there are none
+    summary_changed = Signal(str)  # counts of the verdicts, "" if there are none
     bound_requested = Signal(str, bool)  # key of a statement or FINAL, whether to draw its bound
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
@@ -274,7 +274,7 @@ class TheoryPanel(QWidget):
         judged = {one.statement.key: one.verdict.value for one in assessments or ()}
         self.summary.setText(summary(list(judged.values())))
         self.summary.setVisible(bool(judged))
-        self.summarised.emit(short_summary(list(judged.values())))
+        self.summary_changed.emit(short_summary(list(judged.values())))
         # Rows do not change places under the pointer, nor while a key would open one.
         if judged.keys() != self._arranged.keys() or (
             judged != self._arranged and not self._is_in_use()

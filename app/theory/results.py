@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 from app.state.session import OpenRun
 from app.theory.judge import Judgement
 from app.widgets.screen_text import greek, rich, shown_number
-from core.numbers import raised, time_text
+from core.numbers import raise_powers, time_text
 
 if TYPE_CHECKING:
     from core.observables.final_margin import FinalMargin
@@ -72,7 +72,7 @@ class TheoryResults:
         low, high = (shown_number(value) for value in (found.below, found.above))
         ends = f"\u2264 {high}" if found.why else f"{low} to {high}"
         held = found.held
-        since = raised(time_text(held.since, run is not None and run.counts_steps))
+        since = raise_powers(time_text(held.since, run is not None and run.counts_steps))
         began = "true from the start" if held.frame == 0 else f"true since {since}"
         if held.frame == found.frame > 0:
             began = "true at the last frame only"
@@ -83,11 +83,11 @@ class TheoryResults:
     @property
     def promise(self) -> Promise:
         """Promised margin, of which the run's margins are shares."""
-        from core.reference.share import Promise, promise  # loads the numerical libraries
+        from core.reference.share import Promise, make_promise  # loads the numerical libraries
 
         if not self.planned:
             return Promise(None, (greek("gamma_gl"),))
-        return promise(self.references, self.margins)
+        return make_promise(self.references, self.margins)
 
     def reach_of(self, run: OpenRun) -> tuple[str, str]:
         """Return label and time at which 90 % of the promised margin were reached.
@@ -106,7 +106,7 @@ class TheoryResults:
         reach = reach_of(data.margins[:, 0], data.log10_time, promise)
         label = f"90 % of {greek(promise.label)}"
         if reach is not None:
-            return label, raised(f"at {time_text(reach.log10_time, data.run.counts_steps)}")
+            return label, raise_powers(f"at {time_text(reach.log10_time, data.run.counts_steps)}")
         return label, "not reached" if data.complete else "not reached yet"
 
 

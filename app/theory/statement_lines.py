@@ -17,7 +17,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from app.state.resolve import TimeSpan
 from app.widgets.verdict_mark import Hue, hue_of
 from core.figures.palette import Palette
-from core.numbers import raised, time_text
+from core.numbers import raise_powers, time_text
 from core.problem.schedule import coordinate
 
 if TYPE_CHECKING:  # they load the numerical libraries
@@ -95,28 +95,28 @@ def statement_lines(
 
     Statements that the last frame alone decides have lines too, which say so.
     """
-    from app.state.node_values import with_stand_in
+    from app.state.node_values import with_finite_first
 
     span = WHOLE
     if log10_time.size > 1:
-        low, high = coordinate(with_stand_in(log10_time)[[0, -1]]).tolist()
+        low, high = coordinate(with_finite_first(log10_time)[[0, -1]]).tolist()
         span = TimeSpan(low, high, high, live=False)
     lines = []
     for one in assessments:
         premises = one.premises
-        if premises is None or not (one.has_times or one.at_end):
+        if premises is None or not (one.has_times or one.is_decided_at_end):
             continue
         states, words = one.comparison.states, CONCLUSION
         if states is None:
-            states, words = _at_end(one, premises.size), CONCLUSION | AT_END
-        elif not _says_something(states, premises):
+            states, words = _final_states(one, premises.size), CONCLUSION | AT_END
+        elif not _is_informative(states, premises):
             continue
         statement = one.statement
         lines.append(
             StatementLine(
                 statement.key,
                 statement.name,
-                f"{LAST} {statement.text}" if one.at_end else statement.text,
+                f"{LAST} {statement.text}" if one.is_decided_at_end else statement.text,
                 one.verdict.value,
                 _stretches(premises, log10_time, PREMISES, steps=one.steps),
                 _stretches(states, log10_time, words, premises, one.steps),
@@ -126,7 +126,7 @@ def statement_lines(
     return tuple(lines)
 
 
-def _at_end(one: Assessment, frames: int) -> States:
+def _final_states(one: Assessment, frames: int) -> States:
     """Return the states of a conclusion that the last frame alone decides: open before."""
     import numpy as np
 
@@ -137,7 +137,7 @@ def _at_end(one: Assessment, frames: int) -> States:
     return states
 
 
-def _says_something(states: States, premises: States) -> bool:
+def _is_informative(states: States, premises: States) -> bool:
     """Return True for a decided conclusion at some frame, or hypotheses that start or end."""
     from core.theorems.states import State
 
@@ -166,7 +166,7 @@ def _stretches(
     for first, through in bounds(both):
         end = min(through + 1, last)
         state = State(int(states[first])).name
-        times = _between(float(log10_time[first]), float(log10_time[end]), steps)
+        times = _interval_text(float(log10_time[first]), float(log10_time[end]), steps)
         sure = True if promised is None else bool(promised[first])
         begin, until = (_moment(float(log10_time[frame])) for frame in (first, end))
         parts.append(Stretch(state, begin, until, f"{words[state]} {times}", sure))
@@ -211,13 +211,13 @@ def _moment(log10_time: float) -> float:
     return float(coordinate(log10_time)) if math.isfinite(log10_time) else -math.inf
 
 
-def _between(first: float, last: float, steps: bool = False) -> str:
+def _interval_text(first: float, last: float, steps: bool = False) -> str:
     """Return the times of a stretch in words; `steps`: t counts steps.
 
     >>> _between(-math.inf, 2.0), _between(2.0, 2.0)
     ('from t = 0 to t = 100', 'at t = 100')
     """
-    begin, end = (raised(time_text(one, steps)) for one in (first, last))
+    begin, end = (raise_powers(time_text(one, steps)) for one in (first, last))
     return f"at {begin}" if begin == end else f"from {begin} to {end}"
 
 

@@ -31,7 +31,7 @@ from app.widgets.verdict_mark import (
     paint_mark,
 )
 from core.figures.palette import Palette
-from core.numbers import raised, time_text
+from core.numbers import raise_powers, time_text
 from core.studies.papers import PAPERS
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def timing_of(assessment: Assessment) -> str:
 
 
 def _moment(log10_time: float, steps: bool) -> str:
-    return raised(time_text(log10_time, steps))
+    return raise_powers(time_text(log10_time, steps))
 
 
 @final
@@ -265,7 +265,7 @@ class StatementRow(QWidget):
         self._assessment: Assessment | None = None
         self._opened: QWidget | None = None
         self.line = VerdictLine(palette, self)
-        self.line.toggled.connect(self._toggled)
+        self.line.toggled.connect(self._on_toggled)
         self._column = space(QVBoxLayout(self), spacing=0)
         self._column.addWidget(self.line)
         self.shows_bound = False
@@ -294,7 +294,7 @@ class StatementRow(QWidget):
 
     # ------------------------------------------------------------------------------- details
 
-    def _toggled(self, opened: bool) -> None:
+    def _on_toggled(self, opened: bool) -> None:
         # Made when it is first opened: a run has dozens of statements, and mathtext sets each
         # formula.
         if opened and self._opened is None:

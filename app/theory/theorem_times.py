@@ -39,7 +39,7 @@ from app.widgets.layouts import add_all, fill_scrolled, space
 from app.widgets.screen_text import greek, short_name
 from app.widgets.verdict_mark import VERDICT_STYLES, hue_of, paint_mark
 from core.figures.palette import Palette
-from core.numbers import raised
+from core.numbers import raise_powers
 
 TITLE = "Theorem timeline"
 NO_LINES = "No theorem for this run depends on time."
@@ -199,25 +199,25 @@ class TimeRows(QWidget):
     def event(self, event: QEvent) -> bool:
         # The arrows and the space bar play the run elsewhere.
         mine = event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if mine and isinstance(event, QKeyEvent) and self._takes(event):
+        if mine and isinstance(event, QKeyEvent) and self._accepts_key(event):
             event.accept()
             return True
         return super().event(event)
 
-    def _takes(self, event: QKeyEvent) -> bool:
+    def _accepts_key(self, event: QKeyEvent) -> bool:
         return bool(self.lines) and not event.modifiers() and event.key() in (*MOVES, *PRESSES)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if not self._takes(event):
+        if not self._accepts_key(event):
             event.ignore()
             return
         row, upper, number = self.place
         if event.key() in PRESSES:
             self.moment_requested.emit(self.lines[row].lane(upper)[number].begin)
             return
-        self._go(event.key())
+        self._move_selection(event.key())
 
-    def _go(self, key: int) -> None:
+    def _move_selection(self, key: int) -> None:
         """Move up and down through the lanes, left and right through a lane's stretches."""
         row, upper, number = self.place
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
@@ -251,7 +251,7 @@ class TimeRows(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         if self._picture is None:
-            self._picture = self._painted()
+            self._picture = self._paint_rows()
         painter.drawPixmap(0, 0, self._picture)
         if self.lines:
             self._cursor = round(self.x_of(self._slider.value))
@@ -266,7 +266,7 @@ class TimeRows(QWidget):
             painter.drawRect(box.adjusted(-2.0, -1.5, 1.5, 1.5))
         painter.end()
 
-    def _painted(self) -> QPixmap:
+    def _paint_rows(self) -> QPixmap:
         """Paint all rows into a picture that is valid until the next verdict."""
         ratio = self.devicePixelRatioF()
         picture = QPixmap(self.size() * ratio)
@@ -311,7 +311,7 @@ class TimeRows(QWidget):
 
 def words_of(line: StatementLine, stretch: Stretch) -> str:
     """Say in words whose stretch it is, what holds, and from when to when."""
-    return raised(f"{line.key}: {stretch.words}.")
+    return raise_powers(f"{line.key}: {stretch.words}.")
 
 
 @final

@@ -18,9 +18,9 @@ from app.state.session import OpenRun
 from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words
-from app.training.recipes import Branch, Further, PlannedRun, describe
+from app.training.recipes import Branch, ContinuedRun, PlannedRun, describe
 from app.training.run_questions import Repeat, RunQuestions
-from app.training.studies import next_end, study_of, why_not_trained
+from app.training.studies import choose_horizon, study_of, why_not_trained
 from app.training.study_edits import Edits
 from core.comparison.names import MOMENT
 from core.errors import InputError, MarginscopeError
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 STILL_GOING = "The run is still training. Stop it first, or wait until it finishes."
 NOTHING_SHOWN = "No run to branch from. Open a run, or press Run."
-STANDS_IN = (
+SHIPPED_RECORDING = (
     "You are watching a shipped recording. Branch once Marginscope has compiled its numerical "
     "code and trains the run itself."
 )
@@ -205,7 +205,7 @@ class BranchController(QObject):
             self.message.emit(NOTHING_SHOWN)
             return None
         if found.stands_in:
-            self.message.emit(STANDS_IN)
+            self.message.emit(SHIPPED_RECORDING)
             return None
         frame, run = shown[found.key], found.data.run
         if frame < run.before:
@@ -223,29 +223,29 @@ class BranchController(QObject):
                 return study_of(run, moment.path.stem)
         except (MarginscopeError, OSError) as error:
             self.message.emit(_words(error, moment))
-            self._ask_about_code(error, repeat)
+            self._confirm_code(error, repeat)
             return None
 
-    def _ask_about_code(self, error: Exception, repeat: Repeat) -> None:
+    def _confirm_code(self, error: Exception, repeat: Repeat) -> None:
         if isinstance(error, UntrustedCodeError):
-            self._questions.ask_trust(error, repeat)
+            self._questions.confirm_trust(error, repeat)
 
     def _train(self, moment: Moment, study: Study, repeat: Repeat) -> bool:
         """Train a branch beside its parent; report why and return False if that is impossible."""
         from core.runs import open_run
         from core.runs.meta import lineage_of
-        from core.training.branching import file_stem, planned
+        from core.training.branching import file_stem, plan_branch
 
         if words := why_not_trained(next(study.each()).experiment):
             self.message.emit(words)
             return False
         try:
             with open_run(moment.path) as run:
-                experiment, changes = planned(run, moment.frame, next(study.each()).experiment)
+                experiment, changes = plan_branch(run, moment.frame, next(study.each()).experiment)
                 time = float(run.log10_time[moment.frame])
         except (MarginscopeError, OSError) as error:
             self._training.refuse(_words(error, moment))
-            self._ask_about_code(error, repeat)
+            self._confirm_code(error, repeat)
             return False
         said = {
             "log10_time": time if math.isfinite(time) else None,
@@ -285,7 +285,7 @@ class BranchController(QObject):
                 return
             last = run.frames - run.before - 1
             name = f"{MOMENT.sub('', one.path.stem)}__from={last}"
-            plan = PlannedRun(name, one.description, next_end(run), Further(one.path))
+            plan = PlannedRun(name, one.description, choose_horizon(run), ContinuedRun(one.path))
             planned.append((one.path, plan))
         if planned:
             self._continue(planned)

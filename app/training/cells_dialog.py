@@ -24,7 +24,7 @@ from app.widgets.layouts import add_all, space, widen_for_title
 from core.numbers import whole_text
 from core.studies.study import Study
 from core.studies.tables import name_of
-from core.studies.watching import MOST_LOOKED_AT
+from core.studies.watching import MOST_EXAMINED
 
 WIDTH, HEIGHT = 460, 480
 MOST_LISTED = 2000
@@ -43,7 +43,7 @@ class CellsDialog(QDialog):
         widen_for_title(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._study, self._most = study, most
-        names = [name_of(place) for place in islice(study.places(), MOST_LOOKED_AT)]
+        names = [name_of(place) for place in islice(study.places(), MOST_EXAMINED)]
         self._rows = [(name, heading_of(name)) for name in names]
         self._chosen = [name for name in names if name in chosen]
         count = whole_text(len(names))

@@ -27,7 +27,7 @@ from core.studies.study import Study, load_study
 from core.studies.tables import Cell
 from core.studies.watching import worth_seeing
 from core.study_file.experiment import Experiment
-from core.study_file.weight import concerns, refusal, room_at, weigh
+from core.study_file.weight import blocking_reason, estimate_resources, resource_warnings, room_at
 from core.training.control import Control
 from core.trust import UntrustedCodeError
 
@@ -94,7 +94,7 @@ class TrainingController(QObject):
         except MarginscopeError as error:
             self.message.emit(error.sentence)
             if isinstance(error, UntrustedCodeError):
-                self._questions.ask_trust(error, repeat or partial(self.choose, name))
+                self._questions.confirm_trust(error, repeat or partial(self.choose, name))
             return False
         self.train(study)
         return True
@@ -209,11 +209,11 @@ class TrainingController(QObject):
         if problem:
             self.refuse(problem)
         elif warnings:
-            quick = None if study is None else self._quick_size_of(study)
-            self._questions.ask_size([in_words(one) for one in warnings], train, quick)
+            quick = None if study is None else self._small_size_of(study)
+            self._questions.confirm_size([in_words(one) for one in warnings], train, quick)
         return not (problem or warnings)
 
-    def _quick_size_of(self, study: Study) -> tuple[str, Repeat] | None:
+    def _small_size_of(self, study: Study) -> tuple[str, Repeat] | None:
         """Return what a study takes at quick size, and the call that trains it; None without."""
         quick = study.at_size("quick")
         experiments = () if quick == study else self.experiments_of(quick)
@@ -223,8 +223,8 @@ class TrainingController(QObject):
         return None if problem else (words, partial(self.train, quick))
 
     def _judge_size(self, experiments: Sequence[Experiment]) -> tuple[str, str, Sequence[str]]:
-        weight, room = weigh(experiments), room_at(self._places.runs)
-        return weight.words, refusal(weight, room), concerns(weight, room)
+        weight, room = estimate_resources(experiments), room_at(self._places.runs)
+        return weight.words, blocking_reason(weight, room), resource_warnings(weight, room)
 
     def refuse(self, sentence: str) -> None:
         """Report at the field it names, and in the bar, why the form cannot be trained."""
@@ -240,7 +240,7 @@ class TrainingController(QObject):
             check_experiments(experiments, study.folder, study.title)
         except UntrustedCodeError as error:
             self.refuse(error.sentence)
-            self._questions.ask_trust(error, partial(self.request_training, study))
+            self._questions.confirm_trust(error, partial(self.request_training, study))
             return
         if conflict := stated_conflict(experiments)[1]:
             self.message.emit(conflict)
@@ -255,7 +255,7 @@ class TrainingController(QObject):
         live = self._session.live
         if any(run.begun for run in live):  # others have nothing to lose
             start, queue = partial(self.start_training, study), partial(self.queue, study)
-            self._questions.ask_replacement(study.title, len(live), start, queue)
+            self._questions.confirm_replacement(study.title, len(live), start, queue)
         else:
             self.start_training(study)
 
@@ -277,7 +277,7 @@ class TrainingController(QObject):
     def _on_code_refused(self, key: int, error: UntrustedCodeError) -> None:
         """Ask about code that changed until the training thread read it."""
         if self._session.get(key) is not None:
-            self._questions.ask_trust(error, self._repeat)
+            self._questions.confirm_trust(error, self._repeat)
 
     def start_training(self, study: Study) -> None:
         """Train a study's cells in place of the open runs, whose files remain."""

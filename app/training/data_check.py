@@ -76,12 +76,14 @@ class DataFileCheck(QObject):
         self._waiting = None
         self._worker.close()
 
-    def _wanted(self) -> list[Question]:
+    def _pending_questions(self) -> list[Question]:
         return [*self._questions, *(self._waiting[0] if self._waiting is not None else ())]
 
     def _read(self, questions: Sequence[Question]) -> None:
         known = self._findings
-        self._findings = {file: known[file] for file, _ in self._wanted() if file in known}
+        self._findings = {
+            file: known[file] for file, _ in self._pending_questions() if file in known
+        }
         for file in dict.fromkeys(file for file, _ in questions):
             if file not in self._findings:
                 self._worker.ask(file, key=file)
@@ -92,7 +94,7 @@ class DataFileCheck(QObject):
         self._answer()
 
     def _on_error(self, sentence: str) -> None:
-        for file, _ in self._wanted():
+        for file, _ in self._pending_questions():
             self._findings.setdefault(file, ("", sentence, 0))
         self._update_form()
         self._answer()

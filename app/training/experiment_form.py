@@ -154,7 +154,7 @@ class ExperimentForm(QWidget):
             self.needed.emit()
         return study
 
-    def comes_after(self, widget: QWidget) -> None:
+    def set_tab_predecessor(self, widget: QWidget) -> None:
         """Tab goes on from a widget to the first field."""
         self._before = widget
 
@@ -296,7 +296,7 @@ class ExperimentForm(QWidget):
         if kind in KINDS[section]:
             self._kinds.choose(section, kind)
         else:
-            self._edits.keep_kinds(section)
+            self._edits.restore_kinds(section)
         self._show_outcome()
 
     def _on_row_reset(self, key: str) -> None:

@@ -123,20 +123,20 @@ class FileController(QObject):
             if others:
                 self._left_out.append(
                     f"{Path(studies[0]).name} is a study and replaces all open runs; "
-                    f"{_listed(others)} not opened."
+                    f"{_list_files(others)} not opened."
                 )
             if not self._training.choose(studies[0], partial(self.open_files, names, beside)):
                 self._left_out.clear()
             elif studies[0].endswith(STUDY):
                 self.file_opened.emit(studies[0])
-            self._say_left_out()
+            self._report_left_out()
             return
         data = [name for name in names if is_data_file(name)]
         if data:
             self._offer_data(data[0])
             others = [name for name in names if name != data[0]]
             if others:
-                self.message.emit(f"A study has one data file; {_listed(others)} not opened.")
+                self.message.emit(f"A study has one data file; {_list_files(others)} not opened.")
             return
         wrong = [name for name in names if not name.endswith(RUN)]
         if wrong:
@@ -147,12 +147,12 @@ class FileController(QObject):
             )
             return
         if len(names) > MOST_RUNS:
-            left_out = _listed(names[MOST_RUNS:])
+            left_out = _list_files(names[MOST_RUNS:])
             self._left_out.append(
                 f"At most {MOST_RUNS} runs can be open at once; {left_out} not opened."
             )
         self._open_runs([Path(name) for name in names[:MOST_RUNS]], beside)
-        self._say_left_out()
+        self._report_left_out()
 
     def _offer_data(self, name: str) -> None:
         """Put a study of a data file into the form, and show how the file is read."""
@@ -171,7 +171,7 @@ class FileController(QObject):
         self.file_opened.emit(str(path))
         self.data_offered.emit()
 
-    def _say_left_out(self) -> None:
+    def _report_left_out(self) -> None:
         """Name the files for which there was no room, unless something worse was said."""
         for words in self._left_out:
             self.message.emit(words)
@@ -179,7 +179,7 @@ class FileController(QObject):
 
     def _open_runs(self, paths: Sequence[Path], beside: bool) -> None:
         names = [str(path) for path in paths]
-        runs = self._opened(paths, partial(self.open_files, names, beside))
+        runs = self._open_runs_of(paths, partial(self.open_files, names, beside))
         if not runs:
             self._left_out.clear()
             return
@@ -204,8 +204,8 @@ class FileController(QObject):
             self.message.emit(STILL_GOING)
             return False
         # By path, of which one may be open twice.
-        present = [run for run in self._session if run.live or (run.data and not run.outdated)]
-        runs = self._opened(shown, repeat or partial(self.replace, shown), present)
+        present = [run for run in self._session if run.live or (run.data and not run.is_outdated)]
+        runs = self._open_runs_of(shown, repeat or partial(self.replace, shown), present)
         if paths and not runs:
             return False
         if not self._session.live:
@@ -214,7 +214,7 @@ class FileController(QObject):
         self.runs_restored.emit()
         return True
 
-    def _opened(
+    def _open_runs_of(
         self, paths: Sequence[Path], repeat: Repeat, present: Collection[OpenRun] = ()
     ) -> list[OpenRun]:
         """Open the runs that are not present; report why and return none if one is unreadable."""
@@ -236,7 +236,7 @@ class FileController(QObject):
                 for other in [run for run in runs if run not in present]:
                     other.close()
                 if isinstance(error, UntrustedCodeError):
-                    self._questions.ask_trust(error, repeat)
+                    self._questions.confirm_trust(error, repeat)
                 return []
             data = DisplayData(run)
             # A run that has ended goes no further than its frames, wherever it was to end.
@@ -279,7 +279,7 @@ class FileController(QObject):
             self.message.emit(sentence)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_files(names: Sequence[str]) -> str:
     """Return some files and a verb: the first ones by name, the others by their number."""
     shown = [Path(name).name for name in names[:MOST_NAMED]]
     rest = len(names) - len(shown)

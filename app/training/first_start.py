@@ -23,16 +23,16 @@ WAITING = (
     "starts automatically."
 )
 NEW = "New here? Take the tour, train on your own data, or browse the papers."
-BEGINNINGS = ("tour", "draw", "studies")  # keys of actions
+FIRST_ACTIONS = ("tour", "draw", "studies")  # keys of actions
 
 
 def first_settings() -> list[dict[str, object]]:
     """Return the settings of the runs that are trained when no file is given."""
-    from core.library.reading import flattened
+    from core.library.reading import flatten_tables
 
     cells = load_study(FIRST_STUDY).cells()
     tables = [cell.experiment.model_dump(mode="json", exclude_none=True) for cell in cells]
-    return [dict(flattened(table)) for table in tables]
+    return [dict(flatten_tables(table)) for table in tables]
 
 
 @final
@@ -52,7 +52,7 @@ class FirstStartNotice(QObject):
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
         """Use the actions with which a new user begins."""
-        self._beginnings = tuple(actions[key] for key in BEGINNINGS)
+        self._beginnings = tuple(actions[key] for key in FIRST_ACTIONS)
 
     def greet(self) -> None:
         """Offer a new user where to begin."""

@@ -40,8 +40,8 @@ class CompilerProcess(QObject):
     """Owns the process that compiles, and a worker that reads what it says.
 
     progress(Stage or None): another group is ready; None when compiling has ended.
-    refused(sentence): compiled kernels cannot be kept, and why. Any thread may ask `lacks`, `want`
-    and `stage`.
+    refused(sentence): compiled kernels cannot be kept, and why. Any thread may ask `is_missing`,
+    `request` and `stage`.
     """
 
     progress = Signal(object)
@@ -60,7 +60,7 @@ class CompilerProcess(QObject):
 
     # ------------------------------------------------------------------------------ asked
 
-    def lacks(self, groups: Iterable[str]) -> bool:
+    def is_missing(self, groups: Iterable[str]) -> bool:
         """Return True if some of these are still to be compiled here.
 
         False after a failure: runs then compile for themselves.
@@ -84,7 +84,7 @@ class CompilerProcess(QObject):
             self._missing = warming.missing()
             return bool(self._missing)
 
-    def want(self, groups: Iterable[str]) -> None:
+    def request(self, groups: Iterable[str]) -> None:
         """Compile these first, and then all others that are missing."""
         with self._lock:
             urgent = tuple(group for group in groups if group in self._missing)
@@ -115,14 +115,14 @@ class CompilerProcess(QObject):
         return (*first, *(group for group in self._missing if group not in first))
 
     def _compile(self, request: Request) -> None:
-        while self._begun(request) and self._read(request):
+        while self._start(request) and self._read(request):
             pass
         with self._lock:  # a process that ends with some of them missing has failed
             failed = self._failed = bool(self._missing) and not self._closed
         if failed and (sentence := store.problem()):
             self.refused.emit(sentence)
 
-    def _begun(self, request: Request) -> bool:
+    def _start(self, request: Request) -> bool:
         with self._lock:
             self._again = False
             order = self._order()

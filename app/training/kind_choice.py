@@ -41,7 +41,7 @@ class KindChoice:
         edits = self._edits
         wanted = StudyEdits(origin_of(edits.base)).kind(section)
         self._drop_companions(section)
-        edits.keep_kinds(section)
+        edits.restore_kinds(section)
         if f"{section}.kind" not in edits.base.axes and edits.kind(section) != wanted:
             self.choose(section, wanted)
 
@@ -68,7 +68,7 @@ class KindChoice:
 
     def _set(self, section: str, kind: str | None) -> None:
         if kind is None:
-            self._edits.keep_kinds(section)
+            self._edits.restore_kinds(section)
         else:
             self._edits.set_kind(section, kind)
 

@@ -16,7 +16,7 @@ from core.comparison.names import RunDescription
 from core.dynamics.needs import groups_of
 from core.problem.schedule import coordinate
 from core.studies.study import Study
-from core.studies.tables import Cell, flattened
+from core.studies.tables import Cell, flatten_sections
 from core.study_file.experiment import Experiment
 
 if TYPE_CHECKING:  # loads scipy
@@ -47,9 +47,9 @@ class FromExperiment(Recipe):
     source: str = ""
 
     def problem(self) -> Problem:
-        from core.problem.problem import resolve
+        from core.problem.problem import resolve_problem
 
-        return resolve(self.experiment, self.folder, self.title, self.source)
+        return resolve_problem(self.experiment, self.folder, self.title, self.source)
 
     def groups(self) -> tuple[str, ...]:
         return groups_of(self.experiment)
@@ -68,10 +68,10 @@ class FromRun(Recipe):
 
     def problem(self) -> Problem:
         from core.runs import open_run
-        from core.training.continuation import restarted
+        from core.training.continuation import restart
 
         with open_run(self.path) as run:
-            return restarted(run.problem, self.experiment)
+            return restart(run.problem, self.experiment)
 
     def groups(self) -> tuple[str, ...]:
         return groups_of(self.experiment)
@@ -79,17 +79,17 @@ class FromRun(Recipe):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Further(Recipe):
+class ContinuedRun(Recipe):
     """Onwards from the last frame of a run."""
 
     path: Path
 
     def problem(self) -> Problem:
         from core.runs import open_run
-        from core.training.continuation import continued
+        from core.training.continuation import continue_problem
 
         with open_run(self.path) as run:
-            return continued(run, None, ())[0]
+            return continue_problem(run, None, ())[0]
 
     def groups(self) -> tuple[str, ...]:
         from core.runs import open_run
@@ -109,10 +109,10 @@ class Branch(Recipe):
 
     def problem(self) -> Problem:
         from core.runs import open_run
-        from core.training.branching import branched
+        from core.training.branching import branch
 
         with open_run(self.path) as run:
-            return branched(run, self.frame, self.experiment)
+            return branch(run, self.frame, self.experiment)
 
     def groups(self) -> tuple[str, ...]:
         return groups_of(self.experiment)
@@ -149,7 +149,7 @@ def plans_of(
 
 def describe(experiment: Experiment, title: str, name: str, branch: str = "") -> RunDescription:
     """Return the facts that name a run before it is recorded."""
-    return RunDescription(flattened(experiment.model_dump(mode="json")), title, name, branch)
+    return RunDescription(flatten_sections(experiment.model_dump(mode="json")), title, name, branch)
 
 
 def recipe_of(study: Study, experiment: Experiment, open_runs: Iterable[OpenRun]) -> Recipe:

@@ -58,7 +58,7 @@ class RunQuestions(QObject):
         self._request: tuple[str, Repeat] | None = None  # SHA-256 of the shown code
         self._closed = False
 
-    def ask_size(
+    def confirm_size(
         self, warnings: Sequence[str], train: Repeat, quick: tuple[str, Repeat] | None = None
     ) -> None:
         """Ask whether runs larger or longer than usual are meant; call `train` on consent.
@@ -80,7 +80,7 @@ class RunQuestions(QObject):
             default=CANCEL if quick is None else QUICK,
         )
 
-    def ask_replacement(self, title: str, n_live: int, replace: Repeat, queue: Repeat) -> None:
+    def confirm_replacement(self, title: str, n_live: int, replace: Repeat, queue: Repeat) -> None:
         """Ask whether a study replaces `n_live` runs that are being trained, or waits for them."""
         self._actions = {STOP: replace, QUEUE: queue}
         self._question.ask(
@@ -96,7 +96,7 @@ class RunQuestions(QObject):
         if answer in actions:
             actions[answer]()
 
-    def ask_trust(self, error: UntrustedCodeError, repeat: Repeat) -> None:
+    def confirm_trust(self, error: UntrustedCodeError, repeat: Repeat) -> None:
         """Show the refused code, and call `repeat` once the user trusts it.
 
         Only one window asks at a time: further refusals are reported by their sentence alone, as is

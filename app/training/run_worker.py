@@ -25,7 +25,7 @@ from app.training.kernels import CompilerProcess, Stage
 from app.training.recipes import FromExperiment, Recipe
 from app.worker import Request, Worker
 from core.errors import MarginscopeError
-from core.files import scratch
+from core.files import temporary_folder
 from core.training.control import Control, FinishReason, RunState, Status
 from core.trust import UntrustedCodeError
 
@@ -87,7 +87,7 @@ class RunWorker(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.compiler = CompilerProcess(self)
-        self.compiler.progress.connect(self._compiled)
+        self.compiler.progress.connect(self._on_compiled)
         self._folder: Path | None = None  # of recordings that stand in for runs
         self._after = ExitStack()
         self._held: list[tuple[TrainingJob, tuple[str, ...]]] = []
@@ -122,7 +122,7 @@ class RunWorker(QObject):
         self._after.close()
         return ended
 
-    def _compiled(self, stage: Stage | None) -> None:
+    def _on_compiled(self, stage: Stage | None) -> None:
         """Start runs that wait for kernels, after some were compiled."""
         self.status.emit("" if stage is None else stage.words)
         self.wake()
@@ -140,12 +140,12 @@ class RunWorker(QObject):
             return
         recordings: list[TrainingRun] = []
         while not self._closing.is_set():
-            recordings += self._taken(recordings)
-            recordings = [one for one in recordings if self._advanced(one)]
+            recordings += self._take_jobs(recordings)
+            recordings = [one for one in recordings if self._advance(one)]
         # The window is closed: each run takes the chunk that ends it, and with it its file.
         for one in recordings:
             one.job.control.stop()
-            while self._advanced(one):
+            while self._advance(one):
                 pass
 
     def _prepare(self) -> None:
@@ -164,12 +164,12 @@ class RunWorker(QObject):
         self.ready.emit()
         if lacking:
             # Runs first: what they need is compiled before the rest.
-            self._hold(self._submitted())
-            self.compiler.want(())
+            self._hold(self._pop_submitted())
+            self.compiler.request(())
         import core.training.continuation
         import core.training.trajectory  # noqa: F401 - these load numba: after the first picture
 
-    def _taken(self, recordings: list[TrainingRun]) -> list[TrainingRun]:
+    def _take_jobs(self, recordings: list[TrainingRun]) -> list[TrainingRun]:
         """Return the jobs that can start; sleeps while there is nothing to do."""
         with self._changed:
             while not (self._new or self._woken or self._closing.is_set()):
@@ -177,20 +177,20 @@ class RunWorker(QObject):
                     break
                 self._changed.wait()
             self._woken = False
-        self._hold(self._submitted())
+        self._hold(self._pop_submitted())
         if self._closing.is_set():
             return []
         able = [job for job, groups in self._held if self._is_able(job, groups)]
         self._held = [one for one in self._held if one[0] not in able]
-        return [one for job in able if (one := self._opened(job)) is not None]
+        return [one for job in able if (one := self._open_job(job)) is not None]
 
-    def _submitted(self) -> list[TrainingJob]:
+    def _pop_submitted(self) -> list[TrainingJob]:
         with self._changed:
             new, self._new = self._new, []
         return new
 
     def _is_able(self, job: TrainingJob, groups: tuple[str, ...]) -> bool:
-        return job.control.stop_requested or not self.compiler.lacks(groups)
+        return job.control.stop_requested or not self.compiler.is_missing(groups)
 
     def _hold(self, jobs: list[TrainingJob]) -> None:
         """Keep jobs until their kernels are there, and have these compiled first."""
@@ -200,12 +200,12 @@ class RunWorker(QObject):
             except Exception:  # its file cannot be read: that will be told when it is opened
                 groups = ()
             if not self._is_able(job, groups):
-                if not self._stand_in(job):  # first: it is to be seen at once
+                if not self._show_recording(job):  # first: it is to be seen at once
                     self.waiting.emit(job.key, True)
-                self.compiler.want(groups)
+                self.compiler.request(groups)
             self._held.append((job, groups))
 
-    def _stand_in(self, job: TrainingJob) -> bool:
+    def _show_recording(self, job: TrainingJob) -> bool:
         """Show the shipped recording of a run that must wait; False where there is none."""
         from core.training.recorded import file_of, unpack
 
@@ -214,7 +214,7 @@ class RunWorker(QObject):
             return False
         try:
             if self._folder is None:
-                self._folder = self._after.enter_context(scratch("recording"))
+                self._folder = self._after.enter_context(temporary_folder("recording"))
             path = self._folder / f"{job.key}.msrun"
             if unpack(recipe.problem(), path):
                 self.stood_in.emit(job.key, path)
@@ -223,7 +223,7 @@ class RunWorker(QObject):
             LOG.exception("A recording could not be unpacked.")
         return False
 
-    def _opened(self, job: TrainingJob) -> TrainingRun | None:
+    def _open_job(self, job: TrainingJob) -> TrainingRun | None:
         from core.runs import Recorder
         from core.training.trajectory import record
 
@@ -236,16 +236,16 @@ class RunWorker(QObject):
             problem = job.recipe.problem()
             return TrainingRun(job, record(problem, partial(Recorder, job.path), job.control))
         except Exception as error:  # a run that cannot begin must not end the others
-            self._lost(job, error)
+            self._report_failure(job, error)
             return None
 
-    def _advanced(self, one: TrainingRun) -> bool:
+    def _advance(self, one: TrainingRun) -> bool:
         """Train one chunk; whether there is more to come."""
         job = one.job
         try:
             status = next(one.chunks, None)
         except Exception as error:  # a run that fails must not end the others
-            self._lost(job, error)
+            self._report_failure(job, error)
             return False
         if status is None:
             self.finished.emit(job.key)
@@ -258,7 +258,7 @@ class RunWorker(QObject):
             self.progress.emit(job.key, status.committed)
         return True
 
-    def _lost(self, job: TrainingJob, error: Exception) -> None:
+    def _report_failure(self, job: TrainingJob, error: Exception) -> None:
         reason = job.control.status.reason or FinishReason.FAILED
         job.control.publish(state=RunState.FINISHED, reason=reason)
         if isinstance(error, MarginscopeError):

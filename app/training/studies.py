@@ -8,15 +8,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, final
 
 from app.state.intent import FIRST_CURVES
-from app.state.views import VIEWS, suited
+from app.state.views import VIEWS, choose_views
 from core.errors import InputError, did_you_mean
 from core.observables.planes import COORDINATES, PLANES, NodePlane
-from core.problem.schedule import coordinate, further
+from core.problem.schedule import coordinate, further_horizon
 from core.settings import MAX_SEED
-from core.studies.changes import comes_from, origin_of, retitled
+from core.studies.changes import is_derived_title, origin_of, retitle
 from core.studies.study import Study, load_study, shipped_ids, shipped_summaries
 from core.studies.tables import Cell
-from core.studies.watching import restricted
+from core.studies.watching import restrict_study
 from core.study_file.experiment import KINDS, Experiment
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from core.runs import Run
 
 
-def next_end(run: Run) -> float:
+def choose_horizon(run: Run) -> float:
     """Return the end to continue a run to: the planned one, or a decade beyond it once reached."""
     until = run.experiment.dynamics.until_log10_time
     # 1e-12: the last step's time is a product of a step and a count, and may be a rounding short.
     reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
-    return float(coordinate(further(until) if reached else until))
+    return float(coordinate(further_horizon(until) if reached else until))
 
 
 def study_of(run: Run, identifier: str) -> Study:
@@ -41,14 +41,16 @@ def study_of(run: Run, identifier: str) -> Study:
     for key in unknown:
         section, name = key.split(".")
         tables[section].pop(name, None)
-    window = next((one.window for one in _shipped_like(run)), {})
+    window = next((one.window for one in _shipped_origins(run)), {})
     study = Study(identifier, run.title, run.source, tables, axes={}, sizes={}, window=window)
     return replace(study, unknown=unknown, optimizer=optimizer_text(run))
 
 
-def _shipped_like(run: Run) -> Iterator[Study]:
+def _shipped_origins(run: Run) -> Iterator[Study]:
     """Return shipped studies with a run's title, from which it probably comes."""
-    return (load_study(one.id) for one in shipped_summaries() if comes_from(run.title, one.title))
+    return (
+        load_study(one.id) for one in shipped_summaries() if is_derived_title(run.title, one.title)
+    )
 
 
 def shipped_study_of(study: Study) -> Study:
@@ -65,19 +67,19 @@ def with_next_seed(study: Study) -> Study:
         if _has(study, key):
             # A seed of its own would keep the data, or the weights, as they are.
             study = study.with_value(key, None)
-    return _seeded(study, "run.seed", _seed_of(study, "run.seed", 0) + 1)
+    return _with_seed(study, "run.seed", _seed_of(study, "run.seed", 0) + 1)
 
 
 def with_next_weights(study: Study) -> Study:
     """Return the study with the same data and other initial weights. Raises InputError."""
     before = _seed_of(study, "network.seed", _seed_of(study, "run.seed", 0))
-    return _seeded(study, "network.seed", before + 1)
+    return _with_seed(study, "network.seed", before + 1)
 
 
-def _seeded(study: Study, key: str, seed: int) -> Study:
+def _with_seed(study: Study, key: str, seed: int) -> Study:
     study = study.with_value(key, seed % MAX_SEED)  # after the largest seed comes 0
     study.check()
-    return retitled(study, origin_of(study))
+    return retitle(study, origin_of(study))
 
 
 def _has(study: Study, key: str) -> bool:
@@ -123,7 +125,7 @@ class Proposals:
     def for_runs(self, runs: Sequence[DisplayData]) -> dict[str, Any]:
         """Return the fields of `Intent` that hold proposals, as far as the runs can show them."""
         return {
-            "proposed": suited(self.views, runs),
+            "proposed": choose_views(self.views, runs),
             "proposed_plane": suited_plane(self.plane, [data.run for data in runs]),
             "proposed_curves": self.curves,
             "proposed_points": self.points,
@@ -207,7 +209,7 @@ def with_playback_frames(experiment: Experiment) -> Experiment:
 
 def study_of_cells(study: Study, cells: Sequence[Cell]) -> Study:
     """Return the study of some cells alone, with frames enough to play them."""
-    study = restricted(study, cells)
+    study = restrict_study(study, cells)
     first = cells[0].experiment
     given = with_playback_frames(first).recording.frames
     plain = given == first.recording.frames or "recording.frames" in study.axes

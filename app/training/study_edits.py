@@ -27,7 +27,7 @@ from app.training.fields import (
 )
 from core.errors import Clause, InputError
 from core.settings import NOT_RECORDED
-from core.studies.changes import origin_of, retitled
+from core.studies.changes import origin_of, retitle
 from core.studies.formulas import FORMULA, VARIANT
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
@@ -56,7 +56,7 @@ BETWEEN = ";"  # names of variants
 # A text waits under its key, OF_KIND and the kind that has the key to itself, or SHARED.
 OF_KIND, SHARED = " of ", "the others"
 MOST_SHOWN = 3  # values of a formula
-MOST_LOOKED_AT = 60  # cells that they are taken from
+MOST_EXAMINED = 60  # cells that they are taken from
 
 
 @final
@@ -218,7 +218,7 @@ class StudyEdits:
 
     def clauses(self) -> tuple[Clause, ...]:
         """Return what is wrong with the first run of the study, the kinds' rules among it."""
-        study, _ = self._typed()
+        study, _ = self._parse_texts()
         try:
             study.cell(next(study.places()))
         except InputError as error:
@@ -264,7 +264,7 @@ class StudyEdits:
     def _note(self, key: str) -> None:
         self._latest = [other for other in self._latest if other != key] + [key]
 
-    def keep_kinds(self, section: str) -> None:
+    def restore_kinds(self, section: str) -> None:
         """Vary over the kinds again that the study came with."""
         self._kinds.pop(section, None)
         for part in self._kinds:
@@ -273,17 +273,19 @@ class StudyEdits:
 
     def outcome(self) -> EditOutcome:
         """Return the study that follows from all edits, or the problems with them."""
-        study, typed = self._typed()
+        study, typed = self._parse_texts()
         problems: dict[str, str] = {}
         for refused in study.errors():
-            problems = self._located(refused) | problems  # the first refusal of a key is said
+            problems = (
+                self._locate_problems(refused) | problems
+            )  # the first refusal of a key is said
         # Last: what could not even be put into the study is the sentence that its field shows.
         problems |= typed
         if problems:
             return EditOutcome(None, problems)
-        return EditOutcome(retitled(study, origin_of(self.base)), problems)
+        return EditOutcome(retitle(study, origin_of(self.base)), problems)
 
-    def _typed(self) -> tuple[Study, dict[str, str]]:
+    def _parse_texts(self) -> tuple[Study, dict[str, str]]:
         """Return the study with what was typed, and by key what is wrong with the rest of it."""
         study = self._switched
         typed: dict[str, str] = {}
@@ -336,7 +338,7 @@ class StudyEdits:
         notes = {key: "\n".join(words) for key, words in said.items()}
         if study.optimizer:
             notes["dynamics.kind"] = f"recorded with {study.optimizer}"
-        cells = tuple(islice(study.each(), MOST_LOOKED_AT)) if study.derived else ()
+        cells = tuple(islice(study.each(), MOST_EXAMINED)) if study.derived else ()
         for key in study.derived:
             section, name = key.split(".", 1)
             values = [getattr(getattr(cell.experiment, section), name) for cell in cells]
@@ -345,7 +347,7 @@ class StudyEdits:
             notes[key] = f"{DERIVED} {', '.join(texts[:MOST_SHOWN])}{more}"
         return notes
 
-    def _located(self, error: InputError) -> dict[str, str]:
+    def _locate_problems(self, error: InputError) -> dict[str, str]:
         """Return the problems by the key that each is about, of several the one edited last."""
         sentences: dict[str, str] = {}
         for clause in error.clauses or (Clause(error.text),):

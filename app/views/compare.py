@@ -29,13 +29,13 @@ from app.widgets.keyboard import PlotFocus
 from app.widgets.labels import rich_tip
 from app.widgets.layouts import add_all, space
 from app.widgets.levels import DASHES, NEAR, LevelLine
-from app.widgets.overlay import Overlay, Pointed
+from app.widgets.overlay import HoverReadout, Overlay
 from app.widgets.plot_item import Drag, Home, Plot
 from app.widgets.screen_text import greek
-from core.comparison.alignment import at
+from core.comparison.alignment import interpolate
 from core.comparison.comparison import ComparedLine, Comparison
 from core.figures.palette import Palette, rgba, run_colour
-from core.numbers import raised
+from core.numbers import raise_powers
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 FAINT, SHADE = 0.3, 0.16  # opacity of the line beyond the cursor, and of a band
@@ -49,7 +49,7 @@ NOTHING = "no data yet"
 class CompareView(QWidget):
     """Lines of a comparison: strong up to where their runs are at the cursor, then faint."""
 
-    place_asked = Signal(float)
+    place_requested = Signal(float)
     """Place of the axis (core.comparison.alignment) to seek."""
     help_requested = Signal(object)
     """Names of the observables to explain, as a tuple."""
@@ -75,13 +75,13 @@ class CompareView(QWidget):
         self.dots = self.plot.add(Markers(), 2.0)
         self.level_lines = self.plot.add(CurveStack(), -1.0)
         self.labels = self.plot.add(EndLabels(), 3.0)
-        self.plot.pulled.connect(self._ask)
+        self.plot.plot_dragged.connect(self._request_moment)
         self.plot.hovered.connect(self._point)
         self.plot.left.connect(self._point_nowhere)
         self.plot.view.sigRangeChanged.connect(self._scale_changed)
         self.plot.view.sigResized.connect(self._scale_changed)
         for part in (self.header, self.plot):
-            part.menu_requested.connect(self._ask_help)
+            part.menu_requested.connect(self._request_help)
         add_all(space(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
 
     # --------------------------------------------------------------------------------- content
@@ -126,7 +126,7 @@ class CompareView(QWidget):
         self.dots.set_styles(*(Style(one, DOT, edge=self._palette.background) for one in colours))
         known = [line for line in lines if np.isfinite(line.values).any()]
         self._fit(known)
-        self.bands.set_areas([(self._area(x), _shade(one)) for x, one in pairs if x.banded])
+        self.bands.set_areas([(self._area(x), _shade(one)) for x, one in pairs if x.has_band])
         self._show_faint()
         self._show_strong()
 
@@ -135,10 +135,12 @@ class CompareView(QWidget):
         labels = []
         lines = self._comparison.lines if self._comparison is not None else ()
         for line, colour in zip(lines, self.colours(), strict=True):
-            x = self._across(line.places)
+            x = self._to_axis(line.places)
             known = np.isfinite(x) & np.isfinite(line.values)
             if known.any():
-                labels.append(EndLabel(raised(line.label), colour, x[known], line.values[known]))
+                labels.append(
+                    EndLabel(raise_powers(line.label), colour, x[known], line.values[known])
+                )
         nowhere = np.empty(0)
         labels += [
             EndLabel(level.label, level.colour, nowhere, np.array([level.value]))
@@ -184,11 +186,11 @@ class CompareView(QWidget):
 
             observable = greek(words_for(self._comparison.question))
         self.plot.set_labels(name, observable)
-        x = self._across(places)
+        x = self._to_axis(places)
         parts = [part for line in lines for part in (line.values, line.low, line.high)]
-        left, right = _ends(x, 0.02)
+        left, right = _padded_range(x, 0.02)
         values = np.concatenate([np.empty(0), *parts])
-        bottom, top = _ends(np.append(values, self._reached(values)), 0.06)
+        bottom, top = _padded_range(np.append(values, self._near_levels(values)), 0.06)
         if against == "rank":  # a range that every moment has, so that it does not jump in play
             self._reach = min(bottom, self._reach[0]), max(top, self._reach[1])
             (left, right), (bottom, top) = RANKS, self._reach
@@ -209,12 +211,12 @@ class CompareView(QWidget):
             ]
         )
 
-    def _reached(self, values: Floats) -> list[float]:
+    def _near_levels(self, values: Floats) -> list[float]:
         """Return the levels that are near enough to the lines to be shown at their places."""
         top = float(np.nanmax(values, initial=0.0))
         return [level.value for level in self._levels if 0.0 < level.value <= REACH * top]
 
-    def _across(self, places: Floats) -> Floats:
+    def _to_axis(self, places: Floats) -> Floats:
         """Return where places are on the axis."""
         if self._comparison is not None and self._comparison.question.against == "time":
             with np.errstate(over="ignore"):
@@ -223,14 +225,14 @@ class CompareView(QWidget):
         return np.asarray(coordinate(places)) if self._far else places
 
     def _path(self, places: Floats, values: Floats) -> QPainterPath:
-        x = self._across(places)
+        x = self._to_axis(places)
         known = np.isfinite(x) & np.isfinite(values)
         x, y = x[known], values[known]
         kept = points_to_draw(x, y[None, :], TOLERANCE * self.plot.pixel_height())[0]
         return path_of(x[kept], y[kept])
 
     def _area(self, line: ComparedLine) -> QPainterPath:
-        x = self._across(line.places)
+        x = self._to_axis(line.places)
         known = np.isfinite(x) & np.isfinite(line.low) & np.isfinite(line.high)
         x, low, high = x[known], line.low[known], line.high[known]
         path = path_of(np.append(x, x[::-1]), np.append(low, high[::-1]))
@@ -251,7 +253,7 @@ class CompareView(QWidget):
             return math.nan
         line = self._comparison.lines[number]
         place = min(self._places[number], float(line.places[-1])) if line.places.size else math.nan
-        return float(at(line.places, line.values, np.array([place]))[0])
+        return float(interpolate(line.places, line.values, np.array([place]))[0])
 
     def _show_strong(self) -> None:
         comparison, colours = self._comparison, self.colours()
@@ -278,7 +280,7 @@ class CompareView(QWidget):
                 if math.isfinite(value) and part[-1] < place:
                     part, values = np.append(part, place), np.append(values, value)
                 curves.append((self._path(part, values), pen))
-                points.append((float(self._across(np.array([place]))[0]), value))
+                points.append((float(self._to_axis(np.array([place]))[0]), value))
                 which.append(k)
         self.strong.set_curves(curves)
         self.dots.show_at(np.array(points).reshape(-1, 2), np.array(which, dtype=np.int64))
@@ -295,7 +297,7 @@ class CompareView(QWidget):
         empty = comparison is None or not any(np.isfinite(x.values).any() for x in comparison.lines)
         known = [place for place in self._places if math.isfinite(place)]
         if comparison is not None and known and comparison.question.against in MOMENTS:
-            cursor = float(self._across(np.array([max(known)]))[0])
+            cursor = float(self._to_axis(np.array([max(known)]))[0])
         pointed = self.plot.overlay.pointed
         self.plot.set_overlay(
             Overlay(
@@ -310,17 +312,17 @@ class CompareView(QWidget):
     def _point(self, x: float, y: float) -> None:
         """Show the nearest line's run, value and place, or the facts of a level."""
         lines = self._comparison.lines if self._comparison is not None else ()
-        curves = [(self._across(line.places), line.values) for line in lines]
+        curves = [(self._to_axis(line.places), line.values) for line in lines]
         self.plot.setToolTip(rich_tip(self._level_facts(y)))
         number, point = nearest_point(self.plot, curves, x, y)
         if number < 0:
-            self._say(None)
+            self._set_readout(None)
             return
         across, value = (float(part[point]) for part in curves[number])
         told = resolved_text(value, self.plot.pixel_height())
         where = self._where(float(lines[number].places[point]))
-        text = f"{raised(lines[number].label)}\n{told}\n{where}"
-        self._say(Pointed(across, value, text, self.colours()[number]))
+        text = f"{raise_powers(lines[number].label)}\n{told}\n{where}"
+        self._set_readout(HoverReadout(across, value, text, self.colours()[number]))
 
     def _level_facts(self, y: float) -> str:
         """Return the facts of the level at a height in pixels."""
@@ -342,13 +344,13 @@ class CompareView(QWidget):
         return place_words(against, place, grain, self._counts_steps(against))
 
     def _point_nowhere(self) -> None:
-        self._say(None)
+        self._set_readout(None)
 
-    def _say(self, pointed: Pointed | None) -> None:
+    def _set_readout(self, pointed: HoverReadout | None) -> None:
         if pointed != self.plot.overlay.pointed:
             self.plot.set_overlay(replace(self.plot.overlay, pointed=pointed))
 
-    def _ask(self, x: float, y: float) -> None:
+    def _request_moment(self, x: float, y: float) -> None:
         if self._comparison is None:
             return
         place = self.plot.place(x, y)[0]
@@ -356,7 +358,7 @@ class CompareView(QWidget):
             place = math.log10(place) if place > 0.0 else -math.inf
         elif self._far:
             place = float(inverse_coordinate(place))
-        self.place_asked.emit(place)
+        self.place_requested.emit(place)
 
     def help_topics(self) -> tuple[str, ...]:
         """Return the names of the observables shown (core.observables.registry)."""
@@ -366,7 +368,7 @@ class CompareView(QWidget):
 
         return (full_name(self._comparison.question.observable),)
 
-    def _ask_help(self) -> None:
+    def _request_help(self) -> None:
         self.help_requested.emit(self.help_topics())
 
 
@@ -380,7 +382,7 @@ def _shade(colour: str) -> QColor:
     return shade
 
 
-def _ends(values: Floats, share: float) -> tuple[float, float]:
+def _padded_range(values: Floats, share: float) -> tuple[float, float]:
     """Return the least and the largest value, with some room."""
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)

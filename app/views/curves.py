@@ -16,7 +16,7 @@ from app.state.node_values import Floats
 from app.state.view_options import MOST_CURVES
 from app.views.node_view import NO_INNER
 from app.views.pixels import log10_text
-from app.views.trace_view import TraceCurve, TraceView, padded
+from app.views.trace_view import TraceCurve, TraceView, pad_trace
 from app.views.view import Bound, ShownTheory
 from app.widgets.axis import logarithmic
 from app.widgets.header import HeaderEntry, TimeColours
@@ -31,14 +31,14 @@ from core.figures.ticks import (
     MOST_EXPONENT,
     Extent,
     extent_of,
-    stack_ends,
+    stack_limits,
     stack_strips,
     strip_room,
 )
-from core.numbers import number_text, raised
+from core.numbers import number_text, raise_powers
 
 if TYPE_CHECKING:
-    from core.figures.margin_curves import Placed
+    from core.figures.margin_curves import PlacedLandmark
 
 
 NOTHING = "choose curves in View, Choose curves"
@@ -55,7 +55,7 @@ class CurvesView(TraceView):
         # Before the plot, whose signals need them.
         self._names: tuple[str, ...] = ()
         self._values: tuple[Floats, ...] = ()
-        self._landmarks: tuple[Placed, ...] = ()
+        self._landmarks: tuple[PlacedLandmark, ...] = ()
         self._extents: dict[str, Extent] = {}
         self._common: Mapping[str, Extent] = {}
         self._logarithmic = False
@@ -147,7 +147,7 @@ class CurvesView(TraceView):
         names = self.names
         self._values = tuple(values[:, 0] for values in self._traces(data, names))
         self._landmarks = landmarks_of(data.run, names, self._values)
-        bounds = [(one, padded(one.values, data.frames)) for one in self._shown_bounds()]
+        bounds = [(one, pad_trace(one.values, data.frames)) for one in self._shown_bounds()]
         first = self.first(data)  # earlier frames are not seen, and far below the others
         shown = [*zip(names, self._values, strict=True)]
         shown += [(bound.view, values) for bound, values in bounds]
@@ -193,7 +193,7 @@ class CurvesView(TraceView):
 
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
         """Return the ends of the stack."""
-        return stack_ends(self.strips)
+        return stack_limits(self.strips)
 
     def _grain(self, line: TraceCurve, value: float) -> float:
         place = next(k for k, one in enumerate(self._lines) if one is line)
@@ -252,7 +252,7 @@ def _number(strip: Strip, value: float) -> str:
         if abs(value) > MOST_EXPONENT:
             return log10_text(value, 0.01)
         value = 10.0**value
-    return raised(number_text(value, 3))
+    return raise_powers(number_text(value, 3))
 
 
 MOST_DECADES = 6.0  # below the largest; the rest is rounding, since V V' is what is decomposed
@@ -324,5 +324,5 @@ class SpectrumView(TraceView):
         here = values[frame]
         if here.size < 2 or not np.isfinite(here[:2]).all():
             return Overlay()
-        ratio = raised(number_text(float(10.0 ** min(here[0] - here[1], 300.0)), 3))
+        ratio = raise_powers(number_text(float(10.0 ** min(here[0] - here[1], 300.0)), 3))
         return Overlay(corner=(f"{SIGMA}\u2081/{SIGMA}\u2082 = {ratio}",))

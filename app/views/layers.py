@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.state.display import DisplayData
 from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
-from app.widgets.overlay import Pointed
+from app.widgets.overlay import HoverReadout
 from app.widgets.plot_item import Plot
 from core.figures.palette import Palette, class_colours, kind_colours, rgba
 from core.figures.predictor import sign_colours
@@ -25,7 +25,7 @@ CROWD = 24  # examples of a class beyond which their markers are small and faint
 Colours = NDArray[np.uint8]
 
 
-def shaded(kind: int, classes: int, levels: NDArray[Any], palette: Palette) -> Colours:
+def node_colours(kind: int, classes: int, levels: NDArray[Any], palette: Palette) -> Colours:
     """Return RGBA rows of nodes of a class (kind < classes) or of none, by relative norm."""
     return kind_colours(np.full(len(levels), kind), levels, classes, palette)
 
@@ -175,7 +175,7 @@ class RayLayer:
         assert self.rays is not None
         return ray_colours(self.rays, palette)
 
-    def pointed(self, x: float, y: float, nodes: NDArray[Any]) -> Pointed | None:
+    def pointed(self, x: float, y: float, nodes: NDArray[Any]) -> HoverReadout | None:
         """Return the meaning of the tip near a pixel, unless a node is nearer."""
         if self.rays is None:
             return None
@@ -187,4 +187,4 @@ class RayLayer:
         if np.fmin.reduce(apart[1:], initial=np.inf) < apart[0]:
             return None
         at = self.rays.tips[place].tolist()
-        return Pointed(at[0], at[1], self.rays.words(place))
+        return HoverReadout(at[0], at[1], self.rays.words(place))

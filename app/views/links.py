@@ -28,7 +28,7 @@ class LinkedRanges(QObject):
     def add(self, panel: RunPanel) -> None:
         """One more run beside the others."""
         self._panels.append(panel)
-        panel.ranged.connect(self._share)
+        panel.range_changed.connect(self._share)
         panel.zoomed.connect(self._zoom)
 
     def set_on(self, on: bool) -> None:
@@ -48,10 +48,10 @@ class LinkedRanges(QObject):
         plots = [view.plot for view in views]
         homes = [plot.home for plot in plots]
         for plot in plots:
-            alike = [other.home for other in plots if self._on and _across(plot, other)]
-            level = [other.home for other in plots if self._on and _up(plot, other)]
-            plot.set_common(_united(plot.home, alike, level) if len(homes) > 1 else None)
-        common = _joined([view.extents for view in views]) if self._on else {}
+            alike = [other.home for other in plots if self._on and _shares_bottom(plot, other)]
+            level = [other.home for other in plots if self._on and _shares_side(plot, other)]
+            plot.set_common(_unite(plot.home, alike, level) if len(homes) > 1 else None)
+        common = _join_extents([view.extents for view in views]) if self._on else {}
         for view in views:
             view.set_common_extents(common)
 
@@ -63,11 +63,11 @@ class LinkedRanges(QObject):
         if not self._on or source not in plots:
             return
         for plot in plots:
-            if plot is not source and _across(plot, source) and _up(plot, source):
+            if plot is not source and _shares_bottom(plot, source) and _shares_side(plot, source):
                 plot.set_zoom(source.zoom)
 
 
-def _joined(extents: Sequence[Mapping[str, Extent]]) -> dict[str, Extent]:
+def _join_extents(extents: Sequence[Mapping[str, Extent]]) -> dict[str, Extent]:
     """Return extents that hold those of all runs, by the names of quantities."""
     joined: dict[str, Extent] = {}
     for own in extents:
@@ -75,15 +75,15 @@ def _joined(extents: Sequence[Mapping[str, Extent]]) -> dict[str, Extent]:
     return joined
 
 
-def _across(one: Plot, other: Plot) -> bool:
+def _shares_bottom(one: Plot, other: Plot) -> bool:
     return one.bottom.shows_same(other.bottom)
 
 
-def _up(one: Plot, other: Plot) -> bool:
+def _shares_side(one: Plot, other: Plot) -> bool:
     return one.side.shows_same(other.side)
 
 
-def _united(home: Home, across: Sequence[Home], up: Sequence[Home]) -> Home:
+def _unite(home: Home, across: Sequence[Home], up: Sequence[Home]) -> Home:
     """Return a range widened to those of others, across and up."""
     left, right = [one.left for one in (home, *across)], [one.right for one in (home, *across)]
     bottom, top = [one.bottom for one in (home, *up)], [one.top for one in (home, *up)]

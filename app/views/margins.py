@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.state.display import MARGINS, DisplayData
 from app.state.frame_reading import TOO_LONG
-from app.views.trace_view import TraceCurve, TraceView, padded
+from app.views.trace_view import TraceCurve, TraceView, pad_trace
 from app.views.view import ShownTheory
 from app.widgets.header import HeaderEntry, Sign
 from app.widgets.levels import LevelLine
@@ -20,7 +20,7 @@ from app.widgets.overlay import NodeMark, Overlay, Reading
 from app.widgets.screen_text import greek, margin_digits, margin_tip
 from core.figures.palette import Palette, reference_colour
 from core.network.recorded import why_no_margin
-from core.numbers import number_text, raised, time_text
+from core.numbers import number_text, raise_powers, time_text
 from core.reference.share import REACHED, Reach, reach_of
 
 if TYPE_CHECKING:
@@ -138,7 +138,9 @@ class MarginsView(TraceView):
         ]
         colours = cycle((self._palette.negative, self._palette.positive))
         bounds = [
-            TraceCurve(self.scale * padded(bound.values, data.frames), colour, "dashed", bound.name)
+            TraceCurve(
+                self.scale * pad_trace(bound.values, data.frames), colour, "dashed", bound.name
+            )
             for bound, colour in zip(self._bounds, colours, strict=False)
         ]
         return (*margins, *bounds)
@@ -167,13 +169,13 @@ class MarginsView(TraceView):
         shown[~np.isfinite(shown)] = np.nan
         top = float(np.fmax.reduce(shown, axis=None, initial=0.0))
         low = float(np.fmin.reduce(shown[list(BOUNDED)], axis=None, initial=0.0))
-        top, bottom = max(top, *self._reached(top), 0.0), low
+        top, bottom = max(top, *self._near_levels(top), 0.0), low
         if not top > bottom or not math.isfinite(top - bottom):
             bottom, top = -0.01, 0.01
         pad = 0.06 * (top - bottom)
         return bottom - pad, top + pad
 
-    def _reached(self, top: float) -> list[float]:
+    def _near_levels(self, top: float) -> list[float]:
         """Return the values of reference lines and bounds that are near enough to be in the range.
 
         An arrow at the edge stands for the others.
@@ -230,20 +232,22 @@ class MarginsView(TraceView):
         if part == 1.0 and self.data is not None:
             height = self.scale * float(self.data.margins[reach.frame, 0])
         steps = self.data is not None and self.data.run.counts_steps
-        return (NodeMark(place, height, raised(f"90 % at {time_text(reach.log10_time, steps)}")),)
+        return (
+            NodeMark(place, height, raise_powers(f"90 % at {time_text(reach.log10_time, steps)}")),
+        )
 
     def _readings(self, data: DisplayData, frame: int) -> tuple[Reading, ...]:
         readings = []
         for k, (text, column, factor, _) in enumerate(CURVES):
             value = self.scale * factor * float(data.margins[frame, column])
-            number = raised(number_text(value, 3))
+            number = raise_powers(number_text(value, 3))
             readings.append(Reading(value, self._colour(k), text, number))
         return tuple(readings)
 
     def _weights(self, data: DisplayData, node: int) -> tuple[str, ...]:
         facts = data.node(self.frame, node)
         numbers = (facts.outer_weight, facts.inner_norm, facts.angle)
-        a, v, angle = (raised(number_text(value)) for value in numbers)
+        a, v, angle = (raise_powers(number_text(value)) for value in numbers)
         short = f"a {a}, |v| {v}"
         return (
             f"neuron {facts.index}: {short}, turned {angle}\u00b0",
@@ -256,7 +260,9 @@ def level_of(margin: ReferenceMargin, colour: str, scale: float = 1.0) -> LevelL
     """Return the line of a reference margin with its bracket, times its factor and a scale."""
     factor, bracket = scale * (margin.factor or 1.0), margin.bracket
     low, high = sorted((factor * bracket.lower, factor * bracket.upper))
-    words = margin.reference.label + ("" if bracket.certified else f" ({raised(margin.certainty)})")
-    drawn = raised(number_text(factor * bracket.value, margin_digits(bracket)))
+    words = margin.reference.label + (
+        "" if bracket.certified else f" ({raise_powers(margin.certainty)})"
+    )
+    drawn = raise_powers(number_text(factor * bracket.value, margin_digits(bracket)))
     tip = margin_tip(margin) + f"<p>Line at {drawn}.</p>"
     return LevelLine(factor * bracket.value, low, high, words, colour, tip)

@@ -13,17 +13,17 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import DisplayData
 from app.state.intent import NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.node_values import Indices, Singles
-from app.views.layers import RayLayer, example_entries, shaded, show_points
+from app.views.layers import RayLayer, example_entries, node_colours, show_points
 from app.views.node_view import NO_INNER, NodeView, absence_of_nodes
 from app.views.pixels import pixel_width, resolved_text
 from app.views.view import Numbers
 from app.widgets.axis import plain, rooted
 from app.widgets.items import CurveStack, Markers, Style, ZeroLine, path_of, pen_of
-from app.widgets.overlay import Pointed
+from app.widgets.overlay import HoverReadout
 from app.widgets.plot_item import NO_POINTS, Drag, Home
-from core.figures.camera import eased, looks, signed_root, signed_square, unit_power
-from core.figures.palette import Palette, dimmed
-from core.numbers import number_text, raised
+from core.figures.camera import sample_frames, signed_root, signed_square, smooth_reach, unit_power
+from core.figures.palette import Palette, dim_colours
+from core.numbers import number_text, raise_powers
 
 LEVELS = 4  # shades of trails for each class; the nodes themselves have more
 SHADES = 12
@@ -71,7 +71,7 @@ class NeuronsView(NodeView):
         self.marked_trails = self.plot.add(CurveStack(), 1.0)
         self.nodes = self.plot.add(Markers(), 2.0)
         self._recolour()
-        self.plot.boxed.connect(self._select)
+        self.plot.box_drawn.connect(self._select)
 
     def set_options(self, options: Intent) -> None:
         super().set_options(options)
@@ -88,23 +88,23 @@ class NeuronsView(NodeView):
             return
         self._range, self._shows_points = reach, points
         for axis in (self.plot.bottom, self.plot.side):
-            axis.set_ticks(rooted if self._rooted else plain)
-        self.header.set_title(TITLES[points] + ("" if self._directed else REACHES[reach]))
+            axis.set_ticks(rooted if self._shows_roots else plain)
+        self.header.set_title(TITLES[points] + ("" if self._shows_directions else REACHES[reach]))
         self.plot.reset_range()  # a zoom was into another picture
         self._recolour()
         self.redraw()
 
     @property
-    def _directed(self) -> bool:
+    def _shows_directions(self) -> bool:
         return self._shows_points == "directions"
 
     @property
-    def _rooted(self) -> bool:
-        return self._range == "root" and not self._directed
+    def _shows_roots(self) -> bool:
+        return self._range == "root" and not self._shows_directions
 
     def region(self) -> tuple[float, float, float, float]:
         """Return the range that is shown, without the power of ten of the axes."""
-        unit = math.sqrt(10.0**self.power) if self._rooted else 10.0**self.power
+        unit = math.sqrt(10.0**self.power) if self._shows_roots else 10.0**self.power
         left, right, bottom, top = super().region()
         return unit * left, unit * right, unit * bottom, unit * top
 
@@ -125,20 +125,20 @@ class NeuronsView(NodeView):
 
     def refit(self, data: DisplayData) -> None:
         """Update the range, the scale of the data and the axes' names."""
-        data.set_directions(self._directed)
+        data.set_directions(self._shows_directions)
         self._find_examples(data)
         self._draw_circle()
-        self.rays.show(data.projection if self._directed else None, self._palette)
+        self.rays.show(data.projection if self._shows_directions else None, self._palette)
         self._reach(data, max(self.frame, 0))
 
     def _find_examples(self, data: DisplayData) -> None:
         """Place the data on the plane; the range sets their factor."""
         from core.observables.nodes import unit_rows
 
-        of = (data.projection, self._directed, self._palette)
+        of = (data.projection, self._shows_directions, self._palette)
         if of != self._examples_of:
             x = data.run.dataset.x
-            places = data.projection.inputs(unit_rows(x)[0] if self._directed else x)
+            places = data.projection.inputs(unit_rows(x)[0] if self._shows_directions else x)
             show_points(self.examples, np.round(places, 9), data, self._palette)
             reach = float(np.fmax.reduce(np.abs(places), axis=None, initial=0.0))
             self._examples, self._examples_of = (self.examples.points, reach), of
@@ -147,17 +147,19 @@ class NeuronsView(NodeView):
         """Where directions within the plane lie."""
         turn = np.linspace(0.0, 2.0 * np.pi, 181)
         path = path_of(np.cos(turn), np.sin(turn))
-        self.circle.set_curves([(path, pen_of(self._palette.grid))] if self._directed else ())
+        self.circle.set_curves(
+            [(path, pen_of(self._palette.grid))] if self._shows_directions else ()
+        )
 
     def _extent(self, data: DisplayData, frame: int) -> float:
         """log10 of how far the nodes reach that are to be in the range; -inf where all are 0."""
-        if self._directed:
+        if self._shows_directions:
             return 0.0
         if self._range == "moment":
-            frames = np.append(looks(frame, data.frames, data.run.planned), frame)
+            frames = np.append(sample_frames(frame, data.frames, data.run.planned), frame)
             extents = data.log10_extents(frames)
-            return eased(extents[:-1], float(extents[-1]))
-        extent = data.log10_extent(data.known_frames(self._kept(data.frames - 1)))
+            return smooth_reach(extents[:-1], float(extents[-1]))
+        extent = data.log10_extent(data.known_frames(self._trail_frames(data.frames - 1)))
         if math.isfinite(extent) and not data.complete:
             extent = math.ceil(STEPS_OF_RANGE * extent) / STEPS_OF_RANGE
         return extent
@@ -172,7 +174,7 @@ class NeuronsView(NodeView):
         extent = 10.0 ** (log10_extent - power)
         points, reach = self._examples
         factor = 1.0
-        if reach > 0.0 and extent > 0.0 and not self._directed:
+        if reach > 0.0 and extent > 0.0 and not self._shows_directions:
             factor = DATA_REACH * extent / reach
             if self._range != "moment":  # as in the figures; with the camera they would tremble
                 factor = float(f"{factor:.3g}")
@@ -182,23 +184,23 @@ class NeuronsView(NodeView):
         self.examples.show_at(self._spread(factor * points), self.examples.which)
         self._show_names(data)
         times = "data / |x|"
-        if not self._directed:
-            times = f"data \u00d7 {raised(number_text(float(f'{factor:.3g}') * 10.0**power))}"
+        if not self._shows_directions:
+            times = f"data \u00d7 {raise_powers(number_text(float(f'{factor:.3g}') * 10.0**power))}"
         entries = example_entries(data.classes, times, self._palette)
         self.header.set_key(*entries, *self.rays.entries(self._palette))
 
     def _spread(self, points: NDArray[Any]) -> NDArray[Any]:
         """Return where points lie on the axes."""
-        return signed_root(points) if self._rooted else points
+        return signed_root(points) if self._shows_roots else points
 
     def _show_names(self, data: DisplayData) -> None:
-        unit = raised(f" (10^{self.power})") if self.power else ""
+        unit = raise_powers(f" (10^{self.power})") if self.power else ""
         labels = data.projection.labels
         for axis, label in zip((self.plot.bottom, self.plot.side), labels, strict=True):
             if label.startswith("no "):
                 axis.set_label(label)
             else:
-                axis.set_label(f"{label}{unit}", f"{shortened(label)}{unit}")
+                axis.set_label(f"{label}{unit}", f"{shorten_label(label)}{unit}")
 
     def _recolour(self) -> None:
         data, palette = self.data, self._palette
@@ -207,16 +209,18 @@ class NeuronsView(NodeView):
         levels = ((np.arange(LEVELS) + 0.5) / LEVELS) ** 2
         shades = np.arange(SHADES) / (SHADES - 1)
         sizes = (5.0 + 4.0 * crowd) * (0.75 + 0.5 * shades)
-        if self._directed:
+        if self._shows_directions:
             # Shades are roots of relative norms: the areas are as the norms.
             sizes = np.maximum(LARGEST_DOT * shades, 2.0)
         self._kinds = classes + 1
         pens, discs = (
-            np.concatenate([shaded(kind, classes, of, palette) for kind in range(self._kinds)])
+            np.concatenate(
+                [node_colours(kind, classes, of, palette) for kind in range(self._kinds)]
+            )
             for of in (levels, shades**2)
         )
-        both = np.concatenate([discs, dimmed(discs, palette)])
-        self._pens = [pen_of(colour) for colour in (*pens, *dimmed(pens, palette))]
+        both = np.concatenate([discs, dim_colours(discs, palette)])
+        self._pens = [pen_of(colour) for colour in (*pens, *dim_colours(pens, palette))]
         self.nodes.set_styles(
             *(
                 Style(colour, size, edge=palette.background)
@@ -226,7 +230,7 @@ class NeuronsView(NodeView):
 
     # ----------------------------------------------------------------------------------- frame
 
-    def _kept(self, frame: int) -> Indices:
+    def _trail_frames(self, frame: int) -> Indices:
         """Return the frames of a trail."""
         from core.figures.neurons import longest_trail
 
@@ -239,13 +243,13 @@ class NeuronsView(NodeView):
 
     def _show(self, data: DisplayData, frame: int) -> None:
         """Trails up to a frame, and the nodes where they are then."""
-        if self._range == "moment" and not self._directed:
+        if self._range == "moment" and not self._shows_directions:
             self._reach(data, frame)
-        positions = self._spread(data.positions(self._kept(frame), self.power))
+        positions = self._spread(data.positions(self._trail_frames(frame), self.power))
         trails = np.ascontiguousarray(positions.transpose(1, 0, 2))
         self.plot.points = trails[:, -1]
         strength = np.sqrt(np.nan_to_num(data.values("relative_norm", frame)))
-        kinds = data.kinds(frame) + self._kinds * ~self._chosen(data.m)
+        kinds = data.kinds(frame) + self._kinds * ~self._select_mask(data.m)
         self._show_trails(trails, kinds, strength)
         self._show_nodes(kinds, strength)
         self._draw_marked(trails[self._marked_nodes()])
@@ -256,7 +260,7 @@ class NeuronsView(NodeView):
         order = np.argsort(bands, kind="stable")
         half = self._kinds * LEVELS
         ends = np.searchsorted(bands[order], np.arange(2 * half + 1))
-        trails, connect = self._connected(trails[order])
+        trails, connect = self._connect_trails(trails[order])
         curves = []
         # The dim ones, then the others; of both the strongest nodes of every class on top.
         bands_of = np.arange(2 * half).reshape(2, self._kinds, LEVELS)[::-1]
@@ -268,10 +272,10 @@ class NeuronsView(NodeView):
                 curves.append((path, self._pens[band]))
         self.trails.set_curves(curves)
 
-    def _connected(self, trails: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def _connect_trails(self, trails: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Trails (k, T, 2), and from which of their points a line leads to the next, (k, T)."""
         connect = np.ones(trails.shape[:2], dtype=np.bool_)
-        if self._directed:
+        if self._shows_directions:
             # A node of length 0 has no direction: its trail has a gap, as Qt's paths hold no NaN.
             known = np.isfinite(trails).all(axis=2)
             connect = known & np.roll(known, -1, axis=1)
@@ -293,7 +297,7 @@ class NeuronsView(NodeView):
             self._show(data, self.frame)
             return
         nodes = self._marked_nodes()
-        trails = self._spread(data.positions(self._kept(self.frame), self.power)[:, nodes])
+        trails = self._spread(data.positions(self._trail_frames(self.frame), self.power)[:, nodes])
         self._draw_marked(np.ascontiguousarray(trails.transpose(1, 0, 2)))
         self._show_marks(data)
 
@@ -304,20 +308,20 @@ class NeuronsView(NodeView):
         return chosen
 
     def _draw_marked(self, trails: Singles) -> None:
-        trails, connect = self._connected(trails)
+        trails, connect = self._connect_trails(trails)
         lines = trails.reshape(-1, 2)
         path = path_of(lines[:, 0], lines[:, 1], connect.ravel())
         self.marked_trails.set_curves(
             [(path, pen_of(self._palette.foreground))] if lines.size else ()
         )
 
-    def _unscaled(self, places: NDArray[Any]) -> NDArray[Any]:
+    def _to_coordinates(self, places: NDArray[Any]) -> NDArray[Any]:
         """Return coordinates by their places on the axes."""
-        return 10.0**self.power * (signed_square(places) if self._rooted else places)
+        return 10.0**self.power * (signed_square(places) if self._shows_roots else places)
 
     def _drawn_numbers(self, data: DisplayData) -> Numbers:
         nodes, *_ = super()._drawn_numbers(data)
-        points = self._unscaled(self.plot.points.astype(np.float64))
+        points = self._to_coordinates(self.plot.points.astype(np.float64))
         return (nodes, *zip(data.projection.labels, points.T, strict=True))
 
     def _numbers(self, x: float, y: float) -> str:
@@ -326,16 +330,16 @@ class NeuronsView(NodeView):
         told = []
         for value, grain in zip((x, y), grains, strict=True):
             ends = np.array([value, value - 0.5 * grain, value + 0.5 * grain])
-            middle, low, high = self._unscaled(ends)
+            middle, low, high = self._to_coordinates(ends)
             told.append(resolved_text(float(middle), float(high - low)))
         return f"({', '.join(told)})"
 
-    def _pointed(self, x: float, y: float) -> Pointed | None:
+    def _readout_at(self, x: float, y: float) -> HoverReadout | None:
         return self.rays.pointed(x, y, self.plot.points)
 
     def _hover(self, x: float, y: float) -> None:
         # Aligned nodes lie beside the tips of rays: what is nearer to the pointer is meant.
-        if self._pointed(x, y) is not None:
+        if self._readout_at(x, y) is not None:
             self._leave()
         else:
             super()._hover(x, y)
@@ -353,7 +357,7 @@ class NeuronsView(NodeView):
         self.nodes_selected.emit(frozenset(np.flatnonzero(inside).tolist()))
 
 
-def shortened(label: str) -> str:
+def shorten_label(label: str) -> str:
     """Return the name of an axis for little room.
 
     >>> shortened("coordinate 2"), shortened("motion 1")

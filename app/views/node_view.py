@@ -66,7 +66,7 @@ class NodeView(RunView):
         self.plot.point_clicked.connect(self.node_clicked)
         self.focus.has_keys = True
         self.focus.moved.connect(self._step)
-        self.focus.pressed.connect(self._press)
+        self.focus.enter_pressed.connect(self._press)
         self.focus.left.connect(self._leave)
 
     @abstractmethod
@@ -89,7 +89,7 @@ class NodeView(RunView):
         """True if so many nodes are pinned that they are a selection."""
         return len(self._pinned) > MOST_RINGS
 
-    def _chosen(self, m: int) -> NDArray[np.bool_]:
+    def _select_mask(self, m: int) -> NDArray[np.bool_]:
         """Which nodes are selected, (m,); all where none are. Noted as what is drawn."""
         now = self._pinned if self._selects else frozenset()
         if now != self._drawn_selection or self._mask.size != m:
@@ -130,14 +130,14 @@ class NodeView(RunView):
 
     def _step(self, x: int, y: int) -> None:
         """Mark another node after an arrow key, or the first one on the way."""
-        known = np.flatnonzero(self._seen())
+        known = np.flatnonzero(self._visible_nodes())
         if not known.size:
             return
         here = self._hovered if self._hovered in known else next(iter(self._pinned), -1)
         here = here if here in known else -1
-        self.node_hovered.emit(self._beside(here, known, x, y))
+        self.node_hovered.emit(self._neighbour(here, known, x, y))
 
-    def _seen(self) -> NDArray[np.bool_]:
+    def _visible_nodes(self) -> NDArray[np.bool_]:
         """Return which nodes lie within the range that is shown, (m,)."""
         if not len(self.plot.points):
             return np.zeros(0, dtype=np.bool_)
@@ -145,7 +145,7 @@ class NodeView(RunView):
         low, high = (box.left() - 0.5, box.top() - 0.5), (box.right() + 0.5, box.bottom() + 0.5)
         return np.asarray(((places >= low) & (places <= high)).all(axis=1))
 
-    def _beside(self, here: int, known: NDArray[np.int64], x: int, y: int) -> int:
+    def _neighbour(self, here: int, known: NDArray[np.int64], x: int, y: int) -> int:
         """Return the node of `known` that an arrow leads to from a node; itself without one.
 
         From no node (-1) it is the one that comes first.

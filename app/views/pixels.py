@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.state.node_values import Floats
 from app.widgets.plot_item import Plot
 from app.widgets.screen_text import shown_number
-from core.numbers import raised
+from core.numbers import raise_powers
 
 REACH = 12.0  # pixels
 MOST_DIGITS = 10
@@ -44,7 +44,7 @@ def log10_text(log10_value: float, grain: float) -> str:
     if log10_value == -math.inf:
         return "0"
     decimals = min(max(-math.floor(math.log10(grain)), 0), MOST_DIGITS) if grain > 0.0 else 2
-    return raised(f"10^{log10_value:.{decimals}f}")
+    return raise_powers(f"10^{log10_value:.{decimals}f}")
 
 
 def nearest_point(

@@ -21,21 +21,21 @@ from app.views.pixels import pixel_width, resolved_text
 from app.views.view import Numbers, RunView
 from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Picture, ZeroLine, path_of, pen_of
-from app.widgets.overlay import Overlay, Pointed
+from app.widgets.overlay import HoverReadout, Overlay
 from app.widgets.plot_item import NO_POINTS, Home
 from core.figures.palette import Palette
 from core.figures.predictor import (
     LEVELS,
     LINE_POINTS,
-    around,
     contour,
     grid_count,
     label_colours,
+    range_around,
     round_up,
     sign_colours,
 )
 from core.network.recorded import why_no_output
-from core.numbers import MINUS, number_text, raised
+from core.numbers import MINUS, number_text, raise_powers
 
 TITLE = "predictor f"
 LINE = 1.5  # pixels
@@ -82,12 +82,12 @@ class PredictorView(RunView):
         """Set the range around the data, which no frame changes, the axes and the data."""
         x = data.run.dataset.x
         if x.shape[1] == 1:
-            left, right = around(x[:, 0])
+            left, right = range_around(x[:, 0])
             self.plot.set_labels("x", "f(x)" if data.run.network.k == 1 else "class")
             self.plot.set_home(Home(left, right, *self._heights()))
             self._show_on_line(data)
         else:
-            columns = [around(x[:, c]) for c in data.coordinates]
+            columns = [range_around(x[:, c]) for c in data.coordinates]
             self.plot.set_home(Home(*columns[0], *columns[1]))
             first, second = data.coordinates
             self.plot.set_labels(f"coordinate {first + 1}", f"coordinate {second + 1}")
@@ -128,14 +128,14 @@ class PredictorView(RunView):
     # ----------------------------------------------------------------------------------- frame
 
     def _show(self, data: DisplayData, frame: int) -> None:
-        self._ask()
+        self._request_predictor()
         self.on_values()
 
     def _range_changed(self) -> None:
         if self.data is not None and self.frame >= 0 and not self._absent:
-            self._ask()
+            self._request_predictor()
 
-    def _ask(self) -> None:
+    def _request_predictor(self) -> None:
         """Ask for the predictor at the frame, over what is seen of the plot."""
         data = self.data
         assert data is not None
@@ -171,7 +171,7 @@ class PredictorView(RunView):
         return True
 
     def _draw_line(self, data: DisplayData, answer: PredictorAnswer) -> None:
-        home = around(data.run.dataset.x[:, 0])
+        home = range_around(data.run.dataset.x[:, 0])
         self.plot.set_home(Home(*home, *self._heights()))
         # 300: double precision ends at 2 10^308. Classes are numbers, and have no scale.
         exponent = min(answer.log10_scale, 300.0) if data.run.network.k == 1 else 0.0
@@ -257,7 +257,7 @@ class PredictorView(RunView):
 
     # --------------------------------------------------------------------------------- pointer
 
-    def _pointed(self, x: float, y: float) -> Pointed | None:
+    def _readout_at(self, x: float, y: float) -> HoverReadout | None:
         """Return the predictor at the point of its grid that is nearest to the pointer."""
         answer, data = self._drawn, self.data
         if answer is None or data is None or not self.plot.inside().contains(x, y):
@@ -274,18 +274,18 @@ class PredictorView(RunView):
         if data.run.dataset.d > 1:
             at += f", {resolved_text(there, self.plot.pixel_height())}"
         if data.run.network.k > 1:
-            return Pointed(here, there, f"({at})\nclass {value:.0f}")
+            return HoverReadout(here, there, f"({at})\nclass {value:.0f}")
         if data.run.dataset.d == 1:
             there = value * 10.0 ** min(answer.log10_scale, 300.0)
             told = resolved_text(there, self.plot.pixel_height())
         else:
             told = _physical(abs(value), answer.log10_scale) if value else "0"
             told = f"{MINUS}{told}" if value < 0.0 else told
-        return Pointed(here, there, f"({at})\nf = {told}")
+        return HoverReadout(here, there, f"({at})\nf = {told}")
 
     def _pointed_target(
         self, data: DisplayData, answer: PredictorAnswer, x: float, y: float
-    ) -> Pointed | None:
+    ) -> HoverReadout | None:
         """Return target, value and misfit of the example under the pointer."""
         points = self.examples.points
         place = self.plot.nearest(points, x, y, REACH) if answer.fitted is not None else -1
@@ -298,9 +298,9 @@ class PredictorView(RunView):
         target = float(data.run.dataset.y[place])
         f = float(answer.fitted[place]) * 10.0 ** min(answer.log10_scale, 300.0)
         told = (number_text(value, 3) for value in (target, f, target - f))
-        text = "y = {}, f = {}\ny \u2212 f = {}".format(*map(raised, told))
+        text = "y = {}, f = {}\ny \u2212 f = {}".format(*map(raise_powers, told))
         at, height = points[place].tolist()
-        return Pointed(at, height, text)
+        return HoverReadout(at, height, text)
 
     def _mark_nodes(self, data: DisplayData) -> None:
         self.plot.set_overlay(Overlay())
@@ -327,5 +327,5 @@ def _physical(value: float, log10_scale: float) -> str:
     """Return a value times a power of ten as text, also where it overflows."""
     exponent = math.log10(value) + log10_scale
     if abs(exponent) > 300.0:
-        return raised(f"10^{exponent:.0f}")
-    return raised(number_text(10.0**exponent, 3))
+        return raise_powers(f"10^{exponent:.0f}")
+    return raise_powers(number_text(10.0**exponent, 3))

@@ -45,9 +45,9 @@ class RunPanel(QWidget):
     menu_requested = Signal(str, QPoint)  # name of a view, place on the screen
     fill_requested = Signal(str)  # name of a view
     view_moved = Signal(str, str)  # names of a view and of the one that it was dropped on
-    ranged = Signal(str)  # the name of a view that has another range of its own
+    range_changed = Signal(str)  # the name of a view that has another range of its own
     zoomed = Signal(str)
-    arranged = Signal()  # other views are shown, or need more or less room
+    views_arranged = Signal()  # other views are shown, or need more or less room
     heading_clicked = Signal()
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
@@ -116,20 +116,20 @@ class RunPanel(QWidget):
             view.header.clicked.connect(self._on_title_clicked)
             view.header.dragged.connect(self._on_title_dragged)
             view.header.dropped.connect(self._on_title_dropped)
-            view.ranged.connect(self._ranged)
-            view.zoomed.connect(self._zoomed)
-            view.least_size_changed.connect(self.arranged)
+            view.range_changed.connect(self._on_ranged)
+            view.zoomed.connect(self._on_zoomed)
+            view.least_size_changed.connect(self.views_arranged)
             view.plot.setAcceptDrops(False)  # a file dropped there is the window's
             self._made[name] = view
         return self._made[name]
 
-    def _ranged(self) -> None:
+    def _on_ranged(self) -> None:
         name = self._name_of(self.sender())
         if name in self._names:
             self._made[name].show_axis_title()
-        self.ranged.emit(name)
+        self.range_changed.emit(name)
 
-    def _zoomed(self) -> None:
+    def _on_zoomed(self) -> None:
         self.zoomed.emit(self._name_of(self.sender()))
 
     def _name_of(self, part: QObject | None) -> str:
@@ -202,7 +202,7 @@ class RunPanel(QWidget):
                 view.plot.set_zoom(self._zooms.get(name))
             view.show()
         self._place_views()
-        self.arranged.emit()
+        self.views_arranged.emit()
 
     def _bring_up(self, view: RunView) -> None:
         """Let a view show what the others do."""
@@ -220,9 +220,9 @@ class RunPanel(QWidget):
         if (columns, above, below) != (self._columns, self._above, self._below):
             alone = self._alone
             if self._below is not None:
-                self._below.ranged.disconnect(self._on_lowest_ranged)
+                self._below.range_changed.disconnect(self._on_lowest_ranged)
             if below is not None:
-                below.ranged.connect(self._on_lowest_ranged)
+                below.range_changed.connect(self._on_lowest_ranged)
             self._above, self._below = above, below
             if (columns, alone) == (self._columns, self._alone):
                 self._set_columns_of_views()

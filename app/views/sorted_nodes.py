@@ -18,8 +18,8 @@ from app.widgets.axis import LOG10
 from app.widgets.header import TimeColours
 from app.widgets.items import CurveStack, Markers, Style, ZeroLine, path_of, pen_of
 from app.widgets.plot_item import NO_POINTS, Home
-from core.figures.palette import Palette, dimmed, time_colours
-from core.numbers import raised, time_text
+from core.figures.palette import Palette, dim_colours, time_colours
+from core.numbers import raise_powers, time_text
 
 MOST_MOMENTS = 40
 MOST_POINTS = 512  # of a curve; more than a screen has pixels for
@@ -92,7 +92,7 @@ class SortedView(NodeView):
         pad = 0.025 * (1.0 - low)
         self.plot.set_home(Home(0.0, 1.02, low - pad, 1.0 + pad))
         for frame in self._moments(data.frames)[len(self._paths) :].tolist():
-            shown = self._thinned()
+            shown = self._thin_ranks()
             values = data.sorted_nodes(self._kind, frame).values[shown]
             self._paths.append(path_of((shown + 1) / data.m, values))
         self._show_key(data)
@@ -105,7 +105,7 @@ class SortedView(NodeView):
         stride = math.ceil(self.data.run.planned / (MOST_MOMENTS - 1))
         return np.arange(0, until, stride, dtype=np.int64)
 
-    def _thinned(self) -> Indices:
+    def _thin_ranks(self) -> Indices:
         assert self.data is not None
         m = self.data.m
         if m <= MOST_POINTS:
@@ -126,8 +126,8 @@ class SortedView(NodeView):
         if not data.complete:
             last = max(last, data.until)
         steps = data.run.counts_steps
-        first = raised(time_text(float(times[0]), steps))
-        text = raised(time_text(last, steps)).replace("log10", LOG10)
+        first = raise_powers(time_text(float(times[0]), steps))
+        text = raise_powers(time_text(last, steps)).replace("log10", LOG10)
         colours = time_colours(np.linspace(0.0, 1.0, 17), self._palette)
         self.header.set_key(
             time=TimeColours(first, text.removeprefix("t = ").removeprefix("step "), colours)
@@ -151,11 +151,11 @@ class SortedView(NodeView):
         self.plot.points = np.stack([ranks[nodes.place], values], axis=1)
         self.past.show_first(int(np.searchsorted(self._moments(data.frames), frame)))
         colour = self._colours(np.array([frame]))[0]
-        shown = self._thinned()
+        shown = self._thin_ranks()
         path = path_of(ranks[shown], nodes.values[shown])
         width = CURRENT * self.plot.devicePixelRatioF()
-        faint = dimmed(colour[None], self._palette)[0]
-        chosen = self._chosen(data.m)
+        faint = dim_colours(colour[None], self._palette)[0]
+        chosen = self._select_mask(data.m)
         self.current.set_curves([(path, pen_of(faint if self._selects else colour, width))])
         self.past.setOpacity(FAINT if self._selects else 1.0)
         # A curve cannot be dim for some nodes: those that are selected are dots on it.
@@ -166,7 +166,7 @@ class SortedView(NodeView):
         self.dots.show_at(self.plot.points[order], chosen[order].astype(np.int64))
         self._show_marks(data)
 
-    def _beside(self, here: int, known: Indices, x: int, y: int) -> int:
+    def _neighbour(self, here: int, known: Indices, x: int, y: int) -> int:
         """Along the rank: arrows up lead to where the values are larger."""
         order = known[np.argsort(self.plot.points[known, 0], kind="stable")]
         values = self.plot.points[order, 1]

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.state.display import DisplayData
 from app.state.intent import MARGIN_AXES, Intent
-from app.state.node_values import Floats, with_stand_in
+from app.state.node_values import Floats, with_finite_first
 from app.views.pixels import (
     TOLERANCE,
     log10_text,
@@ -30,7 +30,7 @@ from app.widgets.header import Sign
 from app.widgets.items import CurveStack, PlotLines, ZeroLine, path_of, pen_of
 from app.widgets.labels import rich_tip
 from app.widgets.levels import LevelLine, Traces, level_at
-from app.widgets.overlay import Overlay, Pointed
+from app.widgets.overlay import HoverReadout, Overlay
 from app.widgets.plot_item import Drag, Home
 from core.figures.palette import Palette, rgba
 from core.figures.ticks import needs_logarithm
@@ -85,7 +85,7 @@ class TraceView(RunView):
         self.faint = self.plot.add(CurveStack())
         self.strong = self.plot.add(CurveStack(), 1.0)
         self._bounds: tuple[Bound, ...] = ()
-        self.plot.pulled.connect(self._ask)
+        self.plot.plot_dragged.connect(self._request_moment)
         self.plot.hovered.connect(self._explain)
         self._thinned_for = 0.0
         self.plot.view.sigRangeChanged.connect(self._scale_changed)
@@ -135,14 +135,14 @@ class TraceView(RunView):
 
     def _traces(self, data: DisplayData, names: tuple[str, ...]) -> tuple[Floats, ...]:
         """Return the known part of some traces, (T, width) each, and request the rest."""
-        data.background.ask_traces(type(self).__name__, names, data.frames)
+        data.background.request_traces(type(self).__name__, names, data.frames)
         if data.background.pending:
             self.requested.emit()
         self._traced = data.background.traced
         return tuple(data.background.trace(name, data.frames) for name in names)
 
     def _give_up(self, data: DisplayData) -> None:
-        data.background.ask_traces(type(self).__name__, (), 0)
+        data.background.request_traces(type(self).__name__, (), 0)
 
     def on_values(self) -> bool:
         """Draw the values that have come since."""
@@ -280,7 +280,7 @@ class TraceView(RunView):
         if self._axis == "log10_time":
             end = float(data.log10_time[-1]) if data.complete else data.until
             self._far = max(end, float(data.log10_time[-1])) > PLAIN_HORIZON
-            times = with_stand_in(data.log10_time)
+            times = with_finite_first(data.log10_time)
             self.places = coordinate(times) if self._far else times
             axis.set_ticks(far_times if self._far else powers)
             unit = "steps" if data.run.counts_steps else "t" if self._far else "time t"
@@ -288,7 +288,7 @@ class TraceView(RunView):
             last = float(coordinate(end)) if self._far else end
         elif self._axis == "step":
             with np.errstate(divide="ignore"):
-                self.places = with_stand_in(np.log10(data.steps))
+                self.places = with_finite_first(np.log10(data.steps))
             axis.set_ticks(powers)
             axis.set_label("step")
             last = float(self.places[-1])
@@ -335,7 +335,7 @@ class TraceView(RunView):
 
     # ----------------------------------------------------------------------------------- mouse
 
-    def _pointed(self, x: float, y: float) -> Pointed | None:
+    def _readout_at(self, x: float, y: float) -> HoverReadout | None:
         """Return name, value and moment of the nearest curve at its nearest frame."""
         data, lines = self.data, self._lines
         assert data is not None
@@ -347,15 +347,15 @@ class TraceView(RunView):
         line, frame = lines[number], frame + self.first(data)
         value = float((line.values if line.said is None else line.said)[frame])
         told = resolved_text(value, self._grain(line, value))
-        text = f"{line.name} {told}\n{self._when(data, frame)}".lstrip()
-        return Pointed(float(self.places[frame]), float(line.values[frame]), text, line.colour)
+        text = f"{line.name} {told}\n{self._moment_text(data, frame)}".lstrip()
+        return HoverReadout(float(self.places[frame]), float(line.values[frame]), text, line.colour)
 
     def _grain(self, line: TraceCurve, value: float) -> float:
         """Return the difference of values that one pixel of the screen separates."""
         height = self.plot.pixel_height()
         return height if line.said is None else abs(value) * math.log(10.0) * height
 
-    def _when(self, data: DisplayData, frame: int) -> str:
+    def _moment_text(self, data: DisplayData, frame: int) -> str:
         """Return the place of a frame on the axis, in words."""
         grain = pixel_width(self.plot)
         if self._axis == "step" or (self._axis == "log10_time" and data.run.counts_steps):
@@ -377,7 +377,7 @@ class TraceView(RunView):
         elif QToolTip.isVisible():
             QToolTip.hideText()
 
-    def _ask(self, x: float, y: float) -> None:
+    def _request_moment(self, x: float, y: float) -> None:
         data = self.data
         if data is None or data.frames == 0 or self.places.size == 0:
             return
@@ -390,7 +390,7 @@ class TraceView(RunView):
         self.moment_clicked.emit(float(np.clip(moment, known[0], known[-1])))
 
 
-def padded(values: Floats, frames: int) -> Floats:
+def pad_trace(values: Floats, frames: int) -> Floats:
     """Return a trace (T,) for the frames read so far; more or fewer may have been judged."""
     result = np.full(frames, np.nan)
     known = min(frames, values.size)

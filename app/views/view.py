@@ -20,7 +20,7 @@ from app.widgets.axis import title_height
 from app.widgets.header import ViewHeader
 from app.widgets.keyboard import PlotFocus
 from app.widgets.layouts import add_all, space
-from app.widgets.overlay import Overlay, Pointed
+from app.widgets.overlay import HoverReadout, Overlay
 from app.widgets.plot_item import Plot
 from core.figures.palette import Palette
 from core.numbers import time_text
@@ -72,7 +72,7 @@ class RunView(QWidget):
     moment_clicked = Signal(float)  # in the schedule's coordinate
     requested = Signal()
     menu_requested = Signal(QPoint)  # on the screen
-    ranged = Signal()  # the range is another one
+    range_changed = Signal()  # the range is another one
     least_size_changed = Signal()
     zoomed = Signal()
 
@@ -95,7 +95,7 @@ class RunView(QWidget):
         self.focus.menu_requested.connect(self.plot.request_menu)
         self._heading = ""
         self._describe()
-        self.plot.home_changed.connect(self.ranged)
+        self.plot.home_changed.connect(self.range_changed)
         self.plot.zoomed.connect(self.zoomed)
         self.plot.hovered.connect(self._point)
         self.plot.left.connect(self._point_nowhere)
@@ -132,7 +132,7 @@ class RunView(QWidget):
     def show_axis_title(self) -> None:
         """Name the horizontal axis, unless it is that of the lowest run."""
         axis, below = self.plot.bottom, self._below
-        self.plot.set_axis_title(below is None or not axis.is_named_like(below.plot.bottom))
+        self.plot.set_axis_title(below is None or not axis.has_same_quantity(below.plot.bottom))
 
     def _title_height(self) -> int:
         return math.ceil(title_height(self.plot.lettering()[0]))
@@ -174,7 +174,7 @@ class RunView(QWidget):
         self.plot.set_overlay(Overlay(note=self._absent))
         self._fit()
         self._describe()
-        self.ranged.emit()
+        self.range_changed.emit()
 
     def set_heading(self, heading: str) -> None:
         """Set the run's name for screen readers."""
@@ -206,7 +206,7 @@ class RunView(QWidget):
         self._fit()
         if frame >= 0:
             self.show_frame(frame)
-        self.ranged.emit()  # the axes may show something else now, in the same range
+        self.range_changed.emit()  # the axes may show something else now, in the same range
 
     def set_colours(self, palette: Palette) -> None:
         """Redraw everything if the palette or the font changed."""
@@ -297,16 +297,16 @@ class RunView(QWidget):
 
     def _point(self, x: float, y: float) -> None:
         there = self.data is not None and self.frame >= 0 and not self._absent
-        self._say(self._pointed(x, y) if there else None)
+        self._set_readout(self._readout_at(x, y) if there else None)
 
     def _point_nowhere(self) -> None:
-        self._say(None)
+        self._set_readout(None)
 
-    def _say(self, pointed: Pointed | None) -> None:
+    def _set_readout(self, pointed: HoverReadout | None) -> None:
         if pointed != self.plot.overlay.pointed:
             self.plot.set_overlay(replace(self.plot.overlay, pointed=pointed))
 
-    def _pointed(self, x: float, y: float) -> Pointed | None:
+    def _readout_at(self, x: float, y: float) -> HoverReadout | None:
         """Return the reading at a pixel; a view of nodes marks the node instead."""
         return None
 

@@ -27,7 +27,7 @@ from core.figures.node_panels import (
     wave_colours,
 )
 from core.figures.palette import Palette
-from core.observables.fourier import adds
+from core.observables.fourier import is_modular_addition
 
 SIZES = 6  # of points, from the smallest |theta_j| to the largest
 THETA, PI = "\u03b8", "\u03c0"
@@ -39,7 +39,7 @@ class FourierView(NodeView):
     _found: NodeWaves | None = None
 
     def _absence(self, data: DisplayData) -> str:
-        return "" if adds(data.run) else MISSING
+        return "" if is_modular_addition(data.run) else MISSING
 
     def _show(self, data: DisplayData, frame: int) -> None:
         self._found = node_waves(data.run, frame)
@@ -97,7 +97,7 @@ class WavesView(FourierView):
         place = np.empty(data.m)
         place[found.order] = np.arange(data.m)
         self.plot.points = np.stack([place + 0.5, found.frequency.astype(np.float64)], axis=1)
-        weight = np.where(self._chosen(data.m), 1.0, FAINT)
+        weight = np.where(self._select_mask(data.m), 1.0, FAINT)
         colours = wave_colours(found, self._palette, weight)
         opaque = np.full((*colours.shape[:2], 1), 255.0)
         drawn = np.rint(np.concatenate([colours, opaque], axis=2)).astype(np.uint8)
@@ -150,7 +150,7 @@ class PhasesView(FourierView):
 
     def _draw(self, data: DisplayData, found: NodeWaves) -> None:
         self.plot.points = found.points
-        chosen = self._chosen(data.m)
+        chosen = self._select_mask(data.m)
         sizes = np.rint((SIZES - 1) * found.size).astype(np.int64)
         which = SIZES * (found.frequency - 1) + sizes
         which += np.where(chosen, 0, SIZES * ((data.classes - 1) // 2))

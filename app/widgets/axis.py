@@ -16,26 +16,26 @@ from core.figures.numbers import linear_ticks
 from core.figures.palette import Palette
 from core.figures.primitives import Strip
 from core.figures.ticks import TickMaker, Ticks
-from core.numbers import raised
+from core.numbers import raise_powers
 
 LOG10 = "log\u2081\u2080"
 NORM_SQUARED = "|W|\u00b2"
 
 
-def _raised(make_ticks: TickMaker) -> TickMaker:
+def _raise_powers(make_ticks: TickMaker) -> TickMaker:
     """Return a maker of the same ticks with raised powers, for the screen."""
 
     def make_raised(low: float, high: float, most: int) -> Ticks:
-        return tuple((place, raised(text)) for place, text in make_ticks(low, high, most))
+        return tuple((place, raise_powers(text)) for place, text in make_ticks(low, high, most))
 
     return make_raised
 
 
-plain, whole = _raised(linear_ticks), _raised(ticks.whole)
-rooted = _raised(ticks.rooted)  # of signed roots, in terms of the quantity
+plain, whole = _raise_powers(linear_ticks), _raise_powers(ticks.integer_ticks)
+rooted = _raise_powers(ticks.root_ticks)  # of signed roots, in terms of the quantity
 # Of log10 of a quantity, in terms of the quantity; `logarithmic` has closer ticks on short axes.
-powers, logarithmic = _raised(ticks.powers), _raised(ticks.logarithmic)
-far_times = _raised(ticks.far_times)  # of the schedule's coordinate, in terms of log10 t
+powers, logarithmic = _raise_powers(ticks.power_ticks), _raise_powers(ticks.log_ticks)
+far_times = _raise_powers(ticks.far_times)  # of the schedule's coordinate, in terms of log10 t
 
 TICK_PIXELS = 4
 STRIP_LINES = 1.8  # lines of text that a tick of a strip takes
@@ -109,11 +109,11 @@ class PlotAxis(pg.AxisItem):
             self.resizeEvent()  # pyqtgraph places a label only when the axis has another size
 
     def set_titled(self, titled: bool) -> None:
-        """Show the label or not; `set_look` makes room for it."""
+        """Show the label or not; `set_style` makes room for it."""
         self.titled = titled
         self.showLabel(bool(self.labelText) and titled)
 
-    def is_named_like(self, other: PlotAxis) -> bool:
+    def has_same_quantity(self, other: PlotAxis) -> bool:
         """Return True if it shows the same quantity as another axis, perhaps in another unit."""
         mine, its = (str(one.labelText).partition(" (")[0] for one in (self, other))
         return mine == its and self._maker is other._maker
@@ -148,7 +148,7 @@ class PlotAxis(pg.AxisItem):
         x, y = (0.0, PAST_ENDS) if self.orientation == "left" else (PAST_ENDS, 0.0)
         return QRectF(self.rect()).adjusted(-x, -y, x, y)
 
-    def set_look(self, palette: Palette, metrics: QFontMetricsF, font: Any) -> None:
+    def set_style(self, palette: Palette, metrics: QFontMetricsF, font: Any) -> None:
         """Set colours and size."""
         self._pen = pg.mkPen(palette.muted, width=1)
         self.setPen(self._pen)
@@ -159,7 +159,7 @@ class PlotAxis(pg.AxisItem):
         self.label.setDefaultTextColor(QColor(palette.muted))
         label = title_height(metrics) if self.labelText and self.titled else 0.0
         if self.orientation == "left":
-            room = max(self._least(metrics), self._room)
+            room = max(self._least_width(metrics), self._room)
             self._given = room
             self.setWidth(room + TICK_PIXELS + 4.0 + label)
         else:
@@ -167,16 +167,16 @@ class PlotAxis(pg.AxisItem):
         self.resizeEvent()  # places the label
 
     def needs(self, low: float, high: float, size: float) -> bool:
-        """Return True if the ticks of a range need another width; `set_look` sets it."""
+        """Return True if the ticks of a range need another width; `set_style` sets it."""
         metrics = self._metrics()
         widest = max(
             (metrics.horizontalAdvance(text) for _, text in self.ticks(low, high, size + ENDS)),
             default=0.0,
         )
-        self._room = max(self._room, widest, self._least(metrics))
+        self._room = max(self._room, widest, self._least_width(metrics))
         return self._room != self._given
 
-    def _least(self, metrics: QFontMetricsF) -> float:
+    def _least_width(self, metrics: QFontMetricsF) -> float:
         return 0.0 if self.narrow else metrics.horizontalAdvance(self._widest)
 
     def forget(self) -> None:
@@ -208,16 +208,16 @@ class PlotAxis(pg.AxisItem):
             found = ticks.strip_ticks(
                 self.strips, low, high, size / (STRIP_LINES * metrics.height())
             )
-            return tuple((place, raised(text)) for place, text in found)
+            return tuple((place, raise_powers(text)) for place, text in found)
         across = self.orientation == "bottom"
         # Room for a number of seven digits across, and for two lines up.
         room = metrics.horizontalAdvance("0") * 7 if across else metrics.height() * 2.2
         most = int(np.clip(size // room, FEWEST, 8))
-        shown = self._shown(low, high, most)
-        while across and most > FEWEST and not _apart(shown, metrics, size / (high - low)):
+        shown = self._visible_ticks(low, high, most)
+        while across and most > FEWEST and not _are_apart(shown, metrics, size / (high - low)):
             most -= 1
-            shown = self._shown(low, high, most)
-        while across and len(shown) > 1 and not _apart(shown, metrics, size / (high - low)):
+            shown = self._visible_ticks(low, high, most)
+        while across and len(shown) > 1 and not _are_apart(shown, metrics, size / (high - low)):
             shown = shown[::2]
         if across and len(shown) > 2:  # the last text may reach over the end, but not be cut
             half = 0.5 * metrics.horizontalAdvance(shown[-1][1])
@@ -225,7 +225,7 @@ class PlotAxis(pg.AxisItem):
             shown = shown[:-1] if over > OVER else shown
         return shown
 
-    def _shown(self, low: float, high: float, most: int) -> Ticks:
+    def _visible_ticks(self, low: float, high: float, most: int) -> Ticks:
         return tuple(tick for tick in self._maker(low, high, most) if low <= tick[0] <= high)
 
     # -------------------------------------------------------------------------------- painting
@@ -236,12 +236,12 @@ class PlotAxis(pg.AxisItem):
         pyqtgraph itself would draw all texts with each change of the plot.
         """
         if self.picture is None:
-            self.picture = self._placed(painter)
+            self.picture = self._place_ticks(painter)
         lines, texts = self.picture
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(self._pen)
         painter.drawLines(lines)
-        if not option.exposedRect.intersects(self._beside()):
+        if not option.exposedRect.intersects(self._inner_rect()):
             return
         painter.setRenderHint(QPainter.RenderHint.TextAntialiasing, True)
         painter.setFont(self.style["tickFont"] or self.label.font())
@@ -249,7 +249,7 @@ class PlotAxis(pg.AxisItem):
         for rect, text in texts:
             painter.drawText(rect, self._flags(), text)
 
-    def _beside(self) -> QRectF:
+    def _inner_rect(self) -> QRectF:
         bounds = self.boundingRect()
         if self.orientation == "left":
             return bounds.adjusted(0.0, 0.0, -OVERLAP, 0.0)
@@ -261,7 +261,7 @@ class PlotAxis(pg.AxisItem):
         flags = align.AlignHCenter | align.AlignTop if across else align.AlignRight
         return int(flags if across else flags | align.AlignVCenter) | int(Qt.TextFlag.TextDontClip)
 
-    def _placed(self, painter: QPainter) -> tuple[list[QLineF], list[tuple[QRectF, str]]]:
+    def _place_ticks(self, painter: QPainter) -> tuple[list[QLineF], list[tuple[QRectF, str]]]:
         """Return the lines, and the texts with their places."""
         bounds, across = self.rect(), self.orientation == "bottom"
         low, high = (float(end) for end in self.range)
@@ -306,7 +306,7 @@ def title_height(metrics: QFontMetricsF) -> float:
     return metrics.height() + 2.0
 
 
-def _apart(ticks: Ticks, metrics: QFontMetricsF, unit: float) -> bool:
+def _are_apart(ticks: Ticks, metrics: QFontMetricsF, unit: float) -> bool:
     """Return True if no text reaches into the next one, at `unit` pixels for a unit of the axis."""
     halves = [0.5 * metrics.horizontalAdvance(text) for _, text in ticks]
     places = [unit * place for place, _ in ticks]

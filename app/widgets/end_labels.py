@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPixmap, QTransform
 
-from app.widgets.items import Everywhere
-from app.widgets.levels import fitted, label_width, paint_label
+from app.widgets.items import UnboundedItem
+from app.widgets.levels import fit_text, label_width, paint_label
 from core.figures.palette import Palette
 
 Floats = NDArray[np.float64]
@@ -63,7 +63,7 @@ def spread_heights(wanted: Sequence[float], height: float, top: float, bottom: f
 
 
 @final
-class EndLabels(Everywhere):
+class EndLabels(UnboundedItem):
     """Names of curves in a column at the right edge of a plot."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class EndLabels(Everywhere):
         seen = self.boundingRect()
         left = inside.right() - self.share(inside.width()) * inside.width() + AIR
         edge = (left - way.dx()) / way.m11()  # of the column, in the axes' units
-        ends = [_end(label, edge) for label in self.labels]
+        ends = [_visible_end(label, edge) for label in self.labels]
         shown = [k for k, (x, _) in enumerate(ends) if x >= seen.left()]
         points = [way.map(QPointF(*ends[k])) for k in shown]
         height = QFontMetricsF(self.font).height()
@@ -152,12 +152,12 @@ class EndLabels(Everywhere):
         painter.setPen(QColor(self._palette.foreground))
         metrics = QFontMetricsF(self.font)
         room = box.width() - BAR - 2.0 * AIR
-        text = label.text if self._widest <= room else fitted(label.text, self.font, room)
+        text = label.text if self._widest <= room else fit_text(label.text, self.font, room)
         place = QPointF(box.left() + BAR + AIR, box.top() + metrics.ascent())
         paint_label(painter, place, text)
 
 
-def _end(label: EndLabel, edge: float) -> tuple[float, float]:
+def _visible_end(label: EndLabel, edge: float) -> tuple[float, float]:
     """Return the last place of a curve that is left of an edge; at the edge, where it goes on."""
     x, y = label.x, label.y
     if x.size == 0:

@@ -77,7 +77,7 @@ class TimeColours:
     last: str
     colours: NDArray[np.uint8]
 
-    def looks_like(self, other: TimeColours | None) -> bool:
+    def is_equivalent_to(self, other: TimeColours | None) -> bool:
         """Return True if both would be painted alike."""
         if other is None or (self.first, self.last) != (other.first, other.last):
             return False
@@ -261,7 +261,7 @@ class ViewHeader(QWidget):
         above = self._above
         if above is None or self._entries != above._entries:
             return True
-        return self._time is not None and not self._time.looks_like(above._time)
+        return self._time is not None and not self._time.is_equivalent_to(above._time)
 
     def _write(self, painter: QPainter, space: QRectF, text: str) -> None:
         metrics = QFontMetricsF(painter.font())

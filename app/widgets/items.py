@@ -53,7 +53,7 @@ def _pen(colour: Any, width: float, dashes: tuple[float, ...]) -> QPen:
     return pen
 
 
-def _scaled(pen: QPen, scale: float) -> QPen:
+def _scale_pen(pen: QPen, scale: float) -> QPen:
     wide = QPen(pen)
     wide.setWidthF(scale * pen.widthF())
     return wide
@@ -65,7 +65,7 @@ def path_of(x: NDArray[Any], y: NDArray[Any], connect: Any = "finite") -> QPaint
     return path
 
 
-class Everywhere(pg.GraphicsObject):
+class UnboundedItem(pg.GraphicsObject):
     """What may lie anywhere in its plot, and is clipped to it anyway."""
 
     @abstractmethod
@@ -91,7 +91,7 @@ class Everywhere(pg.GraphicsObject):
         self._seen = None
 
 
-class PlotLines(Everywhere):
+class PlotLines(UnboundedItem):
     """Lines of a plot itself, below what it shows."""
 
     @abstractmethod
@@ -143,7 +143,7 @@ class GridLines(PlotLines):
 
 
 @final
-class CurveStack(Everywhere):
+class CurveStack(UnboundedItem):
     """Curves with a pen each, in one item; the first of them may be shown alone."""
 
     def __init__(self) -> None:
@@ -170,12 +170,12 @@ class CurveStack(Everywhere):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         scale = line_scale()
         for path, pen in self.curves[: self.shown]:
-            painter.setPen(pen if scale == 1.0 else _scaled(pen, scale))
+            painter.setPen(pen if scale == 1.0 else _scale_pen(pen, scale))
             painter.drawPath(path)
 
 
 @final
-class Areas(Everywhere):
+class Areas(UnboundedItem):
     """Areas in one colour each, without an edge."""
 
     def __init__(self) -> None:
@@ -277,7 +277,7 @@ class Style:
 
 
 @final
-class Markers(Everywhere):
+class Markers(UnboundedItem):
     """Markers of a few styles: each style is drawn once, and copied to its points."""
 
     def __init__(self) -> None:

@@ -63,7 +63,7 @@ class PlotFocus(QObject):
     """
 
     moved = Signal(int, int)
-    pressed = Signal()
+    enter_pressed = Signal()
     left = Signal()
     menu_requested = Signal()
 
@@ -110,7 +110,7 @@ class PlotFocus(QObject):
         elif event.type() is QEvent.Type.KeyPress and key in WAYS:
             self.moved.emit(*WAYS[key])
         elif event.type() is QEvent.Type.KeyPress and not event.isAutoRepeat():
-            self.pressed.emit()
+            self.enter_pressed.emit()
         return True
 
 

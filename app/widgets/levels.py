@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 CURVE_AIR = 1.5  # pixels between a curve and a label
 
 
-class Mapped(Protocol):
+class PlotMapping(Protocol):
     """Plot, as far as labels need it."""
 
     def shown(self) -> QRectF:
@@ -37,7 +37,7 @@ class Traces:
     places: Floats
     values: Floats
 
-    def seen(self, plot: Mapped, inside: QRectF) -> Obstacles:
+    def seen(self, plot: PlotMapping, inside: QRectF) -> Obstacles:
         """Return the heights of the curves in pixels."""
         heights = np.full((self.values.shape[0], max(round(inside.width()), 2)), np.nan)
         columns = np.linspace(inside.left(), inside.right(), heights.shape[1])
@@ -58,7 +58,7 @@ class Obstacles:
     left: float
     heights: Floats
 
-    def crossed(self, box: QRectF) -> bool:
+    def is_crossed(self, box: QRectF) -> bool:
         """Return True if a curve crosses a box."""
         first = max(int(box.left() - self.left) - 1, 0)
         part = self.heights[:, first : int(box.right() - self.left) + 2]
@@ -106,11 +106,11 @@ class LevelLine:
 def label_width(text: str, font: QFont) -> float:
     """Return the width of a label, with small subscripts."""
     return sum(
-        QFontMetricsF(_sized(font, low)).horizontalAdvance(part) for part, low in pieces(text)
+        QFontMetricsF(_sized_font(font, low)).horizontalAdvance(part) for part, low in pieces(text)
     )
 
 
-def _sized(font: QFont, low: bool) -> QFont:
+def _sized_font(font: QFont, low: bool) -> QFont:
     if not low:
         return font
     small = QFont(font)
@@ -118,7 +118,7 @@ def _sized(font: QFont, low: bool) -> QFont:
     return small
 
 
-def fitted(text: str, font: QFont, room: float) -> str:
+def fit_text(text: str, font: QFont, room: float) -> str:
     """Return a label, cut with an ellipsis if it is too wide."""
     if label_width(text, font) <= room:
         return text
@@ -134,7 +134,7 @@ def paint_label(painter: QPainter, place: QPointF, text: str) -> None:
     font = painter.font()
     x = place.x()
     for part, low in pieces(text):
-        painter.setFont(_sized(font, low))
+        painter.setFont(_sized_font(font, low))
         drop = 0.18 * QFontMetricsF(font).height() if low else 0.0
         painter.drawText(QPointF(x, place.y() + drop), part)
         x += QFontMetricsF(painter.font()).horizontalAdvance(part)
@@ -179,7 +179,7 @@ def _first_free(
             continue
         if any(box.intersects(label) for label in labels):
             continue
-        if not curves.crossed(box):
+        if not curves.is_crossed(box):
             return box
         free_of_labels = free_of_labels or box
     return free_of_labels
@@ -211,7 +211,7 @@ def _steps(height: float, room: float) -> list[float]:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class PlacedLevel:
     """A level on the screen, in pixels: its label, its line's height, and its bracket's ends.
 
     `text` is the label as it fits.
@@ -224,26 +224,28 @@ class Drawn:
     text: str
 
 
-def placed(
+def place_levels(
     levels: Sequence[tuple[LevelLine, float, float, float]],
     font: QFont,
     inside: QRectF,
     curves: Obstacles = NO_CURVES,
-) -> tuple[Drawn, ...]:
+) -> tuple[PlacedLevel, ...]:
     """Return levels in place, from the heights in pixels of their values and bracket ends."""
     shown = [one for one in levels if math.isfinite(one[1])]
     room, height = inside.width() - 12.0, QFontMetricsF(font).height()
-    texts = [fitted(beyond(y, inside) + level.label, font, room) for level, y, _, _ in shown]
+    texts = [
+        fit_text(beyond_arrow(y, inside) + level.label, font, room) for level, y, _, _ in shown
+    ]
     sizes = [(label_width(text, font) + 6.0, height) for text in texts]
     boxes = places_of([y for _, y, _, _ in shown], sizes, inside, curves)
     return tuple(
-        Drawn(level, box, y, (low, high), text)
+        PlacedLevel(level, box, y, (low, high), text)
         for (level, y, low, high), text, box in zip(shown, texts, boxes, strict=True)
     )
 
 
 def paint_levels(
-    painter: QPainter, levels: Sequence[Drawn], inside: QRectF, palette: Palette
+    painter: QPainter, levels: Sequence[PlacedLevel], inside: QRectF, palette: Palette
 ) -> None:
     """Draw levels where they were placed: all lines, then all labels."""
     for one in levels:
@@ -257,14 +259,14 @@ def paint_levels(
         paint_label(painter, QPointF(one.box.left() + 3.0, one.box.top() + ascent), one.text)
 
 
-def beyond(y: float, inside: QRectF) -> str:
+def beyond_arrow(y: float, inside: QRectF) -> str:
     """Return an arrow to what is above or below the plot, or ""."""
     if y < inside.top() - 0.5:
         return UP
     return DOWN if y > inside.bottom() + 0.5 else ""
 
 
-def _paint_line(painter: QPainter, drawn: Drawn, inside: QRectF) -> None:
+def _paint_line(painter: QPainter, drawn: PlacedLevel, inside: QRectF) -> None:
     y, (low, high) = drawn.height, drawn.bracket
     colour = QColor(drawn.level.colour)
     if not drawn.level.line or not inside.top() - 1.0 <= y <= inside.bottom() + 1.0:
@@ -281,7 +283,7 @@ def _paint_line(painter: QPainter, drawn: Drawn, inside: QRectF) -> None:
     painter.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y))
 
 
-def level_at(drawn: Sequence[Drawn], x: float, y: float) -> LevelLine | None:
+def level_at(drawn: Sequence[PlacedLevel], x: float, y: float) -> LevelLine | None:
     """Return the level whose label or line is at a pixel."""
     for one in drawn:
         if one.box.contains(x, y):

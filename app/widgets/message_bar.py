@@ -90,7 +90,7 @@ class MessageBar(QWidget):
         self._show(sentence, actions)
         self._notice_timer.start()
 
-    def end_notice(self) -> None:
+    def withdraw_notice(self) -> None:
         """Take a notice back, which does not hold any more."""
         if self._notice_timer.isActive():
             self._on_notice_read()

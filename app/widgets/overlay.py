@@ -13,14 +13,14 @@ from app.style import small
 from app.widgets.levels import (
     NO_CURVES,
     UP,
-    Drawn,
     LevelLine,
-    Mapped,
     Obstacles,
+    PlacedLevel,
+    PlotMapping,
     Traces,
-    beyond,
+    beyond_arrow,
     paint_levels,
-    placed,
+    place_levels,
 )
 from app.widgets.strips import StripTitle, paint_titles
 from core.figures.palette import Palette
@@ -69,7 +69,7 @@ class Reading:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Pointed:
+class HoverReadout:
     """Reading under the pointer: a point in the axes' units, and its lines of text."""
 
     x: float
@@ -92,7 +92,7 @@ class Overlay:
     levels: tuple[LevelLine, ...] = ()
     readings: tuple[Reading, ...] = ()  # at the cursor
     curves: Traces | None = None  # which labels keep off
-    pointed: Pointed | None = None
+    pointed: HoverReadout | None = None
     titles: tuple[StripTitle, ...] = ()
 
 
@@ -110,7 +110,7 @@ class Labels:
         self._curves = curves
         self._taken: list[QRectF] = []
 
-    def keep_off(self, box: QRectF) -> None:
+    def reserve(self, box: QRectF) -> None:
         """Something else is there."""
         self._taken.append(box)
 
@@ -138,16 +138,18 @@ class Labels:
             left = point.x() - GAP - box.width() >= inside.left()
         else:
             left = point.x() + GAP + box.width() > inside.right()
-        places = [place for side in (left, not left) for place in self._beside(point, box, side)]
+        places = [
+            place for side in (left, not left) for place in self._side_boxes(point, box, side)
+        ]
         # The nearest free place; where none is free the last one tried, rather than no label.
         beside, other = places[: len(SHIFTS)], places[len(SHIFTS) :]
         free = [place for place in beside if self._is_free(place)]
         reserve = [place for place in other if self._is_free(place) and self._holds(point, place)]
-        clear = [place for place in free + reserve if not self._curves.crossed(place)]
+        clear = [place for place in free + reserve if not self._curves.is_crossed(place)]
         box = next(iter(clear + free), beside[-1])
         self._write(box, text, colour)
 
-    def put_above(self, point: QPointF, text: str) -> None:
+    def place_above(self, point: QPointF, text: str) -> None:
         """Write lines above a point, or below it where there is no room.
 
         They cover all else, since the user requested them just now, and are cut only where the
@@ -164,7 +166,7 @@ class Labels:
         top = top if top >= inside.top() else point.y() + GAP
         self._write(QRectF(left, top, width, height), "\n".join(lines))
 
-    def put_in_corner(self, text: str) -> None:
+    def place_in_corner(self, text: str) -> None:
         """Write a label in a free corner, at the lower left if none is."""
         inside, box = self._inside, self._box(text)
         left, right = inside.left() + GAP, inside.right() - GAP - box.width()
@@ -174,14 +176,14 @@ class Labels:
             for x in (left, right)
         ]
         free = [place for place in places if self._is_free(place)]
-        clear = [place for place in free if not self._curves.crossed(place)]
+        clear = [place for place in free if not self._curves.is_crossed(place)]
         self._write(next(iter(clear + free), places[0]), text)
 
     def _box(self, text: str) -> QRectF:
         metrics = QFontMetricsF(self._painter.font())
         return QRectF(0.0, 0.0, metrics.horizontalAdvance(text) + 6.0, metrics.height() + 2.0)
 
-    def _beside(self, point: QPointF, box: QRectF, left: bool) -> list[QRectF]:
+    def _side_boxes(self, point: QPointF, box: QRectF, left: bool) -> list[QRectF]:
         """Places at one side of a point, the best first."""
         inside = self._inside
         x = point.x() - GAP - box.width() if left else point.x() + GAP
@@ -210,7 +212,7 @@ class Labels:
 
 
 @final
-class Still:
+class LabelLayoutCache:
     """Places of the curves and the levels of a plot.
 
     They are updated only when a curve, a level, the range or the room changed: not with each move
@@ -219,16 +221,16 @@ class Still:
 
     def __init__(self) -> None:
         self.curves: Obstacles = NO_CURVES
-        self.levels: tuple[Drawn, ...] = ()
+        self.levels: tuple[PlacedLevel, ...] = ()
         self._of: tuple[object, ...] = ()
 
-    def find(self, overlay: Overlay, inside: QRectF, font: QFont, plot: Mapped) -> None:
+    def find(self, overlay: Overlay, inside: QRectF, font: QFont, plot: PlotMapping) -> None:
         """Bring both up to date. Traces are the same if they are the same object."""
         of = (overlay.levels, overlay.curves, inside.getRect(), plot.shown().getRect(), font)
         if of != self._of:
             curves = overlay.curves
             self.curves = NO_CURVES if curves is None else curves.seen(plot, inside)
-            self.levels = placed(_heights(overlay.levels, plot), font, inside, self.curves)
+            self.levels = place_levels(_heights(overlay.levels, plot), font, inside, self.curves)
             self._of = of
 
 
@@ -238,8 +240,8 @@ def paint_overlay(
     inside: QRectF,
     palette: Palette,
     font: QFont,
-    plot: Mapped,
-    still: Still,
+    plot: PlotMapping,
+    still: LabelLayoutCache,
 ) -> None:
     """Draw an overlay in pixels over the space between the axes."""
     if overlay == NOTHING:
@@ -261,14 +263,14 @@ def paint_overlay(
         *(one.box for one in still.levels),
         *paint_titles(painter, overlay.titles, inside, palette, plot),
     ]:
-        labels.keep_off(box)
+        labels.reserve(box)
     _paint_readings(painter, overlay, inside, palette, plot, labels)
     _paint_marks(painter, overlay, inside, palette, plot, labels)
     _paint_pointed(painter, overlay.pointed, palette, plot, labels)
     room = inside.width() - 2.0 * GAP - 6.0
     for text in overlay.corner:
         if QFontMetricsF(font).horizontalAdvance(text) <= room:
-            labels.put_in_corner(text)
+            labels.place_in_corner(text)
             break
     if overlay.note:
         painter.setPen(QColor(palette.muted))
@@ -284,7 +286,7 @@ def paint_overlay(
 
 
 def _heights(
-    levels: tuple[LevelLine, ...], plot: Mapped
+    levels: tuple[LevelLine, ...], plot: PlotMapping
 ) -> list[tuple[LevelLine, float, float, float]]:
     """Return the levels with the pixels of their values and of the ends of their brackets."""
     if not levels:
@@ -300,7 +302,7 @@ def _paint_readings(
     overlay: Overlay,
     inside: QRectF,
     palette: Palette,
-    plot: Mapped,
+    plot: PlotMapping,
     labels: Labels,
 ) -> None:
     """Dots where curves are at the cursor; those beyond an edge are named there."""
@@ -311,7 +313,7 @@ def _paint_readings(
     for reading, (x, y) in zip(readings, plot.pixels(points).tolist(), strict=True):
         if not inside.left() - 0.5 <= x <= inside.right() + 0.5:
             continue
-        if arrow := beyond(y, inside):
+        if arrow := beyond_arrow(y, inside):
             edge = QPointF(x, inside.top() if arrow == UP else inside.bottom())
             text = arrow + reading.text
             text = text if labels.holds(text) else arrow + reading.number
@@ -323,12 +325,16 @@ def _paint_readings(
 
 
 def _paint_pointed(
-    painter: QPainter, pointed: Pointed | None, palette: Palette, plot: Mapped, labels: Labels
+    painter: QPainter,
+    pointed: HoverReadout | None,
+    palette: Palette,
+    plot: PlotMapping,
+    labels: Labels,
 ) -> None:
     if pointed is None:
         return
     x, y = plot.pixels(np.array([[pointed.x, pointed.y]]))[0].tolist()
-    labels.put_above(QPointF(x, y), pointed.text)
+    labels.place_above(QPointF(x, y), pointed.text)
     if pointed.dot:
         painter.setPen(QPen(QColor(palette.background), 1.0))
         painter.setBrush(QColor(pointed.colour or palette.foreground))
@@ -340,7 +346,7 @@ def _paint_marks(
     overlay: Overlay,
     inside: QRectF,
     palette: Palette,
-    plot: Mapped,
+    plot: PlotMapping,
     labels: Labels,
 ) -> None:
     if not overlay.marks:
@@ -352,7 +358,7 @@ def _paint_marks(
             left = mark.outward and x < inside.center().x()
             text = labels.fitting(x, mark)
             if mark.hovered and mark.numbers and text == mark.label:
-                labels.put_above(QPointF(x, y), f"{text}\n{mark.numbers.strip()}")
+                labels.place_above(QPointF(x, y), f"{text}\n{mark.numbers.strip()}")
             else:
                 labels.put(QPointF(x, y), text, left)
     for mark, (x, y) in zip(overlay.marks, places.tolist(), strict=True):

@@ -31,8 +31,8 @@ from app.style import small
 from app.widgets import ranges
 from app.widgets.axis import PlotAxis, plain
 from app.widgets.items import GridLines, PlotLines
-from app.widgets.levels import Drawn
-from app.widgets.overlay import Overlay, Still, paint_overlay
+from app.widgets.levels import PlacedLevel
+from app.widgets.overlay import LabelLayoutCache, Overlay, paint_overlay
 from app.widgets.ranges import Drag as Drag
 from app.widgets.ranges import Home as Home
 from core.figures.palette import Palette
@@ -57,8 +57,8 @@ class Plot(pg.GraphicsView):
     left = Signal()
     clicked = Signal(float, float)  # pixels
     point_clicked = Signal(int)  # the nearest of `points`; -1: none
-    pulled = Signal(float, float)  # pixels, with Drag.SCRUB
-    boxed = Signal(QRectF)  # in the axes' units, with Drag.BOX
+    plot_dragged = Signal(float, float)  # pixels, with Drag.SCRUB
+    box_drawn = Signal(QRectF)  # in the axes' units, with Drag.BOX
     home_changed = Signal()
     zoomed = Signal()  # by the mouse, or back from there
     menu_requested = Signal(QPoint)  # on the screen
@@ -90,7 +90,7 @@ class Plot(pg.GraphicsView):
         self.paint_seconds = 0.0  # of this thread, for the latest painting
         self.overlay = Overlay()
         self.points: NDArray[Any] = NO_POINTS  # (k, 2), in the axes' units
-        self._still = Still()
+        self._still = LabelLayoutCache()
         self.palette_of_plot = palette
         self.view = pg.ViewBox(enableMenu=False, enableMouse=False)
         # pyqtgraph would fit the range to the items again with every change of one.
@@ -144,7 +144,7 @@ class Plot(pg.GraphicsView):
         for line in self._lines:
             line.set_colours(palette)
         for axis in (self.side, self.bottom):
-            axis.set_look(palette, *self.lettering())
+            axis.set_style(palette, *self.lettering())
 
     def set_labels(self, horizontal: str, vertical: str, short: str = "") -> None:
         """Name the axes; `short` is for the vertical one where there is not enough room."""
@@ -152,12 +152,12 @@ class Plot(pg.GraphicsView):
             return
         for axis, label, other in ((self.side, vertical, short), (self.bottom, horizontal, "")):
             axis.set_label(label, other)
-            axis.set_look(self.palette_of_plot, *self.lettering())
+            axis.set_style(self.palette_of_plot, *self.lettering())
 
     def set_axis_title(self, shown: bool) -> None:
         if shown != self.bottom.titled:
             self.bottom.set_titled(shown)
-            self.bottom.set_look(self.palette_of_plot, *self.lettering())
+            self.bottom.set_style(self.palette_of_plot, *self.lettering())
             self.centralLayout.activate()  # now: the range depends on the room that is left
             self._apply()
 
@@ -221,7 +221,7 @@ class Plot(pg.GraphicsView):
     def is_equal(self) -> bool:
         """True if a unit is as long on both axes."""
         size = self.view.rect().size()
-        return self._equal and (self._always_equal or ranges.used(self._whole(), size) > 0.5)
+        return self._equal and (self._always_equal or ranges.used_share(self._whole(), size) > 0.5)
 
     def reset_range(self) -> None:
         self._zoomed = None
@@ -236,7 +236,7 @@ class Plot(pg.GraphicsView):
         self._set_range()
         shown = self.shown()
         if self.side.needs(shown.top(), shown.bottom(), self.view.rect().height()):
-            self.side.set_look(self.palette_of_plot, *self.lettering())
+            self.side.set_style(self.palette_of_plot, *self.lettering())
             self.centralLayout.activate()  # now: what is drawn next is placed by it
             self._set_range()
 
@@ -250,7 +250,7 @@ class Plot(pg.GraphicsView):
 
     def _span(self) -> QRectF:
         span = self._zoomed or self._whole()
-        return ranges.squared(span, self.view.rect().size()) if self.is_equal else span
+        return ranges.equalise_units(span, self.view.rect().size()) if self.is_equal else span
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)
@@ -310,7 +310,7 @@ class Plot(pg.GraphicsView):
             self._grip = self.shown()  # roundings would add up from one move to the next
             if self._drag is Drag.SCRUB and self._button == Qt.MouseButton.LeftButton:
                 self._dragged = True
-                self.pulled.emit(event.position().x(), event.position().y())
+                self.plot_dragged.emit(event.position().x(), event.position().y())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         event.accept()
@@ -328,7 +328,7 @@ class Plot(pg.GraphicsView):
             box = QRectF(self._pressed, here).normalized()
             self.set_overlay(replace(self.overlay, box=box))
         else:
-            self.pulled.emit(here.x(), here.y())
+            self.plot_dragged.emit(here.x(), here.y())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         event.accept()
@@ -346,7 +346,7 @@ class Plot(pg.GraphicsView):
         elif self._drag is Drag.BOX:
             self.set_overlay(replace(self.overlay, box=None))
             corners = [QPointF(*self.place(point.x(), point.y())) for point in (pressed, here)]
-            self.boxed.emit(QRectF(*corners).normalized())
+            self.box_drawn.emit(QRectF(*corners).normalized())
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         event.accept()
@@ -394,6 +394,6 @@ class Plot(pg.GraphicsView):
         paint_overlay(painter, self.overlay, self.inside(), palette, font, self, self._still)
 
     @property
-    def drawn_levels(self) -> tuple[Drawn, ...]:
+    def drawn_levels(self) -> tuple[PlacedLevel, ...]:
         """Levels as they were painted last."""
         return self._still.levels if self.overlay.levels else ()

@@ -43,7 +43,7 @@ def rect_of(home: Home) -> QRectF:
     return QRectF(home.left, home.bottom, home.right - home.left, home.top - home.bottom)
 
 
-def squared(span: QRectF, size: QSizeF) -> QRectF:
+def equalise_units(span: QRectF, size: QSizeF) -> QRectF:
     """Enlarge a range so that units are equally long on both axes of a plot of a size in pixels.
 
     >>> squared(QRectF(0.0, 0.0, 1.0, 1.0), QSizeF(200.0, 100.0)).getRect()
@@ -56,13 +56,13 @@ def squared(span: QRectF, size: QSizeF) -> QRectF:
     return result
 
 
-def used(span: QRectF, size: QSizeF) -> float:
+def used_share(span: QRectF, size: QSizeF) -> float:
     """Return the share of a plot that a range takes with equal units.
 
     >>> used(QRectF(0.0, 0.0, 1.0, 1.0), QSizeF(200.0, 100.0))
     0.5
     """
-    whole = squared(span, size)
+    whole = equalise_units(span, size)
     area = whole.width() * whole.height()
     return span.width() * span.height() / area if area > 0.0 else 1.0
 

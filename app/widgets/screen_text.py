@@ -9,7 +9,7 @@ from functools import lru_cache
 from html.entities import html5
 from typing import TYPE_CHECKING
 
-from core.numbers import MINUS, number_text, raised
+from core.numbers import MINUS, number_text, raise_powers
 
 if TYPE_CHECKING:
     from core.reference.margin import Bracket, ReferenceMargin
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def shown_number(value: float, digits: int = 3) -> str:
     """Return a number for a panel, a dash for NaN."""
-    return "\u2013" if math.isnan(value) else raised(number_text(value, digits))
+    return "\u2013" if math.isnan(value) else raise_powers(number_text(value, digits))
 
 
 GREEK = "alpha|beta|gamma|delta|epsilon|eta|kappa|lambda|mu|rho|sigma|tau|theta|phi"
@@ -62,7 +62,7 @@ def greek(text: str) -> str:
     text = ROOT.sub(lambda root: f"\u221a{root[1] or ''}", text)
     for word, sign in WORDS:
         text = word.sub(sign, text)
-    return LETTER.sub(_letter, raised(text))
+    return LETTER.sub(_letter, raise_powers(text))
 
 
 def _letter(match: re.Match[str]) -> str:
@@ -126,10 +126,10 @@ def margin_digits(bracket: Bracket) -> int:
 def margin_text(bracket: Bracket) -> str:
     """Return a margin's value with the digits it deserves; a bound, or a dash, if unknown."""
     if bracket.open:
-        return raised(f"\u2264 {number_text(bracket.upper, FEWEST_DIGITS)}")
+        return raise_powers(f"\u2264 {number_text(bracket.upper, FEWEST_DIGITS)}")
     if not bracket.exists:
         return "\u2013"
-    return raised(number_text(bracket.value, margin_digits(bracket)))
+    return raise_powers(number_text(bracket.value, margin_digits(bracket)))
 
 
 def certainty(margin: ReferenceMargin) -> str:
@@ -150,7 +150,7 @@ def certainty(margin: ReferenceMargin) -> str:
     if not bracket.exists:
         return "open" if bracket.open else ""
     if not bracket.certified:
-        return raised(margin.certainty.replace("holds except with probability", "but for"))
+        return raise_powers(margin.certainty.replace("holds except with probability", "but for"))
     return "cert." if not bracket.gap > CLOSE else f"gap {percent(bracket.gap)}"
 
 
@@ -174,7 +174,7 @@ def margin_tip(margin: ReferenceMargin) -> str:
     lines = [strong(rich(reference.title)), rich(reference.formula)]
     if bracket.exists:
         ends = f"{shown_number(bracket.lower, 6)} to {shown_number(bracket.upper, 6)}"
-        proved = raised(margin.certainty)
+        proved = raise_powers(margin.certainty)
         lines.append(f"{shown_number(bracket.value, 6)}, bracket {ends}: {proved}.")
     lines.append(rich(bracket.method))
     lines.append(

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.widgets.axis import PlotAxis
 from app.widgets.items import PlotLines, pen_of
-from app.widgets.levels import GROUND, Mapped
+from app.widgets.levels import GROUND, PlotMapping
 from core.figures.palette import Palette, rgba
 
 PAST_TITLE = 3.0  # pixels above and below a title
@@ -66,7 +66,7 @@ def paint_titles(
     titles: Sequence[StripTitle],
     inside: QRectF,
     palette: Palette,
-    plot: Mapped,
+    plot: PlotMapping,
 ) -> list[QRectF]:
     """Write the titles of strips at their upper ends, and return where they are."""
     if not titles:

@@ -35,7 +35,7 @@ def _key(value: Any) -> tuple[int, Any]:
 
 
 @contextmanager
-def keeping_selected_rows(
+def preserved_selection(
     model: QAbstractItemModel, rows: Callable[[], Sequence[Hashable]]
 ) -> Iterator[None]:
     """Let selected rows stay selected while a model orders its `rows`."""

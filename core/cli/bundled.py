@@ -35,14 +35,14 @@ def is_bundled() -> bool:
     return bool(getattr(sys, "frozen", False))
 
 
-def stand_in() -> None:
+def run_as_library_process() -> None:
     """In a bundle, run as the process that a library started, and exit; otherwise return.
 
     Call it first in a program's main, before its command line is read.
     """
     if not is_bundled():
         return
-    give_back(os.environ, LOADER)
+    restore_environment(os.environ, LOADER)
     arguments = sys.argv[1:]
     if arguments[:2] == ["-m", WORKER]:
         from runpy import run_module
@@ -81,7 +81,7 @@ def complete_libraries() -> None:
                 ctypes.CDLL(str(folder / name))
 
 
-def give_back(environment: MutableMapping[str, str], names: Sequence[str]) -> None:
+def restore_environment(environment: MutableMapping[str, str], names: Sequence[str]) -> None:
     """Undo the changes of PyInstaller's loader to the environment, for programs of the system.
 
     Programs started from here (ffmpeg, xdg-open) need their own libraries, not those of the bundle.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.cli.margins import time_of
-from core.cli.output import print_line, progress, say
+from core.cli.output import print_line, print_notice, progress
 from core.comparison.comparison import Comparison, table
 from core.comparison.question import RANK, SORTED, CompareQuestion, check_count
 from core.errors import InputError
@@ -90,7 +90,7 @@ def _write(
     if out.suffix.lower() == ".csv":
         write_whole(out, table(found).encode())
         for note in dict.fromkeys(note for one in found for note in one.notes):
-            say(note)  # which a figure has below its panels
+            print_notice(note)  # which a figure has below its panels
         return
     title = f"{len(named.labels)} runs compared"
     palette, width = DARK if arguments.dark else LIGHT, _width(arguments.size)

@@ -11,10 +11,10 @@ import json
 import os
 from dataclasses import asdict
 
-from core.cli.output import say
+from core.cli.output import print_notice
 from core.compiled import store, warming
 from core.errors import DiskError, InputError
-from core.stopping import end_with_the_input
+from core.stopping import exit_when_input_closes
 
 BEHIND = 5
 
@@ -23,7 +23,7 @@ def warm(arguments: argparse.Namespace) -> int:
     """Compile the groups that are not in the cache."""
     if arguments.progress:
         # Nothing is half written: files in the cache come whole or not at all.
-        end_with_the_input()
+        exit_when_input_closes()
         if hasattr(os, "nice"):  # the window, or the run, that it is for goes first
             os.nice(BEHIND)
     requested = tuple(arguments.only)
@@ -31,7 +31,9 @@ def warm(arguments: argparse.Namespace) -> int:
     if absent and (problem := store.problem()):
         raise InputError(problem)
     if absent and not arguments.progress:
-        say(f"Compiling {len(absent)} groups of kernels; each is saved as soon as it is ready.")
+        print_notice(
+            f"Compiling {len(absent)} groups of kernels; each is saved as soon as it is ready."
+        )
     # All that numba makes is needed to the end; searching it for garbage takes a tenth of the time.
     gc.disable()
     # Loads numba, before which the line above should be read.
@@ -49,8 +51,8 @@ def warm(arguments: argparse.Namespace) -> int:
             print(json.dumps(asdict(progress)), flush=True)
         elif progress.group in absent:
             place = f"{progress.done} of {progress.of}"
-            say(f"{place}: {progress.group} ({progress.seconds:.1f} s)")
+            print_notice(f"{place}: {progress.group} ({progress.seconds:.1f} s)")
 
     warm_up(requested, report)
-    say(f"Compiled kernels are in {store.folder()}.")
+    print_notice(f"Compiled kernels are in {store.folder()}.")
     return 0

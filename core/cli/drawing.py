@@ -15,11 +15,11 @@ from core.cli.output import print_line, progress
 from core.cli.training import run_for_figure
 from core.errors import InputError
 from core.figures.names import EVERY_PANEL, PANELS, parse_pixels
-from core.files import scratch
+from core.files import temporary_folder
 from core.observables.planes import COORDINATES, NodePlane, parse_plane
 from core.runs import Run, open_run, open_with_history, runs_in
 from core.studies.study import load_study, shipped_ids
-from core.terminal.bar import say
+from core.terminal.bar import print_notice
 
 if TYPE_CHECKING:
     from core.studies.study import Study
@@ -62,7 +62,7 @@ def run_files(target: str, stack: ExitStack, quiet: bool) -> list[Path]:
     if path.is_dir():
         return runs_in(path)
     if target in shipped_ids() or path.suffix == ".toml":
-        folder = stack.enter_context(scratch("figure"))
+        folder = stack.enter_context(temporary_folder("figure"))
         return run_for_figure(target, folder, quiet)
     return [path]
 
@@ -91,7 +91,7 @@ def figure(arguments: argparse.Namespace) -> int:
     from core.figures.export import check_figure_path, save_figure
     from core.figures.palette import DARK, LIGHT
     from core.figures.scene import build_scene
-    from core.sweep.folder import folder_figure, has_claims, kept_once
+    from core.sweep.folder import folder_figure, has_claims, one_per_path
 
     listed = ",".join(PANELS) if arguments.panels is None else arguments.panels
     panels = [name.strip() for name in listed.split(",") if name.strip()]
@@ -109,14 +109,14 @@ def figure(arguments: argparse.Namespace) -> int:
         scene = None
         if found is not None:
             folder, fresh = found
-            keep = kept_once(stack.enter_context)
+            keep = one_per_path(stack.enter_context)
             draw = partial(folder_figure, folder, keep, palette, fresh, sheet=sheet)
             scene = draw(claims=False)
             if scene is not None and not arguments.no_claims and has_claims(folder):
                 # First without verdicts, which may take minutes.
                 save_figure(scene, out, dpi=arguments.dpi)
                 if not arguments.quiet:
-                    say(f"{out} is drawn; judging the claims, to be added below.")
+                    print_notice(f"{out} is drawn; judging the claims, to be added below.")
                 scene = draw(claims=True)
         if scene is None:
             runs = open_all(arguments, stack)
@@ -142,7 +142,7 @@ def study_folder(
         given = [load_study(target)]
         if not given[0].figure:
             return None
-        folder = stack.enter_context(scratch("figure"))
+        folder = stack.enter_context(temporary_folder("figure"))
         run_for_figure(target, folder, arguments.quiet)
     return folder, given
 

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any, NoReturn, final
 
-from core.cli.output import MARGIN_SECONDS, PROGRAM, say
+from core.cli.output import MARGIN_SECONDS, PROGRAM, print_notice
 from core.figures.names import ACROSS, EVERY_PANEL, FAMILIES, PAGE_FRAMES, PAGE_PANELS
 from core.program import headless_program
 from core.studies.hunt_kinds import OVERS, TAKES
@@ -37,7 +37,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         name = self.prog.replace(headless_program(), PROGRAM, 1)
-        say(f"{name}: {message}; see {self.prog} --help.")
+        print_notice(f"{name}: {message}; see {self.prog} --help.")
         sys.exit(2)
 
 
@@ -133,7 +133,7 @@ def add_hunt(commands: Any) -> None:
     command.add_argument("study", metavar="STUDY|FILE.toml")
     _what(command)
     _how_long(command)
-    _what_is_kept(command)
+    _add_drawing_commands(command)
 
 
 def _what(command: Parser) -> None:
@@ -198,7 +198,7 @@ def _how_long(command: Parser) -> None:
     )
 
 
-def _what_is_kept(command: Parser) -> None:
+def _add_drawing_commands(command: Parser) -> None:
     command.add_argument(
         "--output",
         default="hunts",
@@ -278,7 +278,7 @@ def _figure(commands: Any) -> None:
     command.add_argument(
         "--no-claims", action="store_true", help="omit the verdicts on a study's claims"
     )
-    _look_options(command)
+    _add_view_options(command)
     add_history(command)
     command.add_argument(
         "--dpi", type=whole, default=300, help="resolution of a PNG (default: 300)"
@@ -294,7 +294,7 @@ def _movie(commands: Any) -> None:
     command.add_argument("targets", nargs="+", metavar="RUN")
     command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
     command.add_argument("--panel", default="neurons", metavar="NAME|all|NAME,NAME", help=FILM)
-    _look_options(command)
+    _add_view_options(command)
     add_history(command)
     command.add_argument("--since", default=None, metavar="10^1", help="start time (default: 0)")
     command.add_argument(
@@ -351,7 +351,7 @@ def _page(commands: Any) -> None:
             dest="colours",
             help=f"open with the {name} palette (default: as the reader's system)",
         )
-    _look_options(command, f"{MARGINS}, or none (default: all; computes them)")
+    _add_view_options(command, f"{MARGINS}, or none (default: all; computes them)")
     add_history(command)
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -361,7 +361,7 @@ def add_history(command: Parser) -> None:
     command.add_argument("--history", action="store_true", help=HISTORY)
 
 
-def _look_options(command: Parser, margins: str = MARGINS) -> None:
+def _add_view_options(command: Parser, margins: str = MARGINS) -> None:
     """Add options for the look of runs; I: is the place of a run, from 1, else all of them."""
     add = command.add_argument
     add("--plane", default=None, help=PLANE)

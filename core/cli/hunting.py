@@ -7,11 +7,11 @@ import math
 from pathlib import Path
 
 from core.cli.margins import time_of
-from core.cli.output import print_indented, print_line, progress, say
-from core.cli.sweeping import INTERRUPTED, announced
+from core.cli.output import print_indented, print_line, print_notice, progress
+from core.cli.sweeping import INTERRUPTED, print_progress
 from core.errors import InputError
 from core.extremes.answering import hunt_for, pool_of, seeds_words, state_of, table
-from core.extremes.hunt import BEST, Budget, Hunt, HuntStatus, Keeping
+from core.extremes.hunt import BEST, Budget, FileRetention, Hunt, HuntStatus
 from core.extremes.objective import VERDICT, verdict_words
 from core.extremes.question import Frames, Question, limit_of, range_of
 from core.stopping import answered_elsewhere, first_signal
@@ -38,7 +38,7 @@ def hunt(arguments: argparse.Namespace) -> int:
     # All of it is looked at before anything is written.
     counts = Counts() if asked is None else asked.counts(arguments.size)
     budget = budget_of(arguments, counts)
-    made = hunt_asked_for(study, asked, counts, arguments)
+    made = make_hunt(study, asked, counts, arguments)
     control = SweepControl()
     pool = pool_of(made, arguments.jobs, arguments.cluster, control.cell)
     ended = _run(made, pool, control, budget, arguments.quiet)
@@ -51,7 +51,7 @@ def hunt(arguments: argparse.Namespace) -> int:
     return INTERRUPTED if control.stop_requested else 0
 
 
-def hunt_asked_for(
+def make_hunt(
     study: Study, asked: HuntTable | None, counts: Counts, arguments: argparse.Namespace
 ) -> Hunt:
     """Return the hunt of a command, with the study's own question as default.
@@ -85,11 +85,11 @@ def hunt_asked_for(
         arguments.exclude_unfit or (own is not None and own.exclude_unfit),
         range_of(arguments.seeds) if arguments.seeds else asked and asked.seeds,
         arguments.seed,
-        positive(arguments.drawn, "--drawn") or counts.drawn,
+        check_positive(arguments.drawn, "--drawn") or counts.drawn,
         arguments.flip_labels,
     )
-    best = positive(arguments.best, "--best") or BEST
-    keeping = Keeping(Path(arguments.output), best, arguments.keep_all, arguments.force)
+    best = check_positive(arguments.best, "--best") or BEST
+    keeping = FileRetention(Path(arguments.output), best, arguments.keep_all, arguments.force)
     return hunt_for(study, question, keeping, arguments.size)
 
 
@@ -115,7 +115,7 @@ def _sense(
     return asked.minimise is not None, str(asked.minimise or asked.maximise)
 
 
-def positive(number: int | None, option: str) -> int | None:
+def check_positive(number: int | None, option: str) -> int | None:
     """Check a count of the command line; raise InputError below 1."""
     if number is not None and not 1 <= number <= MAX_CELLS:
         raise InputError(f"give a number from 1 to {MAX_CELLS}.", where=number, option=option)
@@ -127,7 +127,7 @@ def budget_of(arguments: argparse.Namespace, counts: Counts) -> Budget:
 
     Five minutes if none is given. Raises InputError for a wrong text.
     """
-    runs, seconds = positive(arguments.runs, "--runs"), math.inf
+    runs, seconds = check_positive(arguments.runs, "--runs"), math.inf
     text = arguments.budget
     if text is not None:
         most, seconds = limit_of(text)
@@ -147,7 +147,7 @@ def _run(made: Hunt, pool: Pool, control: SweepControl, budget: Budget, quiet: b
     total = budget.runs if budget.seconds == math.inf else 0
     stopping = first_signal(control.cell.stop)
     with answered_elsewhere(), stopping, progress("hunt", total, quiet) as bar:
-        for status in announced(made.run(pool, control, budget), "runs"):
+        for status in print_progress(made.run(pool, control, budget), "runs"):
             bar.to(status.tried, _words(status))
     return status
 
@@ -161,7 +161,7 @@ def _words(status: HuntStatus) -> str:
 
 
 def _report(made: Hunt, status: HuntStatus, stopped: bool) -> None:
-    ranked, others = made.ranked(), made.unranked()
+    ranked, others = made.ranked(), made.unranked_runs()
     question = made.question
     moment = "" if made.objective.statement else f" ({question['frames']})"
     print_line(
@@ -181,10 +181,10 @@ def _report(made: Hunt, status: HuntStatus, stopped: bool) -> None:
     if not ranked:
         print_line("No run has a value.")
     for one in others[:LISTED]:
-        say(f"run {one.index} ({one.phase}) has no rank: {state_of(one)}")
+        print_notice(f"run {one.index} ({one.phase}) has no rank: {state_of(one)}")
     if len(others) > LISTED:
-        say(f"{len(others)} runs have no rank; the table lists the reasons.")
+        print_notice(f"{len(others)} runs have no rank; the table lists the reasons.")
     if made.exhausted:
-        say("Every candidate has been tried.")
+        print_notice("Every candidate has been tried.")
     if stopped:
-        say("Interrupted; repeat the command to continue.")
+        print_notice("Interrupted; repeat the command to continue.")

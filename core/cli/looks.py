@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.cli.margins import computed, stopped
+from core.cli.margins import cancelled_by_signals, compute_margins
 from core.cli.output import MARGIN_SECONDS
 from core.errors import InputError
-from core.figures.names import Sheet, parse_size
-from core.figures.options import FIRST_CURVES, USUAL, BoundCurve, FigureOptions, Look, Region
+from core.figures.names import PageSize, parse_size
+from core.figures.options import FIRST_CURVES, USUAL, BoundCurve, FigureOptions, Region, ViewOptions
 from core.figures.palette import Palette
 from core.observables.node_sets import NodeSet, parse_nodes
 from core.observables.planes import NodePlane
@@ -54,10 +54,10 @@ def row_of(text: str, rows: int, option: str) -> tuple[Sequence[int], str]:
     return (row,), match[2]
 
 
-def sheet_of(arguments: argparse.Namespace) -> Sheet:
+def sheet_of(arguments: argparse.Namespace) -> PageSize:
     """Return the paper of a figure."""
     width, height = (None, None) if arguments.size is None else parse_size(arguments.size)
-    return Sheet(width, height, arguments.font, arguments.letters, not arguments.no_caption)
+    return PageSize(width, height, arguments.font, arguments.letters, not arguments.no_caption)
 
 
 def options_of(
@@ -65,7 +65,7 @@ def options_of(
     runs: Sequence[Run],
     palette: Palette,
     plane: NodePlane,
-    sheet: Sheet = USUAL.sheet,
+    sheet: PageSize = USUAL.sheet,
 ) -> FigureOptions:
     """Return how a command draws runs, computing the theory that is drawn.
 
@@ -79,25 +79,25 @@ def options_of(
         Colours.
     plane : NodePlane
         Plane of the nodes.
-    sheet : Sheet
+    sheet : PageSize
         Paper.
 
     Returns
     -------
     FigureOptions
     """
-    selected, look = selected_in(runs, arguments.select), look_of(arguments, runs)
+    selected, look = selected_in(runs, arguments.select), make_view_options(arguments, runs)
     references, bounds, promises = theory_of(arguments, runs)
     look = replace(look, bounds=bounds, rest=getattr(arguments, "rest", False))
     return FigureOptions(palette, plane, references, selected, look, sheet, promises)
 
 
-def look_of(arguments: argparse.Namespace, runs: Sequence[Run]) -> Look:
+def make_view_options(arguments: argparse.Namespace, runs: Sequence[Run]) -> ViewOptions:
     """Return the look that options set, but for the bounds of statements."""
     names = FIRST_CURVES
     if arguments.curves is not None:
         names = tuple(part.strip() for part in arguments.curves.split(",") if part.strip())
-    look = Look(names, arguments.log, arguments.against, arguments.nodes, arguments.roots)
+    look = ViewOptions(names, arguments.log, arguments.against, arguments.nodes, arguments.roots)
     pinned: list[frozenset[int]] = [frozenset()] * len(runs)
     for text in arguments.pin:
         rows, rest = row_of(text, len(runs), "--pin")
@@ -145,13 +145,13 @@ def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSe
         name = text
         if not any(text in sets for sets in kept):
             rows, name = row_of(text, len(runs), "--select")
-        found = _chosen(name, [runs[k] for k in rows], [kept[k] for k in rows])
+        found = _select_nodes(name, [runs[k] for k in rows], [kept[k] for k in rows])
         for row, nodes in zip(rows, found, strict=True):
             result[row] = nodes or result[row]
     return result
 
 
-def _chosen(
+def _select_nodes(
     text: str, runs: Sequence[Run], kept: Sequence[dict[str, NodeSet]]
 ) -> list[NodeSet | None]:
     """Return a named set, or given nodes, in some runs."""
@@ -190,7 +190,7 @@ def theory_of(
     names = [part.strip() for part in asked.split(",")]
     drawn, bounds, promises, known = [], [], [], set()
     for run in runs:
-        margins = list(computed(run.problem, arguments.limit, arguments.quiet))
+        margins = list(compute_margins(run.problem, arguments.limit, arguments.quiet))
         known |= {one.reference.name for one in margins}
         kept = [one for one in margins if one.drawable]
         drawn.append(tuple(one for one in kept if asked == ALL or one.reference.name in names))
@@ -230,7 +230,9 @@ def promises_of(
     InputError
         A run has no such margin.
     """
-    return tuple(_promise(run, computed(run.problem, limit, quiet, _in_order(run))) for run in runs)
+    return tuple(
+        _promise(run, compute_margins(run.problem, limit, quiet, _in_order(run))) for run in runs
+    )
 
 
 def _in_order(run: Run) -> list[Reference]:
@@ -242,13 +244,13 @@ def _in_order(run: Run) -> list[Reference]:
 
 def _promise(run: Run, margins: Iterable[ReferenceMargin]) -> Promise:
     """Return a run's promise, computing only the reference margins that it needs."""
-    from core.reference.share import promise
+    from core.reference.share import make_promise
 
     references = _in_order(run)
     known: dict[str, ReferenceMargin] = {}
     for margin in margins:
         known[margin.reference.name] = margin
-        found = promise(references, known)
+        found = make_promise(references, known)
         if found.margin is not None:
             return found
     raise InputError(NO_SHARE, where=run.path)
@@ -264,7 +266,7 @@ def _bounds(
         return ()
     final = _final(run, margins) if FINAL in arguments.bound else ()
     named = {one.reference.name: one for one in margins}
-    with stopped(Watch()) as watch:
+    with cancelled_by_signals(Watch()) as watch:
         assessed = assess_all(run, named, arguments.delta, watch)
     found = []
     for one in assessed:
@@ -277,11 +279,11 @@ def _bounds(
 def _final(run: Run, margins: Sequence[ReferenceMargin]) -> tuple[BoundCurve, ...]:
     """Return the ends of the run's final margin, if it has a bracket."""
     from core.observables.final_margin import DRAWN, final_margin, refusal, traces
-    from core.reference.gated import Kept
+    from core.reference.gated import FixedPattern
 
     if refusal(run) or run.frames == 0:
         return ()
     named = {one.reference.name: one for one in margins}
-    with stopped(Watch()) as watch:
-        found = final_margin(run, -1, named, watch, (Kept.OWN,), DRAWN)
+    with cancelled_by_signals(Watch()) as watch:
+        found = final_margin(run, -1, named, watch, (FixedPattern.OWN_LABEL,), DRAWN)
     return tuple(BoundCurve(FINAL, name, "margins", trace) for name, trace in traces(found))

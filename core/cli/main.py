@@ -11,7 +11,14 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
-from core.cli.output import PROGRAM, UNWRITABLE, drop_output, open_streams, say, say_lines
+from core.cli.output import (
+    PROGRAM,
+    UNWRITABLE,
+    drop_output,
+    open_streams,
+    print_lines,
+    print_notice,
+)
 from core.cli.parser import build_parser
 from core.compiled import warming
 from core.errors import DiskError, InputError, MarginscopeError
@@ -21,15 +28,15 @@ from core.reference.watch import CancelledError
 DONE, FAILED, BAD_INPUT, DIVERGED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
-def say_compiling(kernel: str) -> None:
+def print_compiling(kernel: str) -> None:
     """Print what is being compiled, and once why the result cannot be stored."""
     problem = warming.unreported_problem()
     if problem:
-        say(f"{PROGRAM}: {problem}")
+        print_notice(f"{PROGRAM}: {problem}")
     if warming.has_reported_problem():
-        say(f"{PROGRAM}: compiling {kernel}.")
+        print_notice(f"{PROGRAM}: compiling {kernel}.")
         return
-    say(
+    print_notice(
         f"{PROGRAM}: compiling {kernel}, once for this machine (`{headless_program()} warm` "
         "compiles everything)."
     )
@@ -39,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     # First of all: what is opened while a stream is closed gets its number, and is written into.
     open_streams()
-    warming.listen(say_compiling)
+    warming.listen(print_compiling)
     parser = build_parser()
     arguments = parser.parse_args(argv)
     if arguments.handler is None:
@@ -53,46 +60,46 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except InputError as error:
-        say(f"{PROGRAM}: {error}")
+        print_notice(f"{PROGRAM}: {error}")
         return BAD_INPUT
     except (DiskError, MarginscopeError) as error:
-        say(f"{PROGRAM}: {error}")
+        print_notice(f"{PROGRAM}: {error}")
         return FAILED
     except (KeyboardInterrupt, CancelledError):
-        say(f"{PROGRAM}: interrupted.")
+        print_notice(f"{PROGRAM}: interrupted.")
         return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe has gone, as with `| head`
         drop_output()
         return DONE
     except OSError as error:
-        return _refused(error)
+        return _report_refusal(error)
     except MemoryError:
-        say(f"{PROGRAM}: not enough memory; choose smaller sizes.")
+        print_notice(f"{PROGRAM}: not enough memory; choose smaller sizes.")
         return FAILED
     except Exception as error:
         return _internal(error)
 
 
-def _refused(error: OSError) -> int:
+def _report_refusal(error: OSError) -> int:
     """Print that the system refused a named file, or the output; return the exit status."""
     # Errors of open files bear no name, and what a command writes to for long is standard output.
     if error.filename is None and error.errno in UNWRITABLE:
         drop_output()
-        say(
+        print_notice(
             f"{PROGRAM}: standard output cannot be written ({error.strerror}); redirect it "
             "elsewhere."
         )
         return BAD_INPUT
     if error.filename is None:
         return _internal(error)
-    say(f"{PROGRAM}: {str(error.filename)[:300]}: {error.strerror}; check the path.")
+    print_notice(f"{PROGRAM}: {str(error.filename)[:300]}: {error.strerror}; check the path.")
     return BAD_INPUT
 
 
 def _internal(error: Exception) -> int:
     if os.environ.get("MARGINSCOPE_TRACEBACK"):
-        say_lines(traceback.format_exc())
-    say(
+        print_lines(traceback.format_exc())
+    print_notice(
         f"{PROGRAM}: internal error ({type(error).__name__}: {error}). Please report it; set "
         "MARGINSCOPE_TRACEBACK=1 for a traceback."
     )

@@ -17,9 +17,9 @@ from core.cli.output import (
     print_indented,
     print_json,
     print_line,
+    print_notice,
     print_text,
     progress,
-    say,
 )
 from core.errors import InputError
 from core.numbers import time_text
@@ -46,9 +46,9 @@ def margins(arguments: argparse.Namespace) -> int:
     named = named_problems(arguments.target, arguments.settings)
     rows: list[tuple[str, ReferenceMargin]] = []
     for cell, problem in named:
-        margins = list(computed(problem, arguments.limit, arguments.quiet))
+        margins = list(compute_margins(problem, arguments.limit, arguments.quiet))
         if not margins:
-            say(f"{cell}: no reference margin is defined for this network and these data.")
+            print_notice(f"{cell}: no reference margin is defined for this network and these data.")
         rows += [(cell, margin) for margin in margins]
     if arguments.json:
         several = len(named) > 1
@@ -67,7 +67,7 @@ def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]
         check_code(study, target)
         study = study.with_settings(settings)
         names = [cell.name or study.id for cell in study.cells()]
-        return _distinct(list(zip(names, problems(study, say), strict=True)))
+        return _drop_equal(list(zip(names, problems(study, print_notice), strict=True)))
     path = Path(target)
     if path.suffix != ".msrun" and not path.is_file():
         load_study(target)  # says what there is, and what was meant
@@ -77,7 +77,7 @@ def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]
         return [(path.stem, run.problem)]
 
 
-def _distinct(named: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
+def _drop_equal(named: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
     """Return the first problem of each set of equal margins."""
     from core.reference.registry import references_of
 
@@ -97,7 +97,7 @@ def check_limit(limit: float) -> None:
         )
 
 
-def computed(
+def compute_margins(
     problem: Problem,
     limit: float,
     quiet: bool,
@@ -126,14 +126,14 @@ def computed(
     with progress("margins", len(references), quiet) as bar:
         for done, reference in enumerate(references):
             bar.to(done, reference.name)
-            with stopped(Watch(limit)) as watch:
+            with cancelled_by_signals(Watch(limit)) as watch:
                 margin = compute(reference, problem, watch)
             yield margin
         bar.to(len(references))
 
 
 @contextmanager
-def stopped(watch: Watch) -> Iterator[Watch]:
+def cancelled_by_signals(watch: Watch) -> Iterator[Watch]:
     """Cancel the watch at the first Ctrl-C or SIGTERM; a second one interrupts at once."""
     # Python lets no other thread set the handlers of signals.
     if threading.current_thread() is not threading.main_thread():
@@ -175,9 +175,9 @@ def theorems(arguments: argparse.Namespace) -> int:
         raise InputError(f"--delta {delta:g}: give a probability between 0 and 1.")
     check_limit(arguments.limit)
     with open_run(Path(arguments.run)) as run:
-        references = computed(run.problem, arguments.limit, arguments.quiet)
+        references = compute_margins(run.problem, arguments.limit, arguments.quiet)
         margins = {margin.reference.name: margin for margin in references}
-        with stopped(Watch()) as watch:
+        with cancelled_by_signals(Watch()) as watch:
             assessed = assess_all(run, margins, delta, watch)
     if arguments.json:
         told = [(report(one).as_dict(), one.timing.as_json()) for one in assessed]
@@ -311,9 +311,9 @@ def _limit_of(run: Run, time: float | None, arguments: argparse.Namespace) -> An
         )
     index = last_frame(run, time)
     proved = [one for one in references_of(run.problem) if one.name in PROVED]
-    margins = computed(run.problem, arguments.limit, arguments.quiet, proved)
+    margins = compute_margins(run.problem, arguments.limit, arguments.quiet, proved)
     known = {one.reference.name: one for one in margins}
-    with stopped(Watch(arguments.limit)) as watch:
+    with cancelled_by_signals(Watch(arguments.limit)) as watch:
         return final_margin(run, index, known, watch)
 
 
@@ -345,7 +345,7 @@ def _number(value: float) -> str:
 
 def _examples(pairs: Any) -> str:
     words = [f"{i} ({q:.3f})" for i, q in pairs[:MOST_EXAMPLES]]
-    return _listed(words, len(pairs))
+    return _join_words(words, len(pairs))
 
 
 def _nodes(carriers: Any) -> str:
@@ -353,10 +353,10 @@ def _nodes(carriers: Any) -> str:
     for one in carriers[:MOST_EXAMPLES]:
         numbers = ", ".join(map(str, one.nodes[:4])) + (", ..." if len(one.nodes) > 4 else "")
         words.append(f"{numbers} ({'+' if one.sign > 0 else '-'}, {one.weight:.3f})")
-    return _listed(words, len(carriers))
+    return _join_words(words, len(carriers))
 
 
-def _listed(words: list[str], count: int) -> str:
+def _join_words(words: list[str], count: int) -> str:
     more = f"; {count - len(words)} more" if count > len(words) else ""
     return ("; ".join(words) or "none") + more
 

@@ -12,10 +12,10 @@ import textwrap
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
-from core.numbers import NARROW_SPACE, finite
+from core.numbers import NARROW_SPACE, replace_nonfinite
 from core.stopping import hold_streams
 from core.terminal.bar import Bar, progress_bar
-from core.terminal.bar import say as say
+from core.terminal.bar import print_notice as print_notice
 from core.terminal.text import escape_controls
 
 PROGRAM = "marginscope"
@@ -74,11 +74,11 @@ def print_indented(text: str, first: str, rest: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON document on standard output."""
-    # What `finite` has missed fails here and not in the reader's parser: NaN is no JSON.
-    print(json.dumps(finite(value), indent=2, allow_nan=False))
+    # What `replace_nonfinite` has missed fails here and not in the reader's parser: NaN is no JSON.
+    print(json.dumps(replace_nonfinite(value), indent=2, allow_nan=False))
 
 
-def say_lines(text: str) -> None:
+def print_lines(text: str) -> None:
     """Print lines on standard error, control characters other than newline and tab as escapes."""
     with suppress(OSError):
         print(escape_controls(text, keep="\n\t"), file=sys.stderr, end="", flush=True)
@@ -92,14 +92,14 @@ def open_streams() -> None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - for as long as the program runs
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
-    codecs.register_error(UNKNOWN, _replaced)
+    codecs.register_error(UNKNOWN, _escape_unprintable)
     for stream, own in ((sys.stdout, sys.__stdout__), (sys.stderr, sys.__stderr__)):
         # Only the program's own stream, and not one that replaces it to read what is printed.
         if stream is own and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=UNKNOWN)  # titles on a terminal of ASCII
 
 
-def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
+def _escape_unprintable(error: UnicodeError) -> tuple[str | bytes, int]:
     """Return what a stream prints for a character that it lacks: its escape, or a plain space."""
     if isinstance(error, UnicodeEncodeError) and error.object[error.start] == NARROW_SPACE:
         return " ", error.start + 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core import trust
-from core.cli.output import print_json, print_line, print_text, progress, say
+from core.cli.output import print_json, print_line, print_notice, print_text, progress
 from core.data.section import scaling_words
 from core.errors import InputError
 from core.network.custom import read_code
@@ -138,7 +138,7 @@ def _codes(name: str) -> list[tuple[str, Path]]:
 
 def table(arguments: argparse.Namespace) -> int:
     """Write the observables of a run; of a folder the cells of its sweep, or their means."""
-    from core.observables.table import left_out, offered, write_table
+    from core.observables.table import available_observables, left_out, write_table
 
     out = Path(arguments.out)
     if Path(arguments.run).is_dir():
@@ -155,13 +155,13 @@ def table(arguments: argparse.Namespace) -> int:
     ):
         names, without = None, left_out(run, nodes)
         if arguments.all:
-            names, without = [item.name for item in offered(run, nodes)], ()
+            names, without = [item.name for item in available_observables(run, nodes)], ()
         elif arguments.columns is not None:
             names = [part.strip() for part in arguments.columns.split(",") if part.strip()]
             without = ()
         write_table(run, out, arguments.parameters, bar.add, names)
     if without and not arguments.quiet:
-        say(f"Omitted, as they may take long: {', '.join(without)}; --all includes them.")
+        print_notice(f"Omitted, as they may take long: {', '.join(without)}; --all includes them.")
     print_line(out)
     return 0
 
@@ -206,7 +206,7 @@ def cite(arguments: argparse.Namespace) -> int:
 def sources_of(run: Run) -> list[str]:
     """Return the sources of a run's study, its statements and its reference margins."""
     from core.reference.registry import references_of
-    from core.theorems.registry import applicable
+    from core.theorems.registry import applicable_statements
 
-    statements = [one.source for one in applicable(run)]
+    statements = [one.source for one in applicable_statements(run)]
     return [run.source, *statements, *(one.source for one in references_of(run.problem))]

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from core.cli.output import print_indented, print_json, print_line, progress, say
+from core.cli.output import print_indented, print_json, print_line, print_notice, progress
 from core.compiled.warming import compiling_words
-from core.files import scratch
+from core.files import temporary_folder
 from core.stopping import answered_elsewhere, first_signal
 from core.studies.cell_table import check_table, rows_of, write_table
 from core.studies.code import check_code
@@ -33,7 +33,7 @@ NO_WORKERS = (
 )
 
 
-def announced(statuses: Iterator[StatusType], what: str) -> Iterator[StatusType]:
+def print_progress(statuses: Iterator[StatusType], what: str) -> Iterator[StatusType]:
     """Yield statuses; print once what is compiled first, and each loss of a cluster's workers.
 
     `what` names the trainings that wait: "cells" or "runs".
@@ -41,10 +41,10 @@ def announced(statuses: Iterator[StatusType], what: str) -> Iterator[StatusType]
     compiled = lacking = False
     for status in statuses:
         if status.lacks_workers and not lacking:
-            say(NO_WORKERS)
+            print_notice(NO_WORKERS)
         lacking = status.lacks_workers
         if status.compiling and not compiled:
-            say(f"{compiling_words(status.compiling)} The {what} start afterwards.")
+            print_notice(f"{compiling_words(status.compiling)} The {what} start afterwards.")
             compiled = True
         yield status
 
@@ -82,15 +82,15 @@ def run_sweep(
     if table is not None:
         check_table(table)
     if options.together:
-        say("--together has no effect: processes train the cells.")
+        print_notice("--together has no effect: processes train the cells.")
     control = SweepControl()
     # A cluster's workers may be on other machines, which cannot share a WAL (decision 0009).
     made = plan(study, folder, size, options.force, shared=options.cluster is not None)
     if made.kept and prints:
-        say(f"{len(made.kept)} of {len(made.paths)} cells are already finished.")
+        print_notice(f"{len(made.kept)} of {len(made.paths)} cells are already finished.")
     # What is wrong with the data is said before anything is started.
     if made.tasks and (understood := made.tasks[0].problem().dataset.understood):
-        say(understood)
+        print_notice(understood)
     pool = pool_for(made.tasks, options.jobs, options.cluster, control.cell)
     status = control.status
     with (
@@ -98,7 +98,7 @@ def run_sweep(
         first_signal(control.cell.stop),
         progress(study.id, len(made.paths), options.quiet) as bar,
     ):
-        for status in announced(sweep(made, pool, control), "cells"):
+        for status in print_progress(sweep(made, pool, control), "cells"):
             bar.to(status.done + status.failed, _words(status))
     if table is not None:
         write_table(rows_of(study, made.ledger.rows), table)
@@ -121,12 +121,12 @@ def _report(made: Plan, status: SweepStatus, prints: bool) -> None:
     for name, path in made.paths.items():
         entry = made.ledger.entries.get(name)
         if entry is not None and entry.row.state == "failed":
-            say(f"{path.name} failed: {entry.row.reason}")
+            print_notice(f"{path.name} failed: {entry.row.reason}")
         elif entry is not None and entry.row.state == "done" and prints:
             print_line(path)
     if status.stopped:
         left = status.total - status.done
-        say(
+        print_notice(
             f"Interrupted with {left} of {status.total} cells left; repeat the command to continue."
         )
 
@@ -164,7 +164,7 @@ def check(arguments: argparse.Namespace) -> int:
             if one.basis:
                 print_indented(one.basis, INDENT, INDENT)
         if not judged:
-            say("The study makes no claims.")
+            print_notice("The study makes no claims.")
     refuted = any(one.verdict == "refuted" for one in judged)
     # A run that diverged is a finished run, of which the claims speak: its status fails nothing.
     return 1 if refuted or status == 1 else 0
@@ -178,7 +178,7 @@ def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
     check_code(study, arguments.target)
     study = study.at_size(size).with_settings(arguments.settings)
     with ExitStack() as stack:
-        folder = arguments.out or stack.enter_context(scratch("check"))
+        folder = arguments.out or stack.enter_context(temporary_folder("check"))
         status, made = run_sweep(study, Path(folder), size, arguments, prints=False)
         if status == INTERRUPTED:
             return status, []

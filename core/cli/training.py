@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from core.cli.output import print_line, progress, say
+from core.cli.output import print_line, print_notice, progress
 from core.errors import InputError
 from core.numbers import time_text
 from core.problem.problem import Problem
@@ -18,9 +18,9 @@ from core.studies.study import Study, load_study
 from core.study_file.weight import check_room
 from core.sweep.plan import problems, run_paths
 from core.terminal.bar import Bar
-from core.training.branching import branched, file_stem, frame_of, made_changes
-from core.training.continuation import continued, frame_to_begin, note_of, with_settings
-from core.training.control import Control, FinishReason, Status, ending_sentences
+from core.training.branching import branch, file_stem, frame_of, made_changes
+from core.training.continuation import continue_problem, note_of, start_frame, with_settings
+from core.training.control import Control, FinishReason, Status, describe_end
 
 RUN = ".msrun"
 FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger
@@ -72,11 +72,11 @@ def train(
 
     status, said = control.status, 0
     with answered_elsewhere(), first_signal(control.stop):
-        wait_for_kernels(problem, control, say)
+        wait_for_kernels(problem, control, print_notice)
         for status in record(problem, partial(Recorder, path, force=force), control):
             bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
             for note in status.notes[said:]:  # while the run can still be stopped
-                bar.say(f"{path.name}: {note}")
+                bar.print_above(f"{path.name}: {note}")
             said = len(status.notes)
     made = status.path
     # As it was typed: the recorder's path is absolute. It has another name beside an old run.
@@ -130,7 +130,7 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
         check_target(path, force)
     worst = 0
     check_room((cell.experiment for cell in study.cells()), folder)
-    for _ in problems(study, say):  # all input is read once before anything is written
+    for _ in problems(study, print_notice):  # all input is read once before anything is written
         pass
     for problem, path in zip(problems(study), paths, strict=True):
         code = _record_one(problem, path, force, quiet)
@@ -146,35 +146,35 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
     size = estimated_bytes(problem, frames)
     label = path.name.removesuffix(".msrun")
     if size > 100e6:
-        say(f"{path.name} will take about {size / 1e6:.0f} MB.")
+        print_notice(f"{path.name} will take about {size / 1e6:.0f} MB.")
     with progress(label, frames, quiet) as bar:
         status, made = train(problem, path, force, bar, Control())
     if status.committed >= 0:
         print_line(made)
     report(status, made)
     if made != path:
-        say(f"The earlier finished run {path} was not replaced.")
+        print_notice(f"The earlier finished run {path} was not replaced.")
     assert status.reason is not None
     return EXIT[status.reason]
 
 
 def report(status: Status, path: Path) -> None:
     """Print why a run did not complete, and advice."""
-    for sentence in ending_sentences(status, path, len(status.notes)):  # these were said by `train`
-        say(sentence)
+    for sentence in describe_end(status, path, len(status.notes)):  # these were said by `train`
+        print_notice(sentence)
 
 
 def continue_run(arguments: argparse.Namespace) -> int:
     """Continue from a frame of a run, in a new run file."""
     source = Path(arguments.run)
     with open_run(source) as run:
-        problem, index = continued(run, arguments.frame, arguments.settings)
+        problem, index = continue_problem(run, arguments.frame, arguments.settings)
     folder = source.parent if arguments.out is None else Path(arguments.out)
     path = folder / f"{source.stem}__from={index}.msrun"
     check_target(path, arguments.force)
     check_room([problem.experiment], path.parent)
     if note_of(problem):
-        say(note_of(problem))
+        print_notice(note_of(problem))
     return _record_one(problem, path, arguments.force, arguments.quiet)
 
 
@@ -184,7 +184,7 @@ def branch_run(arguments: argparse.Namespace) -> int:
     with open_run(source) as run:
         index = _moment(run, arguments.at, arguments.frame)
         settings = with_settings(run.experiment, arguments.settings, "branch")
-        problem = branched(run, index, settings)
+        problem = branch(run, index, settings)
         time = time_text(float(run.log10_time[index]))
     changes = made_changes(problem)
     path = _branch_path(source, arguments.out, index, changes)
@@ -193,10 +193,10 @@ def branch_run(arguments: argparse.Namespace) -> int:
     check_target(path, arguments.force)
     check_room([problem.experiment], path.parent)
     if note_of(problem):
-        say(note_of(problem))
+        print_notice(note_of(problem))
     code = _record_one(problem, path, arguments.force, arguments.quiet)
     words = f"{path.name} branches from frame {index} of {source.name}, {time}"
-    say(f"{words}: {changes_text(changes)}.")
+    print_notice(f"{words}: {changes_text(changes)}.")
     return code
 
 
@@ -206,7 +206,7 @@ def _moment(run: RecordedRun, at: str | None, frame: int | None) -> int:
         raise InputError("--at and --frame exclude each other; give one of them.")
     if at is not None:
         return frame_of(run, at)
-    return frame_to_begin(run, frame)
+    return start_frame(run, frame)
 
 
 def _branch_path(source: Path, out: str | None, index: int, changes: Changes) -> Path:

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Traced:
+class RunTraces:
     """Compared part of a run: T frames, log10 t (T,), steps (T,), values (T,) by observable.
 
     `family` identifies its settings but for the seeds; `most` is the upper bound of its hard margin
@@ -35,7 +35,7 @@ class Traced:
     most: float = float("nan")
     counts_steps: bool = False
 
-    def taken(self, kept: NDArray[np.bool_]) -> Traced:
+    def select_frames(self, kept: NDArray[np.bool_]) -> RunTraces:
         """Return the run at the frames of a mask (T,)."""
         values = {name: values[kept] for name, values in self.values.items()}
         times, steps = self.log10_time[kept], self.steps[kept]
@@ -44,7 +44,7 @@ class Traced:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranked:
+class RankedNodes:
     """A run at one moment: a number of each of its m nodes, sorted, (m,).
 
     Nodes without a number are left out. `label` and `family` are those of Traced.
@@ -57,15 +57,15 @@ class Ranked:
     counts_steps: bool = False
 
 
-Labelled = Traced | Ranked
+Labelled = RunTraces | RankedNodes
 
 
-def keys_of(run: Traced, against: str) -> Array:
+def keys_of(run: RunTraces, against: str) -> Array:
     """Return the place of each frame on an axis.
 
     Parameters
     ----------
-    run : Traced
+    run : RunTraces
         Run.
     against : str
         Key of core.comparison.question.AGAINST.
@@ -90,7 +90,7 @@ def keys_of(run: Traced, against: str) -> Array:
     return np.where(np.isfinite(keys), keys, np.nan)
 
 
-def shown(keys: Array, against: str) -> Array:
+def to_axis_numbers(keys: Array, against: str) -> Array:
     """Convert places to the numbers on the axis: t itself for "time", log10 of the risk.
 
     Parameters
@@ -120,7 +120,7 @@ def turns_back(keys: Array) -> bool:
     return bool(back.max() > 1e-9 * max(float(np.ptp(known)), 1e-300))
 
 
-def reached(keys: Array, values: Array) -> tuple[Array, Array]:
+def first_passages(keys: Array, values: Array) -> tuple[Array, Array]:
     """Return the places that a run reaches for the first time, and its values there.
 
     If a run comes back to its farthest place, that place occurs twice: with the value of the first
@@ -158,13 +158,13 @@ def reached(keys: Array, values: Array) -> tuple[Array, Array]:
     return places[kept], found[kept]
 
 
-def at(places: Array, values: Array, where: Array) -> Array:
+def interpolate(places: Array, values: Array, where: Array) -> Array:
     """Interpolate values linearly.
 
     Parameters
     ----------
     places, values : array (S,)
-        Result of `reached`.
+        Result of `first_passages`.
     where : array (N,)
         Places of the result.
 

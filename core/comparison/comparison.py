@@ -13,12 +13,12 @@ import numpy as np
 from core.comparison.alignment import (
     Array,
     Labelled,
-    Ranked,
-    Traced,
-    at,
+    RankedNodes,
+    RunTraces,
+    first_passages,
+    interpolate,
     keys_of,
-    reached,
-    shown,
+    to_axis_numbers,
     turns_back,
 )
 from core.comparison.question import AGAINST, CompareQuestion
@@ -52,7 +52,7 @@ class ComparedLine:
         return self.members[-1 if kind == "differences" else 0]
 
     @property
-    def banded(self) -> bool:
+    def has_band(self) -> bool:
         return self.low.size > 0
 
 
@@ -92,8 +92,8 @@ class Comparison:
         return "the end" if ended else time_text(self.log10_time, self.steps)
 
 
-def compared(
-    question: CompareQuestion, runs: Sequence[Traced], shades: tuple[Shade, ...] = ()
+def compare_over_time(
+    question: CompareQuestion, runs: Sequence[RunTraces], shades: tuple[Shade, ...] = ()
 ) -> Comparison:
     """Compare runs over time.
 
@@ -101,7 +101,7 @@ def compared(
     ----------
     question : CompareQuestion
         What to compare. Of a number that loops passed at some frames, these frames are compared.
-    runs : sequence of Traced
+    runs : sequence of RunTraces
         Runs with the values of `question.names`.
     shades : tuple of int or float
         Colour of each run; in their order if empty.
@@ -114,10 +114,11 @@ def compared(
 
     name = question.observable
     if is_loop_number(name):
-        runs = [run.taken(np.isfinite(run.values[name])) for run in runs]
+        runs = [run.select_frames(np.isfinite(run.values[name])) for run in runs]
     keys = [keys_of(run, question.against) for run in runs]
     curves = [
-        reached(key, run.values[question.observable]) for key, run in zip(keys, runs, strict=True)
+        first_passages(key, run.values[question.observable])
+        for key, run in zip(keys, runs, strict=True)
     ]
     notes = [
         f"{run.label} has no {AGAINST[question.against]}{UNKNOWN.get(question.against, '')}."
@@ -137,7 +138,7 @@ def compared(
 
 def compared_nodes(
     question: CompareQuestion,
-    runs: Sequence[Ranked],
+    runs: Sequence[RankedNodes],
     log10_time: float = float("inf"),
     shades: tuple[Shade, ...] = (),
 ) -> Comparison:
@@ -150,7 +151,7 @@ def compared_nodes(
     ----------
     question : CompareQuestion
         What to compare; it must be ranked.
-    runs : sequence of Ranked
+    runs : sequence of RankedNodes
         Runs at the moment.
     log10_time : float
         log10 of the moment; inf for the end of each run.
@@ -203,7 +204,7 @@ def _common(curves: Sequence[tuple[Array, Array]]) -> Array:
     return within
 
 
-def _apart(
+def _why_not_subtractable(
     against: str,
     one: Labelled,
     other: Labelled,
@@ -214,7 +215,7 @@ def _apart(
     words = f"{one.label} and {other.label} have no {AGAINST[against]} in common"
     if not (curve[0].size and further[0].size):
         return f"{words}."
-    ends = [shown(places[[0, -1]], against).tolist() for places, _ in (curve, further)]
+    ends = [to_axis_numbers(places[[0, -1]], against).tolist() for places, _ in (curve, further)]
     (low, high), (begin, end) = ends
     return f"{words}: {low:.4g} to {high:.4g}, and {begin:.4g} to {end:.4g}."
 
@@ -230,8 +231,10 @@ def _differences(
     for k in range(1, len(runs)):
         places = _common((curves[0], curves[k]))
         if places.size == 0:
-            notes.append(_apart(question.against, runs[0], runs[k], curves[0], curves[k]))
-        values = at(*curves[k], places) - at(*curves[0], places)
+            notes.append(
+                _why_not_subtractable(question.against, runs[0], runs[k], curves[0], curves[k])
+            )
+        values = interpolate(*curves[k], places) - interpolate(*curves[0], places)
         label = f"({runs[k].label}) \u2212 ({runs[0].label})"
         lines.append(ComparedLine(label, (0, k), places, values))
     return lines
@@ -253,7 +256,7 @@ def _bands(
         places = _common([curves[k] for k in members])
         if places.size == 0:
             notes.append(f"The {len(members)} runs with {name} do not overlap.")
-        values = np.array([at(*curves[k], places) for k in members])
+        values = np.array([interpolate(*curves[k], places) for k in members])
         if question.band == "range":
             middle = np.median(values, axis=0)
             low, high = values.min(axis=0), values.max(axis=0)
@@ -281,9 +284,9 @@ def table(found: Sequence[Comparison]) -> str:
     for comparison in found:
         name = comparison.question.observable
         for line in comparison.lines:
-            places = shown(line.places, against).tolist()
-            low = line.low.tolist() if line.banded else [""] * len(places)
-            high = line.high.tolist() if line.banded else [""] * len(places)
+            places = to_axis_numbers(line.places, against).tolist()
+            low = line.low.tolist() if line.has_band else [""] * len(places)
+            high = line.high.tolist() if line.has_band else [""] * len(places)
             for row in zip(places, line.values.tolist(), low, high, strict=True):
                 writer.writerow((name, line.label, *row))
     return text.getvalue()

@@ -14,8 +14,8 @@ from typing import Any, final
 from core.settings import NOT_RECORDED
 from core.studies.formulas import VARIANT
 from core.studies.tables import value_text
-from core.study_file.words import label_of, numbered, setting_words
-from core.terminal.text import shortened
+from core.study_file.words import label_of, number_names, setting_words
+from core.terminal.text import shorten
 
 MOST_IN_NAME = 3
 ABSENT = "\u2013"
@@ -79,9 +79,9 @@ class RunDescription:
         """Return some settings in words, the first ones if they are many."""
         rest = len(keys) - MOST_IN_NAME
         more = f" and {rest} more" if rest > 0 else ""
-        return ", ".join(shortened(self._named(key)) for key in keys[:MOST_IN_NAME]) + more
+        return ", ".join(shorten(self._describe_setting(key)) for key in keys[:MOST_IN_NAME]) + more
 
-    def _named(self, key: str) -> str:
+    def _describe_setting(self, key: str) -> str:
         value = self.values.get(key)
         return f"{label_of(key)} {ABSENT}" if value is None else setting_words(key, value)
 
@@ -117,7 +117,7 @@ def run_names(runs: Sequence[RunDescription]) -> list[str]:
     alone = [run.branch if branches.count(run.branch) == 1 else "" for run in runs]
     others = [run for run, branch in zip(runs, alone, strict=True) if not branch]
     words = iter(_words(others, branched=len(others) < len(runs)))
-    return numbered(branch or next(words) or "run" for branch in alone)
+    return number_names(branch or next(words) or "run" for branch in alone)
 
 
 def _words(runs: Sequence[RunDescription], branched: bool) -> list[str]:
@@ -133,7 +133,7 @@ def _words(runs: Sequence[RunDescription], branched: bool) -> list[str]:
             return names
     given = any(key.endswith(CONTENT) for key in differing_keys(runs))
     if given and len({run.title for run in runs if run.title}) == len(runs):
-        return [shortened(run.title) for run in runs]
+        return [shorten(run.title) for run in runs]
     if keys or given:
         return [run.words(keys or run.keys) for run in runs]
     return [run.words(run.keys) or _name_alone(run, branched) for run in runs]
@@ -141,7 +141,7 @@ def _words(runs: Sequence[RunDescription], branched: bool) -> list[str]:
 
 def _name_alone(run: RunDescription, branched: bool) -> str:
     """Return the title or width of a run whose study varies nothing."""
-    title, width = shortened(run.title), _width(run)
+    title, width = shorten(run.title), _width(run)
     return (width or title) if branched else (title or width)
 
 

@@ -13,8 +13,8 @@ from typing import Any, final
 
 import numpy as np
 
-from core.comparison.alignment import Array, Ranked, Traced
-from core.comparison.comparison import Comparison, Shade, compared, compared_nodes
+from core.comparison.alignment import Array, RankedNodes, RunTraces
+from core.comparison.comparison import Comparison, Shade, compare_over_time, compared_nodes
 from core.comparison.names import (
     ABSENT,
     CONTENT,
@@ -30,14 +30,14 @@ from core.observables.registry import OBSERVABLES, numbers_of, observable_in, ob
 from core.program import headless_program
 from core.reference.margin import ReferenceMargin, load_margin, saved_margin_path
 from core.reference.registry import REFERENCES
-from core.reference.share import FIRST, most
+from core.reference.share import FIRST, largest_margin
 from core.runs import Run
 from core.runs.settings import known_settings
 from core.studies.statistics import is_seed
-from core.studies.tables import flattened
+from core.studies.tables import flatten_sections
 from core.study_file.dynamics import RecordedLoop
-from core.study_file.words import numbered
-from core.terminal.text import shortened
+from core.study_file.words import number_names
+from core.terminal.text import shorten
 
 # ----------------------------------------------------------------------------- settings that differ
 
@@ -71,7 +71,7 @@ class Differing:
         )
 
 
-def differing(runs: Sequence[RunDescription], slots: Sequence[int] = ()) -> Differing:
+def find_differences(runs: Sequence[RunDescription], slots: Sequence[int] = ()) -> Differing:
     """Return what differs between runs, and names and colours for them.
 
     Parameters
@@ -88,7 +88,7 @@ def differing(runs: Sequence[RunDescription], slots: Sequence[int] = ()) -> Diff
     """
     keys = tuple(differing_keys(runs))
     columns = {key: [run.texts.get(key, ABSENT) for run in runs] for key in keys}
-    shown = [_shown(key, columns[key]) for key in keys]
+    shown = [_column_texts(key, columns[key]) for key in keys]
     rows = tuple(tuple(column[k] for column in shown) for k in range(len(runs)))
     labels, families = tuple(run_names(runs)), tuple(_families(runs))
     shades = shades_of(runs) or tuple(slots or range(len(runs)))
@@ -123,18 +123,18 @@ def _families(runs: Sequence[RunDescription]) -> list[str]:
     keys = [key for key in naming_keys(runs) if not is_seed(key)]
     if len({tuple(runs[k].texts.get(key, ABSENT) for key in keys) for k in each}) < len(each):
         keys = [key for key in plain if not key.endswith(CONTENT)]
-    names = numbered(runs[k].words(keys) or "run" for k in each)
+    names = number_names(runs[k].words(keys) or "run" for k in each)
     return [names[each.index(first)] for first in firsts]
 
 
-def _shown(key: str, column: Sequence[str]) -> list[str]:
+def _column_texts(key: str, column: Sequence[str]) -> list[str]:
     """Return the values of a setting as tables have them.
 
     >>> _shown("data.content", ["c9e3", "e83c", "c9e3"])
     ['no. 1', 'no. 2', 'no. 1']
     """
     if not key.endswith(CONTENT):
-        return [shortened(text) for text in column]
+        return [shorten(text) for text in column]
     numbers = {text: f"no. {k}" for k, text in enumerate(dict.fromkeys(column), 1)}
     return [text if text == ABSENT else numbers[text] for text in column]
 
@@ -150,12 +150,12 @@ def most_of(run: Run) -> float:
     if not (reference.applies(run.problem) and reference.drawn_in(run.problem)):
         return math.nan
     entry = load_margin(saved_margin_path(reference, run.problem))
-    return math.nan if entry is None else most(reference.factor, entry.bracket.value)
+    return math.nan if entry is None else largest_margin(reference.factor, entry.bracket.value)
 
 
 def differing_of(runs: Sequence[Run], slots: Sequence[int] = ()) -> Differing:
     """Return the settings in which runs differ, and names and colours for the runs."""
-    return differing([describe(run) for run in runs], slots)
+    return find_differences([describe(run) for run in runs], slots)
 
 
 def describe(run: Run) -> RunDescription:
@@ -172,7 +172,7 @@ def _settings(run: Run) -> dict[str, Any]:
     said = {f"optimizer.{name}" for name in ("lr", "betas", "eps")}
     if isinstance(run.experiment.dynamics, RecordedLoop):
         said = set()
-    every = flattened(known_settings(run))
+    every = flatten_sections(known_settings(run))
     return {
         key: value
         for key, value in every.items()
@@ -287,7 +287,7 @@ def compare_runs(
             if progress is not None:
                 progress(1)
         traced.append(traced_of(run, label, family, values, most_of(run)))
-    return compared(question, traced, named.shades)
+    return compare_over_time(question, traced, named.shades)
 
 
 def _compare_nodes(
@@ -300,7 +300,7 @@ def _compare_nodes(
     return compared_nodes(question, ranked, log10_time, named.shades)
 
 
-def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> Ranked:
+def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> RankedNodes:
     """Return a run by the sorted numbers of its nodes at a frame.
 
     Parameters
@@ -316,14 +316,16 @@ def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> Ranke
 
     Returns
     -------
-    Ranked
+    RankedNodes
     """
     values = np.asarray(observable_of(name).at(run, frame), dtype=np.float64)
     known = np.sort(values[np.isfinite(values)])
-    return Ranked(label, family, known, values.size, run.counts_steps)
+    return RankedNodes(label, family, known, values.size, run.counts_steps)
 
 
-def traced_of(run: Run, label: str, family: str, values: dict[str, Array], most: float) -> Traced:
+def traced_of(
+    run: Run, label: str, family: str, values: dict[str, Array], most: float
+) -> RunTraces:
     """Return a run with the values of its first frames.
 
     Parameters
@@ -339,9 +341,9 @@ def traced_of(run: Run, label: str, family: str, values: dict[str, Array], most:
 
     Returns
     -------
-    Traced
+    RunTraces
     """
     frames = min((one.size for one in values.values()), default=0)
     times = np.asarray(run.log10_time[:frames], dtype=np.float64)
     steps = np.asarray(run.steps[:frames], dtype=np.float64)
-    return Traced(label, family, times, steps, values, most, run.counts_steps)
+    return RunTraces(label, family, times, steps, values, most, run.counts_steps)

@@ -30,7 +30,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from core.files import beside
+from core.files import open_beside
 from core.program import package
 
 PACKAGE = package("core.compiled")
@@ -218,7 +218,7 @@ def _refusal(place: Path) -> tuple[str, str]:
                 f"other users can replace {above}",
                 f"allow only your account to write to {above}",
             )
-        with beside(place / "probe") as (_, descriptor), os.fdopen(descriptor, "wb") as file:
+        with open_beside(place / "probe") as (_, descriptor), os.fdopen(descriptor, "wb") as file:
             file.write(bytes(PROBE_BYTES))
     except OSError as error:
         return error.strerror or str(error), "make it a writable folder with free space"
@@ -298,7 +298,7 @@ def save(name: str, content: bytes) -> bool:
         _make(place)
         if not usable(place):
             return False
-        with beside(place / name, mode=0o600) as (temporary, descriptor):
+        with open_beside(place / name, mode=0o600) as (temporary, descriptor):
             with os.fdopen(descriptor, "wb") as file:
                 file.write(hashlib.sha256(content).digest() + content)
             temporary.replace(place / name)

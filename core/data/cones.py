@@ -48,7 +48,7 @@ def simplex(r: int, d: int) -> Array:
     return corners
 
 
-def across(generator: Generator, axes: Array) -> Array:
+def draw_across(generator: Generator, axes: Array) -> Array:
     """Draw points uniformly from the unit balls orthogonal to some axes.
 
     Parameters
@@ -168,7 +168,7 @@ class ConesData(DataSection, Law):
         cone = generator.integers(self.r, size=count)
         axes = known["axes"][cone]
         along = generator.uniform(self.gamma_nc, np.sqrt(1.0 - self.offset**2), (count, 1))
-        x = along * axes + self.offset * across(generator, axes)
+        x = along * axes + self.offset * draw_across(generator, axes)
         return x, np.where((cone % 2 == 1) & (self.labels == "mixed"), -1.0, 1.0)
 
 
@@ -213,7 +213,7 @@ class TwoConesData(DataSection, Law):
         return True
 
     @model_validator(mode="after")
-    def _apart(self) -> TwoConesData:
+    def _check_distance(self) -> TwoConesData:
         low, high = self.separation - 2 * self.spread, self.separation + 2 * self.spread
         if low < APART:
             raise RuleError(
@@ -238,7 +238,7 @@ class TwoConesData(DataSection, Law):
 
     def _in_cones(self, generator: Generator, cone: Array) -> Array:
         axes = self._axes()[cone.astype(np.int64)]
-        sideways, spread = across(generator, axes), math.radians(self.spread)
+        sideways, spread = draw_across(generator, axes), math.radians(self.spread)
         # Where a point lies in the ball says which share of the spread it is off, and whereto.
         angle = np.linalg.norm(sideways, axis=1, keepdims=True)
         sideways /= np.where(angle > 0, angle, 1.0)

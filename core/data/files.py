@@ -35,7 +35,7 @@ from core.data.section import (
     check_sizes,
     check_stated,
 )
-from core.data.text_lines import Wanted
+from core.data.text_lines import TableChoices
 from core.data.text_table import read_text, sentence_of
 from core.errors import InputError
 from core.settings import MAX_SEED, SEED_MEANING, setting
@@ -83,7 +83,7 @@ class FileSource(Distribution):
         return dataset
 
     def _read_text(self) -> Dataset:
-        table = read_text(self.path, KEY, Wanted(self.label, self.header, self.real))
+        table = read_text(self.path, KEY, TableChoices(self.label, self.header, self.real))
         classes = 2 if self.real else table.coding.classes
         return Dataset(
             table.x,

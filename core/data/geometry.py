@@ -43,10 +43,10 @@ def principal_axes(x: Array) -> Array:
         _, vectors = np.linalg.eigh(centred.T @ centred)
         rows = vectors[:, ::-1][:, :2].T
     # Data of rank 0 or 1 leave directions open, which coordinates fill.
-    return signed(orthonormal([*rows, *np.eye(2, x.shape[1])]))
+    return fix_signs(orthonormal([*rows, *np.eye(2, x.shape[1])]))
 
 
-def signed(axes: Array) -> Array:
+def fix_signs(axes: Array) -> Array:
     """Return rows with signs that make their largest entries positive.
 
     LAPACK implementations differ in signs.

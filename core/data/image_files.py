@@ -262,7 +262,7 @@ def _content(path: Path) -> bytes:
         raise InputError(f"data.path: {path} cannot be read ({error}).") from error
 
 
-def _labelled(
+def _check_labels(
     pixels: NDArray[np.uint8], labels: NDArray[np.int64], path: Path
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     odd = labels[(labels < 0) | (labels > 9)]
@@ -281,7 +281,7 @@ def _binary(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
             "and 3 x 32 x 32 pixels); it is truncated, or not a binary batch of CIFAR-10."
         )
     table = np.frombuffer(content, dtype=np.uint8).reshape(-1, RECORD)
-    return _labelled(table[:, 1:], table[:, 0].astype(np.int64), path)
+    return _check_labels(table[:, 1:], table[:, 0].astype(np.int64), path)
 
 
 def _python(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -305,7 +305,7 @@ def _python(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     # Before NumPy has them: Python's whole numbers go beyond 64 bits.
     if any(not 0 <= label <= 9 for label in numbers):
         raise InputError(f"data.path: {path} has a label outside 0 to 9.")
-    return _labelled(pixels, np.array(numbers, dtype=np.int64), path)
+    return _check_labels(pixels, np.array(numbers, dtype=np.int64), path)
 
 
 @final

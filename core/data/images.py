@@ -122,7 +122,7 @@ class Choice:
         train = chosen.part(order[:count])
         rest = chosen.part(order[count:]) if test is None else test.of_classes(classes)
         most = min(MOST_TEST_IMAGES, max(1, MAX_ELEMENTS // chosen.pixels.shape[1]))
-        return self._scaled(train, rest.part(np.arange(rest.labels.size)[:most]), classes)
+        return self._scale_pixels(train, rest.part(np.arange(rest.labels.size)[:most]), classes)
 
     def _check(self, images: Images, classes: tuple[int, ...], where: str) -> None:
         there = np.unique(images.labels).tolist()
@@ -137,7 +137,7 @@ class Choice:
                 f"data.classes: {where} has only the class {classes[0]}; two are needed."
             )
 
-    def _scaled(self, train: Images, rest: Images, classes: tuple[int, ...]) -> Dataset:
+    def _scale_pixels(self, train: Images, rest: Images, classes: tuple[int, ...]) -> Dataset:
         x, x_test = (np.asarray(part.pixels, dtype=np.float64) for part in (train, rest))
         size = train.brightest
         # By the training mean: test points are centred with the training set's mu (batchnorm, 1.3).
@@ -148,13 +148,13 @@ class Choice:
             # Over the test images too, so that |x| <= 1 holds for them; images may be all black.
             norms = [np.linalg.norm(part, axis=1) for part in (x, x_test)]
             size = max(float(np.concatenate(norms).max()), 1e-300)
-        y, y_test = (_numbered(part.labels, classes) for part in (train, rest))
+        y, y_test = (_number_classes(part.labels, classes) for part in (train, rest))
         if not y_test.size:
             return Dataset(x / size, y, classes=len(classes))
         return Dataset(x / size, y, x_test / size, y_test, classes=len(classes))
 
 
-def _numbered(labels: NDArray[np.int64], classes: tuple[int, ...]) -> Array:
+def _number_classes(labels: NDArray[np.int64], classes: tuple[int, ...]) -> Array:
     places = {number: place for place, number in enumerate(classes)}
     numbers = np.array([places[label] for label in labels.tolist()], dtype=np.int64)
     return as_labels(numbers, len(classes))
@@ -252,7 +252,7 @@ class DigitsData(DataSection, Distribution):
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     @model_validator(mode="after")
-    def _enough(self) -> DigitsData:
+    def _check_count(self) -> DigitsData:
         check_classes(self.classes)
         there = sum(DIGIT_COUNTS[number] for number in self.classes or range(10))
         if self.n >= there:

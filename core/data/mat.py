@@ -173,7 +173,7 @@ class _Element:
         self._left = self._size = size
         if kind == COMPRESSED:
             self._unpack = zlib.decompressobj()
-            kind, size = struct.unpack(f"{order}2I", self._take(8))
+            kind, size = struct.unpack(f"{order}2I", self._read_bytes(8))
         if kind != MATRIX:
             raise ValueError("it holds more than arrays")
 
@@ -182,20 +182,20 @@ class _Element:
         kind, size = self._tag()
         if (kind, size) != (UINT32, 8):
             raise ValueError("an array has no flags")
-        flags = struct.unpack(f"{self._order}I", self._take(8)[:4])[0]
+        flags = struct.unpack(f"{self._order}I", self._read_bytes(8)[:4])[0]
         number = flags & 0xFF
         if number == 17:  # objects have no sizes
             return "an object", (), "object"
         kind, size = self._tag()
         if kind != INT32 or not 8 <= size <= 32 or size % 4:
             raise ValueError("an array has no sizes")
-        shape = struct.unpack(f"{self._order}{size // 4}i", self._padded(size))
+        shape = struct.unpack(f"{self._order}{size // 4}i", self._read_padded(size))
         if any(length < 0 for length in shape):
             raise ValueError("an array has an impossible size")
         kind, size = self._tag()
         if kind != INT8 or size > MOST_NAME:
             raise ValueError("an array has no name")
-        name = self._padded(size).decode("ascii", "replace")
+        name = self._read_padded(size).decode("ascii", "replace")
         other = "" if number in NUMERIC else CLASSES.get(number, "unknown")
         return name, shape, "complex" if flags & COMPLEX and not other else other
 
@@ -213,7 +213,9 @@ class _Element:
         values, done = np.empty(count), 0
         while done < count:
             step = min(CHUNK // dtype.itemsize, count - done)
-            values[done : done + step] = np.frombuffer(self._take(step * dtype.itemsize), dtype)
+            values[done : done + step] = np.frombuffer(
+                self._read_bytes(step * dtype.itemsize), dtype
+            )
             done += step
         if self._unpack is not None:
             self._finish(-size % 8)
@@ -221,7 +223,7 @@ class _Element:
 
     def _finish(self, padding: int) -> None:
         """Read to the end of packed data, so that zlib compares the checksum."""
-        self._take(0 if self._short else padding)
+        self._read_bytes(0 if self._short else padding)
         while not self._unpack.eof:
             packed = self._unpack.unconsumed_tail or self._file.read(min(CHUNK, self._left))
             self._left -= 0 if self._unpack.unconsumed_tail else len(packed)
@@ -232,23 +234,23 @@ class _Element:
 
     def _tag(self) -> tuple[int, int]:
         """Return type and length of the next part; the tag itself holds short parts."""
-        first = self._take(4)
+        first = self._read_bytes(4)
         word = struct.unpack(f"{self._order}I", first)[0]
         self._short = bool(word >> 16)
         if word >> 16 > 4:
             raise ValueError("a short part is too long")
         if self._short:
-            self._ready = self._take(4)[: word >> 16] + self._ready
+            self._ready = self._read_bytes(4)[: word >> 16] + self._ready
             return word & 0xFFFF, word >> 16
-        return word, struct.unpack(f"{self._order}I", self._take(4))[0]
+        return word, struct.unpack(f"{self._order}I", self._read_bytes(4))[0]
 
-    def _padded(self, size: int) -> bytes:
-        data = self._take(size)
+    def _read_padded(self, size: int) -> bytes:
+        data = self._read_bytes(size)
         if not self._short:
-            self._take(-size % 8)
+            self._read_bytes(-size % 8)
         return data
 
-    def _take(self, size: int) -> bytes:
+    def _read_bytes(self, size: int) -> bytes:
         """Return the next bytes. Raises ValueError at the end."""
         if self._unpack is None:
             head, self._ready = self._ready[:size], self._ready[size:]

@@ -128,7 +128,7 @@ class ModularData(DataSection, Distribution):
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     @classmethod
-    def goes_with(cls, other: type[Section]) -> bool:
+    def is_compatible_with(cls, other: type[Section]) -> bool:
         return bool(getattr(other, "several", True))
 
     @property

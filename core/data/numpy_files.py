@@ -74,7 +74,7 @@ class NpzFile(AbstractContextManager["NpzFile"]):
         if not path.is_file():
             raise InputError(f"{what}: {path} does not exist; check the path.")
         try:
-            _check_end(path)
+            _check_zip_trailer(path)
             self._zip = zipfile.ZipFile(path)
         except DAMAGED as error:
             raise self._unreadable(error) from error
@@ -160,7 +160,7 @@ class NpzFile(AbstractContextManager["NpzFile"]):
         )
 
 
-def _check_end(path: Path) -> None:
+def _check_zip_trailer(path: Path) -> None:
     """Raise ValueError unless a file ends as a zip with a short list of contents does.
 
     Opening the file reads the whole list, and a large one takes gigabytes.
@@ -312,7 +312,7 @@ def _arrays_beside(path: Path, what: str, alone: bool) -> dict[str, Path]:
                 f"{what}: {path} holds labels, by its name; give the file of the inputs, such as "
                 "X.npy next to y.npy."
             )
-        raise _lonely(path, what, "its name has no X to replace by y")
+        raise _single_array(path, what, "its name has no X to replace by y")
     wanted = _partner_names(path.stem)
     found = [one for one in (path.with_name(f"{name}.npy") for name in wanted) if one.is_file()]
     # One file where letters of both sizes are the same to the file system.
@@ -321,7 +321,7 @@ def _arrays_beside(path: Path, what: str, alone: bool) -> dict[str, Path]:
         reason = f"{wanted[0]}.npy is missing"
         if found:
             reason = f"{' and '.join(one.name for one in found)} are next to it"
-        raise _lonely(path, what, reason)
+        raise _single_array(path, what, reason)
     pair = {"x": path, "y": found[0]}
     tests = {"x_test": _test_of(path), "y_test": _test_of(found[0])}
     beside = {name: one for name, one in tests.items() if one.is_file()}
@@ -333,7 +333,7 @@ def _arrays_beside(path: Path, what: str, alone: bool) -> dict[str, Path]:
     return pair | beside
 
 
-def _lonely(path: Path, what: str, reason: str) -> InputError:
+def _single_array(path: Path, what: str, reason: str) -> InputError:
     return InputError(
         f"{what}: {path} needs a file of labels next to it, such as y.npy for X.npy or "
         f"y_train.npy for X_train.npy; {reason}. If one of its columns has the labels, set "

@@ -190,7 +190,7 @@ class MixtureData(DataSection, Law):
     def directions(self, generator: Generator) -> dict[str, Array]:
         return {"mean": np.full((1, self.d), float(self.d) ** (self.mean_exponent - 0.5))}
 
-    def _around(self, generator: Generator, signs: Array, mean: Array) -> Array:
+    def _draw_around(self, generator: Generator, signs: Array, mean: Array) -> Array:
         x: Array = generator.standard_normal((signs.size, self.d))
         x += signs[:, None] * mean
         return x
@@ -207,13 +207,13 @@ class MixtureData(DataSection, Law):
         known = self.directions(generator)
         sizes = (self.n - self.n // 2, self.n // 2)
         signs = np.repeat([1.0, -1.0], sizes)
-        x = self._around(generator, signs, known["mean"])
+        x = self._draw_around(generator, signs, known["mean"])
         factors = np.concatenate([self._wrong(generator, size) for size in sizes])
         return Dataset(x, signs * factors, directions=known)
 
     def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
         signs = generator.choice([-1.0, 1.0], count)
-        x = self._around(generator, signs, known["mean"])
+        x = self._draw_around(generator, signs, known["mean"])
         return x, np.where(generator.random(count) < self.flips, -signs, signs)
 
 

@@ -15,7 +15,7 @@ from core.data.dataset import UNDERSTOOD, Array, Dataset, Distribution
 from core.data.labels import label_value
 from core.data.numbers import Origin
 from core.data.section import MAX_D, MAX_N, TARGETS, DataSection, set_sizes
-from core.data.text_lines import Wanted
+from core.data.text_lines import TableChoices
 from core.data.text_table import Bounds, read_table
 from core.errors import RuleError
 from core.numbers import whole_text
@@ -60,11 +60,12 @@ def fault_of(points: Sequence[Sequence[float]], real: bool = False) -> str:
     width = len(points[0])
     for number, row in enumerate(points, start=1):
         if width < 2:
-            return f"point 1 has {_counted(width)}; give it its coordinates and then its label"
+            return f"point 1 has {_count_text(width)}; give it its coordinates and then its label"
         if len(row) != width:
             return (
-                f"point {number} has {_counted(len(row))} and point 1 has {_counted(width)}; give "
-                "each point its coordinates, as many as the others have, and then its label"
+                f"point {number} has {_count_text(len(row))} and point 1 has "
+                f"{_count_text(width)}; give each point its coordinates, as many as the others "
+                "have, and then its label"
             )
         if not real and row[-1] not in (-1.0, 1.0):
             return f"point {number} has the label {row[-1]:g}; labels are -1 and +1"
@@ -89,7 +90,7 @@ def fault_of(points: Sequence[Sequence[float]], real: bool = False) -> str:
     return ""
 
 
-def _counted(count: int) -> str:
+def _count_text(count: int) -> str:
     return "1 number" if count == 1 else f"{count} numbers"
 
 
@@ -126,7 +127,7 @@ class PointsData(DataSection, Distribution):
 
     @model_validator(mode="before")
     @classmethod
-    def _bounded(cls, given: Any) -> Any:
+    def _check_size(cls, given: Any) -> Any:
         # Before any value is looked at and copied.
         rows = given.get("points") if isinstance(given, dict) else None
         if isinstance(rows, list | tuple) and len(rows) > MAX_POINTS:
@@ -154,13 +155,13 @@ class PointsData(DataSection, Distribution):
 
 MOST_CHARACTERS = 1_000_000
 CLIPBOARD = Origin()
-WANTED = Wanted(last=True)
+WANTED = TableChoices(last=True)
 BOUNDS = Bounds(rows=MAX_POINTS, largest=LARGEST, classes=2, single=True)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Pasted:
+class PastedRow:
     """Rows of one or two coordinates and a label -1 or +1.
 
     `note` says how the text was read where it leaves a choice.
@@ -170,7 +171,7 @@ class Pasted:
     note: str = ""
 
 
-def parse_points(text: str) -> Pasted:
+def parse_points(text: str) -> PastedRow:
     r"""Return the points of a text of lines of one or two coordinates and a label.
 
     The text is read as a data file is (core.data.text_table). Without a header, and where no column
@@ -190,7 +191,7 @@ def parse_points(text: str) -> Pasted:
             f"has {table.x.shape[1]} coordinates in each line; one or two can be drawn."
         )
     points = tuple((*x, y) for x, y in zip(table.x.tolist(), table.y.tolist(), strict=True))
-    return Pasted(points, f"{UNDERSTOOD} {table.note}" if table.is_guess else "")
+    return PastedRow(points, f"{UNDERSTOOD} {table.note}" if table.is_guess else "")
 
 
 def points_csv(points: Sequence[Sequence[float]]) -> str:

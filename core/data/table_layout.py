@@ -14,8 +14,8 @@ from core.data.text_lines import (
     LABEL_NAMES,
     MOST_SHOWN,
     Row,
+    TableChoices,
     TextRows,
-    Wanted,
     fitting_names,
     is_word,
     names_in_comment,
@@ -236,7 +236,7 @@ def _is_one_hot(table: Array) -> bool:
 
 
 def lay_out(
-    names: list[str] | None, first: Row, rows: TextRows, wanted: Wanted, origin: Origin
+    names: list[str] | None, first: Row, rows: TextRows, wanted: TableChoices, origin: Origin
 ) -> Layout:
     """Return the columns of a table, from its header, if any, and the first row of values.
 
@@ -318,7 +318,7 @@ def _too_narrow(names: list[str] | None, line: int, origin: Origin) -> InputErro
 
 
 def _label_by_name(
-    names: list[str] | None, width: int, wanted: Wanted, origin: Origin
+    names: list[str] | None, width: int, wanted: TableChoices, origin: Origin
 ) -> int | None:
     """Return the label column by the user's choice or its name; None if neither names one."""
     stated = wanted.label

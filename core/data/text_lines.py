@@ -81,7 +81,7 @@ class TextRows:
 
     def __iter__(self) -> Iterator[list[str]]:
         rows = csv.reader(
-            self._numbered(), delimiter=self.separator, skipinitialspace=True, strict=True
+            self._number_lines(), delimiter=self.separator, skipinitialspace=True, strict=True
         )
         while True:
             try:
@@ -94,7 +94,7 @@ class TextRows:
                 ) from error
             cells = [cell.strip() for cell in row]
             if any(cells):
-                yield [_unquoted(cell) for cell in cells] if self._has_quotes else cells
+                yield [_unquote(cell) for cell in cells] if self._has_quotes else cells
 
     def split(self, text: str) -> list[str]:
         """Return the cells of a line that is no row, such as a comment."""
@@ -129,7 +129,7 @@ class TextRows:
                 break
         return sample
 
-    def _numbered(self) -> Iterator[str]:
+    def _number_lines(self) -> Iterator[str]:
         blank = self.separator == " "
         for number, line in chain(self._sample, self._lines):
             self.line = number
@@ -165,10 +165,10 @@ def _score(separator: str, texts: list[str]) -> float:
 
 def _split(text: str, separator: str) -> list[str]:
     parts = text.split() if separator == " " else text.split(separator)
-    return [_unquoted(part.strip()) for part in parts]
+    return [_unquote(part.strip()) for part in parts]
 
 
-def _unquoted(cell: str) -> str:
+def _unquote(cell: str) -> str:
     """Return a cell without a pair of quotes around it."""
     if len(cell) > 1 and cell[0] == cell[-1] and cell[0] in QUOTES:
         return cell[1:-1].strip()
@@ -185,7 +185,7 @@ Row = tuple[int, list[str]]  # line number and cells
 
 @final
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TableChoices:
     """Choices of the user about a table.
 
     `label` is a column's name, its number from 1, first or last; `header` says if the first line
@@ -203,14 +203,14 @@ def is_word(cell: str) -> bool:
     return number_of(cell) is None and not is_missing(cell)
 
 
-def has_header(rows: Sequence[Row], wanted: Wanted, origin: Origin) -> bool:
+def has_header(rows: Sequence[Row], wanted: TableChoices, origin: Origin) -> bool:
     """Return True if the first row of a table has names.
 
     Parameters
     ----------
     rows : sequence of Row
         First two rows, or the only one.
-    wanted : Wanted
+    wanted : TableChoices
         Choices of the user.
     origin : Origin
         Origin of the text, for error messages.

@@ -29,7 +29,7 @@ from core.data.labels import (
 )
 from core.data.numbers import NumberReader, Origin
 from core.data.table_layout import Layout, lay_out
-from core.data.text_lines import SEPARATORS, Row, TextRows, Wanted, has_header, open_text
+from core.data.text_lines import SEPARATORS, Row, TableChoices, TextRows, has_header, open_text
 from core.errors import InputError
 from core.numbers import whole_text
 from core.settings import MAX_ELEMENTS
@@ -222,7 +222,7 @@ class Table:
     is_guess: bool
 
 
-def read_text(path: Path, what: str, wanted: Wanted | None = None) -> Table:
+def read_text(path: Path, what: str, wanted: TableChoices | None = None) -> Table:
     """Return the table of a text file.
 
     Parameters
@@ -231,7 +231,7 @@ def read_text(path: Path, what: str, wanted: Wanted | None = None) -> Table:
         CSV, TSV or other text; UTF-8, or UTF-16 as spreadsheets write it.
     what : str
         Key or option that named the file, for sentences.
-    wanted : Wanted, optional
+    wanted : TableChoices, optional
         Which column is the label, if the first line has names, and if labels are real targets.
 
     Returns
@@ -245,11 +245,11 @@ def read_text(path: Path, what: str, wanted: Wanted | None = None) -> Table:
         If the file is no such table, is larger than a run may be, or can be read in two ways.
     """
     with open_text(path, what) as (file, encoding):
-        return read_table(file, Origin(what, path), wanted or Wanted(), Bounds(), encoding)
+        return read_table(file, Origin(what, path), wanted or TableChoices(), Bounds(), encoding)
 
 
 def read_table(
-    file: TextIO, origin: Origin, wanted: Wanted, bounds: Bounds, encoding: str = COMMON[0]
+    file: TextIO, origin: Origin, wanted: TableChoices, bounds: Bounds, encoding: str = COMMON[0]
 ) -> Table:
     """Return the table of an open text, as `read_text` does.
 
@@ -259,7 +259,7 @@ def read_table(
         Text.
     origin : Origin
         Origin of the text, for error messages.
-    wanted : Wanted
+    wanted : TableChoices
         Choices of the user.
     bounds : Bounds
         Limits beyond the size of a run.
@@ -290,7 +290,7 @@ class _Reader:
 
     layout: Layout
     origin: Origin
-    wanted: Wanted
+    wanted: TableChoices
     bounds: Bounds
     separator: str
     count: int = 0

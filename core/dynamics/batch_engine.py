@@ -151,7 +151,7 @@ class RowEngine(BatchEngine):
         flat = problem.physical_start().astype(dtype)
         self.name = f"compiled rows {np.dtype(dtype).name}"
         self._a, self._D = flat[:m].copy(), D
-        self._V = np.zeros((m, padded(D, np.dtype(dtype).itemsize)), dtype)
+        self._V = np.zeros((m, padded_length(D, np.dtype(dtype).itemsize)), dtype)
         self._V[:, :D] = flat[m:].reshape(m, D)
         step_size, l2 = rule.step_size, problem.experiment.loss.l2
         eta, shrink = np.array([step_size, 1.0 - 2.0 * step_size * l2], dtype)
@@ -170,7 +170,7 @@ class RowEngine(BatchEngine):
         return np.concatenate([self._a, self._V[:, : self._D].reshape(-1)])
 
 
-def padded(d: int, itemsize: int) -> int:
+def padded_length(d: int, itemsize: int) -> int:
     """Return a row length that suits the compiled loop: whole runs of 128 bytes, or few beyond.
 
     >>> padded(50, 8), padded(50, 4), padded(20, 8)
@@ -258,7 +258,7 @@ class ArrayEngine(BatchEngine):
             if self._l23 > 0.0:
                 gradient += self._l23 * cubed_norm_gradient(network, self.current)
             eta = factor * self._rule.step_size
-            step = self._adapted(gradient, eta) if self._rule.adam else eta * gradient
+            step = self._adapt_gradient(gradient, eta) if self._rule.adam else eta * gradient
             kept = np.asarray(1.0 - eta * self._rule.decay, dtype=self._dtype) * self.current
             weights = kept - np.asarray(step, dtype=self._dtype)
         if not np.isfinite(weights).all():
@@ -266,7 +266,7 @@ class ArrayEngine(BatchEngine):
         self.current = weights
         return True
 
-    def _adapted(self, gradient: Array, eta: float) -> Array:
+    def _adapt_gradient(self, gradient: Array, eta: float) -> Array:
         rule = self._rule
         self._powers *= (rule.beta1, rule.beta2)
         self._first += (1.0 - rule.beta1) * (gradient - self._first)

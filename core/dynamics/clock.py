@@ -129,7 +129,7 @@ class Clock:
         kept = (problem.start.state or {}).get("clock", np.zeros(0))
         if kept.size == 2 and kept[1] == step_size:
             if not abs(kept[0] - self._offset) <= ROUNDING * begun:
-                raise saved.refused("its time differs from that of the frame")
+                raise saved.invalid_state("its time differs from that of the frame")
             self._offset = float(kept[0])
 
     def numbers(self) -> Array:

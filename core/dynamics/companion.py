@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from core.compiled import log_time as scheme
 from core.compiled.log_time import State as Scheme
-from core.dynamics.saved import Parts
-from core.dynamics.saved import refused as invalid_state
+from core.dynamics.saved import Parts, invalid_state
 from core.problem.problem import Problem, State
 
 Array = NDArray[np.float64]
@@ -37,7 +36,7 @@ class Flow(Protocol):
 
     def work_for(self, budget: int) -> int: ...
 
-    def emitted(self) -> Array: ...
+    def last_emitted(self) -> Array: ...
 
     def parts(self) -> Parts: ...
 
@@ -139,7 +138,7 @@ class Companion:
         Margins are divided by the frame's own norm, which two solutions need not share: networks
         exist whose margins are over another norm than the one that the flow keeps at 1.
         """
-        other = self._flow.direction if self._at_rest else self._flow.emitted()
+        other = self._flow.direction if self._at_rest else self._flow.last_emitted()
         difference = self._normalised_scores(parameters) - self._normalised_scores(other)
         power = self._flow.problem.network.norm_power(parameters)
         return self._factor * power * float(np.abs(difference).max())

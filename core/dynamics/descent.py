@@ -57,12 +57,12 @@ class GramDescent(FullBatch):
         code: int = gram.descend(self._work, self._run, budget)
         work = self._work
         for row in range(int(self._progress.buffered)):
-            self._buffer[row] = self._packed(work.outer[row], work.inner[row])
+            self._buffer[row] = self._pack(work.outer[row], work.inner[row])
         if code == kernel.DEAD:
-            self._flat = self._packed(work.alpha, work.inner[self._progress.buffered])
+            self._flat = self._pack(work.alpha, work.inner[self._progress.buffered])
         return code
 
-    def _packed(self, alpha: np.ndarray, U: np.ndarray) -> np.ndarray:
+    def _pack(self, alpha: np.ndarray, U: np.ndarray) -> np.ndarray:
         """Return the trained parameters of effective weights (`direct` networks: by `pull`)."""
         network = self.problem.network
         assert isinstance(network, TwoLayer)

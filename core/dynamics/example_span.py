@@ -157,9 +157,9 @@ class _ExampleSpan:
             if not self._are_ritz(top):
                 return None
             over = values + slack * values[0]
-            if all(self._above(mu) <= rank for rank, mu in enumerate(over.tolist())):
+            if all(self._count_above(mu) <= rank for rank, mu in enumerate(over.tolist())):
                 return np.asarray(self._scale * values) + self._penalty
-            start = top.vectors.sum(axis=0) + self._missed(float(over[0]))
+            start = top.vectors.sum(axis=0) + self._find_missed(float(over[0]))
         return None
 
     def _are_ritz(self, top: Top) -> bool:
@@ -191,7 +191,7 @@ class _ExampleSpan:
         out[np.diag_indices(len(out))] += 1.0
         return np.asarray(out)
 
-    def _above(self, mu: float) -> int:
+    def _count_above(self, mu: float) -> int:
         """Return the number of eigenvalues above mu: all of them if the matrix is not finite."""
         nodes = int((self._squares > mu * mu).sum())
         complement = self._complement(mu)
@@ -201,7 +201,7 @@ class _ExampleSpan:
             return complement.size
         return nodes + int((eigh(complement, lower=False, eigvals_only=True) < 0.0).sum())
 
-    def _missed(self, mu: float) -> Array:
+    def _find_missed(self, mu: float) -> Array:
         """Return a vector whose Rayleigh quotient is above mu, where an eigenvalue is.
 
         (mu - S)^-1 J' C^1/2 w with the least eigenvector w of the complement.

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from core.compiled import flow as kernel
 from core.compiled import log_time as state
-from core.dynamics.log_time_flow import LogTimeFlow, apart
+from core.dynamics.log_time_flow import LogTimeFlow, padded_zeros
 from core.dynamics.sliding import Sliding
-from core.dynamics.twin import twin
+from core.dynamics.twin import compiled_network
 from core.network.activation import PLAIN, SCALAR, WITH_BIAS
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import State
@@ -34,11 +34,11 @@ class Flow(LogTimeFlow):
         # Copies, since a run file's arrays are read-only: another type to numba, compiled anew.
         rows, y = np.array(problem.inputs, order="C"), np.array(problem.dataset.y)
         arrays = [np.array(rows.T, order="C"), rows, y, np.zeros((network.k, n)), self.direction]
-        arrays += [apart(size) for _ in range(6)]
+        arrays += [padded_zeros(size) for _ in range(6)]
         arrays += [np.zeros((network.m, n)) for _ in range(3)]
-        arrays += [*(apart(scores) for _ in range(4)), self._wave, self._balance()]
+        arrays += [*(padded_zeros(scores) for _ in range(4)), self._wave, self._balance()]
         self._advance = kernel.advance
-        self._work = kernel.Work(twin(network, n, D), *arrays)
+        self._work = kernel.Work(compiled_network(network, n, D), *arrays)
         self.slides = self.kernel_state.euler == 0 and Sliding.follows(problem)
         self._sliding: Sliding | None = None
 

@@ -36,7 +36,7 @@ class FullBatch(EqualSteps):
         settings = problem.experiment.dynamics
         assert isinstance(settings, GradientDescent)
         super().__init__(problem, settings.step or default_step(problem))
-        self._begin()
+        self._start()
         self._allocate()
 
     @abstractmethod
@@ -67,7 +67,7 @@ class FullBatch(EqualSteps):
     def _parameters(self) -> np.ndarray:
         return self._flat
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         problem = self.problem
         start = problem.physical_start()
         self._flat = start.astype(self.dtype)
@@ -84,14 +84,14 @@ class FullBatch(EqualSteps):
         self._initial = float(problem.loss.divergence(scores).sum())
         self._limit = BLOW_UP * problem.dataset.n * max(1.0, self._initial / problem.dataset.n)
         if problem.start.state is not None:
-            saved.put_back(self._parts(), problem.start.state)
+            saved.set_state(self._parts(), problem.start.state)
 
     def _current_step(self) -> int:
         return int(self._progress.step)
 
     def state(self) -> State:
         """Return the time of step 0, and the largest loss measure so far; frames hold the rest."""
-        return saved.taken(self._parts())
+        return saved.get_state(self._parts())
 
     def _parts(self) -> saved.Parts:
         return {**super()._parts(), "worst": self._memory[:1]}
@@ -113,10 +113,10 @@ class FullBatch(EqualSteps):
         self._progress.buffered = 0
         kept = tuple(frame for frame in frames if np.isfinite(frame.parameters).all())
         if code in (kernel.DIVERGED, kernel.DEAD) or len(kept) < len(frames):
-            return self._ended_early(kept, dead=code == kernel.DEAD)
+            return self._stop_early(kept, dead=code == kernel.DEAD)
         return self._chunk(frames, Outcome.COMPLETED if code == kernel.DONE else Outcome.GOING)
 
-    def _ended_early(self, kept: tuple[Frame, ...], dead: bool) -> Chunk:
+    def _stop_early(self, kept: tuple[Frame, ...], dead: bool) -> Chunk:
         threshold = max(self._initial, self.problem.dataset.n) * 1.5
         # Died of its own accord, not thrown off by a long step: nothing moves any more, for ever.
         if dead and self._progress.worst <= threshold:
@@ -126,8 +126,8 @@ class FullBatch(EqualSteps):
             self._progress.step = self.schedule[-1]
             return self._chunk(kept + still, Outcome.COMPLETED, ("stationary", facts))
         if dead:
-            return self._diverged(kept, "every unit was thrown off the data")
-        return self._diverged(kept)
+            return self._diverged_chunk(kept, "every unit was thrown off the data")
+        return self._diverged_chunk(kept)
 
     def suggested_step(self) -> float:
         """Return a step that should not diverge: at most 1/lambda_0 and half the present one."""

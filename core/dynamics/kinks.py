@@ -33,10 +33,10 @@ class Hyperplanes:
     size: Array
 
     @staticmethod
-    def through(x: Array) -> Hyperplanes:
+    def from_inputs(x: Array) -> Hyperplanes:
         """Return the hyperplanes of inputs x (n, D).
 
-        >>> planes = Hyperplanes.through(np.array([[2.0, 0.0], [-1.0, 0.0], [0.0, 3.0]]))
+        >>> planes = Hyperplanes.from_inputs(np.array([[2.0, 0.0], [-1.0, 0.0], [0.0, 3.0]]))
         >>> planes.normals[planes.of].tolist(), planes.size.tolist()
         ([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [2.0, -1.0, 3.0])
         """
@@ -51,7 +51,7 @@ class Hyperplanes:
         normals = unit[shown] * turned[shown][:, None]
         return Hyperplanes(normals, of.reshape(-1), length * turned)
 
-    def summed(self, values: Array) -> Array:
+    def sum_examples(self, values: Array) -> Array:
         """Return sums over the examples of each hyperplane.
 
         Parameters
@@ -117,13 +117,13 @@ def forces_at_kinks(Q: Array, b: Array, low: Array, high: Array) -> Array | None
         now = (ahead > low) & (ahead < high)
         mu = np.where(now, 0.0, np.where(ahead <= low, low, high))
         if now.any():
-            mu[now] = _solved(Q[np.ix_(now, now)], (b - Q @ mu)[now])
+            mu[now] = _solve_least_norm(Q[np.ix_(now, now)], (b - Q @ mu)[now])
         if _is_solution(Q, b, low, high, mu):
             return mu
-    return _bounded(Q, b, low, high)
+    return _solve_bounded(Q, b, low, high)
 
 
-def _solved(block: Array, aim: Array) -> Array:
+def _solve_least_norm(block: Array, aim: Array) -> Array:
     """Return the least-norm solution of block mu = aim, for a possibly singular Gram matrix."""
     try:
         mu = np.linalg.solve(block, aim)
@@ -144,7 +144,7 @@ def _is_solution(Q: Array, b: Array, low: Array, high: Array, mu: Array) -> bool
     return not (grows & (mu < high)).any() and not (falls & (mu > low)).any()
 
 
-def _bounded(Q: Array, b: Array, low: Array, high: Array) -> Array | None:
+def _solve_bounded(Q: Array, b: Array, low: Array, high: Array) -> Array | None:
     """Solve the program by bounded least squares on a root of Q."""
     from scipy.optimize import lsq_linear  # slow to load, and needed where a run is stuck
 

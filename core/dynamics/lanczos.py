@@ -129,7 +129,7 @@ def top_eigenvalues(
     if count == 1:
         return process.largest_of_all(tolerance)
     process.run(count, 0.5 * tolerance)
-    locked = _Locked(size, count, tolerance)
+    locked = _LockedVectors(size, count, tolerance)
     locked.take(process, 0.5)
     for round_ in range(ROUNDS):
         if locked.is_whole or not locked.finite:
@@ -141,7 +141,7 @@ def top_eigenvalues(
 
 
 @final
-class _Locked:
+class _LockedVectors:
     """Orthonormal Ritz vectors, their values, and what bounds all other eigenvalues."""
 
     def __init__(self, size: int, count: int, tolerance: float) -> None:
@@ -185,12 +185,12 @@ class _Locked:
         if not process.finite or not known or process.exceeds(x):
             coupling = self._coupling
             self.take(process, share)
-            if not process.ended or process.spent:
+            if not process.ended or process.is_invariant:
                 return not self.finite
             self._coupling = coupling
             self._above = process.upper_bound(process.largest())
             return True
-        self._above = x if process.spent else process.upper_bound(x)
+        self._above = x if process.is_invariant else process.upper_bound(x)
         self._products += process.steps
         return True
 
@@ -255,8 +255,10 @@ class _Lanczos:
         if start is not None and 0.0 < length < math.inf:
             share = WARM * math.sqrt(size) / length
             first = start if self._metric is not None else share * start + first
-        if not self._take(self._outside(first)) > 0.0:  # a start that is nothing in the metric
-            self._take(self._outside(generator.standard_normal(size)))
+        if (
+            not self._set_vector(self._orthogonalise(first)) > 0.0
+        ):  # a start that is nothing in the metric
+            self._set_vector(self._orthogonalise(generator.standard_normal(size)))
         self._length = self._ahead  # b
 
     def run(self, count: int, tolerance: float) -> None:
@@ -277,7 +279,7 @@ class _Lanczos:
                 x = self.largest() + 0.75 * self.goal(tolerance)
         top = self.top(1)
         if self.finite:
-            x = top.largest if self.spent else self.upper_bound(max(x, top.largest))
+            x = top.largest if self.is_invariant else self.upper_bound(max(x, top.largest))
             top.bounds[0] = max(x - top.largest, ROUNDING * self.scale)
         return top
 
@@ -285,14 +287,14 @@ class _Lanczos:
         """Return the error that is allowed: a share of the largest, or of rounding's size."""
         return max(tolerance * abs(self.largest()), ROUNDING * self.scale, TINY)
 
-    def _take(self, v: Array) -> float:
+    def _set_vector(self, v: Array) -> float:
         """Set v as the next vector and return its length."""
         self._next = v
         self._next_dual = v if self._metric is None else self._metric(v)
         self._ahead = math.sqrt(max(float(v @ self._next_dual), 0.0))
         return self._ahead
 
-    def _outside(self, v: Array) -> Array:
+    def _orthogonalise(self, v: Array) -> Array:
         """Return v less its part in all vectors so far; twice, for the rounding of the first."""
         basis, dual, locked = self._basis[: self.steps], self._dual[: self.steps], self._locked
         for _ in range(2):
@@ -314,12 +316,12 @@ class _Lanczos:
             return
         along = self._dual[k] @ image
         self._diagonal[k] = along
-        self._beside[k] = self._take(self._outside(image))
+        self._beside[k] = self._set_vector(self._orthogonalise(image))
         before = self._beside[k - 1] if k else 0.0
         self.scale = max(self.scale, math.hypot(before, along, self._ahead))
 
     @property
-    def spent(self) -> bool:
+    def is_invariant(self) -> bool:
         """True if the space of the start is invariant: what is ahead is rounding."""
         whole = self._metric is None and self.steps == self._whole
         return whole or (self.steps > 0 and self._ahead <= self._nothing * self.scale)
@@ -327,7 +329,7 @@ class _Lanczos:
     @property
     def ended(self) -> bool:
         """True if no further step can be taken."""
-        return not self.finite or self.steps == len(self._basis) or self.spent
+        return not self.finite or self.steps == len(self._basis) or self.is_invariant
 
     def _tridiagonal(self) -> tuple[Array, Array]:
         """Return Ritz values, decreasing, and vectors of the matrix in the columns."""

@@ -71,7 +71,7 @@ def set_up(s: state.State, dynamics: GradientFlow, network: Network) -> None:
     s.growth = GROWTH
 
 
-def apart(size: int) -> NDArray[np.float64]:
+def padded_zeros(size: int) -> NDArray[np.float64]:
     """Return zeros (size,) that no other array follows closely.
 
     Loops over arrays that start within some 128 bytes of each other are not vectorised, and round
@@ -103,7 +103,7 @@ class LogTimeFlow(Integrator):
         self.temperature_cap = cap if np.isfinite(cap) else None
         self.marks = np.ascontiguousarray(frame_times(problem, first_time(problem)))
         self.planned = 1 + self.marks.size
-        self._begin()
+        self._start()
         self._allocate()
         self._set_slides()
         self._started = False
@@ -128,7 +128,7 @@ class LogTimeFlow(Integrator):
         frames = Frames(self.marks, self._buffer, self._rows)
         return self._advance(self._work, self.kernel_state, frames, budget)
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         problem, start, network = self.problem, self.problem.start, self.problem.network
         norm = network.norm(start.parameters)
         if norm == 0.0:
@@ -148,7 +148,7 @@ class LogTimeFlow(Integrator):
         # The power iteration starts with this: no symmetry of the data may hide from it.
         count = problem.dataset.n * s.others
         wave = 1.0 + 0.3 * np.cos(1.0 + np.arange(count) ** 2)
-        self._wave = apart(count)
+        self._wave = padded_zeros(count)
         self._wave[:] = wave / np.linalg.norm(wave)
         # One row: the engine stops at every frame, so that the state there can be kept.
         self._buffer, self._rows = np.zeros((1, self.direction.size)), np.zeros((1, state.ROW))
@@ -174,7 +174,7 @@ class LogTimeFlow(Integrator):
         if self._kept is not None and has_companion(self._kept):
             self._companion.set_state(self._kept, time)
 
-    def emitted(self) -> NDArray[np.float64]:
+    def last_emitted(self) -> NDArray[np.float64]:
         """Return the parameters of the last frame written, of norm 1, (size,)."""
         return np.asarray(self._buffer[0])
 
@@ -186,7 +186,7 @@ class LogTimeFlow(Integrator):
             done = self.planned == 1
             return self._chunk((self._first,), Outcome.COMPLETED if done else Outcome.GOING)
         if self._clock[RESTING]:
-            return self._stationary(())
+            return self._repeat_frame(())
         frames: tuple[Frame, ...] = ()
         # Each frame ends a call of the kernel, so that a chunk is several; none is begun in its
         # second half, as a call may take a whole one.
@@ -195,18 +195,18 @@ class LogTimeFlow(Integrator):
             before = int(self.kernel_state.mark)
             code = self._advance_once()
             new = self._frames(before)
-            frames, event = frames + new, self._stuck(new)
+            frames, event = frames + new, self._stuck_event(new)
             if code in (state.BUFFER_FULL, state.DONE):
-                self._kept = saved.taken(self.parts())
+                self._kept = saved.get_state(self.parts())
             more = code in (state.BUFFER_FULL, state.STICKS)
             if event is not None or not more or time.perf_counter() >= deadline:
                 break
         if code == state.GOING:
             self.pace.stop()
         if code == state.STATIONARY:
-            return self._stationary(frames)
+            return self._repeat_frame(frames)
         if code == state.ENDED:
-            return self._chunk(frames, Outcome.STALLED, self._end_of_digits())
+            return self._chunk(frames, Outcome.STALLED, self._precision_event())
         if code == state.STALLED:
             payload = {"step": self._step(), "log10_time": self._log10_time()}
             return self._chunk(frames, Outcome.STALLED, ("stalled", payload))
@@ -252,25 +252,25 @@ class LogTimeFlow(Integrator):
             self.direction[:], self.kernel_state.rho = start.parameters, start.rho
             return
         s = self.kernel_state
-        saved.finite("floats", np.array([s.rho, s.ln_t, s.h, s.safety]))
+        saved.check_finite("floats", np.array([s.rho, s.ln_t, s.h, s.safety]))
         if self.kernel_state.phase != state.EMIT:
-            raise saved.refused("it is not that of a step's end")
+            raise saved.invalid_state("it is not that of a step's end")
         if not abs(self.problem.network.norm(self.direction) - 1.0) <= NEAR:
-            raise saved.refused("its direction has not norm 1")
+            raise saved.invalid_state("its direction has not norm 1")
         # A state comes from a file that a stranger may have written: it is taken only if it gives,
         # made again, the very frame that it belongs to (docs/decisions/0011).
         marks, self.marks = self.marks, np.array([start.log10_time])
         code = self.work_for(1)
         errors = np.append(self._buffer[0] - start.parameters, self._rows[0, 1] - start.rho)
         if code != state.DONE or not np.abs(errors).max() <= NEAR:
-            raise saved.refused("it is not that of the frame that the run goes on from")
+            raise saved.invalid_state("it is not that of the frame that the run goes on from")
         self.marks = marks
         self.set_state(kept)
 
     def set_state(self, kept: State) -> None:
         """Continue from a saved state; `advance` gives the companion its part of it."""
         own = {name: part for name, part in kept.items() if not name.startswith(PREFIX)}
-        saved.put_back(self._own_parts(), own)
+        saved.set_state(self._own_parts(), own)
         s = self.kernel_state
         s.mark = s.buffered = 0
         s.others = max(self.problem.network.k - 1, 1)  # whatever a damaged file says
@@ -314,7 +314,7 @@ class LogTimeFlow(Integrator):
             for i, row in enumerate(rows)
         )
 
-    def _stationary(self, frames: tuple[Frame, ...]) -> Chunk:
+    def _repeat_frame(self, frames: tuple[Frame, ...]) -> Chunk:
         """Repeat the present frame for all later ones: the field is zero."""
         step, rho = self._step(), float(self.kernel_state.rho)
         theta = self.direction.copy()
@@ -327,43 +327,43 @@ class LogTimeFlow(Integrator):
         known = dict(zip(DIAGNOSTICS[-2:], errors, strict=True))
         still = tuple(Frame(step, mark, rho, theta, None, known) for mark in rest)
         self._clock[RESTING] = 1
-        self._kept = saved.taken(self.parts())
-        facts = self._where(theta, rho)
+        self._kept = saved.get_state(self.parts())
+        facts = self._position_facts(theta, rho)
         facts["note"] = (
             f"The flow came to rest at log10 t = {facts['log10_time']:.4g}, while "
-            f"{_unfitted(facts)}: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}. "
-            "All later frames repeat this one. Try another seed or start."
+            f"{_unfitted_text(facts)}: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}"
+            ". All later frames repeat this one. Try another seed or start."
         )
         return self._chunk(frames + still, Outcome.COMPLETED, ("stationary", facts))
 
-    def _stuck(self, frames: tuple[Frame, ...]) -> Event | None:
+    def _stuck_event(self, frames: tuple[Frame, ...]) -> Event | None:
         """Return the event of the first frame at which a network hardly moves and does not fit."""
         if self.kernel_state.stuck != state.HARDLY or self._warned or not frames:
             return None
         self._warned = True
         last = frames[-1]
-        facts = self._where(last.parameters, last.rho)
+        facts = self._position_facts(last.parameters, last.rho)
         facts |= {"step": last.step, "log10_time": last.log10_time}
         facts["note"] = (
-            f"At log10 t = {facts['log10_time']:.4g}, {_unfitted(facts)} and the flow hardly "
+            f"At log10 t = {facts['log10_time']:.4g}, {_unfitted_text(facts)} and the flow hardly "
             f"moves: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}. Until this "
             f"changes, the flow takes {STEPS_THEN[self.slides]}. Try more neurons (network.m), "
             "another seed, or an earlier end (dynamics.until_log10_time)."
         )
         return ("unfitted", facts)
 
-    def _end_of_digits(self) -> Event:
+    def _precision_event(self) -> Event:
         """Return the event of a risk at rest, while fitted margins still grow like ln t."""
-        facts = self._where(self.direction, float(self.kernel_state.rho))
+        facts = self._position_facts(self.direction, float(self.kernel_state.rho))
         facts["note"] = (
-            f"From log10 t = {facts['log10_time']:.4g} on, while {_unfitted(facts)}, the risk "
+            f"From log10 t = {facts['log10_time']:.4g} on, while {_unfitted_text(facts)}, the risk "
             f"stays at R = {facts['risk']:.9g} to seven digits. The margins of the other "
             "examples still grow like ln t, by less than float64 resolves, so the run ends here. "
             "Try more neurons (network.m) or another seed."
         )
         return ("stalled", facts)
 
-    def _where(self, theta: NDArray[Any], rho: float) -> dict[str, Any]:
+    def _position_facts(self, theta: NDArray[Any], rho: float) -> dict[str, Any]:
         """Return step and time, the risk and its gradient there, and the wrong examples' count."""
         problem, network = self.problem, self.problem.network
         flat = network.physical(theta, rho)
@@ -381,7 +381,7 @@ class LogTimeFlow(Integrator):
         }
 
 
-def _unfitted(facts: dict[str, Any]) -> str:
+def _unfitted_text(facts: dict[str, Any]) -> str:
     """Return in words how many examples are not classified."""
     verb = "is" if facts["wrong"] == 1 else "are"
     return f"{facts['wrong']} of {facts['of']} examples {verb} misclassified"

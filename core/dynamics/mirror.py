@@ -16,7 +16,7 @@ from core.compiled import log_time as state
 from core.compiled import mirror as kernel
 from core.dynamics import saved
 from core.dynamics.integrator import Integrator, Pace, first_units
-from core.dynamics.log_time_flow import LogTimeFlow, apart
+from core.dynamics.log_time_flow import LogTimeFlow, padded_zeros
 from core.dynamics.mirror_field import MirrorField, is_balanced
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
@@ -82,7 +82,7 @@ class ScalarMirror(LogTimeFlow):
             # In logarithms: u falls and grows by many powers of ten, and -inf is a node that is 0
             # for ever.
             start = 2.0 * (np.log(np.abs(self.direction[:m])) + self.kernel_state.rho)
-        vectors = list(map(apart, (*[n] * 5, m, m, *[n] * 4)))
+        vectors = list(map(padded_zeros, (*[n] * 5, m, m, *[n] * 4)))
         self._advance = kernel.advance
         self._work = kernel.Work(*[Z, start, signs, *vectors, self._wave, *vectors[-2:]])
         self.pace = Pace(first_units(m, n, 1))

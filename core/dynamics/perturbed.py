@@ -25,7 +25,7 @@ from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule, batch_
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import generator_at
-from core.network.standard import on_sphere
+from core.network.standard import draw_on_sphere
 from core.problem.problem import Problem, Start
 from core.study_file.dynamics import PerturbedFlow
 
@@ -42,7 +42,7 @@ def perturbed_start(problem: Problem) -> Problem:
         return problem
     m, d = problem.network.m, problem.inputs.shape[1]
     generator = np.random.default_rng([problem.experiment.run.seed, 3])
-    points = on_sphere(generator, 1 if dynamics.particles == "atom" else m, d + 1)
+    points = draw_on_sphere(generator, 1 if dynamics.particles == "atom" else m, d + 1)
     points = np.broadcast_to(points, (m, d + 1)) / np.sqrt(m)
     flat = np.concatenate([points[:, 0], points[:, 1:].reshape(-1)])
     return replace(problem, start=Start(flat, flat))
@@ -93,7 +93,7 @@ class Replacements:
         saved.set_generator(self._generator, values[1:])
         self._mark_block()
 
-    def upto(self, last: int) -> Replacement | None:
+    def next_up_to(self, last: int) -> Replacement | None:
         """Return the next replacement; None if the block of step `last` and earlier ones have none.
 
         Rare replacements may be further ahead than any run goes.
@@ -110,11 +110,11 @@ class Replacements:
         # How many are replaced is binomial, and all sets of so many are equally likely: each by
         # itself.
         which = self._generator.choice(self._m, count, replace=False)
-        return step, which, on_sphere(self._generator, count, self._d + 1) / np.sqrt(self._m)
+        return step, which, draw_on_sphere(self._generator, count, self._d + 1) / np.sqrt(self._m)
 
 
 @final
-class Perturbed(Stepper):
+class PerturbedDescent(Stepper):
     """Gradient descent with random replacements of particles between its steps."""
 
     def __init__(self, problem: Problem) -> None:
@@ -151,7 +151,7 @@ class Perturbed(Stepper):
         whole = block % BLOCK == 0.0 and first == round(first)
         # The next replacement may lie blocks ahead: nothing was replaced in between.
         if not (whole and 0.0 <= first <= now and 0.0 <= block < saved.LARGEST_INTEGER):
-            raise saved.refused("the replacements' place is none")
+            raise saved.invalid_state("the replacements' place is none")
         self._replacements.put_back(state["draws"][:-1])
         self._first = int(first)
 
@@ -161,7 +161,7 @@ class Perturbed(Stepper):
         A continued run has had the earlier ones.
         """
         while self._next is None or self._next[0] <= self._now:
-            following = self._replacements.upto(last - self._first)
+            following = self._replacements.next_up_to(last - self._first)
             if following is None:
                 self._next = None
                 return
@@ -177,10 +177,10 @@ class Perturbed(Stepper):
             if self._now < until:
                 break
             if self._next is not None and self._now == self._next[0]:
-                self._put(self._next)
+                self._replace_examples(self._next)
         return count - (end - self._now)
 
-    def _put(self, replacement: Replacement) -> None:
+    def _replace_examples(self, replacement: Replacement) -> None:
         _, which, points = replacement
         flat, m = self._engine.current, self.problem.network.m
         flat[which] = points[:, 0]

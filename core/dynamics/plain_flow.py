@@ -65,7 +65,7 @@ class BalancedFlow(Stepper):
         super()._resume()
         part = int(self._balance.part[0])
         if part not in [2**k for k in range(FINEST.bit_length())]:
-            raise saved.refused("the length of its step is none")
+            raise saved.invalid_state("the length of its step is none")
 
     def _take(self, count: int) -> int:
         done: int = balanced_steps(

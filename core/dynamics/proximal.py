@@ -97,7 +97,7 @@ class Proximal:
 
     def __init__(self, x: Array, y: Array, loss: MarginLoss, activation: Activation) -> None:
         self.x, self.y, self.loss = x, y, loss
-        self.planes = Hyperplanes.through(x)
+        self.planes = Hyperplanes.from_inputs(x)
         self.left = activation.slope  # of phi on the left
         self._bases: dict[bytes, Array] = {}
         self.gram = x @ x.T
@@ -142,7 +142,9 @@ class Proximal:
         weight = -self.loss.slope(p) / n
         r = (slopes * (weight * y)[:, None]).T @ self.x
         gradient = Weights(-np.einsum("jd,jd->j", r, w.U), -w.a[:, None] * r)
-        at_plane = self.planes.summed((1.0 - self.left) * np.abs(self.planes.size) * weight * y)
+        at_plane = self.planes.sum_examples(
+            (1.0 - self.left) * np.abs(self.planes.size) * weight * y
+        )
         jump = -w.a[:, None] * at_plane[None, :]
         alpha, beta = y[:, None] * slopes * z, y[:, None] * slopes * w.a[None, :]
         return Model(gradient, alpha, beta, self.loss.curvature(p) / n, r, jump)
@@ -208,7 +210,7 @@ class Proximal:
                 return None
             back = w.minus(start)
             pull = model.gradient.plus(back, 1.0 / dt)
-            solved = self._solve(Reduced(self, model, blocks), pull, kinks, forces, z)
+            solved = self._solve(ReducedInverse(self, model, blocks), pull, kinks, forces, z)
             if solved is None:
                 return None
             move, forces = solved
@@ -231,7 +233,12 @@ class Proximal:
         return move, then, forces
 
     def _solve(
-        self, reduced: Reduced, pull: Weights, kinks: NDArray[np.bool_], forces: Array, z: Array
+        self,
+        reduced: ReducedInverse,
+        pull: Weights,
+        kinks: NDArray[np.bool_],
+        forces: Array,
+        z: Array,
     ) -> tuple[Weights, Array] | None:
         """Return the minimiser of the model with its kinks, from the previous round's forces.
 
@@ -263,7 +270,7 @@ class Proximal:
 
 
 @final
-class Reduced:
+class ReducedInverse:
     """Inverse of the model's matrix, B^-1 - B^-1 J^T c (1 + c J B^-1 J^T c)^-1 c J B^-1."""
 
     def __init__(self, of: Proximal, model: Model, blocks: Blocks) -> None:
@@ -274,7 +281,7 @@ class Reduced:
         gram = (model.beta @ model.beta.T) * of.gram + (self._turned * g) @ self._turned.T
         self._matrix = np.eye(of.y.size) + dt * self._root[:, None] * gram * self._root[None, :]
 
-    def _seen(self, w: Weights) -> Array:
+    def _apply_jacobian(self, w: Weights) -> Array:
         """Return J w, (n,)."""
         model = self.model
         return np.asarray(model.alpha @ w.a + (model.beta * (self._of.x @ w.U.T)).sum(axis=1))
@@ -282,7 +289,7 @@ class Reduced:
     def inverse(self, w: Weights) -> Weights:
         model, root = self.model, self._root
         first = self.blocks.solve(w)
-        u = root * np.linalg.solve(self._matrix, root * self._seen(first))
+        u = root * np.linalg.solve(self._matrix, root * self._apply_jacobian(first))
         back = Weights(model.alpha.T @ u, (model.beta * u[:, None]).T @ self._of.x)
         return first.plus(self.blocks.solve(back), -1.0)
 

@@ -12,10 +12,10 @@ from core.dynamics.general_flow import GeneralFlow
 from core.dynamics.integrator import Integrator
 from core.dynamics.kernel_fit import KernelFit, kernel_start
 from core.dynamics.mirror import mirror_flow, mirror_step
-from core.dynamics.perturbed import Perturbed, perturbed_start, perturbed_step
+from core.dynamics.perturbed import PerturbedDescent, perturbed_start, perturbed_step
 from core.dynamics.plain_flow import BalancedFlow, plain_flow_step
 from core.dynamics.replay import Replay
-from core.dynamics.rows import suited
+from core.dynamics.rows import choose_coordinates
 from core.dynamics.steepest import Steepest
 from core.dynamics.step_size import ShortenedStep, default_step, stochastic_step
 from core.dynamics.stochastic import Stochastic
@@ -64,7 +64,7 @@ ENGINES: Registry[Engines] = Registry(
     Engines(SteepestDescent, Steepest),
     Engines(PlainFlow, BalancedFlow, default_step=plain_flow_step),
     Engines(MirrorFlow, mirror_flow, default_step=mirror_step),
-    Engines(PerturbedFlow, Perturbed, default_step=perturbed_step, start=perturbed_start),
+    Engines(PerturbedFlow, PerturbedDescent, default_step=perturbed_step, start=perturbed_start),
     Engines(TwoPhase, TwoPhases, default_step=two_phase_step),
     Engines(KernelPredictor, KernelFit, start=kernel_start),
 )
@@ -89,10 +89,10 @@ def register(engines: Engines) -> None:
     ENGINES.add(engines, module)
 
 
-def prepared(problem: Problem) -> Problem:
+def prepare(problem: Problem) -> Problem:
     """Return the problem with its dynamics' own start, and defaults made explicit."""
     engines = ENGINES[problem.experiment.dynamics.kind]
-    problem = suited(problem if engines.start is None else engines.start(problem))
+    problem = choose_coordinates(problem if engines.start is None else engines.start(problem))
     dynamics: DynamicsSection = problem.experiment.dynamics
     # A dynamics that has no step has none to be made explicit.
     if engines.default_step is not None and getattr(dynamics, "step", 1.0) is None:
@@ -104,14 +104,14 @@ def prepared(problem: Problem) -> Problem:
     return problem
 
 
-def integrator(problem: Problem) -> Integrator:
+def make_integrator(problem: Problem) -> Integrator:
     """Return a fresh integrator of a prepared problem.
 
     Raises InputError if the requested device is not present.
     """
     # First: the two integrators of a replay come through here again, and are checked then.
     if problem.start.earlier is not None:
-        return Replay(problem, integrator)
+        return Replay(problem, make_integrator)
     check_device(problem)
     check_precision(problem)
     engines = ENGINES[problem.experiment.dynamics.kind]

@@ -26,7 +26,7 @@ SMALLEST = 1_000_000
 GAIN = 2.0  # in dimensions
 
 
-def possible(problem: Problem) -> bool:
+def can_reduce(problem: Problem) -> bool:
     """Return True if a problem's dynamics stays within the row space, and starts at t = 0."""
     dynamics, start = problem.experiment.dynamics, problem.start
     fresh = start.step == 0 and np.array_equal(start.parameters, start.origin)
@@ -42,14 +42,14 @@ def worth_it(problem: Problem) -> bool:
     return data.d >= GAIN * (data.n + 1) and float(m) * data.n * data.d >= SMALLEST
 
 
-def reduced(problem: Problem) -> Problem:
+def reduce_rows(problem: Problem) -> Problem:
     """Return a problem in row-space form; one that has this form already is unchanged.
 
     Raises InputError where the form would not be exact.
     """
     if problem.reduction is not None:
         return problem
-    if not possible(problem):
+    if not can_reduce(problem):
         raise InputError(
             f'Row-space form is not exact for network.kind = "{problem.network.kind}" under '
             f'dynamics.kind = "{problem.experiment.dynamics.kind}" from this start.'
@@ -61,23 +61,23 @@ def reduced(problem: Problem) -> Problem:
     return _in_other_coordinates(problem, form, form.training(x), form.inner)
 
 
-def restored(problem: Problem) -> Problem:
+def restore_rows(problem: Problem) -> Problem:
     """Return a problem in plain coordinates; one that has these already is unchanged."""
     if problem.reduction is None:
         return problem
     return _in_other_coordinates(problem, None, problem.dataset.x, problem.reduction.full)
 
 
-def suited(problem: Problem) -> Problem:
+def choose_coordinates(problem: Problem) -> Problem:
     """Return a problem in the coordinates that suit its dynamics best."""
     if problem.reduction is not None:
-        return problem if problem.experiment.dynamics.in_row_space() else restored(problem)
-    return reduced(problem) if will_be_reduced(problem) else problem
+        return problem if problem.experiment.dynamics.in_row_space() else restore_rows(problem)
+    return reduce_rows(problem) if will_be_reduced(problem) else problem
 
 
 def will_be_reduced(problem: Problem) -> bool:
     """Return True if a problem in plain coordinates will run in row-space form."""
-    return problem.reduction is None and worth_it(problem) and possible(problem)
+    return problem.reduction is None and worth_it(problem) and can_reduce(problem)
 
 
 def _in_other_coordinates(

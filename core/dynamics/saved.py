@@ -1,7 +1,7 @@
 """Saved state of a dynamics, from which a continued run starts: arrays by name.
 
-A dynamics names its parts, the arrays that live from one step to the next; `taken` copies them out
-and `put_back` checks a state and copies it in. Values are float64: integers are whole numbers
+A dynamics names its parts, the arrays that live from one step to the next; `get_state` copies them
+out and `set_state` checks a state and copies it in. Values are float64: integers are whole numbers
 below 2^53, and the words of a random generator are 32 bits each.
 """
 
@@ -24,7 +24,7 @@ GENERATOR_WORDS = 10
 Parts = Mapping[str, NDArray[Any]]
 
 
-def refused(what: str) -> InputError:
+def invalid_state(what: str) -> InputError:
     """Return the error for a state from which a dynamics cannot continue."""
     return InputError(
         f"The saved state of the earlier run is damaged: {what}",
@@ -33,29 +33,29 @@ def refused(what: str) -> InputError:
     )
 
 
-def taken(parts: Parts) -> State:
+def get_state(parts: Parts) -> State:
     """Return copies of all parts, as float64."""
     return {name: np.array(part, dtype=np.float64) for name, part in parts.items()}
 
 
-def put_back(parts: Parts, state: State) -> None:
+def set_state(parts: Parts, state: State) -> None:
     """Copy a state into the parts of a dynamics.
 
     Raises InputError for other names, lengths, NaN, or numbers that are not integers where the part
     has these.
     """
     if set(state) != set(parts):
-        raise refused(f"it has {_names(state)}, but {_names(parts)} are needed")
+        raise invalid_state(f"it has {_names(state)}, but {_names(parts)} are needed")
     for name, part in parts.items():
         values = np.asarray(state[name], dtype=np.float64)
         if values.size != part.size:
-            raise refused(f"{name} has {values.size} numbers, but {part.size} are needed")
+            raise invalid_state(f"{name} has {values.size} numbers, but {part.size} are needed")
         if np.isnan(values).any():
-            raise refused(f"{name} holds a value that is not a number")
+            raise invalid_state(f"{name} holds a value that is not a number")
         if part.dtype.kind == "i":
             whole = np.abs(values) < LARGEST_INTEGER
             if not (whole.all() and np.array_equal(values, np.round(values))):
-                raise refused(f"{name} holds a value that is not an integer")
+                raise invalid_state(f"{name} holds a value that is not an integer")
         part[...] = values.reshape(part.shape)
 
 
@@ -63,10 +63,10 @@ def _names(parts: Mapping[str, object]) -> str:
     return ", ".join(sorted(parts)) or "nothing"
 
 
-def finite(name: str, values: NDArray[Any]) -> None:
+def check_finite(name: str, values: NDArray[Any]) -> None:
     """Raise InputError unless all values of a part are finite."""
     if not np.isfinite(values).all():
-        raise refused(f"{name} holds a value that is not finite")
+        raise invalid_state(f"{name} holds a value that is not finite")
 
 
 def generator_words(generator: np.random.Generator) -> NDArray[np.float64]:
@@ -92,12 +92,12 @@ def set_generator(generator: np.random.Generator, words: NDArray[np.float64]) ->
     """Set a PCG64 generator to `generator_words`. Raises InputError for invalid words."""
     whole = np.array_equal(words, np.round(words))
     if words.shape != (GENERATOR_WORDS,) or not whole or words.min() < 0 or words.max() >= WORD:
-        raise refused("the random generator's state is not one")
+        raise invalid_state("the random generator's state is not one")
     values = [int(word) for word in words]
     numbers = [sum(values[4 * part + k] << (32 * k) for k in range(4)) for part in range(2)]
     # PCG's increment is odd; an even one would have a shorter period.
     if numbers[1] % 2 == 0 or values[8] > 1:
-        raise refused("the random generator's state is not one")
+        raise invalid_state("the random generator's state is not one")
     generator.bit_generator.state = {
         "bit_generator": "PCG64",
         "state": {"state": numbers[0], "inc": numbers[1]},

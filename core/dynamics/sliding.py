@@ -111,7 +111,7 @@ class Sliding:
         flat = math.exp(s.rho) * theta
         step = self.step(flat, t, part, min(part, 4.0 * s.h_early * unit / t))
         if step is None:
-            return self._give_up(s)
+            return self._leave_implicit(s)
         size = float(np.linalg.norm(step.flat))
         previous[:], theta[:] = theta, step.flat / size
         s.previous_rho, s.previous_ln_t = s.rho, s.ln_t
@@ -129,9 +129,9 @@ class Sliding:
         s.error, s.turn_error = step.margin_error / size**2, step.error / size
         s.step += 1
         s.phase = state.EMIT
-        return self._stands(step, t, s)
+        return self._finish_step(step, t, s)
 
-    def _stands(self, step: Step, t: float, s: state.State) -> int:
+    def _finish_step(self, step: Step, t: float, s: state.State) -> int:
         """Return the run's code after an accepted step."""
         p = self._proximal.margins(self._weights(step.flat))
         atoms = int((self._loss.dual(p) > state.ATOM).sum())
@@ -144,7 +144,7 @@ class Sliding:
             return state.STATIONARY
         s.smoothed = self._loss.smoothed(p)
         if s.smoothed > 0.0:
-            explicit(s)
+            use_explicit_steps(s)
             return state.STICKS
         if step.distance < step.part * np.linalg.norm(step.flat):
             s.stuck = state.HARDLY
@@ -157,10 +157,10 @@ class Sliding:
             return state.ENDED
         return state.STICKS
 
-    def _give_up(self, s: state.State) -> int:
+    def _leave_implicit(self, s: state.State) -> int:
         if s.quiet > 0.0:
             return state.ENDED
-        explicit(s)
+        use_explicit_steps(s)
         s.slides_from = s.step + PAUSE
         return state.STICKS
 
@@ -190,7 +190,7 @@ class Sliding:
         if not (start.norm() < LARGEST_NORM and t < LATEST):
             return None
         while part >= least:
-            trial = self._tried(start, t * part)
+            trial = self._try_step(start, t * part)
             if trial is not None:
                 w, distance, margin_error, error, measure = trial
                 # The error of a step is of second order in its length; .9 to stay below the
@@ -202,7 +202,7 @@ class Sliding:
             part /= 2.0
         return None
 
-    def _tried(
+    def _try_step(
         self, start: Weights, dt: float
     ) -> tuple[Weights, float, float, float, float] | None:
         """Return the point after dt, |W| moved, the two errors, and the error by its tolerance.
@@ -225,10 +225,10 @@ class Sliding:
         halves = w
         if np.array_equal(sides, rough_sides):
             w = w.plus(difference)
-        w = self._balanced(start, halves, w)
+        w = self._rebalance(start, halves, w)
         return w, w.minus(start).norm(), abs(float(p - q)), difference.norm(), measure
 
-    def _balanced(self, start: Weights, halves: Weights, end: Weights) -> Weights:
+    def _rebalance(self, start: Weights, halves: Weights, end: Weights) -> Weights:
         """Restore the balance of each node whose a_j conserves its sign.
 
         Extrapolation would change the signs of balanced nodes that shrink fast. Their halves are
@@ -246,7 +246,7 @@ class Sliding:
         return Weights(a, U)
 
 
-def explicit(s: state.State) -> None:
+def use_explicit_steps(s: state.State) -> None:
     """Switch to explicit steps, whose length and stiffness have to be found again."""
     s.stuck, s.power = state.MOVES, -1
     s.h, s.part = 1e-3, 0.0

@@ -144,7 +144,7 @@ def default_step(problem: Problem) -> float:
     """
     value = lambda_0(problem)
     step = 1.0 / value if np.isfinite(value) and value > 0.0 else 1.0
-    return _safe(problem, _capped(problem, step, 1.0, np.mean))
+    return _shorten_until_safe(problem, _cap_rate(problem, step, 1.0, np.mean))
 
 
 @final
@@ -162,7 +162,7 @@ class ShortenedStep(float):
         )
 
 
-def _safe(problem: Problem, step: float) -> float:
+def _shorten_until_safe(problem: Problem, step: float) -> float:
     """Return the step, or a shorter one whose first `TRIED` steps do not raise the risk.
 
     Where margins are large and negative l'' is nearly 0, and so is lambda_0, although l' is not:
@@ -227,7 +227,7 @@ def objective_gradient(problem: Problem, flat: Array) -> Array:
     return np.asarray(gradient / problem.dataset.n + 2.0 * l2 * flat)
 
 
-def _capped(problem: Problem, step: float, most: float, rate_of: Callable[[Array], Any]) -> float:
+def _cap_rate(problem: Problem, step: float, most: float, rate_of: Callable[[Array], Any]) -> float:
     if problem.experiment.network.small_start:
         rate = float(rate_of(pulls(problem)))
         most = 0.1 * most / rate if np.isfinite(rate) and rate > 0.0 else most
@@ -282,6 +282,6 @@ def stochastic_step(problem: Problem) -> float:
     """
     value = largest_curvature(problem)
     step = 0.2 / value if np.isfinite(value) and value > 0.0 else 0.2
-    step = _capped(problem, step, 0.2, np.max)
-    safe = _safe(problem, 5.0 * step)
+    step = _cap_rate(problem, step, 0.2, np.max)
+    safe = _shorten_until_safe(problem, 5.0 * step)
     return ShortenedStep(rounded_down(0.2 * safe)) if isinstance(safe, ShortenedStep) else step

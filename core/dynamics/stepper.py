@@ -66,7 +66,9 @@ class EqualSteps(Integrator):
         step = self._current_step()
         return Chunk(tuple(frames), outcome, step, self._clock.log10_time(step), event)
 
-    def _diverged(self, frames: Sequence[Frame], why: str = "the risk grew without bound") -> Chunk:
+    def _diverged_chunk(
+        self, frames: Sequence[Frame], why: str = "the risk grew without bound"
+    ) -> Chunk:
         payload = {
             "step": self._current_step(),
             "log10_time": self._clock.log10_time(self._current_step()),
@@ -110,7 +112,7 @@ class Stepper(EqualSteps):
     def _resume(self) -> None:
         """Continue from the start's state, if it has one; called once all parts exist."""
         if self.problem.start.state is not None:
-            saved.put_back(self._parts(), self.problem.start.state)
+            saved.set_state(self._parts(), self.problem.start.state)
 
     def advance(self) -> Chunk:
         if not self._started:
@@ -125,13 +127,13 @@ class Stepper(EqualSteps):
             self._step += done
             left -= done
             if done < count:
-                return self._diverged(frames)
+                return self._diverged_chunk(frames)
             if self._step == self.schedule[self._mark]:
                 frame = self._frame_of(self._flat(), self._step)
                 if not self._is_finite(frame.parameters):
-                    return self._diverged(frames)
+                    return self._diverged_chunk(frames)
                 frames.append(frame)
-                self._kept = saved.taken(self._parts())
+                self._kept = saved.get_state(self._parts())
                 self._mark += 1
         if left == 0:
             self.pace.stop()

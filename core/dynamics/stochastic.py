@@ -17,7 +17,7 @@ from core.dynamics import saved
 from core.dynamics.batch_engine import Rule, batch_engine
 from core.dynamics.step_size import default_step, rounded_down, stochastic_step
 from core.dynamics.stepper import Stepper
-from core.dynamics.stream import Fresh, Reshuffled, Stream
+from core.dynamics.stream import FreshStream, ReshuffledStream, Stream
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.study_file.descent import Adam, GradientDescent, StochasticGradientDescent
@@ -43,7 +43,7 @@ class Stochastic(Stepper):
         self._safe_step = default_step if full else stochastic_step
         super().__init__(problem, dynamics.step or self._safe_step(problem))
         batch, full = size or problem.dataset.n, size == 0
-        rule = Rule(self.step_size, total=self._scheduled())
+        rule = Rule(self.step_size, total=self._count_scheduled_steps())
         if isinstance(dynamics, Adam):
             betas, decay = (dynamics.beta1, dynamics.beta2), dynamics.weight_decay
             rule = Rule(self.step_size, True, *betas, dynamics.eps, decay, rule.total)
@@ -51,13 +51,13 @@ class Stochastic(Stepper):
         self.engine = self._engine.name
         self._stream: Stream | None = None
         if not full:
-            source = Fresh if fresh else Reshuffled
+            source = FreshStream if fresh else ReshuffledStream
             self._stream = source(problem, batch, self.dtype)
         # To kernels no rows are the whole training set; of the type that they are compiled for.
         self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
         self._resume()
 
-    def _scheduled(self) -> int:
+    def _count_scheduled_steps(self) -> int:
         """Return the steps from t = 0 to the end if the schedule needs them; else 0."""
         if self._dynamics.schedule == "constant" or not self.schedule.size:
             return 0
@@ -73,11 +73,11 @@ class Stochastic(Stepper):
         if state is None:
             return
         for name, part in self._engine.parts().items():
-            saved.finite(name, part)
+            saved.check_finite(name, part)
             if name != "first" and part.min() < 0.0:
-                raise saved.refused(f"{name} holds a value below 0")
+                raise saved.invalid_state(f"{name} holds a value below 0")
             if name == "powers" and part.max() > 1.0:
-                raise saved.refused("a power of beta is above 1")
+                raise saved.invalid_state("a power of beta is above 1")
         if self._stream is not None:
             self._stream.put_back(state["order"])
 

@@ -94,7 +94,7 @@ class Stream(ABC):
         """Draw the next block: inputs (block_size, D) and labels."""
 
     @abstractmethod
-    def _leftover(self) -> Array:
+    def _remaining_order(self) -> Array:
         """Return what was drawn for the blocks to come, always of one length."""
 
     @abstractmethod
@@ -103,7 +103,7 @@ class Stream(ABC):
 
     def _mark_block(self) -> None:
         """Store how the next block is drawn."""
-        self._block = (saved.generator_words(self._generator), self._leftover())
+        self._block = (saved.generator_words(self._generator), self._remaining_order())
 
     def part(self) -> Array:
         """Return the place in the order of examples.
@@ -120,7 +120,7 @@ class Stream(ABC):
         """Return to where `part` was taken. Raises InputError for values that do not fit."""
         place, size = values[:2].tolist()
         if size not in (0, self.block_size) or not 0 <= place <= size or place % self._batch:
-            raise saved.refused("the place in the order of examples is none")
+            raise saved.invalid_state("the place in the order of examples is none")
         saved.set_generator(self._generator, values[2 : 2 + saved.GENERATOR_WORDS])
         self._set_leftover(values[2 + saved.GENERATOR_WORDS :])
         self._mark_block()
@@ -176,7 +176,7 @@ class Stream(ABC):
 
 
 @final
-class Reshuffled(Stream):
+class ReshuffledStream(Stream):
     """Training examples, each once in every pass."""
 
     def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
@@ -184,7 +184,7 @@ class Reshuffled(Stream):
         self._inputs = np.ascontiguousarray(problem.inputs, dtype=dtype)
         super().__init__(problem, batch, dtype)
 
-    def _leftover(self) -> Array:
+    def _remaining_order(self) -> Array:
         n = self._inputs.shape[0]  # a pass is begun only when the one before has run out
         return np.concatenate([self._order, np.full(n - self._order.size, -1)]).astype(np.float64)
 
@@ -193,7 +193,7 @@ class Reshuffled(Stream):
         order = values[values != -1.0]
         proper = np.array_equal(values[: order.size], order) and np.unique(order).size == order.size
         if not (proper and np.isin(order, np.arange(n)).all()):
-            raise saved.refused("the order of examples is none")
+            raise saved.invalid_state("the order of examples is none")
         self._order = order.astype(np.int64)
 
     def _indices(self) -> NDArray[np.int64]:
@@ -212,14 +212,14 @@ class Reshuffled(Stream):
 
 
 @final
-class Fresh(Stream):
+class FreshStream(Stream):
     """Examples that are used once."""
 
     def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
         self._source = FreshSource(problem)
         super().__init__(problem, batch, dtype)
 
-    def _leftover(self) -> Array:
+    def _remaining_order(self) -> Array:
         return np.zeros(0)
 
     def _set_leftover(self, values: Array) -> None:

@@ -15,7 +15,7 @@ from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 
 
-def twin(network: TwoLayer, n: int, D: int, dtype: Any = np.float64) -> Net:
+def compiled_network(network: TwoLayer, n: int, D: int, dtype: Any = np.float64) -> Net:
     """Return the compiled twin of a network, with separate work arrays.
 
     Parameters
@@ -80,4 +80,6 @@ def work_for(problem: Problem, flat: NDArray[Any], limit: float, batch: int) -> 
     of_nodes, of_outputs = (network.m, batch), (network.k, batch)
     shapes = ((D, batch), of_nodes, of_nodes, of_outputs, of_outputs, flat.shape)
     arrays = [np.zeros(shape, flat.dtype) for shape in shapes]
-    return Work(twin(network, batch, D, flat.dtype), flat, problem.loss.code, limit, *arrays)
+    return Work(
+        compiled_network(network, batch, D, flat.dtype), flat, problem.loss.code, limit, *arrays
+    )

@@ -71,7 +71,7 @@ def _correlations(V: Array, x: Array, y: Array) -> Array:
     return np.asarray(((V @ x.T) > 0.0) @ (y[:, None] * x))
 
 
-def hidden(V: Array, x: Array) -> Array:
+def hidden_features(V: Array, x: Array) -> Array:
     """Return the hidden features.
 
     Parameters
@@ -110,7 +110,7 @@ def two_phase_step(problem: Problem) -> float:
     """Return 1/lambda_0 of the second phase, or 1 where that is zero."""
     V = problem.network.unpack(problem.physical_start())["V"]
     V = V if in_second_phase(problem) else first_phase(problem)
-    value = outer_curvature(problem, hidden(V, problem.dataset.x))
+    value = outer_curvature(problem, hidden_features(V, problem.dataset.x))
     return 1.0 / value if value > 0.0 else 1.0
 
 
@@ -126,7 +126,7 @@ class TwoPhases(Stepper):
         begun = in_second_phase(problem)
         V = problem.network.unpack(problem.physical_start())["V"]
         self._V = np.array(V) if begun else first_phase(problem)
-        self._H = hidden(self._V, problem.dataset.x)
+        self._H = hidden_features(self._V, problem.dataset.x)
         self._curvature = outer_curvature(problem, self._H)
         step = 1.0 / self._curvature if self._curvature > 0.0 else 1.0
         super().__init__(problem, dynamics.step or step)

@@ -12,8 +12,8 @@ import numpy as np
 from core.compiled import jit, warming
 from core.dynamics.general_flow import GeneralFlow
 from core.dynamics.integrator import Integrator
-from core.dynamics.registry import integrator, prepared
-from core.problem.problem import resolve
+from core.dynamics.registry import make_integrator, prepare
+from core.problem.problem import resolve_problem
 from core.reference.global_margin import global_margin
 from core.reference.watch import Watch
 from core.study_file.validation import build_experiment
@@ -63,7 +63,7 @@ class Progress:
 
 def _problem(case: dict[str, Any]) -> Any:
     tables = {"data": {"d": 3, "n": 12}, "network": {"m": 5}, **case}
-    return prepared(resolve(build_experiment(tables, "warm")))
+    return prepare(resolve_problem(build_experiment(tables, "warm")))
 
 
 def _compile(group: str) -> None:
@@ -79,7 +79,7 @@ def _compile(group: str) -> None:
             GeneralFlow(_problem(case)) for case in (_dynamics("flow"), sliding)
         ]
     else:
-        dynamics = [integrator(_problem(case)) for case in CASES[group]]
+        dynamics = [make_integrator(_problem(case)) for case in CASES[group]]
     for one in dynamics:
         for _ in range(2):  # the first chunk only hands on frame 0
             one.advance()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from core.extremes.hunt import DIVERGED, Hunt, Keeping, Tried
+from core.extremes.hunt import DIVERGED, FileRetention, Hunt, TrialResult
 from core.extremes.moved import space_of
 from core.extremes.objective import (
     UNFIT,
@@ -25,7 +25,7 @@ from core.sweep.pools import Pool, pool_for
 from core.training.control import Control
 
 
-def told(question: Question, objective: Objective) -> Mapping[str, str]:
+def ledger_identity(question: Question, objective: Objective) -> Mapping[str, str]:
     """Return the words that identify a hunt in its ledger, by key."""
     statement = f"{objective.kind}:{objective.statement}" if objective.statement else ""
     seeds = question.seeds
@@ -42,7 +42,7 @@ def told(question: Question, objective: Objective) -> Mapping[str, str]:
     return words | ({"runs": "that fit"} if question.fit else {})
 
 
-def hunt_for(study: Study, question: Question, keeping: Keeping, size: str | None) -> Hunt:
+def hunt_for(study: Study, question: Question, keeping: FileRetention, size: str | None) -> Hunt:
     """Make the hunt that answers a question about a study.
 
     Parameters
@@ -72,7 +72,14 @@ def hunt_for(study: Study, question: Question, keeping: Keeping, size: str | Non
     ground = Ground(study, question.seeds or (0, LARGEST_SEED), question.seed)
     with_test = "test_error" in objective.text
     space = space_of(question.over, ground, question.flips, with_test)
-    return Hunt(space, objective, keeping, told(question, objective), question.drawn or DRAWN, size)
+    return Hunt(
+        space,
+        objective,
+        keeping,
+        ledger_identity(question, objective),
+        question.drawn or DRAWN,
+        size,
+    )
 
 
 def symbols(study: Study) -> tuple[str, ...]:
@@ -111,10 +118,10 @@ def table(hunt: Hunt) -> list[dict[str, Any]]:
     The row has rank, value, phase, cell and seeds, files, and the columns of the study.
     """
     rows = [_row(hunt, one, str(rank)) for rank, one in enumerate(hunt.ranked(), start=1)]
-    return rows + [_row(hunt, one, "") for one in hunt.unranked()]
+    return rows + [_row(hunt, one, "") for one in hunt.unranked_runs()]
 
 
-def _row(hunt: Hunt, one: Tried, rank: str) -> dict[str, Any]:
+def _row(hunt: Hunt, one: TrialResult, rank: str) -> dict[str, Any]:
     cell = hunt.space.cells[one.place]
     file, arrays = hunt.run_file(one.index), hunt.array_file(one.index)
     experiment = cell.experiment
@@ -141,7 +148,7 @@ def _row(hunt: Hunt, one: Tried, rank: str) -> dict[str, Any]:
     }
 
 
-def state_of(one: Tried) -> str:
+def state_of(one: TrialResult) -> str:
     """Return the end of a run: completed, no number, did not fit, diverged, or a failure."""
     if one.row.state != "done" or one.row.reason == DIVERGED:
         return one.row.reason or one.row.state
@@ -150,12 +157,12 @@ def state_of(one: Tried) -> str:
     return "no number" if math.isnan(one.value) else one.row.reason
 
 
-def seeds_words(one: Tried, values: Mapping[str, Any], over: str) -> str:
+def seeds_words(one: TrialResult, values: Mapping[str, Any], over: str) -> str:
     """Return a run's place in the grid and its seeds in words.
 
     Parameters
     ----------
-    one : Tried
+    one : TrialResult
         Run.
     values : mapping of str to value
         Values of the study's axes in the run's cell, by dotted key.

@@ -21,10 +21,10 @@ from typing import final
 import numpy as np
 
 from core.errors import InputError
-from core.extremes.objective import VALUE, Asked, Objective
+from core.extremes.objective import VALUE, Objective, ObjectiveReader
 from core.extremes.search import Candidate, Search, Space
 from core.files import write_whole
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.studies.cell_table import Row
 from core.studies.code import trusted_codes
 from core.studies.tables import MAX_CELLS, Cell
@@ -50,7 +50,7 @@ class Budget:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class FileRetention:
     """Folder of the runs, and the number of best files to keep, or `every` one."""
 
     folder: Path
@@ -75,7 +75,7 @@ class HuntStatus:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TrialResult:
     """Run that ended: phase, seeds and row. Its arrays are not stored."""
 
     index: int
@@ -100,18 +100,18 @@ class Hunt:
 
     space: Space
     objective: Objective
-    keeping: Keeping
+    keeping: FileRetention
     question: Mapping[str, str]
     drawn: int
     size: str | None = None
-    tried: dict[int, Tried] = field(default_factory=dict)
+    tried: dict[int, TrialResult] = field(default_factory=dict)
     exhausted: bool = False  # whether nothing is left that was not tried
 
     def __post_init__(self) -> None:
         """Check data and folder; raise InputError without data, or for another hunt's folder."""
         study = self.space.ground.study
         check_room([cell.experiment for cell in self.space.cells], self.keeping.folder)
-        resolved = [resolve(cell.experiment, study.folder) for cell in self.space.cells]
+        resolved = [resolve_problem(cell.experiment, study.folder) for cell in self.space.cells]
         # With what was read from files.
         self._cells = [digest_of(problem.experiment) for problem in resolved]
         self._search = Search(self.space, self.drawn)
@@ -166,10 +166,10 @@ class Hunt:
         begin = budget.clock()
         try:
             while (generation := self._next(budget)) and not control.stop_requested:
-                for status in self._trained(generation, pool, control):
+                for status in self._train_generation(generation, pool, control):
                     over = budget.clock() - begin >= budget.seconds
                     if over:
-                        control.enough()
+                        control.stop_submitting()
                     yield replace(status, seconds=budget.clock() - begin)
                 if any(one.index not in self.tried for one in generation):
                     break
@@ -192,7 +192,7 @@ class Hunt:
         # The others of a generation that is cut short are tried where the budget is larger.
         return tuple(one for one in found if one.index < budget.runs)
 
-    def _trained(
+    def _train_generation(
         self, generation: Sequence[Candidate], pool: Pool, control: SweepControl
     ) -> Iterator[HuntStatus]:
         """Train the unknown runs of a generation, yielding statuses."""
@@ -200,13 +200,13 @@ class Hunt:
             told = f"{self._cells[one.point.place]} {one.point.digest}"
             self._digests[one.index] = hashlib.sha256(told.encode()).hexdigest()[:32]
         new = [one for one in generation if not self._is_known(one.index)]
-        self._take_in(generation, ())
+        self._add_results(generation, ())
         if new:
             made = self._plan(new, pool.shared)
             for status in sweep(made, pool, control, keep_pool=True):
-                self._take_in(generation, new)
+                self._add_results(generation, new)
                 yield self._status_of(status)
-            self._take_in(generation, new)
+            self._add_results(generation, new)
         yield self.status()
 
     def _recorded_again(self, pool: Pool) -> Iterator[HuntStatus]:
@@ -250,7 +250,7 @@ class Hunt:
             name = name_of(one.index)
             experiment = self.space.experiment(one.point, arrays.resolve())
             task = task_of(study, Cell(name, experiment, values), file)
-            asked = Asked(self.objective, tuple(values.items()))
+            asked = ObjectiveReader(self.objective, tuple(values.items()))
             tasks.append(replace(task, stage=shared, asked=asked, trusted=trusted))
             paths[name], digests[name] = file, self._digests[one.index]
         folder = self.keeping.folder
@@ -278,7 +278,7 @@ class Hunt:
             and VALUE in entry.row.moments
         )
 
-    def _take_in(self, generation: Sequence[Candidate], new: Sequence[Candidate]) -> None:
+    def _add_results(self, generation: Sequence[Candidate], new: Sequence[Candidate]) -> None:
         """Store the rows that have arrived; failed rows only of `new` runs."""
         again = {one.index for one in new}
         for one in generation:
@@ -289,13 +289,13 @@ class Hunt:
             failed = one.index in again and entry.row.state == "failed"
             if self._is_known(one.index) or (failed and entry.digest == self._digests[one.index]):
                 point, moved = one.point, one.point.arrays is not None
-                told = Tried(
+                told = TrialResult(
                     one.index, one.phase, one.parent, point.place, point.seeds, moved, entry.row
                 )
                 self.tried[one.index] = told
-                self._keep(one)
+                self._save_if_best(one)
 
-    def _keep(self, one: Candidate) -> None:
+    def _save_if_best(self, one: Candidate) -> None:
         """Keep the files of a run while it is among the best; remove those of a run that is not."""
         score = self._score(one.index)
         left = [one.index]
@@ -318,15 +318,15 @@ class Hunt:
     def _score(self, index: int) -> float:
         return self.objective.score(self.tried[index].value)
 
-    def ranked(self) -> list[Tried]:
+    def ranked(self) -> list[TrialResult]:
         """Return the runs with a number, the best first; equal ones in the order of trial."""
         fine = [one for one in self.tried.values() if math.isfinite(self._score(one.index))]
         return sorted(fine, key=self._rank)
 
-    def _rank(self, one: Tried) -> tuple[float, int]:
+    def _rank(self, one: TrialResult) -> tuple[float, int]:
         return self.objective.score(one.value), one.index
 
-    def unranked(self) -> list[Tried]:
+    def unranked_runs(self) -> list[TrialResult]:
         """Return the runs that failed, diverged, or have no number, in the order of trial."""
         others = [one for one in self.tried.values() if not math.isfinite(self._score(one.index))]
         return sorted(others, key=lambda one: one.index)

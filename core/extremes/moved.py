@@ -13,15 +13,24 @@ from numpy.random import Generator
 from core.data.dataset import Law
 from core.data.parity import ParityData
 from core.errors import InputError
-from core.extremes.search import DATA, NETWORK, Array, Ground, Point, SeedSpace, Space, made
-from core.problem.problem import Problem, points_for_test, resolve
+from core.extremes.search import (
+    DATA,
+    NETWORK,
+    Array,
+    Ground,
+    Point,
+    SeedSpace,
+    Space,
+    replace_section,
+)
+from core.problem.problem import Problem, points_for_test, resolve_problem
 from core.study_file.experiment import Experiment
 
 EXCHANGED = 0.25  # the share of the moved examples that are drawn anew, where the law can be
 TRIES = 40  # to find a corner that has the label of its example
 
 
-def like(rng: Generator, array: Array, step: float) -> Array:
+def perturb_on_sphere(rng: Generator, array: Array, step: float) -> Array:
     """Move an array in a random direction, at constant norm.
 
     Parameters
@@ -52,7 +61,7 @@ def like(rng: Generator, array: Array, step: float) -> Array:
     return moved * (norm / size) if size > 0.0 and array.size > 1 else moved
 
 
-def moved(rng: Generator, array: Array, step: float) -> Array:
+def perturb(rng: Generator, array: Array, step: float) -> Array:
     """Move an array of a start, with its structure.
 
     Rows of one norm, as directions have, move one by one; signs, which have one absolute value,
@@ -75,8 +84,8 @@ def moved(rng: Generator, array: Array, step: float) -> Array:
     if not array.size or of_one_size(array):
         return array
     if array.ndim == 2 and array.shape[1] > 1 and of_one_size(np.linalg.norm(array, axis=1)):
-        return np.stack([like(rng, row, step) for row in array])
-    return like(rng, array, step)
+        return np.stack([perturb_on_sphere(rng, row, step) for row in array])
+    return perturb_on_sphere(rng, array, step)
 
 
 def of_one_size(array: Array) -> bool:
@@ -120,7 +129,7 @@ class StartSpace(Space):
 
     def near(self, rng: Generator, parent: Point, step: float) -> Point | None:
         known = self.arrays_of(parent)
-        arrays = {name: moved(rng, known[name], step) for name in sorted(known)}
+        arrays = {name: perturb(rng, known[name], step) for name in sorted(known)}
         return Point(parent.place, parent.seeds, arrays)
 
     def arrays_of(self, point: Point) -> Mapping[str, Array]:
@@ -139,7 +148,7 @@ class StartSpace(Space):
 
     def _problem(self, point: Point) -> Problem:
         plain = Point(point.place, point.seeds)
-        return resolve(self.experiment(plain, Path()), self.ground.study.folder)
+        return resolve_problem(self.experiment(plain, Path()), self.ground.study.folder)
 
     def with_file(self, experiment: Experiment, file: Path) -> Experiment:
         table: dict[str, Any] = experiment.network.model_dump(exclude_none=True)
@@ -147,7 +156,7 @@ class StartSpace(Space):
         table |= {"init": "file", "init_path": str(file)}
         table.pop("seed", None)
         why = "The start of this study cannot be varied, so nothing can be searched"
-        return made(experiment, "network", table, why)
+        return replace_section(experiment, "network", table, why)
 
 
 @final
@@ -196,11 +205,11 @@ class DataSpace(Space):
         count = max(1, round(step * x.shape[0] * rng.random()))
         corners = self._on_corners(x)
         for i in rng.choice(x.shape[0], size=min(count, x.shape[0]), replace=False):
-            if not self._exchanged(rng, parent.place, x, y, int(i)):
+            if not self._redraw_example(rng, parent.place, x, y, int(i)):
                 if corners:
-                    self._turned(rng, parent.place, x, int(i), step)
+                    self._flip_signs(rng, parent.place, x, int(i), step)
                 elif x.shape[1] > 1:
-                    x[i] = like(rng, x[i], step)
+                    x[i] = perturb_on_sphere(rng, x[i], step)
                 else:
                     x[i] += step * float(x.std() or 1.0) * rng.standard_normal()
         if self._flips and rng.integers(2):
@@ -229,7 +238,7 @@ class DataSpace(Space):
         return arrays if test is None else {**arrays, "x_test": test.x, "y_test": test.y}
 
     def _problem_of(self, experiment: Experiment) -> Problem:
-        return resolve(experiment, self.ground.study.folder)
+        return resolve_problem(experiment, self.ground.study.folder)
 
     @staticmethod
     def _on_corners(x: Array) -> bool:
@@ -242,7 +251,7 @@ class DataSpace(Space):
         sections = [cell.experiment.data for cell in self.cells]
         return tuple(one if isinstance(one, Law) else None for one in sections)
 
-    def _exchanged(self, rng: Generator, place: int, x: Array, y: Array, i: int) -> bool:
+    def _redraw_example(self, rng: Generator, place: int, x: Array, y: Array, i: int) -> bool:
         """Draw an example and its label again, with some probability; return True if drawn."""
         law = self._laws[place]
         # Laws with directions know them only of the data set that they drew.
@@ -252,7 +261,7 @@ class DataSpace(Space):
         x[i], y[i] = new_x[0], new_y[0]
         return True
 
-    def _turned(self, rng: Generator, place: int, x: Array, i: int, step: float) -> None:
+    def _flip_signs(self, rng: Generator, place: int, x: Array, i: int, step: float) -> None:
         """Change signs of coordinates of an example on a corner that keep its label right."""
         section = self.cells[place].experiment.data
         most = max(2, round(0.5 * step * x.shape[1]))
@@ -260,12 +269,12 @@ class DataSpace(Space):
             count = int(rng.integers(1, most, endpoint=True))
             moved = x[i].copy()
             moved[rng.choice(moved.size, size=min(count, moved.size), replace=False)] *= -1.0
-            if self._keeps_label(section, x[i], moved):
+            if self._preserves_label(section, x[i], moved):
                 x[i] = moved
                 return
 
     @staticmethod
-    def _keeps_label(section: Any, before: Array, after: Array) -> bool:
+    def _preserves_label(section: Any, before: Array, after: Array) -> bool:
         if not isinstance(section, ParityData):
             return True
         if section.freeze and after[-1] != before[-1]:
@@ -277,7 +286,7 @@ class DataSpace(Space):
         targets = "real" if experiment.data.real else "labels"
         table = {"kind": "file", "path": str(file), "targets": targets}
         why = "The data of this study cannot be varied, so nothing can be searched"
-        return made(experiment, "data", table, why)
+        return replace_section(experiment, "data", table, why)
 
 
 def space_of(over: str, ground: Ground, flips: bool = False, with_test: bool = False) -> Space:

@@ -24,12 +24,12 @@ from core.observables.observable import LABELLED
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
 from core.studies.cells import StudyCell, check_formula, recorded_of, settings_of
-from core.studies.formulas import arithmetic, not_a_formula, parsed
+from core.studies.formulas import arithmetic, not_a_formula, parse
 from core.studies.hunt_kinds import Take
 from core.studies.measures.over_frames import RunMargins
 from core.studies.moments import claim_moment, observables_of, split
 from core.study_file.experiment import Experiment
-from core.theorems.registry import STATEMENTS, applicable
+from core.theorems.registry import STATEMENTS, applicable_statements
 from core.theorems.statement import Context, Statement, Verdict, assess
 
 VALUE, VERDICT, UNFIT = "objective", "verdict", "unfit"  # the names in rows
@@ -67,7 +67,7 @@ class Objective:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ObjectiveReader:
     """Objective of a study's cell, as a worker gets it.
 
     `values` are those of the study's axes, in pairs, since a run file has no factors and variants.
@@ -136,7 +136,7 @@ def check_labels(objective: Objective, experiments: Iterable[Experiment]) -> Non
 def _room(run: Run, objective: Objective) -> Mapping[str, float]:
     """Return the room of a statement at its worst frame; NaN if undecided."""
     statement = STATEMENTS[objective.statement]
-    if statement not in applicable(run):
+    if statement not in applicable_statements(run):
         raise InputError(
             f"{objective.statement} does not apply to this run, but to {statement.where}."
         )
@@ -202,7 +202,7 @@ def objective_of(text: str, least: bool, frames: Frames, symbols: Iterable[str])
                 f"{text}: a statement is evaluated at its frame of least slack; leave out --at, "
                 "--take and --after."
             )
-        statement = named(room[2])
+        statement = find_statement(room[2])
         if not statement.constants:
             raise InputError(
                 f"{text}: a conclusion with O(.) states no constant, so it has no slack."
@@ -217,7 +217,7 @@ def objective_of(text: str, least: bool, frames: Frames, symbols: Iterable[str])
 
 def check_arithmetic(text: str) -> None:
     """Raise InputError for a text that is no formula, whatever its names mean."""
-    node = parsed(text)
+    node = parse(text)
     if node is None:
         raise InputError(
             f"{text[:60]!r} is not a formula; write one such as hard_margin / gamma_gl."
@@ -231,7 +231,7 @@ def check_arithmetic(text: str) -> None:
     arithmetic(node, text, named_)
 
 
-def named(text: str) -> Statement:
+def find_statement(text: str) -> Statement:
     """Return the statement of a name, or of its beginning; raise InputError for none or several."""
     slugs = {slug(name): one for name, one in STATEMENTS.items()}
     wanted = slug(text)

@@ -57,7 +57,7 @@ class Question:
     flips: bool = False
 
 
-def asked_by(table: HuntTable, size: str | None) -> Question:
+def question_of(table: HuntTable, size: str | None) -> Question:
     """Return the question of a study's own [hunt] at a size."""
     return Question(
         str(table.minimise or table.maximise),

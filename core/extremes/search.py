@@ -206,7 +206,9 @@ class SeedSpace(Space):
         return network.seed is not None or network.init == "file"
 
 
-def made(experiment: Experiment, section: str, table: dict[str, Any], why: str) -> Experiment:
+def replace_section(
+    experiment: Experiment, section: str, table: dict[str, Any], why: str
+) -> Experiment:
     """Return the experiment with another section.
 
     Parameters
@@ -317,17 +319,17 @@ class Search:
             return Candidate(index, "study", -1, self.space.begin(index))
         wants_drawn = index < self._first or index % EACH_DRAWN == EACH_DRAWN - 1
         if wants_drawn or not self._best:
-            return self._drawn(index, rng) or self._refined(index, rng)
-        return self._refined(index, rng) or self._drawn(index, rng)
+            return self._draw_candidate(index, rng) or self._refine_candidate(index, rng)
+        return self._refine_candidate(index, rng) or self._draw_candidate(index, rng)
 
-    def _drawn(self, index: int, rng: np.random.Generator) -> Candidate | None:
+    def _draw_candidate(self, index: int, rng: np.random.Generator) -> Candidate | None:
         while (point := self.space.fresh(rng, self._draws)) is not None:
             self._draws += 1
             if point.digest not in self._tried:
                 return Candidate(index, "drawn", -1, point)
         return None
 
-    def _refined(self, index: int, rng: np.random.Generator) -> Candidate | None:
+    def _refine_candidate(self, index: int, rng: np.random.Generator) -> Candidate | None:
         if not self._best:
             return None
         for _ in range(TRIES):

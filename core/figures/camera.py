@@ -17,11 +17,11 @@ Indices = NDArray[np.int64]
 
 # Frames that the camera looks at, and how far to either side, as a share of all frames: enough to
 # turn a jump of the extent into a glide, and few enough to be read when another plane is chosen.
-LOOKS = 9
+SAMPLES = 9
 SIDE = 0.04
 
 
-def looks(frame: int, frames: int, planned: int) -> Indices:
+def sample_frames(frame: int, frames: int, planned: int) -> Indices:
     """Return the frames around one that set the camera's reach.
 
     Parameters
@@ -44,11 +44,11 @@ def looks(frame: int, frames: int, planned: int) -> Indices:
     [46, 47, 48, 49, 50, 51, 52, 53, 54]
     """
     side = max(SIDE * (planned - 1), 1.0)
-    places = np.rint(frame + np.linspace(-side, side, LOOKS)).astype(np.int64)
+    places = np.rint(frame + np.linspace(-side, side, SAMPLES)).astype(np.int64)
     return np.clip(places, 0, frames - 1)
 
 
-def eased(log10_extents: ArrayLike, log10_now: float) -> float:
+def smooth_reach(log10_extents: ArrayLike, log10_now: float) -> float:
     """Return log10 of the camera's reach from log10 extents (LOOKS,) of the frames around.
 
     The reach is a mean with weights that fall evenly to both sides. No extent counts less than the
@@ -60,8 +60,8 @@ def eased(log10_extents: ArrayLike, log10_now: float) -> float:
     if not math.isfinite(log10_now):
         return log10_now
     extents = np.maximum(np.asarray(log10_extents, dtype=np.float64), log10_now)
-    half = (LOOKS + 1) // 2
-    weights = np.minimum(np.arange(1, LOOKS + 1), np.arange(LOOKS, 0, -1)) / half**2
+    half = (SAMPLES + 1) // 2
+    weights = np.minimum(np.arange(1, SAMPLES + 1), np.arange(SAMPLES, 0, -1)) / half**2
     return float(weights @ extents)
 
 

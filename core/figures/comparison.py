@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.comparison.alignment import Array, shown
+from core.comparison.alignment import Array, to_axis_numbers
 from core.comparison.comparison import ComparedLine, Comparison
 from core.comparison.question import AGAINST, BANDS, CompareQuestion
 from core.errors import InputError
-from core.figures.layout import FOOT, LINE, MARGIN, title_texts, wrapped
+from core.figures.layout import FOOT, LINE, MARGIN, title_texts, wrap
 from core.figures.names import COLUMN, PAGE, POINTS
 from core.figures.numbers import linear_ticks, math_number, math_words
 from core.figures.palette import LIGHT, Palette, rgba, run_colour
@@ -20,14 +20,14 @@ from core.figures.primitives import (
     Box,
     Curves,
     FigureScene,
-    Ink,
     KeyEntry,
     Panel,
+    PanelContent,
     Text,
     plain,
 )
 from core.figures.scene import letter_of
-from core.figures.ticks import powers
+from core.figures.ticks import power_ticks
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import observable_of
 
@@ -94,7 +94,7 @@ def comparison_scene(
     footer = [f"Bands: {BANDS[band]}." for band in dict.fromkeys(bands)] + said
     top += LINE if footer else 0.0
     for paragraph in footer:
-        for line in wrapped(math_words(plain(paragraph)), width - 2 * MARGIN, POINTS):
+        for line in wrap(math_words(plain(paragraph)), width - 2 * MARGIN, POINTS):
             texts.append(Text(MARGIN, top, line, POINTS, muted=True))
             top += LINE
     height = round(top + MARGIN, 2)
@@ -104,18 +104,18 @@ def comparison_scene(
 def _panel(comparison: Comparison, row: int, letter: str, box: Box, palette: Palette) -> Panel:
     question, lines = comparison.question, comparison.lines
     colours = [run_colour(shade, palette) for shade in comparison.line_shades]
-    x, places = _across(comparison)
+    x, places = _horizontal_axis(comparison)
     curves, bands, key = [], [], []
     for line, at, colour in zip(lines, places, colours, strict=True):
         ink = rgba(colour)[None, :]
         curves.append(Curves(line.label, at[None, :], line.values[None, :], ink, np.array([1.2])))
-        if line.banded:
+        if line.has_band:
             bands.append(Band(at, line.low, line.high, rgba(colour, FAINT)))
         key.append(KeyEntry(math_words(plain(line.label)), (colour,)))
     empty = not any(np.isfinite(line.values).any() for line in lines)
     note = "nothing can be compared" if empty else ""
-    ink_of = Ink(tuple(curves), (), note, tuple(bands))
-    y = _up(lines, math_words(plain(words_for(question))))
+    ink_of = PanelContent(tuple(curves), (), note, tuple(bands))
+    y = _vertical_axis(lines, math_words(plain(words_for(question))))
     title = observable_of(question.observable).title
     title = f"{title} at {comparison.moment}" if comparison.moment else title
     return Panel(
@@ -124,10 +124,10 @@ def _panel(comparison: Comparison, row: int, letter: str, box: Box, palette: Pal
     )  # fmt: skip
 
 
-def _across(comparison: Comparison) -> tuple[Axis, list[Array]]:
+def _horizontal_axis(comparison: Comparison) -> tuple[Axis, list[Array]]:
     """Return the horizontal axis, and the places of each line on it."""
     against, lines = comparison.question.against, comparison.lines
-    places = [shown(line.places, against) for line in lines]
+    places = [to_axis_numbers(line.places, against) for line in lines]
     known = np.concatenate([np.empty(0), *places])
     known = known[np.isfinite(known)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
@@ -150,10 +150,10 @@ def _across(comparison: Comparison) -> tuple[Axis, list[Array]]:
 
 def _decades(low: float, high: float) -> tuple[tuple[float, str], ...]:
     """Return ticks of an axis that shows log10 of a quantity."""
-    return tuple((x, math_number(text)) for x, text in powers(low, high, MOST_DECADES))
+    return tuple((x, math_number(text)) for x, text in power_ticks(low, high, MOST_DECADES))
 
 
-def _up(lines: Sequence[ComparedLine], label: str) -> Axis:
+def _vertical_axis(lines: Sequence[ComparedLine], label: str) -> Axis:
     """Return the vertical axis."""
     parts = [part for line in lines for part in (line.values, line.low, line.high)]
     known = np.concatenate([np.empty(0), *parts])

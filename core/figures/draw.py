@@ -27,7 +27,15 @@ from matplotlib.ticker import FixedFormatter, FixedLocator
 from matplotlib.transforms import IdentityTransform
 from numpy.typing import NDArray
 
-from core.figures.draw_keys import DASHES, FONT, SHAPES, draw_key, draw_time_key, font_text, visible
+from core.figures.draw_keys import (
+    DASHES,
+    FONT,
+    SHAPES,
+    draw_key,
+    draw_time_key,
+    font_text,
+    visible_text,
+)
 from core.figures.palette import Palette
 from core.figures.primitives import (
     MM_PER_INCH,
@@ -36,13 +44,13 @@ from core.figures.primitives import (
     Curves,
     Dots,
     FigureScene,
-    Ink,
+    Label,
     Marker,
     Panel,
+    PanelContent,
     Raster,
     Text,
     TimeKey,
-    Words,
 )
 
 STYLE: dict[str, Any] = {
@@ -63,7 +71,7 @@ _lock = threading.RLock()
 
 
 @contextmanager
-def drawing(family: str = "sans") -> Iterator[None]:
+def matplotlib_style(family: str = "sans") -> Iterator[None]:
     """Use matplotlib's defaults and STYLE for a block, whatever the user's own settings."""
     with _lock, matplotlib.rc_context():
         settings: dict[Any, Any] = dict(matplotlib.rcParamsDefault)
@@ -192,7 +200,7 @@ def _draw_ticks(axes: Axes, panel: Panel, palette: Palette, points: float) -> No
         axis.set_label_text(font_text(ticks.label), fontsize=points, color=palette.foreground)
     axes.xaxis.labelpad = 1.8 * scale
     # Set by the longest tick text and not by matplotlib, so that columns of panels line up.
-    longest = max((len(visible(text)) for _, text in panel.y.ticks), default=3)
+    longest = max((len(visible_text(text)) for _, text in panel.y.ticks), default=3)
     distance = (2.7 + 1.25 * max(longest, 3)) * scale
     axes.yaxis.set_label_coords(-distance / panel.box.width, 0.5)
     if not panel.centre_lines:
@@ -239,14 +247,14 @@ def _paper(palette: Palette) -> dict[str, Any]:
 # ----------------------------------------------------------------------------------------- ink
 
 
-def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[Artist]:
+def ink_artists(axes: Axes, ink: PanelContent, palette: Palette, points: float) -> list[Artist]:
     """Make the artists of what a panel shows, not yet in the axes.
 
     Parameters
     ----------
     axes : Axes
         Axes of the panel, for its transforms.
-    ink : Ink
+    ink : PanelContent
         Content of the panel, in the units of its axes.
     palette : Palette
         Colours of notes and grounds.
@@ -312,7 +320,7 @@ def _area(band: Band) -> Artist:
     )
 
 
-def _words(words: Words, palette: Palette, points: float) -> Artist:
+def _words(words: Label, palette: Palette, points: float) -> Artist:
     away = -0.25 * points if words.below else 0.25 * points
     return Annotation(
         font_text(words.text),

@@ -121,7 +121,7 @@ def draw_time_key(axes: Axes, key: TimeKey, box: Box, palette: Palette, points: 
     lead = (8.0 if len(key.name) > 4 else 3.0) * mm / box.width * figure_box.width
     start, width = figure_box.x0 + lead, figure_box.width - lead
     step = width / len(key.texts)
-    fitting = _fitting(key.texts, step / figure_box.width * box.width, mm)
+    fitting = _separate_texts(key.texts, step / figure_box.width * box.width, mm)
     for position, (text, colour) in enumerate(zip(key.texts, key.colours, strict=True)):
         left = start + position * step
         rectangle = Rectangle(
@@ -149,7 +149,7 @@ def draw_time_key(axes: Axes, key: TimeKey, box: Box, palette: Palette, points: 
         )
 
 
-def _fitting(texts: Sequence[str], step: float, mm: float) -> set[int]:
+def _separate_texts(texts: Sequence[str], step: float, mm: float) -> set[int]:
     """Return which texts, `step` apart, do not touch each other; the last one is always shown."""
     fitting: set[int] = set()
     limit = float("inf")
@@ -157,7 +157,7 @@ def _fitting(texts: Sequence[str], step: float, mm: float) -> set[int]:
     for position in range(len(texts) - 1, -1, -1):
         superscript = len(texts[position].partition("^")[2].strip("{}$"))
         # A raised digit is two thirds as wide; 1.2 mm is the mean of a digit at 7 points.
-        letters = len(visible(texts[position])) - 0.35 * superscript
+        letters = len(visible_text(texts[position])) - 0.35 * superscript
         half = 0.5 * (1.2 * letters + 0.4) * mm
         if position * step + half <= limit:
             fitting.add(position)
@@ -165,5 +165,5 @@ def _fitting(texts: Sequence[str], step: float, mm: float) -> set[int]:
     return fitting
 
 
-def visible(text: str) -> str:
+def visible_text(text: str) -> str:
     return text.replace("\\times", "x").translate({ord(char): None for char in "${}^\\ "})

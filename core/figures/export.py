@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, final
 import core
 from core.errors import InputError
 from core.figures.primitives import FigureScene
-from core.files import remove_left, scratch, write_whole
+from core.files import remove_left, temporary_folder, write_whole
 from core.processes import KillableProcess, run_in_process
 from core.program import package
 from core.reference.watch import CancelledError
@@ -62,7 +62,7 @@ def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
     bytes
         Content of the file.
     """
-    from core.figures.draw import draw_scene, drawing
+    from core.figures.draw import draw_scene, matplotlib_style
 
     creator = f"Marginscope {core.__version__}"
     # None leaves out what matplotlib adds by itself, the date first of all: equal scenes are to
@@ -75,7 +75,7 @@ def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
     if scene.title:  # a run need not have one, and matplotlib takes no empty one
         metadata[suffix]["Title"] = scene.title
     buffer = io.BytesIO()
-    with drawing(scene.family):
+    with matplotlib_style(scene.family):
         # PDF and SVG count in points, of which an inch has 72.
         figure = draw_scene(scene, dpi if suffix == ".png" else 72.0)
         figure.savefig(
@@ -148,7 +148,7 @@ def check_resolution(scene: FigureScene, suffix: str, dpi: float) -> None:
 IDLE_SECONDS = 30.0  # an idle process takes as much memory as a small window
 
 
-def _never() -> bool:
+def _is_never_cancelled() -> bool:
     return False
 
 
@@ -168,7 +168,7 @@ class FigureProcess:
         scene: FigureScene,
         suffix: str,
         dpi: float = 300.0,
-        cancelled: Callable[[], bool] = _never,
+        cancelled: Callable[[], bool] = _is_never_cancelled,
     ) -> bytes:
         """Render a scene in the process, as `figure_bytes` does.
 
@@ -232,7 +232,7 @@ def render_film(
     MarginscopeError
         If the process cannot be started, or died.
     """
-    with scratch("film") as folder:
+    with temporary_folder("film") as folder:
         counter = folder / "frames"
 
         def report() -> bool:

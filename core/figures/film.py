@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.figures.labels import headings, titles
-from core.figures.layout import MM_PER_POINT, wrapped
-from core.figures.material import Material, gather
+from core.figures.layout import MM_PER_POINT, wrap
+from core.figures.material import PanelData, compute_panel_data
 from core.figures.names import LEAST_SIZE, MOST_SIZE, kinds_of
 from core.figures.neurons import trail_frames
 from core.figures.numbers import math_text
-from core.figures.options import USUAL, FigureOptions, check_look
-from core.figures.primitives import MM_PER_INCH, Box, Dots, FigureScene, Ink, Panel, Text
-from core.figures.scene import check_runs, last_frame, suited
+from core.figures.options import USUAL, FigureOptions, check_view_options
+from core.figures.primitives import MM_PER_INCH, Box, Dots, FigureScene, Panel, PanelContent, Text
+from core.figures.scene import check_runs, choose_panels, last_frame
 from core.figures.time_axis import TimeAxis, time_axis
 from core.figures.writers import Pixels, check_film_path, film_writer, frame_durations
-from core.files import replacing
+from core.files import replace_file
 from core.numbers import time_text
 from core.runs import Run
 
@@ -75,7 +75,7 @@ def film_size(rows: int, kinds: int) -> tuple[int, int]:
 
 
 def film_scene(
-    material: Material, kinds: Sequence[str], size: tuple[int, int], captions: bool = True
+    material: PanelData, kinds: Sequence[str], size: tuple[int, int], captions: bool = True
 ) -> tuple[FigureScene, list[tuple[Dots, ...]], float, Text | None]:
     """Build the scene of a film at its last frame; arguments as of `save_film`.
 
@@ -113,7 +113,7 @@ def film_scene(
 
 
 def _top(
-    material: Material, width: float, points: float
+    material: PanelData, width: float, points: float
 ) -> tuple[float, tuple[Text, ...], Text | None]:
     """Return the height of a film's top, its heading, and its clock."""
     em, time = points * MM_PER_POINT, material.time
@@ -124,9 +124,9 @@ def _top(
     runs = material.runs
     heading = headings(runs)[0] if len(runs) == 1 else titles(runs)[0]
     room, size = clock.left - (LEFT_EM + 1.0) * em, 1.25 * points
-    if len(lines := wrapped(heading, room, size, FILM_LETTER_EM)) > 2:
+    if len(lines := wrap(heading, room, size, FILM_LETTER_EM)) > 2:
         size = points
-        lines = wrapped(heading, room, size, FILM_LETTER_EM)
+        lines = wrap(heading, room, size, FILM_LETTER_EM)
     step = 1.2 * size * MM_PER_POINT
     texts = [Text(LEFT_EM * em, 2.0 * em + k * step, line, size) for k, line in enumerate(lines)]
     return TOP_EM * em + max(len(lines) - 1, 0) * step, tuple(texts), clock
@@ -175,16 +175,16 @@ class Drawer:
     def __init__(
         self,
         scene: FigureScene,
-        material: Material,
+        material: PanelData,
         data: Sequence[Sequence[Dots]],
         dpi: float,
         clock: Text | None,
         follow: bool,
     ) -> None:
-        from core.figures.draw import draw_panel, draw_texts, drawing, new_figure
+        from core.figures.draw import draw_panel, draw_texts, matplotlib_style, new_figure
 
         self._scene, self._material, self._data, self._clock = scene, material, data, clock
-        with drawing():
+        with matplotlib_style():
             figure, pixels = new_figure(scene, dpi)
             canvas: Any = pixels  # its drawing methods have no types
             self._axes = [
@@ -200,11 +200,11 @@ class Drawer:
 
     def draw(self, shown: Sequence[int], log10_time: float) -> Pixels:
         """Return the picture (height, width, 3) in which run k shows its frame shown[k]."""
-        from core.figures.draw import drawing, figure_text, ink_artists
+        from core.figures.draw import figure_text, ink_artists, matplotlib_style
 
         scene = self._scene
         self._canvas.restore_region(self._background)
-        with drawing():
+        with matplotlib_style():
             for panel, axes, data in zip(scene.panels, self._axes, self._data, strict=True):
                 place, ink = self._place(panel, axes, data, shown[panel.row])
                 for artist in ink_artists(place, ink, scene.palette, scene.points):
@@ -226,13 +226,13 @@ class Drawer:
 
     def _place(
         self, panel: Panel, axes: Axes | None, data: Sequence[Dots], index: int
-    ) -> tuple[Axes, Ink]:
+    ) -> tuple[Axes, PanelContent]:
         """Return the axes and the ink of a panel; axes that move are drawn first."""
         from core.figures.draw import draw_panel
 
         if axes is not None:
             return axes, self._material.ink(panel, index, data)
-        now = replace(self._material.followed(panel.row, index, panel.box), title=panel.title)
+        now = replace(self._material.follow_nodes(panel.row, index, panel.box), title=panel.title)
         moving = draw_panel(self._figure, self._scene, now)
         self._figure.draw_artist(moving)
         return moving, now.ink
@@ -280,7 +280,7 @@ def film_frames(
 
     Other arguments are those of `save_film`.
     """
-    kinds = suited(kinds_of(panel), runs)
+    kinds = choose_panels(kinds_of(panel), runs)
     since, until = (-math.inf, None) if interval is None else interval
     lasts = [last_frame(run, until) for run in runs]
     axis = time_axis(runs, lasts)
@@ -292,7 +292,7 @@ def film_frames(
             np.unique(np.append(trail_frames(last, run.network.m), some))
             for run, last, some in zip(runs, lasts, stops, strict=True)
         ]
-    material = gather(runs, kinds, lasts, options, stops)
+    material = compute_panel_data(runs, kinds, lasts, options, stops)
     scene, data, dpi, clock = film_scene(material, kinds, size, captions)
     zoomed = any(options.look.region(row, "neurons") for row in range(len(runs)))
     drawer = Drawer(scene, material, data, dpi, clock, follow and not zoomed)
@@ -352,10 +352,10 @@ def save_film(
     Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
     """
     check_runs(runs)
-    check_look(options.look, runs)
+    check_view_options(options.look, runs)
     if interval is not None:
         check_interval(runs, interval)
-    kinds = suited(kinds_of(panel), runs)
+    kinds = choose_panels(kinds_of(panel), runs)
     requested = size or film_size(len(runs), len(kinds))
     count = _check(path, seconds, frames_per_second, requested)
     # H.264 as every player reads it keeps its colours for two by two pixels.
@@ -364,7 +364,7 @@ def save_film(
     pictures = film_frames(runs, panel, count, pixels, options, follow, interval, captions)
     try:
         with (
-            replacing(path) as (temporary, file),
+            replace_file(path) as (temporary, file),
             film_writer(temporary, file, pixels, frames_per_second, options.palette) as writer,
         ):
             for done, milliseconds in enumerate(durations, 1):

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.figures.film import Interval, check_interval, film_scene, film_size
-from core.figures.material import gather
+from core.figures.material import compute_panel_data
 from core.figures.names import kinds_of
 from core.figures.numbers import math_text
-from core.figures.options import USUAL, FigureOptions, check_look
+from core.figures.options import USUAL, FigureOptions, check_view_options
 from core.figures.primitives import FigureScene
-from core.figures.scene import check_runs, last_frame, suited
+from core.figures.scene import check_runs, choose_panels, last_frame
 from core.numbers import time_text
 from core.runs import Run
 
@@ -43,18 +43,18 @@ def film_still(
         Runs, panels or an interval of which no film can be made.
     """
     check_runs(runs)
-    check_look(options.look, runs)
+    check_view_options(options.look, runs)
     if interval is not None:
         check_interval(runs, interval)
-    kinds = suited(kinds_of(panel), runs)
+    kinds = choose_panels(kinds_of(panel), runs)
     lasts = [last_frame(run, None if interval is None else interval[1]) for run in runs]
-    material = gather(runs, kinds, lasts, options)
+    material = compute_panel_data(runs, kinds, lasts, options)
     size = size or film_size(len(runs), len(kinds))
     scene, data, _, clock = film_scene(material, kinds, size, captions)
     panels = []
     for one, dots in zip(scene.panels, data, strict=True):
         if follow and one.kind == "neurons" and options.look.region(one.row, "neurons") is None:
-            now = material.followed(one.row, lasts[one.row], one.box)
+            now = material.follow_nodes(one.row, lasts[one.row], one.box)
             panels.append(replace(now, title=one.title))
         else:
             panels.append(replace(one, ink=material.ink(one, lasts[one.row], dots)))

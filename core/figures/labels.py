@@ -12,8 +12,8 @@ from core.numbers import time_text
 from core.runs import Run
 from core.runs.settings import known_settings, unknown_settings
 from core.study_file.dynamics import RecordedLoop
-from core.study_file.words import numbered, setting_words
-from core.terminal.text import shortened
+from core.study_file.words import number_names, setting_words
+from core.terminal.text import shorten
 
 Fields = dict[str, Any]
 
@@ -56,17 +56,17 @@ def phrase(key: str, value: Any) -> str:
     return re.sub(r"^([a-z]) = ", r"$\1$ = ", words)
 
 
-def differing(runs: Sequence[Run]) -> tuple[str, ...]:
+def differing_keys(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the dotted keys in which runs differ, of different kinds those that all have.
 
     The horizon is named only where nothing else differs. Checksums of given arrays name nothing.
     """
-    keys = _differing(runs)
+    keys = _differing_keys(runs)
     lasting = [key for key in keys if key != "dynamics.until_log10_time"]
     return tuple(key for key in lasting or keys if not key.endswith(CONTENT))
 
 
-def _differing(runs: Sequence[Run]) -> list[str]:
+def _differing_keys(runs: Sequence[Run]) -> list[str]:
     tables = [fields(run) for run in runs]
     shared = [key for key in tables[0] if all(key in table for table in tables)]
     return [key for key in shared if any(table[key] != tables[0][key] for table in tables)]
@@ -77,20 +77,20 @@ def headings(runs: Sequence[Run]) -> tuple[str, ...]:
 
     Runs of different given arrays have their titles, if these differ. Repeats are numbered.
     """
-    keys = differing(runs) if len(runs) > 1 else ("network.m",)
-    titles = [plain(shortened(run.title)) for run in runs]
+    keys = differing_keys(runs) if len(runs) > 1 else ("network.m",)
+    titles = [plain(shorten(run.title)) for run in runs]
     texts = []
     for run, title in zip(runs, titles, strict=True):
         values = fields(run)
         parts = [phrase(key, values[key]) for key in keys if values[key] is not None]
         texts.append(", ".join(parts) or title or "run")
-    if any(key.endswith(CONTENT) for key in _differing(runs)) and all(titles):
+    if any(key.endswith(CONTENT) for key in _differing_keys(runs)) and all(titles):
         texts = titles if len(set(titles)) == len(titles) else texts
-    texts = numbered(texts)
-    return tuple(text + _ending(run) for text, run in zip(texts, runs, strict=True))
+    texts = number_names(texts)
+    return tuple(text + _ending_text(run) for text, run in zip(texts, runs, strict=True))
 
 
-def _ending(run: Run) -> str:
+def _ending_text(run: Run) -> str:
     """Return words for a run that did not end as planned; "" for others."""
     if run.reason in (None, "completed"):
         return ""
@@ -99,7 +99,7 @@ def _ending(run: Run) -> str:
 
 def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
     """Return what all runs have in common, and the last time shown, in words."""
-    different = set(differing(runs)) if len(runs) > 1 else {"network.m"}
+    different = set(differing_keys(runs)) if len(runs) > 1 else {"network.m"}
     values = fields(runs[0])
     shared = [fields(run) for run in runs]
     # Another program's loop has drawn nothing by a seed of this one.

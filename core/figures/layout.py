@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import final
 
 from core.errors import InputError
-from core.figures.names import POINTS, Sheet
+from core.figures.names import POINTS, PageSize
 from core.figures.palette import Palette
 from core.figures.primitives import MM_PER_INCH, NO_BREAK, Box, Text
 
@@ -84,7 +84,7 @@ class Page:
     texts: tuple[Text, ...]
 
 
-def wrapped(text: str, width_mm: float, points: float, em: float = LETTER_EM) -> list[str]:
+def wrap(text: str, width_mm: float, points: float, em: float = LETTER_EM) -> list[str]:
     r"""Return lines no wider than a width; formulas are kept whole.
 
     Parameters
@@ -200,7 +200,7 @@ def title_texts(title: str, width: float, points: float = POINTS) -> tuple[list[
     """
     texts, scale = [], points / POINTS
     edge = top = MARGIN * scale
-    for line in wrapped(title, width - 2.0 * edge, points + 1.0, BOLD_EM):
+    for line in wrap(title, width - 2.0 * edge, points + 1.0, BOLD_EM):
         texts.append(Text(edge, top + 3.0 * scale, line, points + 1.0, bold=True))
         top += LINE * scale
     return texts, top
@@ -220,7 +220,7 @@ class Grid:
         return -(-panels // self.columns)
 
 
-def grid_of(panels: int, sheet: Sheet) -> Grid:
+def grid_of(panels: int, sheet: PageSize) -> Grid:
     """Return a grid with as many panels in a line as can be read, and lines of about as many each.
 
     >>> grid_of(4, Sheet()).columns, grid_of(4, Sheet(85.0)).columns, grid_of(7, Sheet()).columns
@@ -240,7 +240,7 @@ def grid_of(panels: int, sheet: Sheet) -> Grid:
     return checked_grid(Grid(width, columns, side(columns)), sheet)
 
 
-def checked_grid(grid: Grid, sheet: Sheet) -> Grid:
+def checked_grid(grid: Grid, sheet: PageSize) -> Grid:
     """Return a grid. Raises InputError if its panels are too narrow for the letters."""
     if grid.side < SMALLEST_SIDE * sheet.scale:
         raise InputError(
@@ -255,7 +255,7 @@ def page(
     keys: Sequence[Sequence[int]],
     title: str,
     footer: Sequence[str],
-    sheet: Sheet,
+    sheet: PageSize,
 ) -> Page:
     """Lay out rows under their headings, with the title above and the footer below.
 
@@ -270,8 +270,8 @@ def page(
     rooms = [_rooms(row, grid.columns, scale) for row in keys]
     foot: list[str] = []
     for paragraph in footer if sheet.caption else ():
-        foot += wrapped(paragraph, width - 2 * edge, sheet.points)
-    shown = [wrapped(heading, width - 2 * edge, sheet.points + 1.0) for heading in headings]
+        foot += wrap(paragraph, width - 2 * edge, sheet.points)
+    shown = [wrap(heading, width - 2 * edge, sheet.points + 1.0) for heading in headings]
     if not sheet.caption and len(headings) == 1:
         shown = [[]]  # there is nothing to tell it apart from
     below = line_height * (len(foot) + 1) - line_height + edge if foot else 0.0
@@ -320,12 +320,12 @@ def _rooms(keys: Sequence[int], columns: int, scale: float) -> list[float]:
     return [(HEAD + KEY_LINE * (lines - 1)) * scale for lines in longest]
 
 
-def panel_height(sheet: Sheet, usual: float, fixed: float, lines: int) -> float:
+def panel_height(sheet: PageSize, usual: float, fixed: float, lines: int) -> float:
     """Return the height of panels in millimetres.
 
     Parameters
     ----------
-    sheet : Sheet
+    sheet : PageSize
         Its height, if any, decides.
     usual : float
         Height on a sheet without one, if a page holds it or lower panels do not help.

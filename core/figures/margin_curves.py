@@ -20,11 +20,11 @@ from core.figures.primitives import (
     Curves,
     Dash,
     Dots,
-    Ink,
     KeyEntry,
     Level,
     Marker,
     Panel,
+    PanelContent,
 )
 from core.figures.time_axis import Across, keys_of
 from core.network.recorded import ZERO, why_no_output
@@ -155,7 +155,9 @@ def _colour(position: int, palette: Palette) -> str:
     return (palette.references[0], palette.foreground, palette.references[1])[position]
 
 
-def margin_ink(traces: MarginTraces, count: int, time: Across, y: Axis, palette: Palette) -> Ink:
+def margin_ink(
+    traces: MarginTraces, count: int, time: Across, y: Axis, palette: Palette
+) -> PanelContent:
     """Return the first `count` points of each trace, as curves on the axes `time` and `y`.
 
     A triangle marks where a curve comes from below the frame.
@@ -179,8 +181,10 @@ def margin_ink(traces: MarginTraces, count: int, time: Across, y: Axis, palette:
             dots.append(below)
     dots += _ring(traces, count, time, palette)
     if finite and not np.isfinite(x).any():
-        return Ink(note="only $t$ = 0,\nwhich a logarithmic\naxis cannot show")
-    return Ink(tuple(curves), tuple(dots), "" if finite else f"no margin:\n{traces.why_none}")
+        return PanelContent(note="only $t$ = 0,\nwhich a logarithmic\naxis cannot show")
+    return PanelContent(
+        tuple(curves), tuple(dots), "" if finite else f"no margin:\n{traces.why_none}"
+    )
 
 
 def _ring(traces: MarginTraces, count: int, time: Across, palette: Palette) -> list[Dots]:
@@ -251,7 +255,7 @@ def margin_panel(
     zero = Level(0.0, palette.muted)
     levels = (zero, *reference_levels(references, y, box.height, points, palette))
     if traces.share_of:
-        levels = (*levels, _reached(traces, y, box.height, points, palette))
+        levels = (*levels, _line_at_share(traces, y, box.height, points, palette))
     return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, levels, key=key)
 
 
@@ -260,7 +264,7 @@ def line_height(y: Axis, height: float, points: float) -> float:
     return 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
 
 
-def _reached(
+def _line_at_share(
     traces: MarginTraces, y: Axis, height: float, points: float, palette: Palette
 ) -> Level:
     """Return a dotted line at 90 % with the time at which the hard margin first reaches it."""
@@ -349,7 +353,7 @@ def reference_levels(
 
 @final
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedLandmark:
     """A landmark of the curve `position`; `near` enough to its values to be on the axis."""
 
     position: int
@@ -357,7 +361,9 @@ class Placed:
     near: bool
 
 
-def landmarks_of(run: Run, names: Sequence[str], curves: Sequence[Array]) -> tuple[Placed, ...]:
+def landmarks_of(
+    run: Run, names: Sequence[str], curves: Sequence[Array]
+) -> tuple[PlacedLandmark, ...]:
     """Return the landmarks of curves (T,) by their names; none of a curve without a value."""
     found = []
     for k, (name, values) in enumerate(zip(names, curves, strict=True)):
@@ -365,7 +371,7 @@ def landmarks_of(run: Run, names: Sequence[str], curves: Sequence[Array]) -> tup
         one = None if of is None else of(run)
         known = values[np.isfinite(values)]
         if one is not None and known.size:
-            found.append(Placed(k, one, one.value <= REACH * float(known.max())))
+            found.append(PlacedLandmark(k, one, one.value <= REACH * float(known.max())))
     return tuple(found)
 
 

@@ -18,7 +18,7 @@ from core.figures.margin_curves import (
 )
 from core.figures.neurons import (
     Track,
-    followed,
+    follow_nodes,
     neurons_ink,
     neurons_panel,
     track,
@@ -27,19 +27,19 @@ from core.figures.neurons import (
 from core.figures.node_panels import KINDS as WAVES
 from core.figures.node_panels import Chosen, WavePanel, sorted_ink, sorted_panel, value_axis
 from core.figures.options import FigureOptions, Region
-from core.figures.palette import Palette, faint
-from core.figures.predictor import PredictorPanel, widened
+from core.figures.palette import Palette, with_opacity
+from core.figures.predictor import PredictorPanel, widen
 from core.figures.primitives import Axis as PanelAxis
-from core.figures.primitives import Box, Dots, Ink, Marker, Panel
-from core.figures.ticks import ranged
-from core.figures.time_axis import Across, Moments, TimeAxis, across, moments, time_axis
+from core.figures.primitives import Box, Dots, Marker, Panel, PanelContent
+from core.figures.ticks import with_range
+from core.figures.time_axis import Across, Moments, TimeAxis, horizontal_axis, moments, time_axis
 from core.figures.trace_panels import (
     TracePanel,
+    bound_at_frames,
     curves_panels,
+    end_label,
     line,
-    name_at_end,
     spectrum_panels,
-    taken,
 )
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES
@@ -52,7 +52,7 @@ FAINT = 0.3  # opacity of what comes after the moment shown, as on the screen
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Material:
+class PanelData:
     """Tracks, traces, axes and moments of the panels of some runs.
 
     `lasts` are the last frames; tracks, traces and axes of panels that are not shown are left out.
@@ -77,7 +77,7 @@ class Material:
         """Colours of the panels."""
         return self.shown.palette
 
-    def _chosen(self, row: int) -> Chosen | None:
+    def _selection_of(self, row: int) -> Chosen | None:
         return self.chosen[row] if row < len(self.chosen) else None
 
     def predictor(self, row: int) -> PredictorPanel:
@@ -113,20 +113,20 @@ class Material:
             Dots of the data in it.
         """
         panel, data = self._whole(row, kind, letter, box)
-        if kind in ("margins", *self.traces) and self._goes_on(row):
+        if kind in ("margins", *self.traces) and self._continues(row):
             panel = replace(panel, ink=self._with_rest(panel, row))
         region = self.shown.look.region(row, kind)
         if region is None or kind == "predictor":
             return panel, data
-        return self._into(panel, region), data
+        return self._crop_to(panel, region), data
 
-    def _goes_on(self, row: int) -> bool:
+    def _continues(self, row: int) -> bool:
         return self.shown.look.rest and self.lasts[row] < self.runs[row].frames - 1
 
-    def _with_rest(self, panel: Panel, row: int) -> Ink:
+    def _with_rest(self, panel: Panel, row: int) -> PanelContent:
         """Return the ink of a panel of curves at the last frame, with the later part faint."""
         whole, now = panel.ink, self.ink(panel, self.lasts[row], ())
-        later = [replace(one, colours=faint(one.colours, FAINT)) for one in whole.curves]
+        later = [replace(one, colours=with_opacity(one.colours, FAINT)) for one in whole.curves]
         # The ring is where it is on the screen: whether the moment has come there or not.
         known = {dots.name for dots in now.dots}
         rings = [one for one in whole.dots if one.marker is Marker.RING and one.name not in known]
@@ -150,26 +150,26 @@ class Material:
             drawn, points = self.shown.references_of(row), self.shown.sheet.points
             own, x = self.margins[row], self.across
             panel = margin_panel(row, letter, box, own, x, y, palette, drawn, points)
-            return replace(panel, ink=self._bounded(row, panel.ink, own.frames.size)), ()
-        frames, chosen = self.moment_frames[row], self._chosen(row)
+            return replace(panel, ink=self._add_bounds(row, panel.ink, own.frames.size)), ()
+        frames, chosen = self.moment_frames[row], self._selection_of(row)
         panel = sorted_panel(
             run, row, kind, letter, box, y, frames, self.moments, palette, chosen, pins
         )
         return panel, ()
 
-    def _bounded(self, row: int, ink: Ink, count: int) -> Ink:
+    def _add_bounds(self, row: int, ink: PanelContent, count: int) -> PanelContent:
         """Add the bounds of statements to the margins."""
         traces, palette = self.margins[row], self.palette
         bounds = [one for one in self.shown.look.bounds_of(row) if one.view == "margins"]
         x, lines, words = self.across.place(traces.keys[:count]), [], []
         for position, bound in enumerate(bounds):
             colour = (palette.negative, palette.positive)[position % 2]
-            y = traces.scale * taken(bound, traces.frames[:count].astype(np.int64))
+            y = traces.scale * bound_at_frames(bound, traces.frames[:count].astype(np.int64))
             lines.append(line(bound.name, x, y, colour, "dashed"))
-            words += name_at_end(bound.name, x, y, colour)
+            words += end_label(bound.name, x, y, colour)
         return replace(ink, curves=(*ink.curves, *lines), words=(*ink.words, *words))
 
-    def _into(self, panel: Panel, region: Region) -> Panel:
+    def _crop_to(self, panel: Panel, region: Region) -> Panel:
         """Return a panel over a range, widened where a unit is as long on both axes."""
         ends = [(region.left, region.right), (region.bottom, region.top)]
         box = panel.box
@@ -180,24 +180,26 @@ class Material:
             ends = [(low * scale, high * scale) for low, high in ends]
             sides = (box.width, box.height)
             least = max((high - low) / side for (low, high), side in zip(ends, sides, strict=True))
-            ends = [widened(pair, least * side) for pair, side in zip(ends, sides, strict=True)]
+            ends = [widen(pair, least * side) for pair, side in zip(ends, sides, strict=True)]
         if panel.kind in ("margins", *self.traces):
             left, right = self.across.place(np.array(ends[0])).tolist()
             ends[0] = (left, right)
-        x, y = (ranged(axis, *pair) for axis, pair in zip((panel.x, panel.y), ends, strict=True))
+        x, y = (
+            with_range(axis, *pair) for axis, pair in zip((panel.x, panel.y), ends, strict=True)
+        )
         panel = replace(panel, x=x, y=y)
         if panel.kind == "margins":  # labels and triangles stand by the range
             drawn, points = self.shown.references_of(panel.row), self.shown.sheet.points
             own, palette = self.margins[panel.row], self.palette
             again = margin_panel(panel.row, "", box, own, self.across, y, palette, drawn, points)
-            ink = self._bounded(panel.row, again.ink, own.frames.size)
+            ink = self._add_bounds(panel.row, again.ink, own.frames.size)
             return replace(panel, ink=ink, levels=again.levels)
         if panel.kind in self.traces:
             levels = self.traces[panel.kind].levels(panel.row, y, box.height)
             return replace(panel, levels=levels)
         return panel
 
-    def followed(self, row: int, index: int, box: Box) -> Panel:
+    def follow_nodes(self, row: int, index: int, box: Box) -> Panel:
         """Build the panel of the neurons in the range of a moment.
 
         Parameters
@@ -215,10 +217,10 @@ class Material:
         """
         nodes, palette = self.tracks[row], self.palette
         position = int(np.searchsorted(nodes.frames, index))
-        seen = followed(nodes, position)
+        seen = follow_nodes(nodes, position)
         return neurons_panel(row, "", box, seen, self.projections[row], palette, position)[0]
 
-    def ink(self, panel: Panel, index: int, data: Sequence[Dots]) -> Ink:
+    def ink(self, panel: Panel, index: int, data: Sequence[Dots]) -> PanelContent:
         """Return what a panel shows at a frame.
 
         Parameters
@@ -232,7 +234,7 @@ class Material:
 
         Returns
         -------
-        Ink
+        PanelContent
         """
         row, kind = panel.row, panel.kind
         if kind == "neurons":
@@ -251,20 +253,20 @@ class Material:
             traces = self.margins[row]
             count = int(np.searchsorted(traces.frames, index, side="right"))
             ink = margin_ink(traces, count, self.across, panel.y, self.palette)
-            return self._bounded(row, ink, count)
+            return self._add_bounds(row, ink, count)
         past = [frame for frame in self.moment_frames[row] if frame < index]
-        run, chosen, shown = self.runs[row], self._chosen(row), [*past, index]
+        run, chosen, shown = self.runs[row], self._selection_of(row), [*past, index]
         pins = self.shown.look.pins(row)
         return sorted_ink(run, kind, shown, self.moments, self.palette, chosen, pins)
 
 
-def gather(
+def compute_panel_data(
     runs: Sequence[Run],
     panels: Sequence[str],
     lasts: Sequence[int],
     shown: FigureOptions,
     stops: Sequence[NDArray[np.int64]] | None = None,
-) -> Material:
+) -> PanelData:
     """Compute what panels show of runs up to the frames `lasts`; a film shows `stops`."""
     look, palette = shown.look, shown.palette
     chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, shown.selected, strict=False))
@@ -273,7 +275,7 @@ def gather(
     frames = tuple(times.frames(run, last) for run, last in zip(runs, lasts, strict=True))
     # Of curves that go on after the moment the axes are those of whole runs, as on the screen.
     ends = [run.frames - 1 for run in runs] if look.rest and stops is None else list(lasts)
-    x = across(runs, ends, look.against, time_axis(runs, ends))
+    x = horizontal_axis(runs, ends, look.against, time_axis(runs, ends))
     tracks: list[Track] = []
     margins: list[MarginTraces] = []
     traces: dict[str, TracePanel] = {}
@@ -300,7 +302,7 @@ def gather(
         traces["curves"] = curves_panels(runs, ends, x, palette, look, shown.sheet.points)
     if "spectrum" in panels:
         traces["spectrum"] = spectrum_panels(runs, ends, x, palette, look)
-    return Material(
+    return PanelData(
         tuple(runs),
         tuple(lasts),
         shown,

@@ -37,7 +37,7 @@ SIZE_TEXT = re.compile(r"([0-9.]{1,9})(?:x([0-9.]{1,9}))?(?:mm)?")
 
 @final
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class PageSize:
     """Size of a figure in millimetres, None for as the panels need, and its letters.
 
     `points` is the size of letters and `family` their family. `caption` is false to leave out title
@@ -59,16 +59,16 @@ class Sheet:
 # Sheets that figures are made for. A slide is 16:9 and 13.33 in wide; a poster's figure fills three
 # quarters of A0.
 PRESETS = {
-    "automatic": Sheet(),
-    "one column": Sheet(COLUMN),
-    "text width": Sheet(TEXT_WIDTH),
-    "two columns": Sheet(PAGE),
-    "slide 16:9": Sheet(338.7, 190.5, 12.0, caption=False),
-    "poster": Sheet(600.0, None, 24.0),
+    "automatic": PageSize(),
+    "one column": PageSize(COLUMN),
+    "text width": PageSize(TEXT_WIDTH),
+    "two columns": PageSize(PAGE),
+    "slide 16:9": PageSize(338.7, 190.5, 12.0, caption=False),
+    "poster": PageSize(600.0, None, 24.0),
 }
 
 
-def check_sheet(sheet: Sheet) -> None:
+def check_sheet(sheet: PageSize) -> None:
     """Raise InputError for a size, letters or a family that no figure can have."""
     for value, name in ((sheet.width, "wide"), (sheet.height, "high")):
         if value is not None and not SMALLEST <= value <= LARGEST:
@@ -112,7 +112,7 @@ def parse_size(text: str) -> tuple[float, float | None]:
     return width, height
 
 
-def size_text(sheet: Sheet) -> str:
+def size_text(sheet: PageSize) -> str:
     """Return the text that `parse_size` reads; "" where the panels decide.
 
     >>> size_text(Sheet(85.0)), size_text(Sheet(120.0, 80.5)), size_text(Sheet())

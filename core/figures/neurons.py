@@ -10,20 +10,20 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.camera import eased, looks, signed_root, unit_power
+from core.figures.camera import sample_frames, signed_root, smooth_reach, unit_power
 from core.figures.numbers import linear_ticks, math_number
-from core.figures.palette import Palette, class_colours, dimmed, kind_colours, rgba
+from core.figures.palette import Palette, class_colours, dim_colours, kind_colours, rgba
 from core.figures.primitives import (
     Array,
     Axis,
     Box,
     Curves,
     Dots,
-    Ink,
     KeyEntry,
+    Label,
     Marker,
     Panel,
-    Words,
+    PanelContent,
 )
 from core.figures.rays import (
     Rays,
@@ -34,7 +34,7 @@ from core.figures.rays import (
     rays_of,
     reach_of,
 )
-from core.figures.ticks import ranged
+from core.figures.ticks import with_range
 from core.numbers import number_text
 from core.observables.nodes import outer_classes, outer_signs, unit_rows
 from core.observables.projection import Projection
@@ -164,12 +164,12 @@ def track(
     return Track(frames, kept, kind, norm, power, reach, logs, classes, inner, rooted=rooted)
 
 
-def followed(nodes: Track, position: int) -> Track:
+def follow_nodes(nodes: Track, position: int) -> Track:
     """Return a track as the camera that follows the nodes sees it at one of its frames."""
     if nodes.directed or nodes.rooted:  # their ranges are those of the whole run
         return nodes
-    log10_extent = eased(
-        nodes.extents[looks(position, nodes.frames.size, nodes.frames.size)],
+    log10_extent = smooth_reach(
+        nodes.extents[sample_frames(position, nodes.frames.size, nodes.frames.size)],
         float(nodes.extents[position]),
     )
     if not math.isfinite(log10_extent):
@@ -234,7 +234,7 @@ def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Tr
     return result
 
 
-def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette) -> Ink:
+def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette) -> PanelContent:
     """Return the trails up to position `until` of a track; the weakest nodes are drawn first.
 
     `data` are drawn above the trails, and below the nodes.
@@ -247,7 +247,7 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     order = np.argsort(strength + below, kind="stable")
     colours = kind_colours(nodes.kinds[until], strength, nodes.classes, palette)
     if nodes.chosen is not None:
-        colours[~nodes.chosen] = dimmed(colours[~nodes.chosen], palette)
+        colours[~nodes.chosen] = dim_colours(colours[~nodes.chosen], palette)
     colours = colours[order]
     kept = trail(nodes.frames.size, until, m)
     trails = spread(nodes.points[kept], nodes)[:, order]
@@ -258,18 +258,20 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     note = "" if nodes.extent > 0.0 else empty
     below_all: tuple[Curves, ...] = ()
     tips: tuple[Dots, ...] = ()
-    words: tuple[Words, ...] = ()
+    words: tuple[Label, ...] = ()
     if nodes.rays is not None:
         below_all, tips = ray_curves(nodes.rays, palette), ray_dots(nodes.rays, palette)
         words = ray_words(nodes.rays, palette)
     pins = [node for node in nodes.pinned if node < m]
     if not pins:
-        return Ink((*below_all, curves), (*tips, *data, dots), note, words=words)
+        return PanelContent((*below_all, curves), (*tips, *data, dots), note, words=words)
     paths = spread(nodes.points[kept], nodes)[:, pins]
     ink = np.tile(rgba(palette.foreground), (len(pins), 1))
     own = Curves("pinned", paths[:, :, 0].T, paths[:, :, 1].T, ink, np.full(len(pins), 0.8))
     rings, names = rings_of(last[pins, 0], last[pins, 1], pins, palette)
-    return Ink((*below_all, curves, own), (*tips, *data, dots, rings), note, words=(*words, *names))
+    return PanelContent(
+        (*below_all, curves, own), (*tips, *data, dots, rings), note, words=(*words, *names)
+    )
 
 
 def sizes(strength: Array, m: int) -> tuple[Array, Array]:
@@ -285,7 +287,7 @@ def sizes(strength: Array, m: int) -> tuple[Array, Array]:
 
 def rings_of(
     x: Array, y: Array, nodes: Sequence[int], palette: Palette
-) -> tuple[Dots, tuple[Words, ...]]:
+) -> tuple[Dots, tuple[Label, ...]]:
     """Return a ring around each pinned node, and its number.
 
     `x` and `y` (k,) are the places of the k `nodes`.
@@ -294,7 +296,7 @@ def rings_of(
     areas, ink = np.full(len(nodes), 34.0), palette.foreground
     rings = Dots("pinned", x, y, clear, areas, Marker.RING, ink)
     names = tuple(
-        Words(float(a), float(b), f"  {node}", ink) for a, b, node in zip(x, y, nodes, strict=True)
+        Label(float(a), float(b), f"  {node}", ink) for a, b, node in zip(x, y, nodes, strict=True)
     )
     return rings, names
 
@@ -308,7 +310,7 @@ def _axes(nodes: Track, data: Sequence[Dots], box: Box, labels: Sequence[str]) -
     unit = f" ({math_number(f'10^{nodes.power}')})" if nodes.power else ""
     if nodes.rooted:
         bare = [Axis(-half, half, (), label + unit, "roots") for label in labels]
-        both = [ranged(one, -end, end) for one, end in zip(bare, halves, strict=True)]
+        both = [with_range(one, -end, end) for one, end in zip(bare, halves, strict=True)]
         return both[0], both[1]
     return (
         Axis(-halves[0], halves[0], linear_ticks(-halves[0], halves[0], 6), labels[0] + unit),

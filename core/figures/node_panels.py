@@ -17,24 +17,24 @@ from numpy.typing import NDArray
 
 from core.figures.neurons import rings_of
 from core.figures.numbers import linear_ticks
-from core.figures.palette import Palette, dimmed, rgb, rgba, time_colours
+from core.figures.palette import Palette, dim_colours, rgb, rgba, time_colours
 from core.figures.primitives import (
     Array,
     Axis,
     Box,
     Curves,
     Dots,
-    Ink,
     KeyEntry,
+    Label,
     Marker,
     Panel,
+    PanelContent,
     Raster,
     TimeKey,
-    Words,
 )
-from core.figures.ticks import ranged
+from core.figures.ticks import with_range
 from core.figures.time_axis import Moments
-from core.observables.fourier import adds, frequencies, node_powers, phases
+from core.observables.fourier import frequencies, is_modular_addition, node_powers, phases
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
 
@@ -101,7 +101,7 @@ def sorted_ink(
     palette: Palette,
     chosen: Chosen | None = None,
     pinned: Sequence[int] = (),
-) -> Ink:
+) -> PanelContent:
     """Return a curve for each frame, the last one wider and on top.
 
     With selected nodes the curves are dim, and these nodes are dots on the last one.
@@ -125,7 +125,7 @@ def sorted_ink(
 
     Returns
     -------
-    Ink
+    PanelContent
     """
     values = np.array([sorted_values(run, kind, index) for index in indices])
     m = values.shape[1]
@@ -143,14 +143,14 @@ def sorted_ink(
         dots = (Dots(kind, x.ravel(), values.ravel(), repeated, area),)
     if chosen is not None:
         dots = (chosen_dots(run, kind, indices[-1], chosen, colours[-1]),)
-        colours = dimmed(colours, palette)
-    names: tuple[Words, ...] = ()
+        colours = dim_colours(colours, palette)
+    names: tuple[Label, ...] = ()
     pins = [node for node in pinned if node < m]
     if pins:
         across, up = places_of(run, kind, indices[-1])
         rings, names = rings_of(across[pins], up[pins], pins, palette)
         dots = (*dots, rings)
-    return Ink((Curves(kind, x, values, colours, widths),), dots, note, words=names)
+    return PanelContent((Curves(kind, x, values, colours, widths),), dots, note, words=names)
 
 
 def places_of(run: Run, kind: str, index: int) -> tuple[Array, Array]:
@@ -336,18 +336,18 @@ class WavePanel:
             ends = (-1.05, 1.05)
             x = Axis(*ends, (), "$\\vartheta_w\\,/\\,\\pi$")
             y = Axis(*ends, (), "$(\\vartheta_u+\\vartheta_v)\\,/\\,\\pi$")
-            return ranged(x, *ends), ranged(y, *ends)
-        top = (self._count if adds(self.run) else 1) + 0.5
+            return with_range(x, *ends), with_range(y, *ends)
+        top = (self._count if is_modular_addition(self.run) else 1) + 0.5
         m = float(self.run.network.m)
-        x = ranged(Axis(0.0, m, (), "neurons, by frequency"), 0.0, m)
-        return x, ranged(Axis(-0.5, top, (), "frequency $k$", "whole"), -0.5, top)
+        x = with_range(Axis(0.0, m, (), "neurons, by frequency"), 0.0, m)
+        return x, with_range(Axis(-0.5, top, (), "frequency $k$", "whole"), -0.5, top)
 
     @property
     def _count(self) -> int:
         return (int(self.run.dataset.classes) - 1) // 2
 
     def _key(self) -> tuple[KeyEntry, ...]:
-        if not adds(self.run):
+        if not is_modular_addition(self.run):
             return ()
         ramp = frequency_colours(self._count, self.palette)
         places = np.linspace(0, len(ramp) - 1, min(KEY_COLOURS, len(ramp))).round().astype(int)
@@ -355,30 +355,32 @@ class WavePanel:
         text = f"frequency 1 to {self._count}" if self._count > 1 else "frequency 1"
         return (KeyEntry(text, colours, markers=(Marker.DISC,) * len(colours)),)
 
-    def ink(self, index: int) -> Ink:
+    def ink(self, index: int) -> PanelContent:
         """Return what the panel shows at a frame."""
-        if not adds(self.run):
-            return Ink(note=MISSING.replace(" networks", "\nnetworks").replace(" have", "\nhave"))
+        if not is_modular_addition(self.run):
+            return PanelContent(
+                note=MISSING.replace(" networks", "\nnetworks").replace(" have", "\nhave")
+            )
         found = node_waves(self.run, index)
         note = NOTHING if found.empty else ""
         return self._phases(found, note) if self.kind == "phases" else self._waves(found, note)
 
-    def _waves(self, found: NodeWaves, note: str) -> Ink:
+    def _waves(self, found: NodeWaves, note: str) -> PanelContent:
         colours = np.rint(wave_colours(found, self.palette)).astype(np.uint8)
         rows, m = colours.shape[:2]
         if m == 1:  # two points are the fewest that lie evenly
             colours, m = np.repeat(colours, 2, axis=1), 2
         half = 0.5 * float(self.run.network.m) / m
         raster = Raster(half, m * 2.0 * half - half, 0.0, rows - 1.0, colours, smooth=False)
-        return Ink(rasters=(raster,), note=note)
+        return PanelContent(rasters=(raster,), note=note)
 
-    def _phases(self, found: NodeWaves, note: str) -> Ink:
+    def _phases(self, found: NodeWaves, note: str) -> PanelContent:
         palette = self.palette
         ends = np.array([[-1.05, 1.05]])
         grey = rgba(palette.muted)[None, :]
         line = Curves("th_w = th_u + th_v", ends, ends, grey, np.array([0.8]), "dashed")
         if note:
-            return Ink((line,), note=note)
+            return PanelContent((line,), note=note)
         ramp = frequency_colours(self._count, palette)[found.frequency - 1]
         drawn = np.argsort(found.size, kind="stable")  # the largest on top
         areas = SMALLEST + (LARGEST - SMALLEST) * found.size**2
@@ -386,7 +388,7 @@ class WavePanel:
         nodes = Dots("nodes", x, y, ramp[drawn], areas[drawn], edge=palette.background)
         pins = [j for j in self.pins if j < len(found.size)]
         if not pins:
-            return Ink((line,), (nodes,))
+            return PanelContent((line,), (nodes,))
         x, y = found.points[pins].T
         rings, names = rings_of(x, y, pins, palette)
-        return Ink((line,), (nodes, rings), words=names)
+        return PanelContent((line,), (nodes, rings), words=names)

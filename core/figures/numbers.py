@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from core.numbers import LARGE, MINUS, SMALL, dropped_zero, fixed, number_text
+from core.numbers import LARGE, MINUS, SMALL, dropped_zero, fixed_text, number_text
 
 SCIENTIFIC = re.compile(r"(?<![\w.])\d+(?:\.\d+)?e[+-]?\d+(?![\w.])")
 GREEK = "alpha|beta|gamma|delta|epsilon|eta|kappa|lambda|mu|rho|sigma|tau|theta"
@@ -179,4 +179,4 @@ def linear_ticks(low: float, high: float, most: int = 5) -> tuple[tuple[float, s
     places = [float(np.round(k * step, decimals)) for k in range(first, last + 1)]
     if step >= LARGE or step < SMALL:
         return named_ticks(places, places)
-    return tuple((place, dropped_zero(fixed(place, decimals))) for place in places)
+    return tuple((place, dropped_zero(fixed_text(place, decimals))) for place in places)

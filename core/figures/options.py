@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.figures.names import ACROSS, EVERY_PANEL, Sheet
+from core.figures.names import ACROSS, EVERY_PANEL, PageSize
 from core.figures.palette import LIGHT, Palette
 from core.figures.ticks import range_problem
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
-from core.reference.share import Promise, scaled
+from core.reference.share import Promise, scale_margins
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
@@ -67,7 +67,7 @@ class BoundCurve:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Look:
+class ViewOptions:
     """Contents of the panels of some runs.
 
     `against` is the horizontal axis of curves (ACROSS). `nodes` are "weights" or "directions", with
@@ -99,10 +99,10 @@ class Look:
         return found[-1] if found else None
 
 
-PLAIN = Look()
+PLAIN = ViewOptions()
 
 
-def check_look(look: Look, runs: Sequence[Run] = ()) -> None:
+def check_view_options(look: ViewOptions, runs: Sequence[Run] = ()) -> None:
     """Raise InputError for unknown curves or axes, or impossible ranges.
 
     Numbers that the recorded loops of some `runs` passed are curves, too.
@@ -153,8 +153,8 @@ class FigureOptions:
     plane: NodePlane = COORDINATES
     references: Sequence[Sequence[ReferenceMargin]] = ()
     selected: Selected = ()
-    look: Look = PLAIN
-    sheet: Sheet = field(default_factory=Sheet)
+    look: ViewOptions = PLAIN
+    sheet: PageSize = field(default_factory=PageSize)
     promises: Sequence[Promise | None] = ()
 
     def promise_of(self, row: int) -> Promise | None:
@@ -172,7 +172,7 @@ class FigureOptions:
             return margins
         whole = promise.margin
         others = tuple(one for one in margins if one.reference.name != whole.reference.name)
-        return scaled((*others, whole), promise.scale)
+        return scale_margins((*others, whole), promise.scale)
 
 
 USUAL = FigureOptions()

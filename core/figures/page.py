@@ -29,10 +29,10 @@ from core.figures.names import (
     PAGE_PANELS,
     PANELS,
 )
-from core.figures.options import FigureOptions, check_look
-from core.figures.page_data import content, frames_of, gathered, numbers_in
+from core.figures.options import FigureOptions, check_view_options
+from core.figures.page_data import compute_pages, content, frames_of, numbers_in
 from core.figures.palette import LIGHT
-from core.figures.scene import check_runs, suited
+from core.figures.scene import check_runs, choose_panels
 from core.files import write_whole
 from core.observables.spectrum import has_inner
 from core.program import RESOURCES
@@ -88,7 +88,7 @@ def views_of(runs: Sequence[Run]) -> tuple[str, ...]:
 
     Without inner weights nodes have neither a place nor a direction.
     """
-    panels = suited(PANELS, runs)
+    panels = choose_panels(PANELS, runs)
     if any(has_inner(run) for run in runs):
         return panels
     return tuple(name for name in panels if name not in ("neurons", "rotations"))
@@ -173,9 +173,9 @@ def page_html(
         `cancelled` returned True.
     """
     shown = FigureOptions(LIGHT) if shown is None else shown
-    panels = views_of(runs) if panels is None else suited(panels, runs)
+    panels = views_of(runs) if panels is None else choose_panels(panels, runs)
     check_page(runs, panels, options)
-    check_look(shown.look, runs)
+    check_view_options(shown.look, runs)
 
     def watch(done: int, total: int) -> None:
         if cancelled is not None and cancelled():
@@ -183,10 +183,10 @@ def page_html(
         if progress is not None:
             progress(done, total)
 
-    pages = gathered(runs, panels, frames_of(runs, options.frames), shown, watch)
+    pages = compute_pages(runs, panels, frames_of(runs, options.frames), shown, watch)
     data = content(pages, options.title, watch)
     data |= {"start": options.colours, "program": f"Marginscope {core.__version__}"}
-    return assembled(data)
+    return assemble_page(data)
 
 
 def save_page(
@@ -237,7 +237,7 @@ def check_page_path(path: Path) -> None:
 # ------------------------------------------------------------------------------------ the page
 
 
-def assembled(data: dict[str, Any]) -> str:
+def assemble_page(data: dict[str, Any]) -> str:
     """Return the page around its data. All texts of runs are in the data, and in the title."""
     title = "".join(text for text, _ in data["title"]) or "Marginscope"
     style, script = _part("page.css"), bundle()

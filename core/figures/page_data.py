@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.figures import page_panels
 from core.figures.film import frames_shown
 from core.figures.labels import headings, titles
-from core.figures.material import SORTED, Material, gather
+from core.figures.material import SORTED, PanelData, compute_panel_data
 from core.figures.neurons import longest_trail, sizes
 from core.figures.node_panels import KINDS as WAVES
 from core.figures.node_panels import node_waves, places_of
@@ -25,20 +25,20 @@ from core.figures.numbers import math_text
 from core.figures.options import FigureOptions
 from core.figures.page_encoding import (
     Piece,
-    encoded,
-    numbers,
+    encode,
+    encode_floats,
+    encode_integers,
+    encode_places,
+    encode_trimmed,
     pieces,
-    places,
-    trimmed,
-    whole,
-    words,
+    plain_words,
 )
-from core.figures.palette import DARK, LIGHT, Palette, css, dimmed, kind_colours
+from core.figures.palette import DARK, LIGHT, Palette, css, dim_colours, kind_colours
 from core.figures.primitives import plain
 from core.figures.scene import footer, letter_of
 from core.figures.time_axis import time_axis
 from core.numbers import time_text
-from core.observables.fourier import adds
+from core.observables.fourier import is_modular_addition
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
 
@@ -61,13 +61,13 @@ Watch = Callable[[int, int], None]
 class Pages:
     """Material of a page in both palettes, and the frame of each run at each moment."""
 
-    material: Material
-    dark: Material
+    material: PanelData
+    dark: PanelData
     frames: tuple[Frames, ...]  # of each run, at each moment
     kinds: tuple[str, ...]
 
     @property
-    def both(self) -> tuple[Material, Material]:
+    def both_themes(self) -> tuple[PanelData, PanelData]:
         """Light and dark material."""
         return self.material, self.dark
 
@@ -95,13 +95,13 @@ def frames_of(runs: Sequence[Run], most: int) -> tuple[Frames, ...]:
     return tuple(frames_shown(run, axis, count, hold=0.0) for run in runs)
 
 
-def in_colours(material: Material, palette: Palette) -> Material:
+def in_colours(material: PanelData, palette: Palette) -> PanelData:
     """Return the same material in another palette."""
     traces = {kind: replace(one, palette=palette) for kind, one in material.traces.items()}
     return replace(material, shown=replace(material.shown, palette=palette), traces=traces)
 
 
-def gathered(
+def compute_pages(
     runs: Sequence[Run],
     kinds: Sequence[str],
     frames: tuple[Frames, ...],
@@ -130,7 +130,7 @@ def gathered(
     _measure(runs, kinds, frames, watch)
     lasts = [run.frames - 1 for run in runs]
     stops = [np.unique(some) for some in frames]
-    material = gather(runs, kinds, lasts, shown, stops)
+    material = compute_panel_data(runs, kinds, lasts, shown, stops)
     light, dark = (in_colours(material, palette) for palette in BOTH)
     return Pages(light, dark, frames, tuple(kinds))
 
@@ -178,8 +178,8 @@ def content(pages: Pages, title: str, watch: Watch) -> Json:
         panels = {}
         for place, kind in enumerate(kinds):
             watch(half + row * len(kinds) + place, 2 * half)
-            panels[kind] = page_panels.panel(pages.both, row, kind, pages.letter(row, kind))
-            panels[kind] |= page_panels.over_time(material, row, kind, pages.frames[row])
+            panels[kind] = page_panels.panel(pages.both_themes, row, kind, pages.letter(row, kind))
+            panels[kind] |= page_panels.moving_part(material, row, kind, pages.frames[row])
         rows.append(_row(pages, row, heading) | {"panels": panels})
     watch(2 * half, 2 * half)
     return {
@@ -190,7 +190,7 @@ def content(pages: Pages, title: str, watch: Watch) -> Json:
         ],
         "rows": rows,
         "themes": [_theme(palette) for palette in BOTH],
-        "caption": [[pieces(text) for text in _caption(one, pages)] for one in pages.both],
+        "caption": [[pieces(text) for text in _caption(one, pages)] for one in pages.both_themes],
     }
 
 
@@ -204,7 +204,7 @@ def _theme(palette: Palette) -> Json:
     return {name: getattr(palette, name) for name in names} | {"accent": palette.positive}
 
 
-def _caption(material: Material, pages: Pages) -> tuple[str, str]:
+def _caption(material: PanelData, pages: Pages) -> tuple[str, str]:
     rows = range(len(material.runs))
     by_kind = [(", ".join(pages.letter(row, kind) for row in rows), kind) for kind in pages.kinds]
     return footer(material, by_kind)
@@ -216,15 +216,15 @@ def _row(pages: Pages, row: int, heading: str) -> Json:
     run = pages.material.runs[row]
     result: Json = {
         "heading": pieces(heading),
-        "name": words(heading),
-        "at": whole(np.searchsorted(stops, pages.frames[row])),
-        "stops": numbers(stops),
+        "name": plain_words(heading),
+        "at": encode_integers(np.searchsorted(stops, pages.frames[row])),
+        "stops": encode_floats(stops),
         "m": int(run.network.m),
         "pins": list(pages.material.shown.look.pins(row)),
     }
     if set(NODES) & set(pages.kinds):
         result["nodes"] = _nodes(pages, row)
-    if set(WAVES) & set(pages.kinds) and adds(run):
+    if set(WAVES) & set(pages.kinds) and is_modular_addition(run):
         result["waves"] = _waves(run, stops)
     return result
 
@@ -234,11 +234,11 @@ def _waves(run: Run, stops: Frames) -> Json:
     found = [node_waves(run, index) for index in stops.tolist()]
     strength = np.array([one.strength.clip(0.0, 1.0) for one in found])
     return {
-        "strength": encoded(np.rint(255.0 * strength).astype(np.uint8)),
-        "order": whole([one.order for one in found]),
-        "frequency": whole([one.frequency for one in found]),
-        "points": trimmed(np.array([one.points for one in found])),
-        "size": trimmed(np.array([one.size for one in found])),
+        "strength": encode(np.rint(255.0 * strength).astype(np.uint8)),
+        "order": encode_integers([one.order for one in found]),
+        "frequency": encode_integers([one.frequency for one in found]),
+        "points": encode_trimmed(np.array([one.points for one in found])),
+        "size": encode_trimmed(np.array([one.size for one in found])),
     }
 
 
@@ -251,14 +251,16 @@ def _nodes(pages: Pages, row: int) -> Json:
 
     result: Json = {}
     if "rotations" in kinds:
-        result["rotations"] = trimmed(values("rotations"), _zoomed(look, row, "rotations"))
+        result["rotations"] = encode_trimmed(
+            values("rotations"), _is_zoomed(look, row, "rotations")
+        )
     if {"neurons", "norms"} & set(kinds):
-        result["norms"] = trimmed(values("norms"), _zoomed(look, row, "norms"))
+        result["norms"] = encode_trimmed(values("norms"), _is_zoomed(look, row, "norms"))
     if "neurons" in kinds:
         track = material.tracks[row]
         exact = look.region(row, "neurons") is not None
-        result["points"], result["reach"] = places(track.points, exact)
-        result["kinds"] = whole(track.kinds)
+        result["points"], result["reach"] = encode_places(track.points, exact)
+        result["kinds"] = encode_integers(track.kinds)
         result["shades"] = [_shades(track.classes, palette, False) for palette in BOTH]
         result["trail"] = math.ceil(stops.size / longest_trail(m))
         ends = np.array([0.0, 1.0])
@@ -272,7 +274,7 @@ def _nodes(pages: Pages, row: int) -> Json:
     return result
 
 
-def _zoomed(look: Any, row: int, kind: str) -> bool:
+def _is_zoomed(look: Any, row: int, kind: str) -> bool:
     """Return True if a view shows a part of its axis, so that every digit may be seen."""
     return look.region(row, kind) is not None
 
@@ -283,7 +285,7 @@ def _shades(classes: int, palette: Palette, dim: bool) -> list[list[str]]:
     result = []
     for kind in range(classes + 1):
         colours = kind_colours(np.full(norms.size, kind), norms, classes, palette)
-        result.append(css(dimmed(colours, palette) if dim else colours))
+        result.append(css(dim_colours(colours, palette) if dim else colours))
     return result
 
 
@@ -313,4 +315,4 @@ def numbers_in(runs: Sequence[Run], kinds: Sequence[str], frames: Sequence[Frame
 
 def _numbers_of_waves(run: Run) -> int:
     """Return how many numbers a node has as a wave: an amplitude a frequency, and four more."""
-    return (int(run.dataset.classes) + 1) // 2 + 4 if adds(run) else 0
+    return (int(run.dataset.classes) + 1) // 2 + 4 if is_modular_addition(run) else 0

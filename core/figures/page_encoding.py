@@ -52,7 +52,7 @@ def pieces(text: str) -> list[Piece]:
     return found
 
 
-def words(text: str) -> str:
+def plain_words(text: str) -> str:
     r"""Return a text of a figure on one line without styles, for places of plain text.
 
     >>> words("$t$ = $10^{2.31}$"), words("$|a_j|\\,v_j$")
@@ -126,7 +126,7 @@ LEVEL = 6
 BITS = 17  # of the 24 of float32, that are kept of numbers of nodes
 
 
-def encoded(values: Array) -> dict[str, Any]:
+def encode(values: Array) -> dict[str, Any]:
     """Encode an array as JSON: type, shape and text.
 
     >>> encoded(np.array([[1, 2], [1, 3]], dtype=np.uint16))["shape"]
@@ -142,26 +142,26 @@ def encoded(values: Array) -> dict[str, Any]:
     }
 
 
-def whole(values: ArrayLike) -> dict[str, Any]:
+def encode_integers(values: ArrayLike) -> dict[str, Any]:
     """Encode whole numbers of at least 0 in as few bytes as the largest of them needs.
 
     >>> [whole([0, most])["type"] for most in (255, 256, 70_000)]
     ['u1', 'u2', 'u4']
     """
     plain = np.asarray(values, dtype=np.int64)
-    return encoded(plain.astype(np.min_scalar_type(plain.max(initial=0))))
+    return encode(plain.astype(np.min_scalar_type(plain.max(initial=0))))
 
 
-def numbers(values: ArrayLike) -> dict[str, Any]:
+def encode_floats(values: ArrayLike) -> dict[str, Any]:
     """Encode numbers as float32, far finer than axes and readings; as float64 beyond its range."""
     plain = np.asarray(values, dtype=np.float64)
     sizes = np.abs(plain[np.isfinite(plain) & (plain != 0.0)])
     limits = np.finfo(np.float32)
     fits = not sizes.size or (sizes.max() < limits.max and sizes.min() > limits.tiny)
-    return encoded(plain.astype(np.float32) if fits else plain)
+    return encode(plain.astype(np.float32) if fits else plain)
 
 
-def trimmed(values: ArrayLike, exact: bool = False) -> dict[str, Any]:
+def encode_trimmed(values: ArrayLike, exact: bool = False) -> dict[str, Any]:
     """Encode numbers as float32 with BITS binary digits, so that the lowest byte deflates.
 
     They are right to 8e-6 of themselves, which is four digits, and with `exact` to the last bit,
@@ -171,10 +171,10 @@ def trimmed(values: ArrayLike, exact: bool = False) -> dict[str, Any]:
     if not exact:
         mantissa, power = np.frexp(plain)
         plain = np.ldexp(np.round(mantissa * 2.0**BITS) / 2.0**BITS, power)
-    return encoded(plain)
+    return encode(plain)
 
 
-def places(points: Array, exact: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
+def encode_places(points: Array, exact: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
     """Encode places (F, m, 2) as shares of the largest coordinate of their frame, and these.
 
     So they are right on axes that reach as far as the nodes of any moment, however far they are
@@ -183,4 +183,4 @@ def places(points: Array, exact: bool = False) -> tuple[dict[str, Any], dict[str
     with np.errstate(invalid="ignore"):
         reach = np.abs(np.nan_to_num(points)).max(axis=(1, 2), initial=0.0)
     reach[reach == 0.0] = 1.0
-    return trimmed(points / reach[:, None, None], exact), encoded(reach)
+    return encode_trimmed(points / reach[:, None, None], exact), encode(reach)

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.margin_curves import CURVES, MarginTraces
-from core.figures.material import SORTED, Material
-from core.figures.neurons import data_dots, data_factor, followed, neurons_frame
+from core.figures.material import SORTED, PanelData
+from core.figures.neurons import data_dots, data_factor, follow_nodes, neurons_frame
 from core.figures.node_panels import KINDS as WAVES
 from core.figures.node_panels import wave_inks
-from core.figures.page_encoding import numbers, pieces, whole
-from core.figures.palette import DARK, LIGHT, Palette, css, dimmed
+from core.figures.page_encoding import encode_floats, encode_integers, pieces
+from core.figures.palette import DARK, LIGHT, Palette, css, dim_colours
 from core.figures.primitives import (
     Axis,
     Box,
@@ -28,13 +28,13 @@ from core.figures.primitives import (
     plain,
 )
 from core.figures.rays import Rays, ray_curves, ray_words
-from core.figures.trace_panels import Traces, taken, words_of
+from core.figures.trace_panels import Traces, bound_at_frames, words_of
 from core.numbers import number_text
-from core.observables.fourier import adds
+from core.observables.fourier import is_modular_addition
 
 Frames = NDArray[np.int64]
 Json = dict[str, Any]
-Both = tuple[Material, Material]
+Both = tuple[PanelData, PanelData]
 T = TypeVar("T", bound=Hashable)
 NAMES = {name: text for name, text, _, _ in CURVES}
 DIGITS = 4  # of reference margins, whose brackets are narrow
@@ -45,7 +45,7 @@ def panel(both: Both, row: int, kind: str, letter: str) -> Json:
 
     Parameters
     ----------
-    both : pair of Material
+    both : pair of PanelData
         In the light and the dark palette.
     row : int
         Row of the run.
@@ -59,23 +59,23 @@ def panel(both: Both, row: int, kind: str, letter: str) -> Json:
     dict
         Plain JSON; colours are pairs.
     """
-    described: Json = _paired(*(_panel(one, row, kind, letter) for one in both))
+    described: Json = _pair_palettes(*(_panel(one, row, kind, letter) for one in both))
     return described
 
 
-def _paired(light: Any, dark: Any) -> Any:
+def _pair_palettes(light: Any, dark: Any) -> Any:
     """Merge the descriptions of a panel in two palettes: its colours become pairs."""
     if isinstance(light, dict):
         return {
-            key: [value, dark[key]] if key == "colours" else _paired(value, dark[key])
+            key: [value, dark[key]] if key == "colours" else _pair_palettes(value, dark[key])
             for key, value in light.items()
         }
     if isinstance(light, list):
-        return [_paired(*parts) for parts in zip(light, dark, strict=True)]
+        return [_pair_palettes(*parts) for parts in zip(light, dark, strict=True)]
     return light
 
 
-def _panel(material: Material, row: int, kind: str, letter: str) -> Json:
+def _panel(material: PanelData, row: int, kind: str, letter: str) -> Json:
     drawn, dots = material.panel(row, kind, letter, _box(material, row, kind))
     result: Json = {
         "letter": letter,
@@ -91,11 +91,11 @@ def _panel(material: Material, row: int, kind: str, letter: str) -> Json:
     if kind in WAVES:
         return result | _waves(material, row)
     if kind in SORTED:
-        return result | _sorted(material, row, drawn)
+        return result | _sorted_curves(material, row, drawn)
     return result | _traces(material, row, drawn)
 
 
-def _box(material: Material, row: int, kind: str) -> Box:
+def _box(material: PanelData, row: int, kind: str) -> Box:
     """Return a box in the proportions of a chosen range, so that none is widened; else a square."""
     region = material.shown.look.region(row, kind)
     if region is None or kind != "neurons":
@@ -103,12 +103,12 @@ def _box(material: Material, row: int, kind: str) -> Box:
     return Box(0.0, 0.0, 100.0, 100.0 * (region.top - region.bottom) / (region.right - region.left))
 
 
-def over_time(material: Material, row: int, kind: str, frames: Frames) -> Json:
+def moving_part(material: PanelData, row: int, kind: str, frames: Frames) -> Json:
     """Return the part of a panel that changes with the moment, except the nodes.
 
     Parameters
     ----------
-    material : Material
+    material : PanelData
         Material in one palette.
     row : int
         Row of the run.
@@ -129,18 +129,18 @@ def over_time(material: Material, row: int, kind: str, frames: Frames) -> Json:
         return {}
     if kind in SORTED:
         return _colours(material, row, stops)
-    ends = _recorded(material, row, kind).frames
+    ends = _recorded_curves(material, row, kind).frames
     counts = np.searchsorted(ends, stops, side="right")
     drawn = material.panel(row, kind, "", _box(material, row, kind))[0]
     notes = [material.ink(drawn, index, ()).note for index in stops.tolist()]
-    states, state = _distinct(notes)
-    return {"counts": whole(counts), "notes": states, "state": state}
+    states, state = _index_distinct(notes)
+    return {"counts": encode_integers(counts), "notes": states, "state": state}
 
 
-def _distinct(values: Sequence[T]) -> tuple[list[T], Json]:
+def _index_distinct(values: Sequence[T]) -> tuple[list[T], Json]:
     """Return the distinct values, and the position of each value among them."""
     found = {value: place for place, value in enumerate(dict.fromkeys(values))}
-    return list(found), whole([found[value] for value in values])
+    return list(found), encode_integers([found[value] for value in values])
 
 
 # ------------------------------------------------------------------------------ axes and keys
@@ -175,15 +175,15 @@ def _key(panel: Panel) -> Json | list[Json]:
 # ----------------------------------------------------------------------------- the kinds
 
 
-def _neurons(material: Material, row: int, dots: Sequence[Dots]) -> Json:
+def _neurons(material: PanelData, row: int, dots: Sequence[Dots]) -> Json:
     track = material.tracks[row]
     data = [
         {
-            "x": numbers(one.x),
-            "y": numbers(one.y),
+            "x": encode_floats(one.x),
+            "y": encode_floats(one.y),
             "colours": css(one.colours)[0],
             "alpha": float(one.colours[0, 3]) / 255.0,
-            "areas": numbers(one.areas),
+            "areas": encode_floats(one.areas),
             "marker": one.marker.name.lower(),
             "name": one.name,
         }
@@ -195,10 +195,10 @@ def _neurons(material: Material, row: int, dots: Sequence[Dots]) -> Json:
     return known | {"data": data}
 
 
-def _waves(material: Material, row: int) -> Json:
+def _waves(material: PanelData, row: int) -> Json:
     """Return the colours of the frequencies 0, 1, ..., for runs that have frequencies."""
     run = material.runs[row]
-    if not adds(run):
+    if not is_modular_addition(run):
         return {}
     return {"colours": css(wave_inks((int(run.dataset.classes) - 1) // 2, material.palette))}
 
@@ -207,8 +207,8 @@ def _rays(rays: Rays, palette: Palette) -> Json:
     """Return lines below the trails, and discs at the tips of those that are rays."""
     lines = [
         {
-            "x": numbers(curves.x[k]),
-            "y": numbers(curves.y[k]),
+            "x": encode_floats(curves.x[k]),
+            "y": encode_floats(curves.y[k]),
             "colours": colour,
             "alpha": float(curves.colours[k, 3]) / 255.0,
             "width": float(curves.widths[k]),
@@ -226,7 +226,7 @@ def _rays(rays: Rays, palette: Palette) -> Json:
     return {"lines": lines, "words": words}
 
 
-def _views(material: Material, row: int, stops: Frames) -> Json:
+def _views(material: PanelData, row: int, stops: Frames) -> Json:
     """Return the range of the nodes at each stop, which follows them unless one was chosen.
 
     That is its ends, the factor of the data relative to the last moment, and the texts that name
@@ -242,7 +242,7 @@ def _views(material: Material, row: int, stops: Frames) -> Json:
     dots = data_dots(projection, 1.0, material.palette, bare)
     texts, views, scales = [], [], []
     for place in range(stops.size):
-        seen = bare if zoomed else followed(bare, place)
+        seen = bare if zoomed else follow_nodes(bare, place)
         if seen is bare:
             x, y, scale = whole.x, whole.y, 1.0
             key = whole.key
@@ -253,7 +253,7 @@ def _views(material: Material, row: int, stops: Frames) -> Json:
         texts.append((seen.power, x.label, y.label, key[0].text))
         views.append((x.low, x.high, y.low, y.high))
         scales.append(scale)
-    kept, state = _distinct(texts)
+    kept, state = _index_distinct(texts)
     states = [
         {"power": power, "x": pieces(x), "y": pieces(y), "data": pieces(data)}
         for power, x, y, data in kept
@@ -261,41 +261,41 @@ def _views(material: Material, row: int, stops: Frames) -> Json:
     return {
         "states": states,
         "state": state,
-        "view": numbers(np.array(views)),
-        "scale": numbers(np.array(scales)),
+        "view": encode_floats(np.array(views)),
+        "scale": encode_floats(np.array(scales)),
     }
 
 
-def _sorted(material: Material, row: int, panel: Panel) -> Json:
+def _sorted_curves(material: PanelData, row: int, panel: Panel) -> Json:
     """Return the curves of the moments; the page makes that of the present moment of the nodes."""
     past = panel.ink.curves[0]
     frames = list(material.moment_frames[row])
-    return {"frames": frames, "values": numbers(past.y), "colours": css(past.colours)}
+    return {"frames": frames, "values": encode_floats(past.y), "colours": css(past.colours)}
 
 
-def _colours(material: Material, row: int, stops: Frames) -> Json:
+def _colours(material: PanelData, row: int, stops: Frames) -> Json:
     """Return the colour of the present moment's curve at each stop, and its dimmed one."""
     times = [float(material.runs[row].log10_time[index]) for index in stops.tolist()]
     both = [(material.moments.colours(times, one), one) for one in (LIGHT, DARK)]
     result: Json = {"now": [css(colours) for colours, _ in both]}
     if row < len(material.chosen) and material.chosen[row] is not None:
-        result["dim"] = [css(dimmed(*one)) for one in both]
+        result["dim"] = [css(dim_colours(*one)) for one in both]
     return result
 
 
-def _recorded(material: Material, row: int, kind: str) -> MarginTraces | Traces:
+def _recorded_curves(material: PanelData, row: int, kind: str) -> MarginTraces | Traces:
     """Return the curves of a panel with their frames and keys."""
     return material.margins[row] if kind == "margins" else material.traces[kind].traces[row]
 
 
-def _traces(material: Material, row: int, panel: Panel) -> Json:
+def _traces(material: PanelData, row: int, panel: Panel) -> Json:
     kind = panel.kind
-    keys, against = _recorded(material, row, kind).keys, material.shown.look.against
+    keys, against = _recorded_curves(material, row, kind).keys, material.shown.look.against
     if against == "log10_time" and material.time.steps:
         against = "step"  # of which t is the number
     result: Json = {
-        "along": numbers(material.across.place(keys)),
-        "keys": numbers(keys),
+        "along": encode_floats(material.across.place(keys)),
+        "keys": encode_floats(keys),
         "against": against,
         "curves": [_curve(material, panel, curve) for curve in panel.ink.curves],
         "levels": [_level(level, _reads(material, kind)) for level in panel.levels],
@@ -309,19 +309,19 @@ def _traces(material: Material, row: int, panel: Panel) -> Json:
     return result
 
 
-def _reads(material: Material, kind: str) -> str:
+def _reads(material: PanelData, kind: str) -> str:
     """Return what heights on a panel's axis are: values, their log10, or those of strips."""
     if kind == "margins":
         return "value"
     return "power" if kind == "spectrum" else "none"
 
 
-def _curve(material: Material, panel: Panel, curve: Curves) -> Json:
+def _curve(material: PanelData, panel: Panel, curve: Curves) -> Json:
     """Return a curve; `reads` says what its heights are, as `_reads`."""
     kind, row = panel.kind, panel.row
     result: Json = {
         "name": pieces(NAMES.get(curve.name, plain(words_of(curve.name)))),
-        "y": numbers(curve.y[0]),
+        "y": encode_floats(curve.y[0]),
         "colours": css(curve.colours)[0],
         "width": float(curve.widths[0]),
         "dash": curve.dash,
@@ -338,9 +338,9 @@ def _curve(material: Material, panel: Panel, curve: Curves) -> Json:
     if kind == "spectrum":
         result["reads"] = _reads(material, kind)
     elif bounds:
-        result["values"] = numbers(taken(bounds[0], traces.frames))
+        result["values"] = encode_floats(bound_at_frames(bounds[0], traces.frames))
     else:
-        result["values"] = numbers(traces.values[traces.names.index(curve.name)])
+        result["values"] = encode_floats(traces.values[traces.names.index(curve.name)])
     return result
 
 

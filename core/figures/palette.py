@@ -214,14 +214,14 @@ def kind_colours(
     return result
 
 
-def faint(colours: Colours, opacity: float) -> Colours:
+def with_opacity(colours: Colours, opacity: float) -> Colours:
     """Return colours (k, 4) with the share `opacity` of their opacity."""
     result = colours.copy()
     result[..., 3] = np.round(opacity * result[..., 3])
     return result
 
 
-def dimmed(colours: ArrayLike, palette: Palette) -> Colours:
+def dim_colours(colours: ArrayLike, palette: Palette) -> Colours:
     """Return colours (k, 4) of nodes that are not selected: most of the way to the background."""
     rows = np.array(colours, dtype=np.float64)
     rows[:, :3] += DIM * (rgb(palette.background) - rows[:, :3])

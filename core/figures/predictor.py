@@ -18,13 +18,13 @@ from core.figures.primitives import (
     Colours,
     Curves,
     Dots,
-    Ink,
     KeyEntry,
     Marker,
     Panel,
+    PanelContent,
     Raster,
 )
-from core.figures.ticks import ranged
+from core.figures.ticks import with_range
 from core.network.recorded import why_no_output
 from core.observables.margins import flat_values, grid_values
 from core.observables.piecewise import level_segments, lines_of, plane_function
@@ -97,7 +97,7 @@ LEVELS = (0.25, 0.5, 0.75)  # of the largest |f|, at which there are thin lines
 WEAKEST, STRONGEST = 0.10, 0.55  # shares of the class colour where f is near 0, and at its largest
 
 
-def around(values: Floats) -> tuple[float, float]:
+def range_around(values: Floats) -> tuple[float, float]:
     """Return the ends of an axis around some values.
 
     >>> around(np.array([-1.0, 1.0])), around(np.array([2.0]))
@@ -205,7 +205,7 @@ class PredictorPanel:
         run, found = self.run, self.region
         x = run.dataset.x
         if run.dataset.d == 1:
-            left, right = around(x[:, 0]) if found is None else (found.left, found.right)
+            left, right = range_around(x[:, 0]) if found is None else (found.left, found.right)
             low, high = self._heights(left, right)
             if found is not None:
                 low, high = found.bottom, found.top
@@ -213,12 +213,12 @@ class PredictorPanel:
             return _axis(left, right, "$x$"), _axis(low, high, name)
         if self.missing:
             return _axis(-1.0, 1.0, ""), _axis(-1.0, 1.0, "")
-        ends = [around(x[:, c]) for c in self.coordinates]
+        ends = [range_around(x[:, c]) for c in self.coordinates]
         if found is not None:
             ends = [(found.left, found.right), (found.bottom, found.top)]
         unit = max((ends[0][1] - ends[0][0]) / box.width, (ends[1][1] - ends[1][0]) / box.height)
         axes = [
-            _axis(*widened(pair, unit * side), f"coordinate {c + 1}")
+            _axis(*widen(pair, unit * side), f"coordinate {c + 1}")
             for pair, side, c in zip(ends, (box.width, box.height), self.coordinates, strict=True)
         ]
         return axes[0], axes[1]
@@ -228,7 +228,7 @@ class PredictorPanel:
         run = self.run
         if run.network.k > 1:
             return -0.5, int(run.dataset.classes) - 0.5
-        f = self._on_line(self.last, left, right)
+        f = self._values_on_line(self.last, left, right)
         largest = 1.0 if run.loss.fits else 0.0
         if run.dataset.real:
             largest = max(largest, float(np.abs(run.dataset.y).max()))
@@ -236,7 +236,7 @@ class PredictorPanel:
         reach = 1.15 * round_up(largest or 1.0)
         return -reach, reach
 
-    def _on_line(self, index: int, left: float, right: float) -> Floats:
+    def _values_on_line(self, index: int, left: float, right: float) -> Floats:
         axis = (left, right, LINE_POINTS)
         values, scale = grid_values(self.run, index, (0, 0), axis, (0.0, 0.0, 0))
         # 300: double precision ends at 2 10^308. Classes are numbers, and have no scale.
@@ -266,7 +266,7 @@ class PredictorPanel:
             entries.append(KeyEntry("$f$ = 0", (palette.foreground,)))
         return tuple(entries)
 
-    def ink(self, index: int, x: Axis, y: Axis) -> Ink:
+    def ink(self, index: int, x: Axis, y: Axis) -> PanelContent:
         """Return what the panel shows at a frame.
 
         Parameters
@@ -278,22 +278,24 @@ class PredictorPanel:
 
         Returns
         -------
-        Ink
+        PanelContent
         """
         if self.missing:
-            return Ink(note=self.missing)
+            return PanelContent(note=self.missing)
         if self.run.dataset.d == 1:
             places = np.linspace(x.low, x.high, LINE_POINTS)
-            f = self._on_line(index, x.low, x.high)
+            f = self._values_on_line(index, x.low, x.high)
             colour = rgba(self.palette.foreground)[None, :]
             line = Curves("f", places[None, :], f[None, :], colour, np.array([1.3]))
-            return Ink((*self._stems(index), line), self._examples())
+            return PanelContent((*self._stems(index), line), self._examples())
         count = grid_count(int(self.run.dataset.d), int(self.run.network.m))
         first, second = (x.low, x.high, count), (y.low, y.high, count)
         values, scale = grid_values(self.run, index, self.coordinates, first, second)
         if self.run.network.k > 1:
             colours = label_colours(values, int(self.run.dataset.classes), self.palette)
-            return Ink(dots=self._examples(), rasters=(_raster(colours, x, y, smooth=False),))
+            return PanelContent(
+                dots=self._examples(), rasters=(_raster(colours, x, y, smooth=False),)
+            )
         largest = float(np.abs(values).max(initial=0.0))
         share = values / largest if largest > 0.0 else np.zeros(values.shape)
         physical = 10.0 ** min(scale, 300.0)
@@ -311,7 +313,9 @@ class PredictorPanel:
         else:
             zero = lines_of(level_segments(function, (x.low, x.high), (y.low, y.high)))[None]
         lines = (*thin, self._level(0.0, zero))
-        return Ink(lines, self._targets(reach) or self._examples(), note, rasters=(raster,))
+        return PanelContent(
+            lines, self._targets(reach) or self._examples(), note, rasters=(raster,)
+        )
 
     def _level(self, level: float, segments: Floats) -> Curves:
         """Return lines (s, T, 2) along which f is a share of its largest value."""
@@ -358,14 +362,14 @@ class PredictorPanel:
         return tuple(result)
 
 
-def widened(ends: Sequence[float], length: float) -> tuple[float, float]:
+def widen(ends: Sequence[float], length: float) -> tuple[float, float]:
     """Return an interval of a length with the same middle."""
     middle = 0.5 * (ends[0] + ends[1])
     return middle - 0.5 * length, middle + 0.5 * length
 
 
 def _axis(low: float, high: float, label: str) -> Axis:
-    return ranged(Axis(low, high, (), label), low, high)
+    return with_range(Axis(low, high, (), label), low, high)
 
 
 def _raster(colours: Floats, x: Axis, y: Axis, smooth: bool = True) -> Raster:

@@ -102,7 +102,7 @@ class Raster:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Words:
+class Label:
     """A short text that begins, ends or is centred at a point, a little above or below it."""
 
     x: float
@@ -224,7 +224,7 @@ Key = tuple[KeyEntry, ...] | TimeKey
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Ink:
+class PanelContent:
     """What a panel shows of the run; a film changes this and nothing else. `note` says why empty.
 
     Later curves and dots are drawn above earlier ones, all dots above all curves, all curves above
@@ -235,7 +235,7 @@ class Ink:
     dots: tuple[Dots, ...] = ()
     note: str = ""
     bands: tuple[Band, ...] = ()
-    words: tuple[Words, ...] = ()
+    words: tuple[Label, ...] = ()
     rasters: tuple[Raster, ...] = ()
 
 
@@ -266,7 +266,7 @@ class Panel:
     box: Box
     x: Axis
     y: Axis
-    ink: Ink
+    ink: PanelContent
     levels: tuple[Level, ...] = ()
     centre_lines: bool = False
     key: Key = ()

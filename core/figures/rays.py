@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.figures.numbers import math_number
 from core.figures.palette import Palette, rgba
-from core.figures.primitives import Array, Curves, Dots, KeyEntry, Words
+from core.figures.primitives import Array, Curves, Dots, KeyEntry, Label
 from core.numbers import number_text
 from core.observables.extremal import vectors_of
 from core.observables.projection import Projection
@@ -159,11 +159,11 @@ def ray_dots(rays: Rays, palette: Palette) -> tuple[Dots, ...]:
     return (Dots("extremal", x, y, ink, np.full(len(x), 12.0), edge=palette.background),)
 
 
-def ray_words(rays: Rays, palette: Palette) -> tuple[Words, ...]:
+def ray_words(rays: Rays, palette: Palette) -> tuple[Label, ...]:
     """Return G beside each tip, where these are few and apart: the longest first."""
     if len(rays.tips) > MOST_LABELS:
         return ()
-    words: list[Words] = []
+    words: list[Label] = []
     for place in np.argsort(-np.abs(rays.values), kind="stable").tolist():
         (x, y), value = rays.tips[place].tolist(), float(f"{rays.values[place]:.3g}")
         near = any(np.hypot(one.x - x, one.y - y) < APART for one in words)
@@ -172,7 +172,7 @@ def ray_words(rays: Rays, palette: Palette) -> tuple[Words, ...]:
         side: Align = "left" if x > MIDDLE else "right" if x < -MIDDLE else "center"
         text = {"left": "  {}", "right": "{}  ", "center": "{}"}[side]
         told = text.format(math_number(number_text(value)))
-        words.append(Words(x, y, told, palette.foreground, side, y < 0.0))
+        words.append(Label(x, y, told, palette.foreground, side, y < 0.0))
     return tuple(words)
 
 

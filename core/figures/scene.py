@@ -24,9 +24,9 @@ from core.figures.layout import (
     page,
 )
 from core.figures.margin_curves import math_label
-from core.figures.material import Material, gather
+from core.figures.material import PanelData, compute_panel_data
 from core.figures.names import EVERY_PANEL, MOST_ROWS, PANELS, check_sheet
-from core.figures.options import USUAL, FigureOptions, Selected, check_look
+from core.figures.options import USUAL, FigureOptions, Selected, check_view_options
 from core.figures.primitives import FigureScene, Key, Panel, TimeKey
 from core.figures.rays import RAYS
 from core.observables.planes import PLANES
@@ -49,7 +49,7 @@ def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
     return tuple(panels)
 
 
-def suited(panels: Sequence[str], runs: Sequence[Run]) -> tuple[str, ...]:
+def choose_panels(panels: Sequence[str], runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the panels that suit some runs: curves for margins if all fit real targets."""
     if not all(run.dataset.real for run in runs):
         return tuple(panels)
@@ -91,7 +91,7 @@ def last_frame(run: Run, until: int | float | None) -> int:
     return max(int(np.searchsorted(run.log10_time[:count], until + 1e-9, side="right")) - 1, 0)
 
 
-def selection_words(material: Material, selected: Selected) -> str:
+def selection_words(material: PanelData, selected: Selected) -> str:
     """Return the selected nodes of a figure's runs as a sentence of its caption, or ""."""
     parts = []
     for nodes, mask in zip(selected, material.chosen, strict=False):
@@ -101,7 +101,7 @@ def selection_words(material: Material, selected: Selected) -> str:
     return f" Selected: {'; '.join(parts)}; all others are dim." if parts else ""
 
 
-def share_words(material: Material) -> str:
+def share_words(material: PanelData) -> str:
     """Return the divisor of a figure's margins as a sentence of its caption, or ""."""
     names = {traces.share_of for traces in material.margins} - {""}
     parts = ", ".join(math_label(name) for name in sorted(names))
@@ -129,20 +129,20 @@ def build_scene(
     """Build a figure with a row for each of one to ten runs, and a column for each panel.
 
     It is 180 mm wide for three or four panels. Runs of real targets have curves in place of margins
-    (`suited`). `until` is the last frame (int) or the last log10 t (float) shown, None for all.
-    Rotations, norms, margins and colours of time share their scales between the rows; trajectories
-    have a scale of their own.
+    (`choose_panels`). `until` is the last frame (int) or the last log10 t (float) shown, None for
+    all. Rotations, norms, margins and colours of time share their scales between the rows;
+    trajectories have a scale of their own.
 
     Raises InputError for unknown panels, other numbers of runs, a plane that a run does not have,
     or a sheet without room for the panels.
     """
     check_runs(runs)
-    panels = suited(check_panels(panels), runs)
+    panels = choose_panels(check_panels(panels), runs)
     look, sheet = options.look, options.sheet
-    check_look(look, runs)
+    check_view_options(look, runs)
     check_sheet(sheet)
     lasts = [last_frame(run, until) for run in runs]
-    material = gather(runs, panels, lasts, options)
+    material = compute_panel_data(runs, panels, lasts, options)
     title = titles(runs)[0]
     letters = {
         (row, kind): letter_of(row * len(panels) + column, len(runs) * len(panels))
@@ -200,7 +200,7 @@ def key_lines(panel: Panel) -> int:
     return -(-len(panel.key) // (panel.key_columns or len(panel.key)))
 
 
-def footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str, str]:
+def footer(material: PanelData, by_kind: Sequence[tuple[str, str]]) -> tuple[str, str]:
     """Return the source and the settings of the runs, and the caption of the panels."""
     runs, shown = material.runs, material.shown
     source = titles(runs)[1]

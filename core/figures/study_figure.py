@@ -19,9 +19,9 @@ from core.figures.layout import (
     checked_grid,
     panel_height,
     title_texts,
-    wrapped,
+    wrap,
 )
-from core.figures.names import MOST_ROWS, POINTS, Sheet, check_sheet
+from core.figures.names import MOST_ROWS, POINTS, PageSize, check_sheet
 from core.figures.numbers import math_words
 from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT, Palette
@@ -45,7 +45,7 @@ WIDTHS = {1: 96.0, 2: 150.0, 3: 180.0, 4: 180.0}
 LEFT, EDGE, GAP = 13.0, 4.0, BETWEEN + 3.0
 SMALL = (POINTS - 1.0) / POINTS  # letters of the verdicts by the others
 ASPECT, WIDE_ASPECT = 0.78, 0.62  # height of a panel by its width, in rows and alone in one
-AUTOMATIC = Sheet()
+AUTOMATIC = PageSize()
 HEAD, KEY_LINE, TITLE_GAP = 9.0, 3.5, 2.4
 BARS = {"sd": "one standard deviation each way", "2se": "two standard errors each way"}
 
@@ -70,7 +70,7 @@ def study_scene(
     cells: Sequence[StudyCell],
     caption: Caption,
     palette: Palette = LIGHT,
-    sheet: Sheet = AUTOMATIC,
+    sheet: PageSize = AUTOMATIC,
 ) -> FigureScene:
     """Build the figure of a study's runs on a sheet.
 
@@ -105,7 +105,7 @@ def scene_of_lines(
     every_line: Sequence[Sequence[Line]],
     caption: Caption,
     palette: Palette = LIGHT,
-    sheet: Sheet = AUTOMATIC,
+    sheet: PageSize = AUTOMATIC,
 ) -> FigureScene:
     """Return the figure of the lines of each panel.
 
@@ -119,7 +119,7 @@ def scene_of_lines(
         Texts around the panels; without a title the panels begin at the top.
     palette : Palette
         Colours of the figure.
-    sheet : Sheet
+    sheet : PageSize
         Size of the figure and of its letters.
 
     Returns
@@ -150,7 +150,9 @@ def scene_of_lines(
     panels: list[Panel] = []
     for row, (line, head) in enumerate(zip(lines, heads, strict=True)):
         top += head
-        panels += _placed(line, row, Box(LEFT * scale, round(top, 2), side, high), GAP * scale)
+        panels += _place_panels(
+            line, row, Box(LEFT * scale, round(top, 2), side, high), GAP * scale
+        )
         top += high + FOOT * scale
     texts += [replace(text, top=round(text.top + top, 2)) for text in footer]
     size = (width, sheet.height or round(top + below, 2), sheet.points)
@@ -172,7 +174,7 @@ def _panels(
     )
 
 
-def _placed(line: Sequence[Panel], row: int, first: Box, gap: float) -> list[Panel]:
+def _place_panels(line: Sequence[Panel], row: int, first: Box, gap: float) -> list[Panel]:
     """Return panels side by side, with room for the longest key above each of them."""
     rows, step = max(key_lines(panel) for panel in line), first.width + gap
     boxes = [replace(first, left=first.left + column * step) for column in range(len(line))]
@@ -182,7 +184,7 @@ def _placed(line: Sequence[Panel], row: int, first: Box, gap: float) -> list[Pan
     ]
 
 
-def _grid(columns: int, sheet: Sheet) -> Grid:
+def _grid(columns: int, sheet: PageSize) -> Grid:
     """Return the columns of a layout, or as many of them as a narrow sheet has room for."""
     scale, width = sheet.scale, sheet.width or WIDTHS[columns]
 
@@ -219,7 +221,7 @@ def _footer(
     every_line: Sequence[Sequence[Line]],
     caption: Caption,
     width: float,
-    sheet: Sheet,
+    sheet: PageSize,
 ) -> list[Text]:
     """Return the texts below the panels, from the end of these downwards."""
     scale, points = sheet.scale, sheet.points
@@ -229,13 +231,13 @@ def _footer(
     paragraphs = [first, math_words(layout.note or caption.note)]
     texts = []
     for paragraph in [text for text in paragraphs if text]:
-        for line in wrapped(paragraph, width - 2 * edge, points):
+        for line in wrap(paragraph, width - 2 * edge, points):
             texts.append(Text(edge, top, line, points, muted=True))
             top += LINE * scale
     top += 0.35 * LINE * scale
     small = points * SMALL
     for verdict in caption.verdicts:
-        words = wrapped(math_words(plain(verdict)), width - 3 * edge, small)
+        words = wrap(math_words(plain(verdict)), width - 3 * edge, small)
         for position, line in enumerate(words):
             left = edge if position == 0 else 2 * edge
             texts.append(Text(left, top, line, small))
@@ -297,7 +299,7 @@ def figure_of_runs(
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
     known: Known | None = None,
-    sheet: Sheet = AUTOMATIC,
+    sheet: PageSize = AUTOMATIC,
 ) -> FigureScene:
     """Return the figure of some run files of a study.
 
@@ -315,7 +317,7 @@ def figure_of_runs(
         Verdicts on the claims, for a figure with a layout.
     known : mapping, optional
         Values of a sweep's table by the names of cells; files that add nothing are not opened.
-    sheet : Sheet
+    sheet : PageSize
         Size of the figure and of its letters.
 
     Returns
@@ -369,12 +371,12 @@ def _by_rows(
         path = files.get(f"{study.id}__{cell.name}")
         if path is not None and cell.name in known:
             by_row = cell_by_row(cell, path, known[cell.name], study, keep)
-            if all(_settled(by_row, panel) for panel in layout.panels):
+            if all(_has_settings(by_row, panel) for panel in layout.panels):
                 cells[path] = by_row
     return cells
 
 
-def _settled(cell: StudyCell, panel: PanelLayout) -> bool:
+def _has_settings(cell: StudyCell, panel: PanelLayout) -> bool:
     """Return True if a cell has every setting and symbol of a panel."""
     symbols = cell.symbols.keys() | set(FUNCTIONS)
     for formula in panel.y:

@@ -22,14 +22,14 @@ from core.figures.primitives import (
     Curves,
     Dash,
     Dots,
-    Ink,
     Key,
     KeyEntry,
+    Label,
     Level,
     Marker,
     Panel,
+    PanelContent,
     TimeKey,
-    Words,
     plain,
 )
 from core.figures.study_axes import Scale, scales_of, words_of, x_axis, y_axis
@@ -49,7 +49,7 @@ BAR, WIDTH, AREA = 0.8, 1.4, 13.0
 
 def line_colours(lines: Sequence[Line], palette: Palette) -> list[str]:
     """Return the colours of lines: viridis for ordered numbers, the palette's for few and words."""
-    if ordered(lines):
+    if is_ordered(lines):
         rows = time_colours(np.linspace(0.0, 1.0, len(lines)), palette)
         return ["#" + "".join(f"{part:02x}" for part in row[:3]) for row in rows]
     if len(lines) == 1:
@@ -58,7 +58,7 @@ def line_colours(lines: Sequence[Line], palette: Palette) -> list[str]:
     return [colours[k % len(colours)] for k in range(len(lines))]
 
 
-def coloured(lines: Sequence[Line], palette: Palette) -> list[str]:
+def colours_of_lines(lines: Sequence[Line], palette: Palette) -> list[str]:
     """Return the colour of each line: of its label for examples, of text and references for others.
 
     Colours repeat if functions outnumber them.
@@ -68,7 +68,7 @@ def coloured(lines: Sequence[Line], palette: Palette) -> list[str]:
     return [labels[line.value] if not line.joined else next(curves) for line in lines]
 
 
-def ordered(lines: Sequence[Line]) -> bool:
+def is_ordered(lines: Sequence[Line]) -> bool:
     """Return True if the lines stand for three or more numbers."""
     return len(lines) >= ORDERED and all(isinstance(line.value, int | float) for line in lines)
 
@@ -80,7 +80,7 @@ def _ink_of(
     scales: tuple[Scale, Scale],
     layout: PanelLayout,
     axis: Axis,
-) -> Ink:
+) -> PanelContent:
     x, y = scales
     places, mean = x.place(line.x), y.place(line.mean)
     low, high = y.place(line.low), y.place(line.high)
@@ -104,7 +104,7 @@ def _ink_of(
         colours, areas = np.repeat(rows, count, axis=0), np.full(count, AREA)
         # Not clipped: of a point on the frame half would be missing.
         dots = (Dots("points", places[known], mean[known], colours, areas, clipped=False),)
-    return Ink(tuple(curves), dots, bands=bands)
+    return PanelContent(tuple(curves), dots, bands=bands)
 
 
 def _bars(x: Array, low: Array, high: Array, colour: Colours, cap: float) -> Curves:
@@ -115,7 +115,9 @@ def _bars(x: Array, low: Array, high: Array, colour: Colours, cap: float) -> Cur
     return Curves("bars", xs, ys, np.repeat(colour, x.size, axis=0), np.full(x.size, BAR))
 
 
-def _slopes(layout: PanelLayout, lines: Sequence[Line], axis: Axis, palette: Palette) -> Ink:
+def _slopes(
+    layout: PanelLayout, lines: Sequence[Line], axis: Axis, palette: Palette
+) -> PanelContent:
     """Return straight lines of given slopes in the places of the axes, with their words."""
     curves, words = [], []
     x, y = scales_of(layout, lines)
@@ -136,8 +138,8 @@ def _slopes(layout: PanelLayout, lines: Sequence[Line], axis: Axis, palette: Pal
         below = _is_freer_below(lines, inside, height, x, y)
         # Along a rising line there is room at the upper left and at the lower right of a point.
         align: Literal["left", "right"] = "left" if below == (mark.value > 0.0) else "right"
-        words.append(Words(inside, height, mark.text, palette.muted, align, below))
-    return Ink(tuple(curves), words=tuple(words))
+        words.append(Label(inside, height, mark.text, palette.muted, align, below))
+    return PanelContent(tuple(curves), words=tuple(words))
 
 
 def _is_freer_below(
@@ -169,7 +171,7 @@ def _anchor(lines: Sequence[Line]) -> tuple[float, float] | None:
 
 
 def _key(layout: PanelLayout, lines: Sequence[Line], colours: Sequence[str]) -> Key:
-    if ordered(lines) and layout.kind != "crossing":
+    if is_ordered(lines) and layout.kind != "crossing":
         texts = tuple(_number(float(line.value)) for line in lines)
         rows = np.stack([rgba(colour) for colour in colours])
         return TimeKey(layout.legend.replace("{}", "").rstrip(" ="), texts, rows)
@@ -213,21 +215,22 @@ def _number(value: float) -> str:
 
 def _dashes(lines: Sequence[Line]) -> list[Dash]:
     """Return the dash of each line: words and pairs differ in their dashes too."""
-    return [DASHES[0 if ordered(lines) else k % len(DASHES)] for k in range(len(lines))]
+    return [DASHES[0 if is_ordered(lines) else k % len(DASHES)] for k in range(len(lines))]
 
 
 def key_columns(entries: Sequence[KeyEntry], width_mm: float) -> int:
     """Return how many entries of a key fit side by side; 0 for all."""
     for columns in range(len(entries), 1, -1):
         longest = sum(
-            max(len(_shown(entry.text)) for entry in entries[k::columns]) for k in range(columns)
+            max(len(_visible_part(entry.text)) for entry in entries[k::columns])
+            for k in range(columns)
         )
         if LETTER_MM * longest + SAMPLE_MM * columns <= width_mm:
             return 0 if columns == len(entries) else columns
     return 1 if len(entries) > 1 else 0
 
 
-def _shown(text: str) -> str:
+def _visible_part(text: str) -> str:
     """Return the visible part of a text, a letter for each sign."""
     letters = re.sub(
         r"\\(,|mathrm|log|[A-Za-z]+)", lambda m: "o" * (m[1] not in (",", "mathrm")), text
@@ -261,17 +264,17 @@ def study_panel(
     title = layout.title
     if not lines:
         nothing = Axis(0.0, 1.0, (), layout.x_label or "")
-        note = Ink(note="no run of these\nin the folder")
+        note = PanelContent(note="no run of these\nin the folder")
         return Panel("study", row, letter, title, box, nothing, nothing, note)
     x, y = x_axis(layout, lines), y_axis(layout, lines)
     pictures = layout.kind in ("points", "function")
-    colours = coloured(lines, palette) if pictures else line_colours(lines, palette)
+    colours = colours_of_lines(lines, palette) if pictures else line_colours(lines, palette)
     # First, so that what was measured is drawn over them.
     inks = [_slopes(layout, lines, x, palette)]
     for line, colour, dash in zip(lines, colours, _dashes(lines), strict=True):
         inks.append(_ink_of(line, colour, dash, scales_of(layout, lines), layout, x))
     levels, words = _levels(layout, x, y, palette)
-    ink = Ink(
+    ink = PanelContent(
         tuple(c for part in inks for c in part.curves),
         tuple(d for i in inks for d in i.dots),
         bands=tuple(b for part in inks for b in part.bands),
@@ -314,7 +317,7 @@ def miniature(
 
 def _levels(
     layout: PanelLayout, x: Axis, y: Axis, palette: Palette
-) -> tuple[tuple[Level, ...], tuple[Words, ...]]:
+) -> tuple[tuple[Level, ...], tuple[Label, ...]]:
     levels, words = [], []
     for mark in layout.levels:
         place = float(Scale(layout.y_scale == "log").place(mark.value))
@@ -322,5 +325,5 @@ def _levels(
             continue
         levels.append(Level(place, palette.muted, mark.text, "dashed"))
         if mark.text:
-            words.append(Words(x.low, place, f" {mark.text}", palette.muted))
+            words.append(Label(x.low, place, f" {mark.text}", palette.muted))
     return tuple(levels), tuple(words)

@@ -76,7 +76,7 @@ def multiples(first: int, last: int, most: int) -> range:
     return range(-(-first // step) * step, last + 1, step)
 
 
-def rooted(low: float, high: float, most: int) -> Ticks:
+def root_ticks(low: float, high: float, most: int) -> Ticks:
     """Return ticks of an axis that shows signed roots, in terms of the quantity.
 
     >>> rooted(-1.0, 2.0, 3)
@@ -86,7 +86,7 @@ def rooted(low: float, high: float, most: int) -> Ticks:
     return named_ticks(places, [math.copysign(x * x, x) if x else 0.0 for x in places])
 
 
-def powers(low: float, high: float, most: int) -> Ticks:
+def power_ticks(low: float, high: float, most: int) -> Ticks:
     """Return ticks of an axis that shows log10 of a quantity, in terms of the quantity.
 
     >>> powers(-1.2, 3.0, 5)
@@ -99,9 +99,9 @@ def powers(low: float, high: float, most: int) -> Ticks:
     return _between_powers(low, high, most)
 
 
-def logarithmic(low: float, high: float, most: int) -> Ticks:
+def log_ticks(low: float, high: float, most: int) -> Ticks:
     """Return ticks of an axis that shows log10 of a quantity, round numbers where it is short."""
-    return (_between_powers if 0.0 < high - low < 1.5 else powers)(low, high, most)
+    return (_between_powers if 0.0 < high - low < 1.5 else power_ticks)(low, high, most)
 
 
 def _between_powers(low: float, high: float, most: int) -> Ticks:
@@ -148,7 +148,7 @@ def far_times(low: float, high: float, most: int) -> Ticks:
     return named_ticks([float(coordinate(x)) for x in times], times)
 
 
-def whole(low: float, high: float, most: int) -> Ticks:
+def integer_ticks(low: float, high: float, most: int) -> Ticks:
     """Return ticks of an axis that shows whole numbers.
 
     >>> whole(-0.5, 2.5, 8)
@@ -160,15 +160,15 @@ def whole(low: float, high: float, most: int) -> Ticks:
 # By the name of what an axis shows (core.figures.primitives.Axis).
 MAKERS: Mapping[str, TickMaker] = {
     "plain": linear_ticks,
-    "powers": powers,
-    "log": logarithmic,
+    "powers": power_ticks,
+    "log": log_ticks,
     "far": far_times,
-    "roots": rooted,
-    "whole": whole,
+    "roots": root_ticks,
+    "whole": integer_ticks,
 }
 
 
-def ranged(axis: Axis, low: float, high: float, most: int = 5) -> Axis:
+def with_range(axis: Axis, low: float, high: float, most: int = 5) -> Axis:
     """Return an axis over another range.
 
     Parameters
@@ -287,7 +287,7 @@ def stack_strips(
     return tuple(strips)
 
 
-def stack_ends(strips: Sequence[Strip]) -> tuple[float, float]:
+def stack_limits(strips: Sequence[Strip]) -> tuple[float, float]:
     """Return the lower and the upper end of a stack."""
     return (strips[-1].start, strips[0].end) if strips else (0.0, 1.0)
 
@@ -314,7 +314,7 @@ def with_air(low: float, high: float) -> tuple[float, float]:
     return low - air, high + air
 
 
-def _shown(shows: str, low: float, high: float, most: int) -> Ticks:
+def _visible_ticks(shows: str, low: float, high: float, most: int) -> Ticks:
     return tuple(tick for tick in MAKERS[shows](low, high, most) if low <= tick[0] <= high)
 
 
@@ -347,9 +347,9 @@ def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -
             continue
         first, last = (strip.low + (end - strip.start) / strip.unit for end in ends)
         most = int(np.clip(room * (ends[1] - ends[0]) / (high - low), 2, 8))
-        found = _shown(strip.shows, first, last, most)
+        found = _visible_ticks(strip.shows, first, last, most)
         while len(found) < 2 and most < MOST_TRIED:  # one tick gives no scale
             most += 1
-            found = _shown(strip.shows, first, last, most)
+            found = _visible_ticks(strip.shows, first, last, most)
         ticks += [(strip.start + (at - strip.low) * strip.unit, text) for at, text in found]
     return tuple(sorted(ticks))  # pages leave out texts that come too near after another

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from core.figures.numbers import math_number, nice_step
 from core.figures.palette import Palette, time_colours
 from core.figures.primitives import Axis
-from core.figures.ticks import MAKERS, multiples, needs_logarithm, ranged
+from core.figures.ticks import MAKERS, multiples, needs_logarithm, with_range
 from core.numbers import number_text, power_text
 from core.problem.schedule import PLAIN_HORIZON, coordinate
 from core.runs import Run
@@ -196,7 +196,7 @@ def moments(runs: Sequence[Run], lasts: Sequence[int], axis: TimeAxis) -> Moment
         return Moments(axis, ())
     if max(lasts) <= MOST_MOMENTS and len(runs) == 1:
         times = [float(x) for x in runs[0].log10_time[: lasts[0] + 1] if math.isfinite(x)]
-        return Moments(axis, _thinned(times, axis))
+        return Moments(axis, _thin(times, axis))
     marks = {mark for run in runs for mark in run.experiment.recording.log10_times}
     met = {x for x in marks if axis.low <= x < end}
     candidates = met or _decades(axis.low, end)
@@ -206,7 +206,7 @@ def moments(runs: Sequence[Run], lasts: Sequence[int], axis: TimeAxis) -> Moment
     inside = {x for x in candidates if axis.low <= x <= end} | {end}
     if met and len(inside) > MOST_MOMENTS:  # marks stay, and decades beside them go
         inside = met | {end}
-    return Moments(axis, _thinned(sorted(inside), axis))
+    return Moments(axis, _thin(sorted(inside), axis))
 
 
 def _decades(low: float, end: float) -> set[float]:
@@ -218,7 +218,7 @@ def _decades(low: float, end: float) -> set[float]:
     return decades
 
 
-def _thinned(times: Sequence[float], axis: TimeAxis) -> tuple[float, ...]:
+def _thin(times: Sequence[float], axis: TimeAxis) -> tuple[float, ...]:
     """Return sorted times without near repeats, at most eight, with the last one."""
     kept: list[float] = []
     for time in times:
@@ -237,7 +237,7 @@ def _thinned(times: Sequence[float], axis: TimeAxis) -> tuple[float, ...]:
 # W|^2
 
 LABELS = {"step": "step", "norm_squared": "$\\Vert W\\Vert^2$"}
-LOOKS = 200  # frames that tell how far an axis reaches
+EXTENT_SAMPLES = 200  # frames that tell how far an axis reaches
 
 
 @final
@@ -274,7 +274,7 @@ class QuantityAxis:
         low, high = (float(x) for x in self.place(np.array([self.low, self.high])))
         pad = 0.02 * (high - low) or 0.5
         bare = Axis(low, high, (), LABELS[self.name], "powers" if self.wide else "plain")
-        return ranged(bare, low - pad, high + pad)
+        return with_range(bare, low - pad, high + pad)
 
 
 Across = TimeAxis | QuantityAxis
@@ -308,7 +308,9 @@ def keys_of(run: Run, frames: NDArray[np.int64], against: str) -> Array:
         return np.asarray(2.0 * (np.log10(np.array(lengths)) + run.rho[frames] / math.log(10.0)))
 
 
-def across(runs: Sequence[Run], lasts: Sequence[int], against: str, time: TimeAxis) -> Across:
+def horizontal_axis(
+    runs: Sequence[Run], lasts: Sequence[int], against: str, time: TimeAxis
+) -> Across:
     """Return the horizontal axis that shows all runs up to a frame of each.
 
     Parameters
@@ -328,16 +330,20 @@ def across(runs: Sequence[Run], lasts: Sequence[int], against: str, time: TimeAx
     """
     if against == "log10_time":
         return time
-    low, high = _ends(runs, lasts, against)
+    low, high = _quantity_limits(runs, lasts, against)
     # As on the screen by the whole runs, whatever the moment shown.
-    whole = _ends(runs, [run.frames - 1 for run in runs], against)
+    whole = _quantity_limits(runs, [run.frames - 1 for run in runs], against)
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     return QuantityAxis(against, low, high, against == "step" or needs_logarithm(*whole))
 
 
-def _ends(runs: Sequence[Run], lasts: Sequence[int], against: str) -> tuple[float, float]:
-    frames = [np.unique(np.linspace(0, last, LOOKS).round().astype(np.int64)) for last in lasts]
+def _quantity_limits(
+    runs: Sequence[Run], lasts: Sequence[int], against: str
+) -> tuple[float, float]:
+    frames = [
+        np.unique(np.linspace(0, last, EXTENT_SAMPLES).round().astype(np.int64)) for last in lasts
+    ]
     keys = [keys_of(run, some, against) for run, some in zip(runs, frames, strict=True)]
     known = np.concatenate(keys)
     known = known[np.isfinite(known)]

@@ -9,10 +9,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.margin_curves import Placed, landmark_levels, landmarks_of, line_height
+from core.figures.margin_curves import PlacedLandmark, landmark_levels, landmarks_of, line_height
 from core.figures.names import POINTS
 from core.figures.numbers import math_words
-from core.figures.options import PLAIN, BoundCurve, Look
+from core.figures.options import PLAIN, BoundCurve, ViewOptions
 from core.figures.palette import Palette, rgba, time_colours
 from core.figures.primitives import (
     NAN,
@@ -22,21 +22,21 @@ from core.figures.primitives import (
     Curves,
     Dash,
     Dots,
-    Ink,
+    Label,
     Level,
     Panel,
+    PanelContent,
     TimeKey,
-    Words,
     plain,
 )
 from core.figures.ticks import (
     Extent,
     extent_of,
-    ranged,
-    stack_ends,
+    stack_limits,
     stack_strips,
     strip_room,
     with_air,
+    with_range,
 )
 from core.figures.time_axis import Across, keys_of
 from core.observables.registry import is_loop_number, observable_of, title_with_unit
@@ -74,8 +74,8 @@ class TracePanel:
     axes: tuple[Axis, ...]
     x: Across
     palette: Palette
-    look: Look = PLAIN
-    landmarks: tuple[tuple[tuple[Placed, float], ...], ...] = ()
+    look: ViewOptions = PLAIN
+    landmarks: tuple[tuple[tuple[PlacedLandmark, float], ...], ...] = ()
     points: float = POINTS
 
     def panel(self, row: int, letter: str, box: Box) -> Panel:
@@ -101,7 +101,7 @@ class TracePanel:
         texts = tuple(f"$\\sigma_{{{k + 1}}}$" for k in range(len(names)))
         return replace(panel, key=TimeKey("", texts, ramp[: len(names)]))
 
-    def ink(self, row: int, count: int) -> Ink:
+    def ink(self, row: int, count: int) -> PanelContent:
         """Return the first `count` points of each curve."""
         traces, heights = self.traces[row], self.heights[row]
         x = self.x.place(traces.keys[:count])
@@ -110,7 +110,7 @@ class TracePanel:
             colour, dash = self._pen(row, k)
             y = heights[k, :count]
             if self.kind == "curves" and is_loop_number(traces.names[k]):
-                y = bridged(x, y)
+                y = bridge_gaps(x, y)
             curves.append(line(traces.names[k], x, y, colour, dash))
             seen = np.isfinite(x) & np.isfinite(y)
             if np.count_nonzero(seen) == 1:  # a line through one point draws nothing
@@ -119,7 +119,7 @@ class TracePanel:
         drawn, words = self._bounds(row, count, x)
         known = bool(np.isfinite(heights[:, :count]).any()) and bool(np.isfinite(x).any())
         note = "" if known else EMPTY[self.kind]
-        return Ink((*curves, *drawn), tuple(dots), note, words=words)
+        return PanelContent((*curves, *drawn), tuple(dots), note, words=words)
 
     def levels(self, row: int, y: Axis, height: float) -> tuple[Level, ...]:
         """Return the titles of a row's strips, and the landmarks of their curves.
@@ -170,7 +170,7 @@ class TracePanel:
 
     def _bounds(
         self, row: int, count: int, x: Array
-    ) -> tuple[tuple[Curves, ...], tuple[Words, ...]]:
+    ) -> tuple[tuple[Curves, ...], tuple[Label, ...]]:
         traces = self.traces[row]
         shown = self.look.bounds_of(row) if self.kind == "curves" else ()
         lines, words = [], []
@@ -178,10 +178,10 @@ class TracePanel:
             if bound.view not in traces.names:
                 continue
             k = traces.names.index(bound.view)
-            y = self.axes[row].strips[k].heights(taken(bound, traces.frames[:count]))
+            y = self.axes[row].strips[k].heights(bound_at_frames(bound, traces.frames[:count]))
             colour = curve_colour(k, self.palette)
             lines.append(line(bound.name, x, y, colour, "dotted"))
-            words += name_at_end(bound.name, x, y, colour)
+            words += end_label(bound.name, x, y, colour)
         return tuple(lines), tuple(words)
 
 
@@ -201,7 +201,7 @@ def line(name: str, x: Array, y: Array, colour: str, dash: Dash, width: float = 
     return Curves(name, x[None, :], y[None, :], rgba(colour)[None, :], np.array([width]), dash)
 
 
-def bridged(x: Array, y: Array) -> Array:
+def bridge_gaps(x: Array, y: Array) -> Array:
     """Bridge the gaps between known heights by straight lines.
 
     A loop passes some numbers only at some frames.
@@ -234,7 +234,7 @@ def bridged(x: Array, y: Array) -> Array:
     return heights
 
 
-def taken(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
+def bound_at_frames(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
     """Return a bound at some frames.
 
     Parameters
@@ -255,15 +255,15 @@ def taken(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
     return values
 
 
-def name_at_end(name: str, x: Array, y: Array, colour: str) -> list[Words]:
+def end_label(name: str, x: Array, y: Array, colour: str) -> list[Label]:
     """Return the name of a bound above its last finite point, of x and y (F,)."""
     seen = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     if not (name and seen.size):
         return []
-    return [Words(float(x[seen[-1]]), float(y[seen[-1]]), plain(name), colour, "right")]
+    return [Label(float(x[seen[-1]]), float(y[seen[-1]]), plain(name), colour, "right")]
 
 
-def thinned(last: int, most: int) -> NDArray[np.int64]:
+def thin_frames(last: int, most: int) -> NDArray[np.int64]:
     """Return at most `most` evenly spaced frames up to `last`, (k,)."""
     return np.unique(np.linspace(0, last, min(most, last + 1)).round().astype(np.int64))
 
@@ -273,7 +273,7 @@ def curves_panels(
     lasts: Sequence[int],
     x: Across,
     palette: Palette,
-    look: Look,
+    look: ViewOptions,
     points: float = POINTS,
 ) -> TracePanel:
     """Compute the chosen observables of each run, each on an axis that all runs share.
@@ -288,7 +288,7 @@ def curves_panels(
         Horizontal axis.
     palette : Palette
         Colours.
-    look : Look
+    look : ViewOptions
         Observables, their bounds, and logarithms or not.
     points : float
         Size of letters.
@@ -299,7 +299,7 @@ def curves_panels(
     """
     traces = []
     for run, last in zip(runs, lasts, strict=True):
-        frames = thinned(last, MOST_POINTS)
+        frames = thin_frames(last, MOST_POINTS)
         names = tuple(name for name in look.curves if observable_of(name).applies(run))
         values = [[observable_of(name).at(run, i) for i in frames.tolist()] for name in names]
         shaped = np.array(values, dtype=np.float64).reshape(len(names), frames.size)
@@ -310,7 +310,7 @@ def curves_panels(
     for run, one in zip(runs, traces, strict=True):
         own = {name: extents[name] for name in one.names}
         strips = stack_strips(own, head, look.logarithmic)
-        axes.append(ranged(Axis(0.0, 1.0, (), "", strips=strips), *stack_ends(strips)))
+        axes.append(with_range(Axis(0.0, 1.0, (), "", strips=strips), *stack_limits(strips)))
         rows = [strip.heights(row) for strip, row in zip(strips, one.values, strict=True)]
         heights.append(np.array(rows).reshape(one.values.shape))
         placed.append(
@@ -324,7 +324,11 @@ def curves_panels(
 
 
 def _extents(
-    runs: Sequence[Run], lasts: Sequence[int], traces: Sequence[Traces], x: Across, look: Look
+    runs: Sequence[Run],
+    lasts: Sequence[int],
+    traces: Sequence[Traces],
+    x: Across,
+    look: ViewOptions,
 ) -> dict[str, Extent]:
     """Return what each observable's axis holds, in all rows: curves, bounds and landmarks."""
     found: dict[str, Extent] = {}
@@ -332,9 +336,9 @@ def _extents(
         # What is not seen, such as t = 0, says nothing of the axis.
         seen = np.isfinite(x.place(one.keys))
         shown = [(name, values[seen]) for name, values in zip(one.names, one.values, strict=True)]
-        shown += zip(one.names, _later(run, last, look), strict=False)
+        shown += zip(one.names, _later_values(run, last, look), strict=False)
         bounds = [bound for bound in look.bounds_of(row) if bound.view in one.names]
-        shown += [(bound.view, taken(bound, one.frames)) for bound in bounds]
+        shown += [(bound.view, bound_at_frames(bound, one.frames)) for bound in bounds]
         near = [mark for mark in landmarks_of(run, one.names, list(one.values)) if mark.near]
         shown += [(one.names[mark.position], np.array([mark.landmark.value])) for mark in near]
         for name, values in shown:
@@ -343,7 +347,7 @@ def _extents(
 
 
 def spectrum_panels(
-    runs: Sequence[Run], lasts: Sequence[int], x: Across, palette: Palette, look: Look
+    runs: Sequence[Run], lasts: Sequence[int], x: Across, palette: Palette, look: ViewOptions
 ) -> TracePanel:
     """Compute log10 of the leading singular values of the inner weights of each run.
 
@@ -351,7 +355,7 @@ def spectrum_panels(
     """
     traces = []
     for run, last in zip(runs, lasts, strict=True):
-        frames = thinned(last, MOST_SPECTRA)
+        frames = thin_frames(last, MOST_SPECTRA)
         count = min(LEADING, int(run.network.m), int(run.dataset.d)) if has_inner(run) else 0
         values = np.full((count, frames.size), np.nan)
         for place, index in enumerate(frames.tolist() if count else ()):
@@ -362,11 +366,11 @@ def spectrum_panels(
     heights = tuple(np.where(np.isfinite(one.values), one.values, np.nan) for one in traces)
     y = _axis(traces, heights, x, Axis(0.0, 1.0, (), "singular value", "log"))
     if y.high - y.low > MOST_DECADES:
-        y = ranged(y, y.high - MOST_DECADES, y.high)
+        y = with_range(y, y.high - MOST_DECADES, y.high)
     return TracePanel("spectrum", tuple(traces), heights, (y,) * len(traces), x, palette, look)
 
 
-def _later(run: Run, last: int, look: Look) -> list[Array]:
+def _later_values(run: Run, last: int, look: ViewOptions) -> list[Array]:
     """Return the observables after the last frame shown: the axis is that of the whole run."""
     frames = np.unique(np.linspace(last, run.frames - 1, LATER).round().astype(np.int64))
     names = [name for name in look.curves if observable_of(name).applies(run)]
@@ -384,4 +388,4 @@ def _axis(traces: Sequence[Traces], heights: Sequence[Array], x: Across, bare: A
     known = np.concatenate(seen)
     known = known[np.isfinite(known)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    return ranged(bare, *with_air(low, high))
+    return with_range(bare, *with_air(low, high))

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Strict
 
 from core.errors import InputError
 from core.files import is_there, read_text, set_aside, write_whole
-from core.library.entry import About, Bookmark
+from core.library.entry import Bookmark, RunNotes
 from core.numbers import whole_text
 from core.observables.node_sets import NodeSet, nodes_text, parse_nodes
 from core.run_files.schema import is_time
@@ -116,14 +116,14 @@ def place(run: Path) -> Path:
     return run.with_name(run.name + SUFFIX)
 
 
-def read_about(run: Path) -> About:
+def read_about(run: Path) -> RunNotes:
     """Return the user's notes of a run; empty without a file.
 
     Raises InputError for a file of another program.
     """
     path = place(run)
     if not is_there(path):
-        return About()
+        return RunNotes()
     text = read_text(path, MOST_BYTES, "Notes")
     try:
         return parse_about(text)
@@ -146,7 +146,7 @@ class _Fields(BaseModel):
     sets: list[Annotated[tuple[str, str], Strict(False)]] = []
 
 
-def parse_about(text: str) -> About:
+def parse_about(text: str) -> RunNotes:
     """Return the notes of a text. Raises ValueError or InputError unless `about_text` made it."""
     try:
         # Not `model_validate_json`, which refuses texts with one half of a pair of surrogates.
@@ -161,10 +161,10 @@ def parse_about(text: str) -> About:
         raise ValueError("a time without a frame")
     sets = tuple(NodeSet(name, parse_nodes(nodes)) for name, nodes in fields.sets)
     tags = tuple(fields.tags)
-    return checked(About(fields.name, fields.note, tags, fields.kept, marks, sets))
+    return check_notes(RunNotes(fields.name, fields.note, tags, fields.kept, marks, sets))
 
 
-def about_text(about: About) -> str:
+def about_text(about: RunNotes) -> str:
     """Return notes as JSON; an empty text for none."""
     if about.empty:
         return ""
@@ -177,7 +177,7 @@ def about_text(about: About) -> str:
     return json.dumps(fields | {"kept": about.kept, "bookmarks": marks, "sets": sets})
 
 
-def change_about(run: Path, change: Callable[[About], About]) -> About:
+def change_about(run: Path, change: Callable[[RunNotes], RunNotes]) -> RunNotes:
     """Change the notes of a run, read again just before: another window may have written them.
 
     A file that cannot be read is renamed to end in .broken.
@@ -197,12 +197,12 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
         try:
             before = read_about(run)
         except InputError:
-            before = About()
+            before = RunNotes()
             if set_aside(path) is None:
                 raise InputError(
                     f"{path} can be neither read nor renamed; check write access to its folder."
                 ) from None
-        after = checked(change(before))
+        after = check_notes(change(before))
         if after == before:
             return after
         try:
@@ -215,7 +215,7 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
         return after
 
 
-def checked(about: About) -> About:
+def check_notes(about: RunNotes) -> RunNotes:
     """Return notes with trimmed texts, each tag once. Raises InputError for too long texts."""
     name, note = about.name.strip(), about.note.strip()
     tags = tags_of(",".join(about.tags))
@@ -228,7 +228,7 @@ def checked(about: About) -> About:
     if len(tags) > MOST_TAGS:
         raise InputError(f"A run has at most {MOST_TAGS} tags; remove some first.")
     marks, sets = _checked_bookmarks(about.bookmarks), _checked_sets(about.sets)
-    return About(name, note, tags, about.kept, marks, sets)
+    return RunNotes(name, note, tags, about.kept, marks, sets)
 
 
 def _checked_sets(sets: Iterable[NodeSet]) -> tuple[NodeSet, ...]:
@@ -283,7 +283,7 @@ def tags_of(text: str) -> tuple[str, ...]:
     return tuple(tag for tag in tags if tag)
 
 
-def common_tags(some: Iterable[About]) -> tuple[str, ...]:
+def common_tags(some: Iterable[RunNotes]) -> tuple[str, ...]:
     """Return the tags that all notes have."""
     rows = [about.tags for about in some]
     return tuple(tag for tag in (rows[0] if rows else ()) if all(tag in row for row in rows))

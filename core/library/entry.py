@@ -11,7 +11,7 @@ from typing import final
 
 from core.numbers import time_text
 from core.observables.node_sets import NodeSet
-from core.reference.share import FIRST, most, share
+from core.reference.share import FIRST, largest_margin, margin_share
 
 Setting = str | int | float | bool
 # Of what a file says: it is listed before it is read, and one that is no run stays listed.
@@ -45,7 +45,7 @@ class Bookmark:
 
 @final
 @dataclass(frozen=True, slots=True)
-class About:
+class RunNotes:
     """User's notes of a run: a name, a note, tags, bookmarks and sets of its nodes.
 
     `kept`: the user restored it.
@@ -60,12 +60,12 @@ class About:
 
     @property
     def empty(self) -> bool:
-        return self == About()
+        return self == RunNotes()
 
 
 @final
 @dataclass(frozen=True)
-class Facts:
+class RunSummary:
     """Content of a run file: its study, its settings, and its last frame.
 
     `settings` have dotted keys; `results` are scalars of the last frame by their names, and `norm`
@@ -111,7 +111,7 @@ class Facts:
     @property
     def most(self) -> float:
         """Largest possible hard margin, gamma_gl / 2; NaN if unknown."""
-        return most(self.factor, self.margins.get(FIRST, math.nan))
+        return largest_margin(self.factor, self.margins.get(FIRST, math.nan))
 
     @property
     def readable(self) -> bool:
@@ -140,14 +140,14 @@ class Entry:
     size: int
     modified: float
     state: str = UNREAD
-    facts: Facts = Facts()
-    about: About = About()
+    facts: RunSummary = RunSummary()
+    about: RunNotes = RunNotes()
     verdicts: Mapping[str, int] | None = None
     origin: Path | None = None
     heading: str = ""
 
     @property
-    def trashed(self) -> bool:
+    def is_trashed(self) -> bool:
         return self.origin is not None
 
     @property
@@ -159,7 +159,7 @@ class Entry:
         """Hard margin as a share of its largest possible value, gamma_gl / 2; NaN if unknown."""
         facts = self.facts
         margin = facts.results.get("hard_margin", math.nan)
-        return share(margin, facts.factor, facts.margins.get(FIRST, math.nan))
+        return margin_share(margin, facts.factor, facts.margins.get(FIRST, math.nan))
 
     @property
     def log10_time_to_90(self) -> float:
@@ -179,7 +179,7 @@ class Entry:
         return float(sum(n for word, n in self.verdicts.items() if word.startswith("holds")))
 
     @property
-    def violated(self) -> float:
+    def n_violated(self) -> float:
         """Number of statements violated although their hypotheses are met; NaN: not judged."""
         return math.nan if self.verdicts is None else float(self.verdicts.get("violated", 0))
 
@@ -203,7 +203,7 @@ class Entry:
         return word in self.text or word in self.facts.text
 
 
-def headings(some: Iterable[Facts]) -> list[str]:
+def headings(some: Iterable[RunSummary]) -> list[str]:
     """Return for each run the settings in which it differs from the other runs of its study.
 
     Empty if none differ, or if the run cannot be read.
@@ -218,21 +218,21 @@ def headings(some: Iterable[Facts]) -> list[str]:
                 if values.setdefault(key, value) != value:
                     varied.add(key)
     names = {
-        title: [(key, short_key(key)) for key in values if key in varied and _tells(key)]
+        title: [(key, short_key(key)) for key in values if key in varied and _is_telling_key(key)]
         for title, (values, varied) in studies.items()
     }
     return [_heading(facts, names[facts.title]) if facts.readable else "" for facts in some]
 
 
-def _tells(key: str) -> bool:
+def _is_telling_key(key: str) -> bool:
     if key.endswith(".content"):  # a checksum of given arrays
         return False
     return key not in DETAILS and key.partition(".")[0] not in DETAILS
 
 
-def _heading(facts: Facts, keys: Iterable[tuple[str, str]]) -> str:
+def _heading(facts: RunSummary, keys: Iterable[tuple[str, str]]) -> str:
     settings = facts.settings
-    parts = [f"{short} = {shown(settings[key])}" for key, short in keys if key in settings]
+    parts = [f"{short} = {setting_text(settings[key])}" for key, short in keys if key in settings]
     if len(parts) > LONGEST_HEADING:
         parts = [*parts[: LONGEST_HEADING - 1], "..."]
     if facts.parent:
@@ -255,7 +255,7 @@ def short_key(key: str) -> str:
     return (name or section).replace("_", " ")
 
 
-def shown(value: Setting) -> str:
+def setting_text(value: Setting) -> str:
     """Return a setting as in headings.
 
     >>> shown(0.1), shown(16), shown(True), shown("flow")
@@ -269,7 +269,7 @@ def shown(value: Setting) -> str:
 # --------------------------------------------------------------------------------- the tree of runs
 
 
-def arranged(entries: Sequence[Entry]) -> list[tuple[Entry, int]]:
+def arrange_by_parent(entries: Sequence[Entry]) -> list[tuple[Entry, int]]:
     """Return the entries with their depths: each below its parent, otherwise in the given order.
 
     A parent is identified by its random name, or by its file in the same folder if it has none.
@@ -289,7 +289,7 @@ def arranged(entries: Sequence[Entry]) -> list[tuple[Entry, int]]:
             roots.append(place)
         else:
             below.setdefault(parent, []).append(place)
-    return _walked(entries, roots, below)
+    return _walk_tree(entries, roots, below)
 
 
 def missed_by_none(entries: Iterable[Entry], paths: Collection[Path]) -> tuple[Entry, ...]:
@@ -306,7 +306,7 @@ def missed_by_none(entries: Iterable[Entry], paths: Collection[Path]) -> tuple[E
         for entry in entries
         if entry.path in paths
         and entry.readable
-        and not entry.trashed
+        and not entry.is_trashed
         and entry.about.empty
         and entry.state != GROWING
         and entry.facts.run not in parents
@@ -334,7 +334,7 @@ def _parent(
     return None if foreign else known
 
 
-def _walked(
+def _walk_tree(
     entries: Sequence[Entry], roots: Sequence[int], below: dict[int, list[int]]
 ) -> list[tuple[Entry, int]]:
     """Return the rows depth first; runs that are each other's parents count as if they had none."""

@@ -24,7 +24,7 @@ from core.errors import InputError
 from core.files import set_aside
 from core.library.about import MOST_BYTES, about_text, parse_about
 from core.library.about import SUFFIX as NOTES
-from core.library.entry import About, Facts
+from core.library.entry import RunNotes, RunSummary
 
 # ----------------------------------------------------------- files of a folder, none of them opened
 
@@ -35,7 +35,7 @@ DEEPEST, MOST_FILES = 8, 100_000
 
 @final
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """Run file with its `-wal` and notes. `stamp` changes with the file, `noted` with the notes.
 
     The path is text, since tables of thousands are made of it. `size` is that of both in bytes,
@@ -49,7 +49,7 @@ class Found:
     modified: float
 
 
-def run_files(root: Path) -> Iterator[Found]:
+def run_files(root: Path) -> Iterator[FoundFile]:
     """Yield the run files in a folder and those below it, at most 100,000; not those in its trash.
 
     Folders that cannot be read, or that disappear meanwhile, are skipped, and links to folders are
@@ -59,7 +59,7 @@ def run_files(root: Path) -> Iterator[Found]:
     waiting = [(root, 0)]
     while waiting:
         folder, depth = waiting.pop()
-        files, folders = listed(folder)
+        files, folders = list_folder(folder)
         for found in in_folder(folder, files):
             yield found
             count += 1
@@ -70,7 +70,7 @@ def run_files(root: Path) -> Iterator[Found]:
             waiting += [(folder / name, depth + 1) for name in inner]
 
 
-def listed(folder: Path) -> tuple[dict[str, os.stat_result], list[str]]:
+def list_folder(folder: Path) -> tuple[dict[str, os.stat_result], list[str]]:
     """Return the plain files of a folder with their status, and its folders."""
     files, folders = {}, []
     try:
@@ -90,14 +90,14 @@ def listed(folder: Path) -> tuple[dict[str, os.stat_result], list[str]]:
     return files, folders
 
 
-def in_folder(folder: Path, files: dict[str, os.stat_result]) -> Iterator[Found]:
+def in_folder(folder: Path, files: dict[str, os.stat_result]) -> Iterator[FoundFile]:
     """Yield the runs among the files of a folder."""
     prefix = f"{folder}{os.sep}"
     for name, status in files.items():
         if not name.endswith(RUN) or name.startswith("."):
             continue
         wal, notes = files.get(name + WAL), files.get(name + NOTES)
-        yield Found(
+        yield FoundFile(
             f"{prefix}{name}",
             _stamp(status) + _stamp(wal),
             _stamp(notes),
@@ -118,12 +118,12 @@ def _stamp(status: os.stat_result | None) -> str:
 # Another text of it is another version, which the names of the facts are a part of.
 TABLE = (
     "CREATE TABLE run (path BLOB PRIMARY KEY, stamp TEXT NOT NULL, facts TEXT NOT NULL"
-    f" /* {' '.join(one.name for one in fields(Facts))} */,"
+    f" /* {' '.join(one.name for one in fields(RunSummary))} */,"
     " noted TEXT NOT NULL, about TEXT NOT NULL, verdicts TEXT, picture BLOB) STRICT"
 )
 WAIT_S = 5.0
 LONGEST = 3 * MOST_BYTES  # of a row: its notes with escapes; most have a few thousand bytes
-FACTS, COUNTS = TypeAdapter(Facts), TypeAdapter(dict[str, int])
+FACTS, COUNTS = TypeAdapter(RunSummary), TypeAdapter(dict[str, int])
 ANEW = "The list of runs is rebuilt from the run files; no run is lost"
 LOCKED = (
     "{path}, the list of runs, is locked by another program, so all runs are read again; close "
@@ -131,7 +131,7 @@ LOCKED = (
 )
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL)
-NO_NOTES = About()
+NO_NOTES = RunNotes()
 T = TypeVar("T")
 
 
@@ -141,9 +141,9 @@ class Row:
     """Facts of a file as of `stamp`, and its notes as of `noted`."""
 
     stamp: str
-    facts: Facts
+    facts: RunSummary
     noted: str = ""
-    about: About = NO_NOTES
+    about: RunNotes = NO_NOTES
     verdicts: Mapping[str, int] | None = None
 
 
@@ -208,7 +208,7 @@ class RunIndex:
         row = self._do(lambda database: database.execute(sql, (_key(path),)).fetchone())
         return row[0] if row and isinstance(row[0], bytes) else None
 
-    def put_picture(self, path: str, picture: bytes) -> None:
+    def save_picture(self, path: str, picture: bytes) -> None:
         """Save a picture; lost with the next change of its file."""
         self._write("UPDATE run SET picture = ? WHERE path = ?", [(picture, _key(path))])
 
@@ -230,34 +230,34 @@ class RunIndex:
             for _ in range(2):
                 try:
                     if self._database is None:
-                        self._database = self._opened()
+                        self._database = self._open()
                     with self._database:
                         return work(self._database)
                 except (sqlite3.Error, UnicodeError, OverflowError) as error:
                     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
                     if code in BUSY:  # not another window, which needs it for milliseconds
-                        self._say(LOCKED.format(path=self.path))
+                        self._add_message(LOCKED.format(path=self.path))
                         return None
-                    self._give_up(code)
+                    self._set_aside(code)
             return None
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not self.path.is_file():
                 raise sqlite3.DatabaseError("a folder, pipe or device, not a file")
         except OSError:
             return self._in_memory()
-        return _connected(str(self.path))
+        return _connect(str(self.path))
 
     def _in_memory(self) -> sqlite3.Connection:
-        self._say(
+        self._add_message(
             f"The list of runs cannot be saved in {self.path} and is rebuilt at every start; "
             "check write access to it."
         )
-        return _connected(":memory:")
+        return _connect(":memory:")
 
-    def _give_up(self, code: int) -> None:
+    def _set_aside(self, code: int) -> None:
         """Set an unusable index aside, or continue in memory."""
         self.close()
         if code not in NO_PLACE and (aside := set_aside(self.path)) is not None:
@@ -265,11 +265,11 @@ class RunIndex:
             for suffix in ("-journal", "-wal", "-shm"):
                 with suppress(OSError):
                     self.path.with_name(self.path.name + suffix).unlink()
-            self._say(f"{ANEW}: the index could not be read and was moved to {aside}.")
+            self._add_message(f"{ANEW}: the index could not be read and was moved to {aside}.")
             return
         self._database = self._in_memory()
 
-    def _say(self, sentence: str) -> None:
+    def _add_message(self, sentence: str) -> None:
         if sentence not in self.said:
             self.said.append(sentence)
 
@@ -290,7 +290,7 @@ def _key(path: str) -> bytes:
     return os.fsencode(path)
 
 
-def _connected(name: str) -> sqlite3.Connection:
+def _connect(name: str) -> sqlite3.Connection:
     """Return a connection to an index, which is made if it does not exist.
 
     Raises sqlite3.DatabaseError for a damaged or foreign file, and one of another version.

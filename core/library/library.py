@@ -18,20 +18,20 @@ from core.library.entry import (
     RECORDING,
     UNREAD,
     UNREADABLE,
-    About,
     Entry,
-    Facts,
+    RunNotes,
+    RunSummary,
     headings,
     missed_by_none,
 )
-from core.library.index import Found, Row, RunIndex, in_folder, listed, run_files
+from core.library.index import FoundFile, Row, RunIndex, in_folder, list_folder, run_files
 from core.library.reading import picture_of, read_facts, time_to_90
 from core.library.trash import Trash
 from core.run_files.in_use import has_recorder
 
 GROWING_S = 60.0  # a recording that was not written for so long was cut off, or rests
-TELL_S = 1.0
-NOTHING = Row("", Facts())
+REPORT_S = 1.0
+NOTHING = Row("", RunSummary())
 BEING_RECORDED = "{name} is being recorded; stop the training first."
 
 
@@ -49,11 +49,11 @@ class Listing:
 
     def total(self, *, trashed: bool) -> int:
         """Return the bytes of the runs in the trash, or of the others."""
-        return sum(entry.size for entry in self.entries if entry.trashed == trashed)
+        return sum(entry.size for entry in self.entries if entry.is_trashed == trashed)
 
 
-Tell = Callable[[Listing], object]
-Halt = Callable[[], object]  # looks whether to go on, and raises where not
+ListingCallback = Callable[[Listing], object]
+CancelCheck = Callable[[], object]  # looks whether to go on, and raises where not
 
 
 @final
@@ -71,7 +71,10 @@ class Library:
     # --------------------------------------------------------------------------------- what is
 
     def refresh(
-        self, tell: Tell | None = None, halt: Halt | None = None, again: bool = False
+        self,
+        tell: ListingCallback | None = None,
+        halt: CancelCheck | None = None,
+        again: bool = False,
     ) -> Listing:
         """Return the runs as they are now, reading changed files.
 
@@ -85,11 +88,10 @@ class Library:
         again : bool
             Read also files that could not be read before, as the first call always does.
         """
-        self.trash.mend()
+        self.trash.complete_moves()
         found: dict[str, Places] = {one.path: (one, None) for one in run_files(self.root)}
         found |= {item.found.path: (item.found, item.origin) for item in self.trash.items()}
-        if self._rows is None:
-            self._rows = self.index.load()
+        self._rows = self.index.load() if self._rows is None else self._rows
         seen = (dict(found), _margin_files())  # a copy: files that are gone are taken out below
         if self._last is not None and not again and self._last[0] == seen:
             return self._last[1]
@@ -102,17 +104,17 @@ class Library:
         self.index.forget(gone)
         self._note(found, rows, said)
         waiting = [
-            path for path, (one, _) in found.items() if not _known(rows.get(path), one, again)
+            path for path, (one, _) in found.items() if not _is_known(rows.get(path), one, again)
         ]
         waiting.sort(key=lambda path: -found[path][0].modified)
-        self._look_for_margins(rows, seen[1])
+        self._add_computed_margins(rows, seen[1])
         listing = self._listing(found, said)
         if tell is not None:
             tell(listing)
         if waiting:
             self._read(waiting, found, said, tell, halt)
             listing = self._listing(found, said)
-        if self._look_for_times(found, said, tell, halt):
+        if self._measure_times(found, said, tell, halt):
             listing = self._listing(found, said)
         for entry in listing.entries:  # made here, so that the first search need not wait for it
             _ = entry.text
@@ -132,8 +134,8 @@ class Library:
                 about, noted = read_about(Path(path)), one.noted
             except MarginscopeError as error:
                 said.append(error.sentence)
-                about, noted = About(), ""
-            known = row or Row("", Facts())
+                about, noted = RunNotes(), ""
+            known = row or Row("", RunSummary())
             changed[path] = rows[path] = replace(known, noted=noted, about=about)
         self.index.put(changed)
 
@@ -142,8 +144,8 @@ class Library:
         waiting: list[str],
         found: dict[str, Places],
         said: list[str],
-        tell: Tell | None,
-        halt: Halt | None,
+        tell: ListingCallback | None,
+        halt: CancelCheck | None,
     ) -> None:
         assert self._rows is not None
         read: dict[str, Row] = {}
@@ -159,7 +161,7 @@ class Library:
                 row = self._rows.get(path) or Row("", facts)
                 row = replace(row, stamp=found[path][0].stamp, facts=facts, verdicts=None)
                 self._rows[path] = read[path] = row
-                if time.monotonic() - told > TELL_S:
+                if time.monotonic() - told > REPORT_S:
                     self.index.put(read)
                     read, told = {}, time.monotonic()
                     if tell is not None:
@@ -167,7 +169,7 @@ class Library:
         finally:
             self.index.put(read)
 
-    def _look_for_margins(self, rows: dict[str, Row], there: Container[str]) -> None:
+    def _add_computed_margins(self, rows: dict[str, Row], there: Container[str]) -> None:
         """Add margins that were computed since their runs were read."""
         from core.reference.margin import load_margin, saved_margins_folder
 
@@ -186,12 +188,12 @@ class Library:
             changed[path] = rows[path] = replace(row, facts=facts)
         self.index.put(changed)
 
-    def _look_for_times(
+    def _measure_times(
         self,
         found: dict[str, Places],
         said: list[str],
-        tell: Tell | None,
-        halt: Halt | None,
+        tell: ListingCallback | None,
+        halt: CancelCheck | None,
     ) -> bool:
         """Compute the times to 90 % of runs whose gamma_gl is known by now, the latest run first.
 
@@ -216,7 +218,7 @@ class Library:
             self._rows[path] = replace(row, facts=facts)
             # At once: what was found is not looked for again, whenever this is cut short.
             self.index.put({path: self._rows[path]})
-            if tell is not None and time.monotonic() - told > TELL_S:
+            if tell is not None and time.monotonic() - told > REPORT_S:
                 told = time.monotonic()
                 tell(self._listing(found, said))
         return bool(waiting)
@@ -253,24 +255,21 @@ class Library:
         if picture is None:
             picture = picture_of(path)
             if picture:  # a file that cannot be read now may be so the next time
-                self.index.put_picture(str(path), picture)
+                self.index.save_picture(str(path), picture)
         return picture
 
     # ------------------------------------------------------------------------------- what is done
 
-    def describe(self, path: Path, change: Callable[[About], About]) -> None:
+    def describe(self, path: Path, change: Callable[[RunNotes], RunNotes]) -> None:
         """Change name, note or tags of a run. Raises InputError or DiskError."""
         change_about(path, change)
 
     def judged(self, path: Path, verdicts: Mapping[str, int]) -> None:
         """Save the counts of verdicts of a finished run, reading its facts first if necessary."""
         name = str(path)
-        found = next(
-            (one for one in in_folder(path.parent, listed(path.parent)[0]) if one.path == name),
-            None,
-        )
-        if self._rows is None:
-            self._rows = self.index.load()
+        files = in_folder(path.parent, list_folder(path.parent)[0])
+        found = next((one for one in files if one.path == name), None)
+        self._rows = self.index.load() if self._rows is None else self._rows
         row = self._rows.get(name)
         if found is None:
             return
@@ -284,16 +283,16 @@ class Library:
         self._last = None
         self.index.judged(name, verdicts)
 
-    def throw(self, entry: Entry) -> Path:
+    def move_to_trash(self, entry: Entry) -> Path:
         """Move a run to the trash. Raises InputError, also for one that is being recorded."""
         recorded = has_recorder(entry.path)  # also one that began after the list, or rests long
         if recorded or (recorded is None and entry.state == GROWING):
             raise InputError(BEING_RECORDED.format(name=entry.path.name))
-        return self._moved(entry.path, self.trash.throw(entry.path))
+        return self._finish_move(entry.path, self.trash.move_to_trash(entry.path))
 
     def restore(self, entry: Entry) -> Path:
         """Move a run back to its old path; the program never trashes it by itself again."""
-        path = self._moved(entry.path, self.trash.restore(entry.path))
+        path = self._finish_move(entry.path, self.trash.restore(entry.path))
         with suppress(MarginscopeError):  # it is restored all the same
             change_about(path, lambda about: replace(about, kept=True))
         return path
@@ -305,7 +304,7 @@ class Library:
         if self._rows is not None:
             self._rows.pop(str(entry.path), None)
 
-    def _moved(self, before: Path, after: Path) -> Path:
+    def _finish_move(self, before: Path, after: Path) -> Path:
         self.index.move(str(before), str(after))
         if self._rows is not None and (row := self._rows.pop(str(before), None)) is not None:
             self._rows[str(after)] = row
@@ -315,7 +314,7 @@ class Library:
         self.index.close()
 
 
-Places = tuple[Found, Path | None]  # of a file, and where it lay before it came into the trash
+Places = tuple[FoundFile, Path | None]  # of a file, and where it lay before it came into the trash
 
 
 def _margin_files() -> frozenset[str]:
@@ -332,7 +331,7 @@ def _age(entry: Entry) -> tuple[str, float]:
     return entry.date, entry.modified
 
 
-def _known(row: Row | None, found: Found, again: bool) -> bool:
+def _is_known(row: Row | None, found: FoundFile, again: bool) -> bool:
     if row is None or row.stamp != found.stamp or row.facts.status == UNREAD:
         return False
     return not (again and row.facts.wrong)
@@ -348,7 +347,7 @@ def _times_wait(row: Row | None) -> bool:
     return not math.isnan(row.facts.most) and row.facts.reached_of != row.facts.most
 
 
-def _state(facts: Facts, found: Found, now: float) -> str:
+def _state(facts: RunSummary, found: FoundFile, now: float) -> str:
     """Return the end of a run, or GROWING while its recorder is active."""
     if facts.wrong:
         return UNREADABLE

@@ -22,7 +22,7 @@ from typing import Any
 from core.errors import InputError, did_you_mean
 from core.library.entry import GROWING, RESULTS, Entry
 from core.numbers import whole_text
-from core.studies.formulas import DEEPEST, QUOTED, Number, arithmetic, dotted, parsed
+from core.studies.formulas import DEEPEST, QUOTED, Number, arithmetic, dotted_name, parse
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 
 # What names stand for in a condition on runs: settings, results, margins, and what is beside.
@@ -60,7 +60,7 @@ def _setting(key: str) -> Reader:
     return read
 
 
-def _among(table: str, name: str) -> Reader:
+def _table_reader(table: str, name: str) -> Reader:
     def read(entry: Entry) -> Value:
         values: Mapping[str, float] = getattr(entry.facts, table)
         return values.get(name)
@@ -85,7 +85,7 @@ OTHERS: dict[str, Reader] = {
     "name": lambda entry: entry.about.name or entry.heading,
     "note": lambda entry: entry.about.note,
     "file": lambda entry: entry.path.name,
-    "trashed": lambda entry: float(entry.trashed),
+    "trashed": lambda entry: float(entry.is_trashed),
     "growing": lambda entry: float(entry.state == GROWING),
     "continued": lambda entry: float(bool(entry.facts.parent)),
     "parent": lambda entry: entry.facts.parent or None,
@@ -93,7 +93,7 @@ OTHERS: dict[str, Reader] = {
     "branched_at": lambda entry: _power(entry.facts.left) if entry.facts.changes else math.nan,
     "changes": lambda entry: entry.facts.changes or None,
     "verdicts": _verdicts,
-    "violated": lambda entry: entry.violated,
+    "violated": lambda entry: entry.n_violated,
     "holds": lambda entry: entry.holds,
 } | dict.fromkeys(TAGS, lambda entry: entry.about.tags)
 # Where many sections have a key of this name.
@@ -125,8 +125,8 @@ def readers() -> dict[str, Reader]:
         if len(keys) == 1:
             found[name] = _setting(keys[0])
     found |= {name: _setting(key) for name, key in PREFERRED.items()}
-    found |= {name: _among("margins", name) for name in REFERENCES}
-    found |= {name: _among("results", name) for name in (*RESULTS, "norm", "log10_time")}
+    found |= {name: _table_reader("margins", name) for name in REFERENCES}
+    found |= {name: _table_reader("results", name) for name in (*RESULTS, "norm", "log10_time")}
     return found | OTHERS | {name: _unit(value) for name, value in UNITS.items()}
 
 
@@ -180,7 +180,7 @@ def query(text: str) -> Condition:
     outside = QUOTED.sub(" ", text)
     if not COMPARED.search(outside) and not (outside != text and JOINED.search(outside)):
         return _words(text)
-    node = parsed(_equal(text), LONGEST + 100)
+    node = parse(_double_equals(text), LONGEST + 100)
     if node is None:
         raise InputError(f"{_cut(text)} is not a condition; {EXAMPLE}{WORDS}.")
     try:
@@ -193,7 +193,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:60]} ..."
 
 
-def _equal(text: str) -> str:
+def _double_equals(text: str) -> str:
     """Return the text with == for each = by itself, except between quotes."""
     begin, parts = 0, []
     for match in QUOTED.finditer(text):
@@ -230,15 +230,15 @@ def _condition(node: ast.expr, text: str, depth: int) -> Condition:
 
 
 def _source(node: ast.expr) -> str:
-    return dotted(node) or ast.unparse(node).replace("**", "^")
+    return dotted_name(node) or ast.unparse(node).replace("**", "^")
 
 
 def _link(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condition:
     holds = SIGNS.get(type(sign))
     if holds is None:
         raise InputError(f"{_cut(text)}: compare values by <, <=, >, >=, == or !=.")
-    if (names := {dotted(left), dotted(right)}) & set(TAGS):
-        return _tagged(left, sign, right, text)
+    if (names := {dotted_name(left), dotted_name(right)}) & set(TAGS):
+        return _tag_condition(left, sign, right, text)
     a, b = _side(left, text), _side(right, text)
     same = _prefixes if DATE in names else _plain
 
@@ -264,9 +264,9 @@ def _prefixes(one: str, other: str) -> tuple[str, str]:
     return one[:digits].casefold(), other[:digits].casefold()
 
 
-def _tagged(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condition:
+def _tag_condition(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condition:
     """Return the condition of tag == "x", the run has it, or tag != "x", it has not."""
-    other = right if dotted(left) in TAGS else left
+    other = right if dotted_name(left) in TAGS else left
     value = other.value if isinstance(other, ast.Constant) else None
     if not isinstance(sign, ast.Eq | ast.NotEq) or not isinstance(value, str):
         raise InputError(f'{_cut(text)}: write tag == "talk", or tag != "talk" for the others.')
@@ -279,7 +279,7 @@ def _side(node: ast.expr, text: str) -> Side:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         words = node.value
         return lambda _: words
-    if name := dotted(node):
+    if name := dotted_name(node):
         return reader(name, text)
     number = arithmetic(node, text, lambda name: _number(name, text))
 

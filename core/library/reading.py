@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import MarginscopeError
-from core.library.entry import RESULTS, UNREADABLE, Facts, Setting
+from core.library.entry import RESULTS, UNREADABLE, RunSummary, Setting
 from core.reference.share import REACHED, first_reach
 from core.runs import Run, open_run
 from core.runs.settings import known_settings, unknown_settings
@@ -22,7 +22,7 @@ PICTURE_BYTES = 64 << 20  # of frames that are read for one
 NOTHING = 255  # stands for NaN among the heights
 
 
-def read_facts(path: Path) -> Facts | None:
+def read_facts(path: Path) -> RunSummary | None:
     """Return the facts of a run file; None if it is gone. A file that is no run has a reason."""
     try:
         with open_run(path) as run:
@@ -31,18 +31,18 @@ def read_facts(path: Path) -> Facts | None:
         if not path.exists():
             return None
         sentence = getattr(error, "sentence", "") or f"{path} cannot be read: {error}."
-        return Facts(status=UNREADABLE, wrong=sentence)
+        return RunSummary(status=UNREADABLE, wrong=sentence)
     # Code of a custom network may raise anything, and one run must not hide the others.
     except Exception as error:
         sentence = f"{path} cannot be read: {type(error).__name__}: {str(error)[:200]}."
-        return Facts(status=UNREADABLE, wrong=sentence)
+        return RunSummary(status=UNREADABLE, wrong=sentence)
 
 
-def facts_of(run: Run) -> Facts:
+def facts_of(run: Run) -> RunSummary:
     """Return the facts of an open run."""
     margins, waiting, factor = _margins(run)
     lineage = run.lineage
-    return Facts(
+    return RunSummary(
         title=run.title,
         source=run.source,
         settings=settings_of(run),
@@ -73,11 +73,11 @@ def settings_of(run: Run) -> dict[str, Setting]:
         }
         for section, table in known_settings(run).items()
     }
-    flat = flattened(tables)
+    flat = flatten_tables(tables)
     return flat | {"data.n": run.dataset.n, "data.d": run.dataset.d, "network.m": run.network.m}
 
 
-def flattened(tables: Mapping[str, Any]) -> dict[str, Setting]:
+def flatten_tables(tables: Mapping[str, Any]) -> dict[str, Setting]:
     """Flatten tables of settings; lists become text, rows of lists a short one.
 
     >>> flattened({"data": {"n": 4, "marks": [1, 2]}, "title": "A"})

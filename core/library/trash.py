@@ -6,7 +6,7 @@
 
 Everything is moved by renaming, and the origin is written first. The run file is the first that
 leaves its place and the last that comes back, so that a kill in between leaves a run that is
-either in the trash or in its place, and `mend` puts the other files beside it.
+either in the trash or in its place, and `complete_moves` puts the other files beside it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from core.errors import InputError, MarginscopeError
 from core.files import has_no_writer, is_there, read_text, remove_left, write_whole
 from core.library.about import LONGEST_FILE_NAME
 from core.library.about import SUFFIX as NOTES
-from core.library.index import RUN, TRASH, WAL, Found, in_folder, listed
+from core.library.index import RUN, TRASH, WAL, FoundFile, in_folder, list_folder
 from core.run_files.in_use import machine_name
 
 ORIGIN, GOING = "origin.json", ".purged"
@@ -34,7 +34,9 @@ BESIDE = (WAL, NOTES)
 # What the JSON of somebody else leads to.
 NOT_OURS = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 MOST_BYTES = 20_000
-MOVING = threading.RLock()  # one for all: what `mend` takes for left half done may be under way
+MOVING = (
+    threading.RLock()
+)  # one for all: what `complete_moves` takes for left half done may be under way
 
 
 @final
@@ -42,7 +44,7 @@ MOVING = threading.RLock()  # one for all: what `mend` takes for left half done 
 class Item:
     """Run in the trash: its file, and its old path."""
 
-    found: Found
+    found: FoundFile
     origin: Path
 
 
@@ -56,16 +58,16 @@ class Trash:
     def items(self) -> list[Item]:
         """Return the runs in the trash; folders with other content are ignored."""
         found = []
-        for name in listed(self.folder)[1]:
+        for name in list_folder(self.folder)[1]:
             folder = self.folder / name
             origin = _origin(folder)
             if origin is None or name.endswith(GOING):
                 continue
             path = Path(origin["path"])
-            found += [Item(one, path) for one in in_folder(folder, listed(folder)[0])]
+            found += [Item(one, path) for one in in_folder(folder, list_folder(folder)[0])]
         return found
 
-    def throw(self, run: Path) -> Path:
+    def move_to_trash(self, run: Path) -> Path:
         """Move a run to the trash and return its new path. Raises InputError if that fails."""
         with MOVING:
             if not run.is_file():
@@ -77,7 +79,7 @@ class Trash:
                 _write_origin(folder, run)
                 run.rename(folder / run.name)
             except (OSError, MarginscopeError) as error:
-                self._back(folder, run)
+                self._return_parts(folder, run)
                 raise InputError(
                     f"{run} cannot be moved to the trash ({_reason(error)}); check write access "
                     "to its folder, and that it is on the same disk as the library."
@@ -98,11 +100,11 @@ class Trash:
             try:
                 target = Path(origin["path"])
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target = _free(target)
+                target = _unused_path(target)
                 # Written first: whoever mends it puts notes where the run is going to be.
                 _write_origin(folder, target)
                 for suffix in BESIDE:
-                    _move(_named(run, suffix), _named(target, suffix))
+                    _move(_path_with_suffix(run, suffix), _path_with_suffix(target, suffix))
                 _move_alone(run, target)
             except (OSError, MarginscopeError) as error:
                 with suppress(OSError):
@@ -125,10 +127,10 @@ class Trash:
             except OSError as error:
                 raise InputError(f"{run.name} cannot be removed ({_reason(error)}).") from error
 
-    def mend(self) -> None:
+    def complete_moves(self) -> None:
         """Complete the moves of killed programs."""
         with MOVING:
-            for name in listed(self.folder)[1]:
+            for name in list_folder(self.folder)[1]:
                 folder = self.folder / name
                 if name.endswith(GOING):
                     shutil.rmtree(folder, ignore_errors=True)
@@ -146,30 +148,30 @@ class Trash:
 
     def _gather(self, folder: Path, origin: Path) -> None:
         """Put the parts of a run where its file is: in the trash, or in its place."""
-        runs = [folder / name for name in listed(folder)[0] if name.endswith(RUN)]
-        if runs and _same(runs[0], origin):  # killed between the two halves of its way back
+        runs = [folder / name for name in list_folder(folder)[0] if name.endswith(RUN)]
+        if runs and _is_same_file(runs[0], origin):  # killed between the two halves of its way back
             runs.pop().unlink()
         if not runs:
-            self._back(folder, origin)
+            self._return_parts(folder, origin)
         elif not origin.exists():  # what lies there now is another run, with notes of its own
             for suffix in BESIDE:
-                _move(_named(origin, suffix), _named(runs[0], suffix))
+                _move(_path_with_suffix(origin, suffix), _path_with_suffix(runs[0], suffix))
 
-    def _back(self, folder: Path, origin: Path) -> None:
+    def _return_parts(self, folder: Path, origin: Path) -> None:
         """Move the other parts of a run back to it, from a folder without a run file."""
         with suppress(OSError):
-            for name in listed(folder)[0]:
+            for name in list_folder(folder)[0]:
                 suffix = next(one for one in BESIDE if name.endswith(one))
-                _move(folder / name, _named(origin, suffix))
+                _move(folder / name, _path_with_suffix(origin, suffix))
             (folder / ORIGIN).unlink(missing_ok=True)
             folder.rmdir()
 
 
-def _named(run: Path, suffix: str) -> Path:
+def _path_with_suffix(run: Path, suffix: str) -> Path:
     return run.with_name(run.name + suffix)
 
 
-def _same(one: Path, other: Path) -> bool:
+def _is_same_file(one: Path, other: Path) -> bool:
     """Return True if two paths are of one file."""
     try:
         return one.samefile(other)
@@ -179,7 +181,7 @@ def _same(one: Path, other: Path) -> bool:
 
 def _move(source: Path, target: Path) -> None:
     """Rename a file, if it exists, over no other; or complete a move."""
-    if _same(source, target):
+    if _is_same_file(source, target):
         source.unlink()
         return
     with suppress(FileNotFoundError):
@@ -202,10 +204,10 @@ def _move_alone(source: Path, target: Path) -> None:
         source.rename(target)
 
 
-def _free(path: Path) -> Path:
+def _unused_path(path: Path) -> Path:
     """Return an unused path: the path itself, or with a number."""
     number, free = 2, path
-    while any(is_there(_named(free, suffix)) for suffix in ("", *BESIDE)):
+    while any(is_there(_path_with_suffix(free, suffix)) for suffix in ("", *BESIDE)):
         stem, end = path.stem, f"-{number}{path.suffix}"
         # Cut a long name, so that the names of its notes and its -wal are not too long either.
         while stem and len(os.fsencode(stem + end)) > LONGEST_FILE_NAME - len(NOTES):

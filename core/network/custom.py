@@ -197,7 +197,7 @@ class Custom(Network):
         self.m, self.d, self.k = shape.m, shape.d, shape.k
         self._outputs: Callable[[Mapping[str, Any], Any], Any] = names["outputs"]
         # For its names and shapes alone: the start is drawn by the run's own generator.
-        example = _started(names, shape, np.random.default_rng(0))
+        example = _draw_start(names, shape, np.random.default_rng(0))
         chosen = [str(name) for name in names.get("homogeneous", ())]
         unknown = sorted(set(chosen) - set(example))
         if unknown:
@@ -215,7 +215,7 @@ class Custom(Network):
 
     @staticmethod
     def initial(section: CustomNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        return _started(_namespace(section.code or ""), shape, generator)
+        return _draw_start(_namespace(section.code or ""), shape, generator)
 
     def _check(self, example: dict[str, Array], shape: Shape) -> None:
         # Two examples tell the shape, and a mistake is found before a long pass over all.
@@ -279,7 +279,7 @@ class Custom(Network):
         return np.asarray(self.unpack(flat)[self._inner])
 
 
-def _started(names: dict[str, Any], shape: Shape, generator: Generator) -> dict[str, Array]:
+def _draw_start(names: dict[str, Any], shape: Shape, generator: Generator) -> dict[str, Array]:
     try:
         arrays = {
             str(name): np.array(value, dtype=np.float64)

@@ -93,7 +93,7 @@ class Head(Network):
         r = ((z * z).mean(axis=1) + EPS)[:, None] ** 0.5
         return hidden, z / r, r
 
-    def _normalised(self, dz: Any, F: Any, r: Any) -> Any:
+    def _normalise_derivative(self, dz: Any, F: Any, r: Any) -> Any:
         """Return the derivative of the normalisation along dz; this map is its own transpose."""
         if self.centres:
             dz = dz - dz.mean(axis=1)[:, None]
@@ -111,7 +111,7 @@ class Head(Network):
         a, b, V = self._parts(flat)
         hidden, F, r = self._features(V, inputs)
         du = F.T @ g
-        back = self._normalised(g[:, None] * (a * b), F, r)
+        back = self._normalise_derivative(g[:, None] * (a * b), F, r)
         slopes = []
         # At a kink the slope is that on the left, as of all networks (docs/theory.md, 2.4).
         for level in range(len(V) - 1, -1, -1):
@@ -128,7 +128,7 @@ class Head(Network):
             dh = dh @ matrix.T + hidden[level] @ change.T
             if level < len(V) - 1:
                 dh = dh * (hidden[level + 1] > 0)
-        dF = self._normalised(dh, F, r)
+        dF = self._normalise_derivative(dh, F, r)
         return np.asarray(dF @ (a * b) + F @ (a * db + b * da))
 
     def nodes(self, flat: Array) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from core.errors import InputError
 from core.network.activation import BATCH_NORM, NORMALISED
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
 from core.network.section import FILE_MEANING, NetworkSection
-from core.network.standard import on_sphere, signs
+from core.network.standard import draw_on_sphere, signs
 from core.settings import setting
 
 
@@ -56,7 +56,7 @@ class Normalised(TwoLayer):
         # u_j(0) = 1/m (homogeneity, Lemma 3.2).
         scale = shape.m**-0.5
         a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)
-        return {"a": a, "b": b, "V": on_sphere(generator, shape.m, shape.d)}
+        return {"a": a, "b": b, "V": draw_on_sphere(generator, shape.m, shape.d)}
 
     def _unit(self, V: Any) -> tuple[Any, Any]:
         norms = ((V * V).sum(axis=1) ** 0.5)[:, None]

@@ -39,7 +39,7 @@ def signs(generator: Generator, m: int) -> Array:
     return np.asarray(generator.choice([-1.0, 1.0], m))
 
 
-def on_sphere(generator: Generator, m: int, d: int) -> Array:
+def draw_on_sphere(generator: Generator, m: int, d: int) -> Array:
     """Draw independent vectors, uniform on the unit sphere.
 
     Parameters
@@ -310,7 +310,7 @@ class Scalar(TwoLayer):
         # Balanced, as the normalised network is, at another size: |a_j b_j| = 1/sqrt(m).
         scale = shape.m**-0.25
         a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)
-        return {"a": a, "b": b, "V": on_sphere(generator, shape.m, shape.d)}
+        return {"a": a, "b": b, "V": draw_on_sphere(generator, shape.m, shape.d)}
 
     def _V(self, like: Any) -> Any:
         return self.constant(self.fixed["V"], like)

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.observables.margins import atoms, flat_scores, log10_risk, scale
 from core.observables.nodes import balance_drift
-from core.observables.observable import once
+from core.observables.observable import cached_per_run
 from core.observables.sharpness import has_stability, stability
 from core.run_files.schema import NOT_FINITE
 from core.runs import Run
@@ -52,7 +52,7 @@ DIVERGES = (
 ENDED = "The run diverged after this frame: its step is too long. Choose a smaller one."
 
 
-def rose(run: Run, before: float, now: float) -> bool:
+def has_risen(run: Run, before: float, now: float) -> bool:
     """Return True if the risk rose between two frames by more than rounding.
 
     Parameters
@@ -70,7 +70,7 @@ def rose(run: Run, before: float, now: float) -> bool:
     return now > LEAST and now - before > ROUNDING[run.precision]
 
 
-def diverged(run: Run, now: float) -> bool:
+def has_diverged(run: Run, now: float) -> bool:
     """Return True if the risk exceeds ten times that of the start; `now` is log10 of the risk."""
     return now - log10_risk(run, 0) > DIVERGED
 
@@ -145,7 +145,7 @@ class _Scan:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-def alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, ...]:
+def find_alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, ...]:
     """Return all alarms up to the last committed frame; each call examines the new frames only.
 
     margin: l^-1(sum_i l(p_i))/|W_h|^L fell from one frame to the next by more than 1e-9 + .01/E, E
@@ -161,16 +161,16 @@ def alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, 
     `between` is called after each frame. It may wait, or cancel by raising an exception.
     """
     lost = _lost_states(run) if run.recorded else ()
-    if not watched(run):
+    if not is_monitored(run):
         return lost
     scan = _scan_of(run)
     with scan.lock:
         while scan.next < run.frames:
-            _look(run, scan, scan.next)
+            _scan_frame(run, scan, scan.next)
             scan.next += 1
             if between is not None:
                 between()
-        _look_at_the_end(run, scan)
+        _scan_end(run, scan)
         return tuple(sorted((*scan.alarms, *lost), key=lambda alarm: alarm.frame))
 
 
@@ -195,46 +195,46 @@ def _lost_states(run: Run) -> tuple[Alarm, ...]:
     )
 
 
-def watched(run: Run) -> bool:
+def is_monitored(run: Run) -> bool:
     """Return True for gradient flow, and for the descent that approximates it."""
-    plain = not run.experiment.loss.penalised
+    plain = not run.experiment.loss.is_penalised
     return plain and isinstance(run.experiment.dynamics, GradientDescent | GradientFlow)
 
 
-@once
+@cached_per_run
 def _scan_of(run: Run) -> _Scan:
     return _Scan()
 
 
-def _look(run: Run, scan: _Scan, index: int) -> None:
+def _scan_frame(run: Run, scan: _Scan, index: int) -> None:
     texts = {
         "margin": _margin(run, scan, index),
         "balance": _balance(run, index),
         "resolution": _resolution(run, index),
     }
     if isinstance(run.experiment.dynamics, GradientDescent):
-        texts |= _descends(run, scan, index, texts["margin"])
+        texts |= _descent_alarms(run, scan, index, texts["margin"])
     for kind in KINDS:
         text = texts.get(kind, "")
         if text and kind not in scan.raised:
-            _tell(run, scan, index, kind, text)
+            _add_alarm(run, scan, index, kind, text)
     scan.raised = {kind for kind, text in texts.items() if text}
 
 
-def _tell(run: Run, scan: _Scan, index: int, kind: Kind, text: str) -> None:
+def _add_alarm(run: Run, scan: _Scan, index: int, kind: Kind, text: str) -> None:
     h = _step_size(run, index)
     sentence = f"{text} Step size there: {h:.3g}." if np.isfinite(h) else text
     time, step = float(run.log10_time[index]), int(run.steps[index])
     scan.alarms.append(Alarm(index, kind, sentence, step, time, h))
 
 
-def _descends(run: Run, scan: _Scan, index: int, margin: str) -> dict[str, str]:
+def _descent_alarms(run: Run, scan: _Scan, index: int, margin: str) -> dict[str, str]:
     """Return the alarms of descent by kind: its risk, its margin and the edge of stability."""
     before, now = scan.risk, log10_risk(run, index)
     scan.risk = now
-    if diverged(run, now):
+    if has_diverged(run, now):
         return {"risk": DIVERGES.format(10.0 ** min(now, 300.0))}
-    rises = rose(run, before, now)
+    rises = has_risen(run, before, now)
     if not (rises or margin):
         return {}
     if index - scan.at_edge <= LASTS:  # S takes a while: it is computed at few frames
@@ -249,11 +249,11 @@ def _descends(run: Run, scan: _Scan, index: int, margin: str) -> dict[str, str]:
     return {}
 
 
-def _look_at_the_end(run: Run, scan: _Scan) -> None:
+def _scan_end(run: Run, scan: _Scan) -> None:
     """Raise an alarm for a run that diverged between two frames."""
     told = any(alarm.kind == "risk" for alarm in scan.alarms)
     if run.reason == "diverged" and run.frames and not told:
-        _tell(run, scan, run.frames - 1, "risk", ENDED)
+        _add_alarm(run, scan, run.frames - 1, "risk", ENDED)
 
 
 def _step_size(run: Run, index: int) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.observables.margins import dual_margin, flat_norm_power, flat_scores, hard_margin, scale
-from core.observables.observable import Observable, memoised
+from core.observables.observable import Observable, cached_per_frame
 from core.runs import Run
 from core.study_file.dynamics import GradientFlow, MirrorFlow
 
@@ -31,7 +31,7 @@ class Certificate(NamedTuple):
 NONE = Certificate(float("nan"), float("nan"))
 
 
-@memoised
+@cached_per_frame
 def certificate(run: Run, index: int) -> Certificate:
     """Return the KKT residuals of the best multipliers lambda >= 0; NaN unless min p > 0.
 
@@ -52,7 +52,7 @@ def certificate(run: Run, index: int) -> Certificate:
     there = np.concatenate([c * flat[: network.scaled], flat[network.scaled :]])
     p = p / p.min()
     squared = float(np.dot(there[: network.scaled], there[: network.scaled]))
-    return nearest(score_gram(run, there), degree * p, squared, p)
+    return nearest_multipliers(score_gram(run, there), degree * p, squared, p)
 
 
 def score_gram(run: Run, flat: Array) -> Array:
@@ -78,7 +78,7 @@ def score_gram(run: Run, flat: Array) -> Array:
     return np.asarray(scores.reshape(n * (k - 1), n * (k - 1)))
 
 
-def nearest(kernel: Any, b: Array, squared: float, p: Array) -> Certificate:
+def nearest_multipliers(kernel: Any, b: Array, squared: float, p: Array) -> Certificate:
     """Minimise |theta - J' lambda| over lambda >= 0, given K = J J', b = J theta and |theta|^2.
 
     The problem is one in the span of the gradients: K = A'A turns the squared distance into
@@ -190,7 +190,7 @@ def integration_error(run: Run, index: int) -> float:
     return float(np.nanmax(errors)) + _bias(run, index)
 
 
-@memoised
+@cached_per_frame
 def step_error(run: Run, index: int) -> float:
     """Return the error stored with a frame, over |W|^L; NaN if no step was checked."""
     # A number of that name beside a recorded frame is what the loop calls so.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.dynamics.mirror_field import MirrorField, is_balanced
 from core.network.normalised import BatchNorm
 from core.observables.margins import is_batch_norm
-from core.observables.observable import Observable, Shape, memoised, once
+from core.observables.observable import Observable, Shape, cached_per_frame, cached_per_run
 from core.runs import Run
 from core.study_file.descent import GradientDescent
 
@@ -38,7 +38,7 @@ def inner_displacement(run: Run, index: int) -> float:
     return float(np.linalg.norm(run.parameters(index)[scaled:] - run.origin[scaled:]))
 
 
-@memoised
+@cached_per_frame
 def normaliser(run: Run, index: int) -> Array:
     """Return the normaliser of each node of a network with batch normalisation.
 
@@ -92,11 +92,11 @@ class Companion:
             None beyond `MOST_STEPS` steps.
         """
         while len(self.u) <= index:
-            if not self._go_on():
+            if not self._advance_frame():
                 return None
         return self.u[index]
 
-    def _go_on(self) -> bool:
+    def _advance_frame(self) -> bool:
         """Integrate to the next frame; return False beyond the most steps."""
         frame, m = len(self.u), self.run.network.m
         if frame > 0:
@@ -143,14 +143,14 @@ def has_companion(run: Run) -> bool:
     return (
         isinstance(run.experiment.dynamics, GradientDescent)
         and run.network.factored
-        and not run.experiment.loss.penalised
+        and not run.experiment.loss.is_penalised
         and run.whole.complete
         and not run.changed
         and is_balanced(run.network, run.origin)
     )
 
 
-@once
+@cached_per_run
 def companion_of(run: Run) -> Companion | None:
     """Return the mirror flow of a run from t = 0; None for runs that have none."""
     if not has_companion(run):

@@ -18,7 +18,7 @@ from core.network.activation import RELU
 from core.network.parametrisation import TwoLayer
 from core.network.standard import SMALL, StandardNetwork
 from core.observables.nodes import node_norms, patterns, unit_rows
-from core.observables.observable import SHARE, Observable, Shape, once
+from core.observables.observable import SHARE, Observable, Shape, cached_per_run
 from core.reference.extremal import Extremal, extremal_vectors, has_extremal, pattern_count
 from core.runs import Run
 
@@ -27,7 +27,7 @@ MOST_PATTERNS = 100_000  # a second or two, beside a window
 ALIGNED = 0.999  # a cosine above it
 
 
-@once
+@cached_per_run
 def few_patterns(run: Run) -> bool:
     """Return True for real targets, degree 2, trained a and v_j, and few enough patterns."""
     if not has_extremal(run.problem):
@@ -35,14 +35,14 @@ def few_patterns(run: Run) -> bool:
     return pattern_count(run.inputs, run.dataset.y) <= MOST_PATTERNS
 
 
-@once
+@cached_per_run
 def vectors_of(run: Run) -> tuple[Extremal, ...]:
     """Return all extremal vectors of the training data, in the coordinates of the nodes."""
     assert isinstance(run.network, TwoLayer)
     return extremal_vectors(run.inputs, run.dataset.y, run.network.activation.slope)
 
 
-def longest(run: Run) -> float:
+def longest_extremal(run: Run) -> float:
     """Return max |D| over the extremal vectors; NaN if the data have none."""
     return max((abs(one.value) for one in vectors_of(run)), default=math.nan)
 
@@ -62,7 +62,7 @@ def cosine(run: Run, index: int) -> Array:
     return np.asarray(np.clip(along.max(axis=1), -1.0, 1.0))
 
 
-def active(run: Run, index: int) -> NDArray[np.bool_]:
+def is_active(run: Run, index: int) -> NDArray[np.bool_]:
     """Return True for each node that is active on an example.
 
     Returns
@@ -82,7 +82,7 @@ def aligned_share(run: Run, index: int) -> float:
 
 def least_cosine(run: Run, index: int) -> float:
     """Return the least `cosine` of the active nodes; NaN if no node is active."""
-    found = cosine(run, index)[active(run, index)]
+    found = cosine(run, index)[is_active(run, index)]
     return float(found.min()) if found.size and np.isfinite(found).all() else math.nan
 
 
@@ -92,7 +92,7 @@ def has_relus(run: Run) -> bool:
 
 
 def dead_nodes(run: Run, index: int) -> float:
-    return float(np.count_nonzero(~active(run, index))) if has_relus(run) else math.nan
+    return float(np.count_nonzero(~is_active(run, index))) if has_relus(run) else math.nan
 
 
 def has_scale(run: Run) -> bool:
@@ -108,7 +108,7 @@ def early_time(run: Run, index: int) -> float:
     section = run.experiment.network
     assert isinstance(section, StandardNetwork)
     t = 10.0 ** float(run.log10_time[index])
-    return float(t * longest(run) / math.log(1.0 / section.scale))
+    return float(t * longest_extremal(run) / math.log(1.0 / section.scale))
 
 
 SOURCE = "definition (Boursier and Flammarion 2025)"

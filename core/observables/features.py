@@ -9,7 +9,13 @@ from core.network.head import Head
 from core.network.normalised import Normalised
 from core.network.parametrisation import Network, TwoLayer
 from core.observables.nodes import unit_rows
-from core.observables.observable import Observable, Shape, has_labels, memoised, once
+from core.observables.observable import (
+    Observable,
+    Shape,
+    cached_per_frame,
+    cached_per_run,
+    has_labels,
+)
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -27,7 +33,7 @@ def has_pbar(run: Run) -> bool:
     return has_reparametrisation(run) and has_labels(run)
 
 
-def reparametrised(run: Run, index: int) -> Array:
+def reparametrise(run: Run, index: int) -> Array:
     """Return u = |a * b| at the physical scale.
 
     Returns
@@ -84,7 +90,7 @@ def _single(network: Network, flat: Array, j: int) -> Array:
     return single
 
 
-@once
+@cached_per_run
 def reference_distribution(run: Run) -> Array:
     """Return the pbar of largest margin on the initial features, by linear programming.
 
@@ -129,7 +135,7 @@ def kl(v: Array, u: Array) -> float:
 
 
 def kl_from_reference(run: Run, index: int) -> float:
-    u = reparametrised(run, index)
+    u = reparametrise(run, index)
     return kl(reference_distribution(run), u) if np.isfinite(u).all() else float("nan")
 
 
@@ -146,7 +152,7 @@ def _gradients(run: Run, index: int) -> Array:
     return rows
 
 
-@memoised
+@cached_per_frame
 def slopes(run: Run, index: int) -> tuple[float, float]:
     """Return (C_1, C_2) at one frame; the theorem takes their largest values so far."""
     network = run.network
@@ -197,7 +203,7 @@ OBSERVABLES = (
         "reparametrised weights",
         "u_j = |a_j b_j|",
         "homogeneity, section 3.2",
-        reparametrised,
+        reparametrise,
         shape=Shape.NODE,
         applies=has_reparametrisation,
         where=WITH_U,

@@ -15,7 +15,7 @@ from core.network.parametrisation import TwoLayer
 from core.observables.alarms import tolerance
 from core.observables.certificates import has_error, integration_error
 from core.observables.margins import ATOM, hard_margin, smoothed_margin
-from core.reference.gated import Kept, gated_limit, gates_and_nodes, leaky_limit
+from core.reference.gated import FixedPattern, gated_limit, gates_and_nodes, leaky_limit
 from core.reference.margin import ReferenceMargin
 from core.reference.watch import Watch
 from core.runs import Run
@@ -26,9 +26,9 @@ PROVED = ("gamma_gl", "gamma_l1")  # references that, times their factors, no ne
 KEY = "final margin"  # of its lines among the bounds that can be shown
 SWITCHES = "switches on or off on an example"
 CONDITIONS = {
-    Kept.OWN: f"no neuron changes sign, or {SWITCHES} of its own label",
-    Kept.CELLS: f"no neuron changes sign, or {SWITCHES}",
-    Kept.GATES: f"no neuron {SWITCHES}",
+    FixedPattern.OWN_LABEL: f"no neuron changes sign, or {SWITCHES} of its own label",
+    FixedPattern.CONES: f"no neuron changes sign, or {SWITCHES}",
+    FixedPattern.GATES: f"no neuron {SWITCHES}",
 }
 
 
@@ -44,7 +44,7 @@ class Carrier:
 
 @final
 @dataclass(frozen=True, slots=True)
-class While:
+class ConditionalBound:
     """Upper bound on the final margin that holds as long as a condition does.
 
     No frame from `since` (log10 t) to the last one breaks the condition, and the frame before
@@ -54,7 +54,7 @@ class While:
     the largest first.
     """
 
-    kept: Kept
+    kept: FixedPattern
     above: float
     reached: float
     frame: int
@@ -84,10 +84,10 @@ class FinalMargin:
     why: str
     above_always: float
     always: str
-    above_while: tuple[While, ...]
+    above_while: tuple[ConditionalBound, ...]
 
     @property
-    def held(self) -> While:
+    def held(self) -> ConditionalBound:
         """Bound under the weakest condition."""
         return self.above_while[0]
 
@@ -199,12 +199,12 @@ def refusal(run: Run) -> str:
             "known for two labels only."
         )
     network = run.network
-    if _leaky(run) or _rectified(run):
+    if _is_leaky(run) or _is_rectified(run):
         return ""
     return f'network.kind = "{network.kind}" has no bracket: {NETWORKS}.'
 
 
-def _rectified(run: Run) -> bool:
+def _is_rectified(run: Run) -> bool:
     """Return True if f = sum_j alpha_j relu(<u_j, x~>) with sum_j |alpha_j| |u_j| <= |W|^2/2."""
     network = run.network
     if not isinstance(network, TwoLayer) or not (network.homogeneous and network.plain_sum):
@@ -213,7 +213,7 @@ def _rectified(run: Run) -> bool:
     return whole and network.k == 1 and network.activation.code == RELU
 
 
-def _leaky(run: Run) -> bool:
+def _is_leaky(run: Run) -> bool:
     """Return True if f = sum_j a_j phi(<v_j, x>) with only V trained, phi homogeneous."""
     network = run.network
     fixed = isinstance(network, TwoLayer) and network.direct and set(network.fixed) == {"a"}
@@ -225,7 +225,7 @@ def final_margin(
     index: int,
     references: Mapping[str, ReferenceMargin],
     watch: Watch,
-    conditions: tuple[Kept, ...] = (Kept.OWN, Kept.CELLS),
+    conditions: tuple[FixedPattern, ...] = (FixedPattern.OWN_LABEL, FixedPattern.CONES),
     precision: float = PRECISION,
 ) -> FinalMargin:
     """Return the bracket at a frame, computed from the frames up to it.
@@ -240,7 +240,7 @@ def final_margin(
         Reference margins of the data, by name.
     watch : Watch
         Cancellation token.
-    conditions : tuple of Kept
+    conditions : tuple of FixedPattern
         Conditions to try, the weakest first; a fixed outer layer has one of its own.
     precision : float
         Relative precision of the program's optimum.
@@ -261,10 +261,10 @@ def final_margin(
     index = range(run.frames)[index]
     below, why = lower_end(run, index)
     always, name = upper_end(run, references)
-    if _leaky(run):
-        held: tuple[While, ...] = (_while_leaky(run, index, watch),)
+    if _is_leaky(run):
+        held: tuple[ConditionalBound, ...] = (_while_leaky(run, index, watch),)
     else:
-        held = tuple(_while(run, index, kept, watch, precision) for kept in conditions)
+        held = tuple(_conditional_bound(run, index, kept, watch, precision) for kept in conditions)
     time = float(run.log10_time[index])
     return FinalMargin(index, time, hard_margin(run, index), below, why, always, name, held)
 
@@ -275,7 +275,7 @@ def lower_end(run: Run, index: int) -> tuple[float, str]:
     flow = dynamics.log_time and (dynamics.full_gradient or run.network.fixed_features)
     if run.recorded or not flow:
         return nan, f"{dynamics.words} may lower the smoothed margin; only gradient flow may not"
-    if run.experiment.loss.penalised:
+    if run.experiment.loss.is_penalised:
         return nan, "with a penalty the flow may lower the smoothed margin"
     if not run.experiment.loss.exp_tailed:
         return nan, "the smoothed margin is defined for losses with an exponential tail"
@@ -288,7 +288,7 @@ def lower_end(run: Run, index: int) -> tuple[float, str]:
     return smoothed - max(error, tolerance(run, index, smoothed)), ""
 
 
-def _longest(run: Run) -> float:
+def _norm_factor(run: Run) -> float:
     """Return the factor by which sum_j |alpha_j| |u_j| may exceed |W|^2/2; 1 for trained V."""
     fixed = run.network.fixed.get("V")
     return 1.0 if fixed is None else max(1.0, float(np.linalg.norm(fixed, axis=1).max()))
@@ -300,19 +300,21 @@ def upper_end(run: Run, references: Mapping[str, ReferenceMargin]) -> tuple[floa
         margin = references.get(name)
         if margin is not None and margin.factor is not None and margin.bracket.certified:
             upper = margin.factor * margin.bracket.upper
-            return _longest(run) * upper, margin.reference.label
+            return _norm_factor(run) * upper, margin.reference.label
     return nan, ""
 
 
-def _while(run: Run, index: int, kept: Kept, watch: Watch, precision: float) -> While:
+def _conditional_bound(
+    run: Run, index: int, kept: FixedPattern, watch: Watch, precision: float
+) -> ConditionalBound:
     flat = np.asarray(run.parameters(index), dtype=np.float64)
     gates, nodes = gates_and_nodes(run.problem, flat, kept)
     limit = gated_limit(run.inputs, run.dataset.y, gates, watch, precision, kept)
-    frame = since(run, index, kept, watch)
+    frame = find_first_frame(run, index, kept, watch)
     weights = np.bincount(limit.gate, limit.weights, minlength=len(nodes)).astype(np.float64)
-    return While(
+    return ConditionalBound(
         kept,
-        _longest(run) * limit.upper,
+        _norm_factor(run) * limit.upper,
         limit.lower,
         frame,
         float(run.log10_time[frame]),
@@ -338,7 +340,7 @@ def _carriers(
     )
 
 
-def _while_leaky(run: Run, index: int, watch: Watch) -> While:
+def _while_leaky(run: Run, index: int, watch: Watch) -> ConditionalBound:
     """Bound the margin for fixed a: in each cell f is linear in V, with a hard margin in |V|."""
     network, data = run.network, run.dataset
     flat = np.asarray(run.parameters(index), dtype=np.float64)
@@ -348,12 +350,12 @@ def _while_leaky(run: Run, index: int, watch: Watch) -> While:
     lower, upper, q = leaky_limit(run.inputs, data.y, alpha, slopes)
     lengths = (((slopes * (q * data.y)) @ run.inputs) ** 2).sum(axis=1) * alpha**2
     carriers = _carriers(lengths, alpha, [(j,) for j in range(len(alpha))])
-    frame = since(run, index, Kept.GATES, watch)
+    frame = find_first_frame(run, index, FixedPattern.GATES, watch)
     time = float(run.log10_time[frame])
-    return While(Kept.GATES, upper, lower, frame, time, _examples(q), carriers)
+    return ConditionalBound(FixedPattern.GATES, upper, lower, frame, time, _examples(q), carriers)
 
 
-def since(run: Run, index: int, kept: Kept, watch: Watch) -> int:
+def find_first_frame(run: Run, index: int, kept: FixedPattern, watch: Watch) -> int:
     """Return the first frame from which on a condition has held at every frame up to `index`.
 
     An example within rounding of a node's kink is on both sides of it.
@@ -364,7 +366,7 @@ def since(run: Run, index: int, kept: Kept, watch: Watch) -> int:
         Open run.
     index : int
         Index of the last frame.
-    kept : Kept
+    kept : FixedPattern
         Condition: OWN compares the activation of nodes on examples of their own label only.
     watch : Watch
         Cancellation token, checked at each frame.
@@ -375,7 +377,8 @@ def since(run: Run, index: int, kept: Kept, watch: Watch) -> int:
     """
     signs, places = _places(run, index)
     active = places > 0.0
-    counted = signs[:, None] * run.dataset.y > 0.0 if kept is Kept.OWN else np.ones_like(active)
+    own = signs[:, None] * run.dataset.y > 0.0
+    counted = own if kept is FixedPattern.OWN_LABEL else np.ones_like(active)
     frame = index
     while frame > 0:
         watch.look()

@@ -18,7 +18,7 @@ from core.network.parametrisation import TwoLayer
 from core.network.quadratic import cubed_norm
 from core.observables.margins import is_quadratic, scale
 from core.observables.nodes import inner_columns
-from core.observables.observable import SHARE, Observable, Shape, memoised, once
+from core.observables.observable import SHARE, Observable, Shape, cached_per_frame, cached_per_run
 from core.observables.spectrum import effective_rank
 from core.runs import Run
 
@@ -27,17 +27,17 @@ PURE = 0.9  # of a node's power at one frequency, from which it counts as one wa
 VISIBLE = 1e-3  # of the largest |theta_j|^3: lighter nodes say nothing of phases
 
 
-def adds(run: Run) -> bool:
+def is_modular_addition(run: Run) -> bool:
     """Return True for quadratic networks on addition modulo p, recorded ones among them."""
     return is_quadratic(run) and (isinstance(run.experiment.data, ModularData) or _is_modular(run))
 
 
-@once
+@cached_per_run
 def _is_modular(run: Run) -> bool:
     return run.recorded and is_addition(run.dataset.x, run.dataset.y)
 
 
-@memoised
+@cached_per_frame
 def waves(run: Run, index: int) -> NDArray[np.complex128]:
     """Return the Fourier transforms of all nodes at the flat parameters.
 
@@ -170,7 +170,7 @@ def sum_of_cubes(run: Run, index: int) -> float:
 SOURCE = "morwani24, section 4; docs/theory.md, 5.6"
 WHERE = "quadratic networks on addition modulo p"
 WEIGHTED = "weighted by |theta_j|^3"
-of_waves = partial(Observable, applies=adds, where=WHERE)
+of_waves = partial(Observable, applies=is_modular_addition, where=WHERE)
 OBSERVABLES = (
     Observable(
         "cubed_norm",

@@ -48,7 +48,7 @@ def group_of(name: str) -> str:
     return next((group for group, names in GROUPS.items() if name in names), OTHERS)
 
 
-def grouped(names: list[str]) -> dict[str, list[str]]:
+def group_names(names: list[str]) -> dict[str, list[str]]:
     """Return names by group, both in the order of lists; empty groups are left out.
 
     >>> grouped(["kkt_residual", "hard_margin", "risk"])

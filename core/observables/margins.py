@@ -23,8 +23,8 @@ from core.observables.observable import (
     SHARE,
     Observable,
     Shape,
+    cached_per_frame,
     has_labels,
-    memoised,
 )
 from core.runs import Run
 
@@ -33,7 +33,7 @@ ATOM = 1e-3
 LARGEST_EXPONENT = 700.0  # e to more than this may overflow
 
 
-@memoised
+@cached_per_frame
 def flat_outputs(run: Run, index: int) -> Array:
     """Return the network's outputs at the frame's flat parameters.
 
@@ -81,7 +81,7 @@ def flat_norm_power(run: Run, index: int) -> float:
     return run.network.norm_power(run.parameters(index))
 
 
-def _over(value: float, norm: float) -> float:
+def _divide(value: float, norm: float) -> float:
     return value / norm if norm > 0.0 else float("nan")
 
 
@@ -96,27 +96,27 @@ def risk(run: Run, index: int) -> float:
 
 
 def hard_margin(run: Run, index: int) -> float:
-    return _over(float(flat_margins(run, index).min()), flat_norm_power(run, index))
+    return _divide(float(flat_margins(run, index).min()), flat_norm_power(run, index))
 
 
 def balanced_margin(run: Run, index: int) -> float:
     # The paper's margins of batch norm are over |a| |c|, at most half of this; the margin over this
     # is the one that Theorem 3.6 of homogeneity makes monotone (docs/theory.md, 3.3).
     squared = run.network.norm(run.parameters(index)) ** 2
-    return _over(float(flat_margins(run, index).min()), squared)
+    return _divide(float(flat_margins(run, index).min()), squared)
 
 
 def l2_margin(run: Run, index: int) -> float:
     # As that of batch norm: the margin over N is what the penalty maximises, this one what flow
     # does.
     cubed = run.network.norm(run.parameters(index)) ** 3
-    return _over(float(flat_margins(run, index).min()), cubed)
+    return _divide(float(flat_margins(run, index).min()), cubed)
 
 
 def smoothed_margin(run: Run, index: int) -> float:
     factor = scale(run, index)
     smoothed = run.loss.smoothed(factor * flat_scores(run, index))
-    return _over(smoothed, factor * flat_norm_power(run, index))
+    return _divide(smoothed, factor * flat_norm_power(run, index))
 
 
 def l1_margin(run: Run, index: int) -> float:
@@ -124,7 +124,7 @@ def l1_margin(run: Run, index: int) -> float:
     lengths = np.linalg.norm(U, axis=1) if run.network.inner_weights else np.ones(s.shape)
     # To the power that makes the sum of the degree of f.
     lengths = lengths**run.network.inner_degree
-    return _over(float(flat_margins(run, index).min()), float(np.abs(s) @ lengths))
+    return _divide(float(flat_margins(run, index).min()), float(np.abs(s) @ lengths))
 
 
 def dual_scores(run: Run, index: int) -> Array:
@@ -168,7 +168,7 @@ def atoms(run: Run, index: int) -> float:
 def dual_margin(run: Run, index: int) -> float:
     q = dual_scores(run, index)
     value = float(np.vdot(q, flat_scores(run, index))) / float(q.sum())
-    return _over(value, flat_norm_power(run, index))
+    return _divide(value, flat_norm_power(run, index))
 
 
 def train_error(run: Run, index: int) -> float:

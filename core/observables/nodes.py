@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.parametrisation import TwoLayer
-from core.observables.observable import SHARE, Observable, Shape, once
+from core.observables.observable import SHARE, Observable, Shape, cached_per_run
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -51,7 +51,7 @@ def balance(run: Run, index: int) -> Array:
     return np.asarray(run.network.imbalance(flat)) / (squared if squared > 0.0 else np.nan)
 
 
-@once
+@cached_per_run
 def _origin_directions(run: Run) -> tuple[Array, Array]:
     """Return v_j(0) (m, d) and |v_j(0)| (m,), which the rotation needs at every frame."""
     then = run.network.directions(run.origin)
@@ -63,14 +63,14 @@ def rotation(run: Run, index: int) -> Array:
     return _cosines(run.network.directions(run.parameters(index)), *_origin_directions(run))
 
 
-@once
+@cached_per_run
 def _origin_units(run: Run) -> tuple[Array, Array]:
     """Return u_j(0) (m, d + 1) and |u_j(0)| (m,)."""
     then = run.network.nodes(run.origin)[1]
     return then, np.asarray(np.linalg.norm(then, axis=1))
 
 
-@once
+@cached_per_run
 def has_biases(run: Run) -> bool:
     """Return True for networks whose nodes have biases, u_j = (v_j, b_j)."""
     V, U = run.network.directions(run.origin), run.network.nodes(run.origin)[1]
@@ -202,7 +202,7 @@ def patterns_changed(run: Run, index: int) -> float:
     return float(np.mean(patterns(run, run.parameters(index)) != _patterns_at_start(run)))
 
 
-@once
+@cached_per_run
 def _patterns_at_start(run: Run) -> NDArray[np.bool_]:
     return patterns(run, run.origin)
 

@@ -42,7 +42,7 @@ class Shape(Enum):
     POINT = "one number per example, in data order"
 
 
-def everywhere(run: Run) -> bool:
+def exists_always(run: Run) -> bool:
     """Return True: the observable exists in every run, if only as NaN."""
     return True
 
@@ -98,7 +98,7 @@ class Observable:
     function: Callable[[Run, int], Any]
     shape: Shape = Shape.SCALAR
     unit: str = ""
-    applies: Callable[[Run], bool] = everywhere
+    applies: Callable[[Run], bool] = exists_always
     where: str = ""
     tex: str = ""
     normalisation: str = ""
@@ -122,7 +122,7 @@ class Observable:
         float or array (m,) or (n,)
             By `shape`: one number, one number a node, or one number an example.
         """
-        return _kept(run, self.name, index, self._finite)
+        return _memoised_value(run, self.name, index, self._finite)
 
     def _finite(self, run: Run, index: int) -> Any:
         # Weights of a run that diverges have squares beyond float64: such a value is infinite.
@@ -155,7 +155,7 @@ class Observable:
         return np.array(values, dtype=np.float64)
 
 
-def _kept(run: Run, name: object, index: int, function: Callable[[Run, int], Any]) -> Any:
+def _memoised_value(run: Run, name: object, index: int, function: Callable[[Run, int], Any]) -> Any:
     """Return function(run, index), memoised in the run if small enough for all its frames."""
     key = (name, index)
     if key in run.memo:
@@ -167,18 +167,18 @@ def _kept(run: Run, name: object, index: int, function: Callable[[Run, int], Any
     return value
 
 
-def memoised(function: Callable[[Run, int], T]) -> Callable[[Run, int], T]:
+def cached_per_frame(function: Callable[[Run, int], T]) -> Callable[[Run, int], T]:
     """Wrap a function of a frame to memoise values in the run, if small enough for all frames."""
 
     @wraps(function)
     def at(run: Run, index: int) -> T:
-        value: T = _kept(run, function, index, function)
+        value: T = _memoised_value(run, function, index, function)
         return value
 
     return at
 
 
-def once(function: Callable[[Run], T]) -> Callable[[Run], T]:
+def cached_per_run(function: Callable[[Run], T]) -> Callable[[Run], T]:
     """Wrap a function of the whole run to compute its value once, and store it in the run."""
 
     @wraps(function)

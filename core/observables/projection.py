@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.geometry import orthonormal, principal_axes, signed
+from core.data.geometry import fix_signs, orthonormal, principal_axes
 from core.errors import InputError
 from core.observables.nodes import inner_columns, unit_rows
 from core.observables.planes import PLANES, NodePlane
@@ -109,7 +109,7 @@ def _leading(rows: Array) -> Array:
         product = LinearOperator((d, d), matvec=lambda v: rows.T @ (rows @ v), dtype=np.float64)
         # A start of our own: SciPy's is random, and the same run must give the same picture.
         _, vectors = eigsh(product, k=2, v0=np.cos(1.0 + np.arange(d)))
-    return signed(orthonormal([vectors[:, -1], vectors[:, -2], *np.eye(2, d)]))
+    return fix_signs(orthonormal([vectors[:, -1], vectors[:, -2], *np.eye(2, d)]))
 
 
 def class_means(run: Run, numbers: tuple[int, ...]) -> Axes:
@@ -219,14 +219,14 @@ class Projection:
         reduction = self.run.reduction
         if reduction is None:
             return np.asarray(U[:, : self.run.dataset.d] @ self.rows.T)
-        inside, outside = self._reduced
+        inside, outside = self._reduced_axes
         return np.asarray(
             U[:, : reduction.size - 1] @ inside
             + U[:, reduction.size - 1 : reduction.size] * outside
         )
 
     @cached_property
-    def _reduced(self) -> tuple[Array, Array]:
+    def _reduced_axes(self) -> tuple[Array, Array]:
         """Axes of the plane in the coordinates of the row-space form."""
         assert self.run.reduction is not None
         reduction = self.run.reduction

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from core.data.cones import ConesData
 from core.network.normalised import BatchNorm
-from core.observables.observable import Observable, once
+from core.observables.observable import Observable, cached_per_run
 from core.observables.proofs import known_features, knows_features, unit_directions
 from core.runs import Run
 
@@ -72,7 +72,7 @@ def has_cone_potential(run: Run) -> bool:
     )
 
 
-@once
+@cached_per_run
 def matched_nodes(run: Run) -> Array:
     """Return the node that matches each reference direction.
 
@@ -110,7 +110,7 @@ class Reference(NamedTuple):
     al: float
 
 
-@once
+@cached_per_run
 def batch_norm_reference(run: Run) -> Reference | None:
     """Return the reference of the batch-norm potential; None without separating frozen features.
 

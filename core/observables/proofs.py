@@ -15,7 +15,7 @@ from core.network.standard import FixedOuter
 from core.observables.features import has_pbar, reference_distribution, signed_features
 from core.observables.margins import dual_margin, flat_scores, scale
 from core.observables.nodes import unit_rows
-from core.observables.observable import Observable, once
+from core.observables.observable import Observable, cached_per_run
 from core.runs import Run
 from core.study_file.descent import GradientDescent, StochasticGradientDescent
 from core.study_file.dynamics import GradientFlow
@@ -93,7 +93,7 @@ def log_perceptron_sum(run: Run, index: int) -> float:
     return sums[index]
 
 
-@once
+@cached_per_run
 def _sums_of(run: Run) -> list[float]:
     """Return the run's list of sums computed so far, which later frames extend."""
     return []
@@ -194,7 +194,7 @@ def has_perceptron_sum(run: Run) -> bool:
         isinstance(dynamics, StochasticGradientDescent) and not dynamics.fresh
     )
     homogeneous = run.network.homogeneous or not isinstance(dynamics, GradientFlow)
-    plain = run.whole.complete and not run.changed and not run.experiment.loss.penalised
+    plain = run.whole.complete and not run.changed and not run.experiment.loss.is_penalised
     return has_slopes(run) and known and homogeneous and plain
 
 
@@ -243,7 +243,7 @@ def pbar_margin(run: Run, index: int) -> float:
     return float((signed_features(run, index) @ reference_distribution(run)).min())
 
 
-@once
+@cached_per_run
 def known_features(run: Run) -> tuple[Array, Array] | None:
     """Return the features of the law of the data; None if unknown.
 
@@ -288,7 +288,7 @@ def covering_radius(run: Run, index: int) -> float:
     return _covering_radius(run)
 
 
-@once
+@cached_per_run
 def _covering_radius(run: Run) -> float:
     known = known_features(run)
     assert known is not None

@@ -29,7 +29,14 @@ from core.observables import (
     spectrum,
     testing,
 )
-from core.observables.observable import HOMOGENEOUS, LOOP, PLAIN, Observable, Shape, memoised
+from core.observables.observable import (
+    HOMOGENEOUS,
+    LOOP,
+    PLAIN,
+    Observable,
+    Shape,
+    cached_per_frame,
+)
 from core.run_files.schema import NUMBER_NAME
 from core.runs import Run
 from core.settings import Registry
@@ -65,7 +72,7 @@ def name_in(name: str) -> str | None:
     return inner if inner != name and NUMBER_NAME.fullmatch(inner) else None
 
 
-@memoised
+@cached_per_frame
 def _numbers(run: Run, index: int) -> dict[str, float]:
     return run.diagnostics(index)
 

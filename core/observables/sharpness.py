@@ -22,7 +22,7 @@ from core.dynamics.curvature import (
     needs_pytorch,
     sharpness,
 )
-from core.observables.observable import Landmark, Observable, memoised, once
+from core.observables.observable import Landmark, Observable, cached_per_frame, cached_per_run
 from core.runs import Run
 from core.study_file.descent import GradientDescent
 
@@ -40,15 +40,15 @@ def has_sharpness(run: Run) -> bool:
     return small and known and (not needs_pytorch(run.network) or find_spec("torch") is not None)
 
 
-@once
-def proving(run: Run) -> ProvedSharpness | None:
+@cached_per_run
+def make_prover(run: Run) -> ProvedSharpness | None:
     """Return the prover of the top of this run's Hessians; None if the run has none."""
     from core.dynamics.example_span import ProvedSharpness, has_span  # SciPy is slow to load
 
     return ProvedSharpness(run.problem) if has_span(run.problem) else None
 
 
-def _largest(run: Run, index: int, count: int) -> Array:
+def _largest_eigenvalues(run: Run, index: int, count: int) -> Array:
     """Return the `count` largest eigenvalues, decreasing, and bounds on their errors, (2, count).
 
     NaN if the weights or the risk are beyond float64.
@@ -57,7 +57,7 @@ def _largest(run: Run, index: int, count: int) -> Array:
     missing = np.full((2, count), np.nan)
     if not has_sharpness(run) or not np.isfinite(flat).all():
         return missing
-    proof = proving(run)
+    proof = make_prover(run)
     proved = proof and proof.at(flat, count, TOLERANCE)
     if proved is not None:
         return np.stack([proved, np.full(count, TOLERANCE * abs(float(proved[0])))])
@@ -67,7 +67,7 @@ def _largest(run: Run, index: int, count: int) -> Array:
     return np.concatenate([found, missing], axis=1)[:, :count]
 
 
-@memoised
+@cached_per_frame
 def eigenvalues(run: Run, index: int) -> Array:
     """Return the three largest eigenvalues and bounds on their errors.
 
@@ -76,10 +76,10 @@ def eigenvalues(run: Run, index: int) -> Array:
     array (2, 3)
         Eigenvalues, decreasing; bounds.
     """
-    return _largest(run, index, COUNT)
+    return _largest_eigenvalues(run, index, COUNT)
 
 
-@memoised
+@cached_per_frame
 def top_value(run: Run, index: int) -> Array:
     """Return the largest eigenvalue alone, which takes fewer products, and its bound.
 
@@ -88,7 +88,7 @@ def top_value(run: Run, index: int) -> Array:
     array (2, 1)
         Eigenvalue; bound.
     """
-    return _largest(run, index, 1)
+    return _largest_eigenvalues(run, index, 1)
 
 
 def largest(run: Run, index: int) -> float:
@@ -104,7 +104,7 @@ def gauss_newton(run: Run, index: int) -> float:
     if not has_sharpness(run) or not np.isfinite(flat).all():
         return float("nan")
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        proof = proving(run)
+        proof = make_prover(run)
         proved = proof and proof.at(flat, 1, TOLERANCE, whole=False)
         if proved is not None:
             return float(proved[0])
@@ -145,13 +145,13 @@ def _one(run: Run) -> Landmark | None:
     return Landmark(1.0, "edge", "edge", words)
 
 
-def off(run: Run, index: int) -> float:
+def error_bound(run: Run, index: int) -> float:
     """Return a bound on the error: `TOLERANCE` of the largest, or more if products ran out."""
     return float(top_value(run, index)[1, 0])
 
 
 def stability_off(run: Run, index: int) -> float:
-    return 0.5 * step_size(run) * off(run, index)
+    return 0.5 * step_size(run) * error_bound(run, index)
 
 
 def gauss_newton_off(run: Run, index: int) -> float:
@@ -172,7 +172,7 @@ OBSERVABLES = (
         tex=r"\lambda_1(\nabla^2R)",
         normalisation=NORMALISATION,
         costly=True,
-        error=off,
+        error=error_bound,
         landmark=_two_by_step,
     ),
     Observable(

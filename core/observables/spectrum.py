@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.observables.nodes import rotation
-from core.observables.observable import Observable, memoised, once
+from core.observables.observable import Observable, cached_per_frame, cached_per_run
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -36,13 +36,13 @@ def inner_gram(run: Run, V: Array) -> Array:
     return np.asarray(V @ V.T if V.shape[0] < V.shape[1] else V.T @ V)
 
 
-@once
+@cached_per_run
 def _perpendicular_gram(run: Run) -> Array:
     assert run.reduction is not None
     return np.asarray(run.reduction.perpendicular @ run.reduction.perpendicular.T)
 
 
-@memoised
+@cached_per_frame
 def flat_spectrum(run: Run, index: int) -> Array:
     """Return |V|_F and the leading singular values at the flat parameters.
 
@@ -64,7 +64,7 @@ def flat_spectrum(run: Run, index: int) -> Array:
     return np.asarray(largest * np.sqrt(np.concatenate([[np.trace(gram)], leading])))
 
 
-@once
+@cached_per_run
 def _inner_scaled(run: Run) -> bool:
     """Return True if V belongs to the homogeneous parameters, which e^rho multiplies."""
     network, flat = run.network, run.origin
@@ -108,7 +108,7 @@ def stable_rank(run: Run, index: int) -> float:
     return float(total / largest) ** 2 if largest > 0.0 else float("nan")
 
 
-def sigma(place: int) -> Callable[[Run, int], float]:
+def singular_value(place: int) -> Callable[[Run, int], float]:
     """Return the function of the singular value of a place, from 1; NaN beyond the last."""
 
     def value(run: Run, index: int) -> float:
@@ -238,7 +238,7 @@ OBSERVABLES = (
         "largest singular value",
         "|V|_2",
         "frei23, Theorem 3.2",
-        sigma(1),
+        singular_value(1),
         tex=r"\sigma_1(V)=|V|_2",
         costly=True,
     ),
@@ -247,7 +247,7 @@ OBSERVABLES = (
         "second singular value",
         "the second singular value of V, not normalised",
         "definition",
-        sigma(2),
+        singular_value(2),
         tex=r"\sigma_2(V)",
         costly=True,
     ),
@@ -256,7 +256,7 @@ OBSERVABLES = (
         "third singular value",
         "the third singular value of V, not normalised",
         "definition",
-        sigma(3),
+        singular_value(3),
         tex=r"\sigma_3(V)",
         costly=True,
     ),
@@ -279,7 +279,7 @@ OBSERVABLES = (
 # ------------------------------------------------------------------------------------- rotations
 
 
-@memoised
+@cached_per_frame
 def known_rotations(run: Run, index: int) -> Array:
     """Return the rotations of the nodes that have a direction.
 

@@ -21,19 +21,19 @@ Columns = dict[str, NDArray[Any]]
 MOST_BYTES = 4e9
 
 
-def offered(run: Run, nodes: bool = True) -> tuple[Observable, ...]:
+def available_observables(run: Run, nodes: bool = True) -> tuple[Observable, ...]:
     """Return the observables that a run's table may have, those of nodes for an NPZ included."""
     return (*scalars_of(run), *(shown_of(run, Shape.NODE) if nodes else ()))
 
 
-def usual(run: Run, nodes: bool = True) -> tuple[Observable, ...]:
+def default_observables(run: Run, nodes: bool = True) -> tuple[Observable, ...]:
     """Return the observables that a run's table has if none is named."""
-    return tuple(item for item in offered(run, nodes) if not item.on_request)
+    return tuple(item for item in available_observables(run, nodes) if not item.on_request)
 
 
 def left_out(run: Run, nodes: bool = True) -> tuple[str, ...]:
     """Return the names of the columns that a run's table has only on request."""
-    return tuple(item.name for item in offered(run, nodes) if item.on_request)
+    return tuple(item.name for item in available_observables(run, nodes) if item.on_request)
 
 
 def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[Observable, ...]:
@@ -57,14 +57,14 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
     InputError
         The run's table does not have one of the columns.
     """
-    known = {item.name: item for item in offered(run, nodes)}
+    known = {item.name: item for item in available_observables(run, nodes)}
     for name in names:  # `loop.NAME` of what is offered as NAME
         found = find_observable(name)
         if name not in known and found and found.shape is Shape.SCALAR and found.applies(run):
             known[name] = found
     wrong = [name for name in names if name not in known]
     if wrong:
-        inside = wrong[0] in {item.name for item in offered(run)}
+        inside = wrong[0] in {item.name for item in available_observables(run)}
         why = "has one number per node, which only an NPZ can hold" if inside else ""
         raise InputError(
             f"the column {wrong[0][:60]!r} {why or 'does not exist in this run'}; "
@@ -119,12 +119,12 @@ def parameter_columns(run: Run) -> Columns:
     _check_size(run)
     rho = np.asarray(run.rho[: run.frames], dtype=np.float64)
     physical = [weights_at(run, index) for index in range(run.frames)]
-    columns: Columns = {"x": run.dataset.x, "y": run.dataset.y, **_stacked(run, physical)}
+    columns: Columns = {"x": run.dataset.x, "y": run.dataset.y, **_stack_frames(run, physical)}
     columns |= {name: _in_full(run, name, array) for name, array in run.network.fixed.items()}
     with np.errstate(over="ignore"):
         overflows = not np.isfinite(np.exp(rho)).all()
     if overflows:
-        unit = _stacked(run, [_arrays(run, run.parameters(k)) for k in range(run.frames)])
+        unit = _stack_frames(run, [_arrays(run, run.parameters(k)) for k in range(run.frames)])
         columns |= {f"theta_{name}": array for name, array in unit.items()} | {"rho": rho}
     return columns
 
@@ -164,7 +164,7 @@ def _arrays(run: Run, flat: NDArray[Any]) -> Columns:
     return {name: _in_full(run, name, one) for name, one in run.network.unpack(flat).items()}
 
 
-def _stacked(run: Run, frames: Sequence[Columns]) -> Columns:
+def _stack_frames(run: Run, frames: Sequence[Columns]) -> Columns:
     """Stack the trained parameters of all frames by name, the frame axis first."""
     names = [block.name for block in run.network.layout]
     return {name: np.array([frame[name] for frame in frames]) for name in names}
@@ -216,7 +216,7 @@ def write_table(
             typed="write an .npz for --parameters",
         )
     nodes = suffix == ".npz"
-    chosen = usual(run, nodes) if names is None else check_columns(run, names, nodes)
+    chosen = default_observables(run, nodes) if names is None else check_columns(run, names, nodes)
     columns = columns_of(run, chosen, progress)
     if not nodes:
         write_whole(path, _csv(columns).encode())

@@ -15,7 +15,14 @@ from core.network.activation import LEAKY, RELU
 from core.network.parametrisation import Network, TwoLayer, margins_of
 from core.network.recorded import why_no_output
 from core.observables.margins import scale
-from core.observables.observable import LABELLED, SHARE, Observable, has_labels, memoised, once
+from core.observables.observable import (
+    LABELLED,
+    SHARE,
+    Observable,
+    cached_per_frame,
+    cached_per_run,
+    has_labels,
+)
 from core.problem.problem import points_for_test
 from core.runs import Run
 
@@ -116,14 +123,14 @@ def bound_of_sum(a: Array, U: Array) -> float:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Scaled:
+class ScaledInputs:
     """Test inputs divided by powers of 2 (`of_size_one`), in float32 (N, D), and |x| (N,)."""
 
     inputs: NDArray[np.float32]
     lengths: Array
 
 
-def scaled(inputs: Array, block: int = 4096) -> Scaled:
+def scale_inputs(inputs: Array, block: int = 4096) -> ScaledInputs:
     """Return inputs (N, D) scaled to the range of float32, computed block by block."""
     small = np.empty(inputs.shape, dtype=np.float32)
     lengths = np.empty(inputs.shape[0])
@@ -131,15 +138,15 @@ def scaled(inputs: Array, block: int = 4096) -> Scaled:
         part = of_size_one(inputs[begin : begin + block])
         small[begin : begin + block] = part
         lengths[begin : begin + block] = np.linalg.norm(part, axis=1)
-    return Scaled(small, lengths)
+    return ScaledInputs(small, lengths)
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class KnownSigns:
     """Signs and sizes at some frame's weights: y f > 0 (N,), and a lower bound of |f|/|x| (N,)."""
 
-    tested: Scaled
+    tested: ScaledInputs
     weights: Weights
     right: NDArray[np.bool_]
     least: Array
@@ -183,7 +190,7 @@ def of_size_one(inputs: Array) -> Array:
     return np.asarray(np.ldexp(inputs, -exponents[:, None]))
 
 
-def right_on(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any | None:
+def are_right(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any | None:
     """Return y_i f(x_i) > 0 at test inputs, evaluating only where earlier frames leave it open.
 
     The run's memo stores the result, replaced as a whole: the order of frames does not matter.
@@ -209,8 +216,8 @@ def right_on(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any 
     weights = weights_of(run.network, flat)
     if weights is None:
         return None
-    known: Known | None = run.memo.get(KEY)
-    tested = scaled(inputs) if known is None else known.tested
+    known: KnownSigns | None = run.memo.get(KEY)
+    tested = scale_inputs(inputs) if known is None else known.tested
     phi = run.network.activation  # type: ignore[attr-defined]
     right, least = np.zeros(y.size, dtype=bool), np.zeros(y.size)
     if known is not None:
@@ -223,7 +230,7 @@ def right_on(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any 
     right[open_] = y[open_] * f > 0.0
     size = np.maximum(np.abs(f) - room, 0.0)
     least[open_] = size / np.maximum(tested.lengths[open_], 1e-300)
-    run.memo[KEY] = Known(tested, weights, right, least)
+    run.memo[KEY] = KnownSigns(tested, weights, right, least)
     return right
 
 
@@ -244,14 +251,14 @@ class TestValues(NamedTuple):
 NOTHING = TestValues(float("nan"))
 
 
-@once
+@cached_per_run
 def points_of(run: Run) -> TestSet | None:
     """Return the run's test points; None if it has none."""
     return points_for_test(run.problem)
 
 
-@once
-def _seen(run: Run) -> tuple[Array, Array | None] | None:
+@cached_per_run
+def _network_inputs(run: Run) -> tuple[Array, Array | None] | None:
     """Return the network's view of all test points; None if it is too large to store."""
     points = points_of(run)
     assert points is not None
@@ -261,18 +268,18 @@ def _seen(run: Run) -> tuple[Array, Array | None] | None:
     return run.seen(points.x)
 
 
-@memoised
+@cached_per_frame
 def test_values(run: Run, index: int) -> TestValues:
     """Return test error and test loss of a frame; NaN without test points."""
     points = points_of(run)
     if points is None or why_no_output(run.experiment.network):
         return NOTHING
     flat, network, factor = run.parameters(index), run.network, scale(run, index)
-    kept = _seen(run)
+    kept = _network_inputs(run)
     wrong, clipped, squares, length = 0, 0.0, 0.0, max(16, BLOCK_VALUES // network.m)
     # Losses of squares ask for f itself, and not for its sign alone.
     if kept is not None and kept[1] is None and not run.loss.fits:
-        right = right_on(run, flat, kept[0], points.y, length)
+        right = are_right(run, flat, kept[0], points.y, length)
         if right is not None:
             return TestValues(float(np.count_nonzero(~right)) / points.y.size)
     for begin in range(0, points.y.size, length):

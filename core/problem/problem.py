@@ -271,7 +271,7 @@ def with_dynamics(problem: Problem, dynamics: Section) -> Problem:
     return replace(problem, experiment=experiment)
 
 
-def resolve(
+def resolve_problem(
     experiment: Experiment,
     folder: Path | None = None,
     title: str = "",

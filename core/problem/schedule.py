@@ -31,7 +31,7 @@ LOGARITHM = re.compile(rf"^(?:log10\s*t\s*=\s*)({NUMBER})$", re.IGNORECASE)
 PLAIN = re.compile(rf"^(?:t\s*=\s*)?({NUMBER})$", re.IGNORECASE)
 
 
-def further(until: float) -> float:
+def further_horizon(until: float) -> float:
     """Return a continuation's horizon (log10 t): a decade later, or twice as far on far runs."""
     return until + 1.0 if until <= PLAIN_HORIZON else 2.0 * until
 

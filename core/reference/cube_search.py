@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.reference.ellipsoids import Saddle
-from core.reference.generation import distinct
+from core.reference.generation import distinct_directions
 from core.reference.master import Master
 from core.reference.programs import DIGITS, Program, solve
 from core.reference.watch import Watch
@@ -128,11 +128,11 @@ class _Search:
             free = self._generator.choice([-1.0, 1.0], (STARTS // 2, d))
             starts = np.vstack([free, spanned, self._winners[sign]])
             V, values = ascend(x[used], sign * c[used], starts, self._watch)
-            first = distinct(_unit(V), values, 0.0, POLISHED)
+            first = distinct_directions(_unit(V), values, 0.0, POLISHED)
             ends = [polish(x[used], sign * c[used], V[k], self._watch) for k in first]
             V = np.vstack([V, *(v[None] for v, _ in ends)])
             values = np.r_[values, [value for _, value in ends]]
-            best = distinct(_unit(V), values, floor, ADDED)
+            best = distinct_directions(_unit(V), values, floor, ADDED)
             self._winners[sign] = V[best]
             highest = max(highest, float(values.max()))
             if len(best):
@@ -184,7 +184,7 @@ def search_cube(x: Array, y: Array, saddle: Saddle, watch: Watch) -> Found:
         idle = 0 if margin > lower * (1.0 + 1e-4) else idle + 1
         if margin > lower:
             lower, nodes = margin, count
-        if watch.late or idle >= IDLE or above - lower <= CLOSE * above:
+        if watch.timed_out or idle >= IDLE or above - lower <= CLOSE * above:
             break
     return Found(lower, nodes, np.array([one for _, one in tried[:KEPT]]))
 

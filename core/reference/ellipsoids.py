@@ -18,7 +18,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.reference.generation import distinct
+from core.reference.generation import distinct_directions
 from core.reference.pricing import climb
 from core.reference.watch import Watch
 
@@ -183,7 +183,7 @@ def find_saddle(x: Array, y: Array, watch: Watch, *, diagonal: bool, seed: int =
         idle = 0 if best is None or price < best.price * (1.0 - WORTH) else idle + 1
         if best is None or price < best.price:
             best = Saddle(q, Lam, price, U, np.zeros(0), np.zeros((0, d)))
-        if idle >= IDLE or watch.late or not price > 0.0:
+        if idle >= IDLE or watch.timed_out or not price > 0.0:
             break
         pool = _Pool(x, y, U, diagonal)
         power = min(LEAST_POWER * GROWTH**turn, MOST_POWER)
@@ -215,6 +215,6 @@ def _priced(
         spanned = generator.standard_normal((STARTS - STARTS // 2, n)) * q @ moved
         V, values = climb(moved, sign * c, np.vstack([free, spanned, U[-AGAIN:] @ root]), watch)
         price = max(price, float(values.max(initial=0.0)))
-        new = V[distinct(V, values, -np.inf, ADDED)] @ inverse
+        new = V[distinct_directions(V, values, -np.inf, ADDED)] @ inverse
         found.append(new / np.linalg.norm(new, axis=1)[:, None])
     return np.vstack(found), price

@@ -35,7 +35,7 @@ from core.errors import InputError
 from core.network.activation import LEAKY, RELU
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
-from core.reference.margin import Bracket, Reference, absent, data_key, exact
+from core.reference.margin import Bracket, Reference, absent_bracket, data_key, exact
 from core.reference.watch import Watch
 
 Array = NDArray[np.float64]
@@ -161,7 +161,7 @@ def extremal_vectors(
     patterns = _all_patterns(len(used)) if every_pattern else _patterns_at_rays(rows)
     found = [
         Extremal(basis @ u, value, _signs(X, basis @ u), kind)
-        for u, value, kind in _accepted(rows, targets, slope, patterns, X.shape[1])
+        for u, value, kind in _accept_candidates(rows, targets, slope, patterns, X.shape[1])
     ]
     return tuple(sorted(found, key=lambda one: one.value))
 
@@ -245,7 +245,7 @@ def _rays(X: Array) -> Iterator[Signs]:
         yield -signs
 
 
-def _accepted(
+def _accept_candidates(
     X: Array, w: Array, slope: float, patterns: Signs, d: int
 ) -> Iterator[tuple[Array, float, str]]:
     """Yield u, G(u) and the kind for each sign vector whose candidate is extremal.
@@ -353,11 +353,11 @@ class GrowthRate(Reference, ABC):
         try:
             found = extremal_vectors(problem.inputs, problem.dataset.y, self._slope(problem))
         except InputError as error:
-            return absent(str(error))
+            return absent_bracket(str(error))
         rates = [self.sign * one.value for one in found]
         if max(rates, default=0.0) <= 0.0:
             way = "above" if self.sign > 0.0 else "below"
-            return absent(f"No extremal vector has G {way} 0: no node of this sign grows.")
+            return absent_bracket(f"No extremal vector has G {way} 0: no node of this sign grows.")
         return exact(max(rates), f"the largest of {len(rates)} extremal vectors, all enumerated")
 
     def _slope(self, problem: Problem) -> float:

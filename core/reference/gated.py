@@ -14,10 +14,10 @@ check. If the u_j are confined to their cells, <u_j, x_i> >= 0 on A_j and <= 0 o
 while the patterns last, the length is that of the projection on the cell's cone, and the bound is
 tighter.
 
-`OWN` restricts less: each node keeps its sign and the examples *of its own label*, y_i = s_j, on
-which it is active. On the others it contributes s_j y_i relu(<u_j, x_i>) = -relu, which is concave,
-so that the program stays convex whatever patterns the node has there. That matters, since nodes
-slide along the kinks of just these examples, and no pattern would last. With a multiplier
+`OWN_LABEL` restricts less: each node keeps its sign and the examples *of its own label*, y_i = s_j,
+on which it is active. On the others it contributes s_j y_i relu(<u_j, x_i>) = -relu, which is
+concave, so that the program stays convex whatever patterns the node has there. That matters, since
+nodes slide along the kinks of just these examples, and no pattern would last. With a multiplier
 0 <= lambda_i <= q_i for each of them,
 
     max over |u| <= 1 in the cone of  <g, u> - sum_i q_i relu(<u, x_i>)
@@ -38,18 +38,18 @@ from numpy.typing import NDArray
 
 from core.network.parametrisation import TwoLayer, weighted_gram
 from core.problem.problem import Problem
-from core.reference.hull import coordinates, nearest, rounding
+from core.reference.hull import coordinates, rounding, separate_from_origin
 from core.reference.master import Master, Solution
 from core.reference.watch import Watch
 
 
 @final
-class Kept(Enum):
+class FixedPattern(Enum):
     """Fixed part of the program beside the signs of the nodes."""
 
     GATES = "activation patterns of the nodes, with free inner weights"
-    CELLS = "activation patterns of the nodes, by their inner weights"
-    OWN = "activation patterns on examples of a node's own label, by inner weights"
+    CONES = "activation patterns of the nodes, by their inner weights"
+    OWN_LABEL = "activation patterns on examples of a node's own label, by inner weights"
 
 
 Array = NDArray[np.float64]
@@ -138,7 +138,7 @@ class GatedLimit:
 
 
 def gates_and_nodes(
-    problem: Problem, flat: Array, kept: Kept = Kept.CELLS
+    problem: Problem, flat: Array, kept: FixedPattern = FixedPattern.CONES
 ) -> tuple[Gates, tuple[tuple[int, ...], ...]]:
     """Return the distinct gates of a network at flat parameters, and the nodes of each.
 
@@ -150,8 +150,8 @@ def gates_and_nodes(
         Problem whose network has effective weights.
     flat : array (size,)
         Trained parameters.
-    kept : Kept
-        What is fixed; with `OWN` a gate is active on examples of its own label only.
+    kept : FixedPattern
+        What is fixed; with `OWN_LABEL` a gate is active on examples of its own label only.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def gates_and_nodes(
     assert isinstance(network, TwoLayer)
     alpha, U = network.effective(flat)
     active, signs = U @ problem.inputs.T > 0.0, np.sign(alpha)
-    if kept is Kept.OWN:
+    if kept is FixedPattern.OWN_LABEL:
         active &= signs[:, None] * problem.dataset.y > 0.0
     used = np.flatnonzero((signs != 0.0) & active.any(axis=1))
     pairs = np.column_stack([signs[used] > 0.0, active[used]])
@@ -178,7 +178,7 @@ def gated_limit(
     gates: Gates,
     watch: Watch,
     tolerance: float = 1e-5,
-    kept: Kept = Kept.GATES,
+    kept: FixedPattern = FixedPattern.GATES,
 ) -> GatedLimit:
     """Return the optimum of the program, bracketed.
 
@@ -197,7 +197,7 @@ def gated_limit(
         Cancellation; the search stops when the watch is late.
     tolerance : float
         Relative gap at which the search stops, 1e-6 at best.
-    kept : Kept
+    kept : FixedPattern
         What is fixed beside the signs.
 
     Returns
@@ -216,7 +216,7 @@ def gated_limit(
     """
     search = _Search(x, y, gates, kept)
     for _ in range(MOST_ROUNDS if len(gates.signs) else 0):
-        if search.round(tolerance) or watch.late:
+        if search.round(tolerance) or watch.timed_out:
             break
         watch.look()
     return search.found()
@@ -260,7 +260,7 @@ def leaky_limit(x: Array, y: Array, a: Array, slopes: Array) -> tuple[float, flo
     (0.707106781, 0.707106781, [0.5, 0.5])
     """
     kernel = weighted_gram(x, a, slopes) * np.outer(y, y)
-    best = nearest(coordinates(kernel))
+    best = separate_from_origin(coordinates(kernel))
     slack = best.slack + rounding(len(y), float(np.sqrt(kernel.diagonal().max())))
     return max(best.lower - slack, 0.0), best.upper + slack, best.q
 
@@ -269,7 +269,7 @@ def leaky_limit(x: Array, y: Array, a: Array, slopes: Array) -> tuple[float, flo
 class _Search:
     """Directions so far, the program over them, and the best certificate."""
 
-    def __init__(self, x: Array, y: Array, gates: Gates, kept: Kept) -> None:
+    def __init__(self, x: Array, y: Array, gates: Gates, kept: FixedPattern) -> None:
         self._x, self._y, self._gates, self._kept = x, y, gates, kept
         n, d = x.shape
         # sum_i q_i y_i s_k 1[i in A_k] x_i for all gates at once is one product.
@@ -286,18 +286,18 @@ class _Search:
         self._solution: Solution | None = None
         self._gap, self._since = np.inf, 0
 
-    def _priced(self, q: Array) -> tuple[Array, Array]:
+    def _price_gates(self, q: Array) -> tuple[Array, Array]:
         """Return the unit direction (k, d) of each gate that is best at q, and the prices (k,)."""
         g = (self._weights * q) @ self._x
-        if self._kept is Kept.CELLS:
+        if self._kept is FixedPattern.CONES:
             cones = zip(g, self._cones, strict=True)
-            g = np.array([self._projected(row, cone) for row, cone in cones])
-        elif self._kept is Kept.OWN:
-            g = self._turned(g, q)
+            g = np.array([self._project(row, cone) for row, cone in cones])
+        elif self._kept is FixedPattern.OWN_LABEL:
+            g = self._shorten(g, q)
         prices = np.linalg.norm(g, axis=1)
         return g / np.where(prices > 0.0, prices, 1.0)[:, None], prices
 
-    def _projected(self, g: Array, cone: Array) -> Array:
+    def _project(self, g: Array, cone: Array) -> Array:
         """Project g on the cell's cone: g + B'mu with mu >= 0 of least length."""
         from scipy.optimize import nnls  # slow to load
 
@@ -305,7 +305,7 @@ class _Search:
         multipliers, _ = nnls(B.T, -g)
         return np.asarray(g + B.T @ multipliers)
 
-    def _within(self, which: NDArray[np.intp], u: Array) -> NDArray[np.bool_]:
+    def _is_within(self, which: NDArray[np.intp], u: Array) -> NDArray[np.bool_]:
         """Return which unit directions lie in their cells' cones.
 
         Directions of a tiny price are remainders of longer ones that cancel, and rounding turns
@@ -314,7 +314,7 @@ class _Search:
         least = (self._cones[which] * (u @ self._x.T)).min(axis=1)
         return np.asarray(least >= -NOTHING * self._unit)
 
-    def _turned(self, g: Array, q: Array) -> Array:
+    def _shorten(self, g: Array, q: Array) -> Array:
         """Return g + sum_i c_ki x_i of approximately least length, (k, d).
 
         For examples of the other label -q_i <= c_ki <= 0; else c_ki >= 0 where the gate is active
@@ -347,16 +347,18 @@ class _Search:
         """Price, add columns and solve the program; return True if the bracket is closed."""
         share = SMOOTHING if self._solution is not None else 0.0
         q = share * self._best_q + (1.0 - share) * self._q
-        u, prices = self._priced(q)
+        u, prices = self._price_gates(q)
         top = float(prices.max())
         if top < self._upper:
             self._upper, self._best_q = top, q
         new = np.flatnonzero((prices >= WORTH * top) & (prices > 0.0))
-        if self._kept is Kept.CELLS:
-            new = new[self._within(new, u[new])]
+        if self._kept is FixedPattern.CONES:
+            new = new[self._is_within(new, u[new])]
         if not new.size:
             return True
-        columns = self._gates.outputs if self._kept is Kept.OWN else self._gates.columns
+        columns = (
+            self._gates.outputs if self._kept is FixedPattern.OWN_LABEL else self._gates.columns
+        )
         self._master.add(columns(new, u[new], self._x, self._y))
         self._u, self._gate = np.vstack([self._u, u[new]]), np.append(self._gate, new)
         self._solution = self._master.solve()

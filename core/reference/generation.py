@@ -56,7 +56,7 @@ class Atoms:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Generated:
+class GenerationResult:
     """Result of column generation on some points.
 
     `value` is the LP's: exactly the margin of `atoms` with `weights` on these points. `above` is
@@ -70,7 +70,7 @@ class Generated:
     above: float
 
 
-def distinct(V: Array, values: Array, least: float, most: int) -> NDArray[np.intp]:
+def distinct_directions(V: Array, values: Array, least: float, most: int) -> NDArray[np.intp]:
     """Return the indices of the best rows, no two of one direction.
 
     Parameters
@@ -188,7 +188,7 @@ class Generation:
         for sign in (1.0, -1.0):
             starts = self._starts(sign, q, used, count)
             V, values = climb(self._x, sign * q * self._y, starts, watch)
-            best = distinct(V, values, floor, MOST_ADDED)
+            best = distinct_directions(V, values, floor, MOST_ADDED)
             self._winners[sign] = V[best]
             highest = max(highest, float(values.max()))
             priced.append(Atoms(np.full(len(best), sign), V[best]))
@@ -199,7 +199,7 @@ class Generation:
         self._add(priced[0].plus(priced[1]))
         return highest
 
-    def run(self, tolerance: float, zero: float, watch: Watch) -> Generated:
+    def run(self, tolerance: float, zero: float, watch: Watch) -> GenerationResult:
         """Add columns until the gap to the climbed price closes.
 
         Parameters
@@ -213,20 +213,20 @@ class Generation:
 
         Returns
         -------
-        Generated
+        GenerationResult
             State after the last round.
         """
-        state: Generated | None = None
+        state: GenerationResult | None = None
         for _ in range(MOST_ROUNDS):
             state = self._round(state, watch)
             if state.above - state.value <= tolerance * state.above or state.above <= zero:
                 break
-            if watch.late:
+            if watch.timed_out:
                 break
         assert state is not None
         return state
 
-    def _round(self, state: Generated | None, watch: Watch) -> Generated:
+    def _round(self, state: GenerationResult | None, watch: Watch) -> GenerationResult:
         none = Atoms(np.zeros(0), np.zeros((0, self._x.shape[1])))
         if state is None:
             self.price(self._begin, none, -np.inf, FIRST_STARTS, watch)
@@ -243,18 +243,18 @@ class Generation:
         solution = self._master.solve()
         above = float(self._prices.min())
         # state.q is the LP's between rounds; `ended` gives the best of those that were priced.
-        state = Generated(self._atoms, solution.weights, solution.q, solution.value, above)
+        state = GenerationResult(self._atoms, solution.weights, solution.q, solution.value, above)
         if len(self._columns) > MOST_COLUMNS:
             self._forget(state)
         return state
 
-    def _forget(self, state: Generated) -> None:
+    def _forget(self, state: GenerationResult) -> None:
         """Shrink the LP and keep its optimum: a large LP takes longer than 50 ms to solve."""
         kept = nearest_to_use(self._columns @ state.q, state.weights)
         self._atoms, self._columns = self._atoms.take(kept), self._columns[kept]
         self._master = Master(len(self._x), unit=self._unit)
         self._master.add(self._columns)
 
-    def ended(self, state: Generated) -> Generated:
+    def ended(self, state: GenerationResult) -> GenerationResult:
         """Return the state with the q of the least price instead of the LP's."""
         return replace(state, q=self._tried[np.argmin(self._prices)])

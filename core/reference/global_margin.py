@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from core.problem.problem import Problem
 from core.reference.corners import Parity, corner_constant, corner_parity
-from core.reference.generation import Atoms, Generated, Generation, nearest_to_use
+from core.reference.generation import Atoms, Generation, GenerationResult, nearest_to_use
 from core.reference.hull import pair_bound, rounding, why_not
-from core.reference.margin import Bracket, SampleMargin, exact, nothing, unresolved
+from core.reference.margin import Bracket, SampleMargin, exact, nothing, unresolved_bracket
 from core.reference.pricing import MOST_DIMENSIONS, Proof, prove
 from core.reference.watch import Watch
 
@@ -75,7 +75,7 @@ class GlobalResult:
         return np.asarray(y * outputs)
 
 
-def without(bracket: Bracket, d: int) -> GlobalResult:
+def result_without_network(bracket: Bracket, d: int) -> GlobalResult:
     """Return the result for a bracket without a network of positive margin."""
     empty = np.zeros(0)
     return GlobalResult(bracket, empty, np.zeros((0, d)), empty, empty)
@@ -113,7 +113,9 @@ def of_parity(parity: Parity) -> GlobalResult:
     alpha, beta = parity.witness()
     text = "1/sqrt(8 d)" if k == 2 else f"of {k} bits"
     # One root: two of them round 1/4 of XOR to less than 1/4.
-    bracket = exact(float(corner_constant(k) / np.sqrt(k * d)), f"closed form {text} on all corners")
+    bracket = exact(
+        float(corner_constant(k) / np.sqrt(k * d)), f"closed form {text} on all corners"
+    )
     nodes, n = alpha.size, 2**d
     return GlobalResult(
         bracket, alpha, beta / np.sqrt(k), np.full(nodes, 1.0 / nodes), np.full(n, 1.0 / n)
@@ -145,7 +147,7 @@ class Search:
         for sign in (1.0, -1.0):
             self._pool = self._pool.plus(Atoms(np.full(len(unit), sign), unit))
 
-    def _on(self, points: NDArray[np.intp], tolerance: float) -> Generated:
+    def _run_on(self, points: NDArray[np.intp], tolerance: float) -> GenerationResult:
         """Run column generation on some points, and keep the better bounds."""
         x, y, q = self.x[points], self.y[points], self.q[points]
         q = q if q.sum() > 0.0 else np.ones(len(points))
@@ -156,12 +158,12 @@ class Search:
             self.above = best.above
             self.q = np.zeros(len(self.x))
             self.q[points] = best.q
-        self._keep(last)
+        self._update_best(last)
         prices = best.atoms.columns(x, y) @ best.q
         self._pool = best.atoms.take(nearest_to_use(prices, last.weights))
         return last
 
-    def _keep(self, state: Generated) -> None:
+    def _update_best(self, state: GenerationResult) -> None:
         used = state.weights > 0.0
         atoms, weights = state.atoms.take(used), state.weights[used]
         lower = float((weights @ atoms.columns(self.x, self.y)).min())
@@ -179,9 +181,9 @@ class Search:
             points = np.sort(self._generator.choice(n, MOST_AT_ONCE, replace=False))
         tolerance = ROUGH
         for turn in range(PASSES):
-            state = self._on(points, tolerance)
+            state = self._run_on(points, tolerance)
             done = self.above - self.lower <= CLOSE * self.above
-            if done or self.above <= self._zero or self._watch.late:
+            if done or self.above <= self._zero or self._watch.timed_out:
                 return
             margins = state.weights @ state.atoms.columns(self.x, self.y)
             order = np.argsort(margins, kind="stable")[:MOST_JOINING]
@@ -207,7 +209,7 @@ class Search:
                 bound = max(limit, *(proof.bound for proof in proofs))
                 self.upper = min(self.upper, bound)
                 close = self.upper - self.lower <= 2.0 * CLOSE * self.upper
-                if not raised or close or self._watch.late:
+                if not raised or close or self._watch.timed_out:
                     return self._words(proofs)
                 self._learn(proofs)
             if np.isfinite(self.upper):
@@ -234,7 +236,7 @@ class Search:
         points = np.flatnonzero(self._weights())
         self.above = np.inf  # its price was too low
         with suppress(ArithmeticError):
-            self._on(points, FINE)
+            self._run_on(points, FINE)
 
     def _words(self, proofs: list[Proof]) -> str:
         q = self._weights()
@@ -263,7 +265,7 @@ def _bracket(search: Search, x: Array, near: float) -> Bracket:
         method = "column generation: lower bound; upper heuristic, the best of many starts"
     if not lower > 0.0:
         why = "the search found no network with a margin above rounding errors"
-        return unresolved(upper, scale, certified, why)
+        return unresolved_bracket(upper, scale, certified, why)
     upper = max(upper, lower)
     if not certified:
         return Bracket(lower, upper, lower, False, method)
@@ -306,7 +308,7 @@ def global_margin(
     d = x.shape[1]
     sentence = why_not(x, y)
     if sentence:
-        return without(nothing(f"gamma_gl is 0: {sentence}"), d)
+        return result_without_network(nothing(f"gamma_gl is 0: {sentence}"), d)
     # Known in closed form, with witnesses that are exact.
     parity = corner_parity(x, y)
     if parity is not None:
@@ -317,14 +319,14 @@ def global_margin(
     watch.look()
     if near < SMALLEST * scale:
         why = "two examples of opposite labels have the same direction up to rounding"
-        return without(unresolved(near, scale, True, why), d)
+        return result_without_network(unresolved_bracket(near, scale, True, why), d)
     search = Search(inner, y, watch, seed, near / scale if near < EDGE * scale else 1.0)
     search.begin(None if columns is None else np.asarray(columns, dtype=np.float64) @ basis.T)
     with suppress(ArithmeticError):  # what was found until then is a bound all the same
         search.generate()
     bracket = _bracket(search, x, near)
     if not bracket.exists:
-        return without(bracket, d)
+        return result_without_network(bracket, d)
     beta = search.atoms.beta @ basis
     return GlobalResult(bracket, search.atoms.alpha, beta, search.weights, search.q)
 

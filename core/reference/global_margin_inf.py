@@ -22,7 +22,7 @@ from core.reference.cube_search import Found, bound_price, search_cube
 from core.reference.ellipsoids import find_saddle, roots
 from core.reference.global_margin import global_margin
 from core.reference.hull import pair_bound, rounding, why_not
-from core.reference.margin import Bracket, exact, nothing, unresolved
+from core.reference.margin import Bracket, exact, nothing, unresolved_bracket
 from core.reference.norms import NormMargin
 from core.reference.vertices import MOST_VERTICES, best_network, count_systems, cube_vertices
 from core.reference.watch import Watch
@@ -38,7 +38,7 @@ def _ends(lower: float, upper: float, near: float, size: float, method: str) -> 
     upper = min(upper, near)
     if not lower > 0.0:
         why = "no network with a larger margin than rounding was found"
-        return unresolved(upper, size, True, why)
+        return unresolved_bracket(upper, size, True, why)
     bracket = Bracket(lower, max(lower, upper), lower, True, method)
     return replace(bracket, method=f"{method}; gap {bracket.gap:.1e}")
 

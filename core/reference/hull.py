@@ -49,7 +49,7 @@ def why_not(x: Array, y: Array) -> str:
         )
     # As rational numbers: "nothing" is only said with a proof, and near-duplicates have a margin.
     for i, k in _alike(x / lengths[:, None], y):
-        if on_one_ray(x[i], x[k]):
+        if are_on_one_ray(x[i], x[k]):
             return (
                 f"points {i} and {k} are equal up to a positive factor and have opposite labels, "
                 "which no network without biases separates."
@@ -75,7 +75,7 @@ def _alike(unit: Array, y: Array) -> Iterator[tuple[int, int]]:
                 yield int(i), int(k)
 
 
-def on_one_ray(a: Array, b: Array) -> bool:
+def are_on_one_ray(a: Array, b: Array) -> bool:
     """Return True if b = s a for some s > 0, exactly, for nonzero vectors.
 
     >>> a = np.array([0.1, 0.3])
@@ -206,7 +206,7 @@ def coordinates(K: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def nearest(G: Array) -> Separation:
+def separate_from_origin(G: Array) -> Separation:
     """Return the separation of the rows of G (n, d) from the origin.
 
     Raises ArithmeticError where the active-set method does not end.
@@ -228,7 +228,7 @@ def nearest(G: Array) -> Separation:
     # Both: on degenerate data the support is not the optimum's, and solving on it anew can be
     # worse.
     bracket = _bracket(rows, q)
-    polished = _polished(rows, q)
+    polished = _polish(rows, q)
     if polished is not None:
         bracket = _better(_better(bracket, _bracket(rows, polished[3])), polished)
     lower, upper, w, q = bracket
@@ -249,7 +249,7 @@ def _weights(rows: Array) -> Array:
     return np.asarray(u / u.sum())
 
 
-def _polished(rows: Array, q: Array) -> tuple[float, float, Array, Array] | None:
+def _polish(rows: Array, q: Array) -> tuple[float, float, Array, Array] | None:
     """Return the bracket of q solved again on its support.
 
     It is that of the point of the support's affine hull nearest to 0. From one row g_0 it is g_0 +
@@ -291,17 +291,17 @@ def _farkas(rows: Array, q: Array) -> bool:
     support = np.flatnonzero(q > 0.0)
     matrix = np.vstack([rows[support][:, kept].T, np.ones(support.size)])
     if matrix.shape[0] > matrix.shape[1]:
-        return _exactly(rows[support], q[support])
+        return _is_farkas_exact(rows[support], q[support])
     least = float(np.linalg.svd(matrix, compute_uv=False)[-1])
     least -= rounding(sum(matrix.shape), float(np.linalg.norm(matrix)))
     residual = matrix @ q[support]
     residual[-1] -= 1.0
     error = float(np.linalg.norm(residual)) + rounding(support.size, np.sqrt(matrix.shape[0]))
     near = least > 0.0 and error < least * float(q[support].min())
-    return near or _exactly(rows[support], q[support])
+    return near or _is_farkas_exact(rows[support], q[support])
 
 
-def _exactly(rows: Array, q: Array) -> bool:
+def _is_farkas_exact(rows: Array, q: Array) -> bool:
     """Decide `_farkas` in rational numbers, for few rows: degenerate data, such as cube corners."""
     kept = rows[:, rows.any(axis=0)]
     if max(kept.shape) > MOST_EXACT:

@@ -20,14 +20,21 @@ import numpy as np
 from core.data.dataset import Array
 from core.problem.problem import Problem
 from core.reference.hull import pair_bound, rounding
-from core.reference.margin import Bracket, SampleMargin, absent, binary, data_key, unresolved
+from core.reference.margin import (
+    Bracket,
+    SampleMargin,
+    absent_bracket,
+    binary,
+    data_key,
+    unresolved_bracket,
+)
 from core.reference.watch import Watch
 
 MOST_EXAMPLES = 2000
 ENOUGH, ROUNDS, NEW_COLUMNS = 1e-7, 60, 40
 
 
-def lifted(x: Array) -> Array:
+def lift(x: Array) -> Array:
     """Return inputs with a 1 appended.
 
     Parameters
@@ -98,7 +105,7 @@ def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple
     >>> round(lower, 9), round(upper, 9)
     (1.414213562, 1.414213562)
     """
-    points = lifted(x)
+    points = lift(x)
     ends = breakpoints(points)
     columns = ends
     size = float(np.linalg.norm(points, axis=1).max())
@@ -112,7 +119,7 @@ def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple
         directions, h = candidates(points, c, ends)
         sizes = np.abs(h)
         upper = min(upper, float(sizes.max()) + slack)
-        if upper - lower <= enough * upper or watch.late:
+        if upper - lower <= enough * upper or watch.timed_out:
             break
         best = np.argsort(-sizes)[:NEW_COLUMNS]
         columns = np.vstack([columns, directions[best]])
@@ -191,9 +198,11 @@ class BiasMargin(SampleMargin):
         lower, upper, rounds = l1_margin(data.x, data.y, watch)
         if not lower > 0.0:
             why = "separability by a network is lost in rounding"
-            if watch.late:
+            if watch.timed_out:
                 why = "the time limit came before a positive margin; raise it"
-            return unresolved(upper, float(np.linalg.norm(lifted(data.x), axis=1).max()), True, why)
+            return unresolved_bracket(
+                upper, float(np.linalg.norm(lift(data.x), axis=1).max()), True, why
+            )
         method = (
             f"linear program with exact pricing between breakpoints, {rounds} rounds; relative gap "
             f"{(upper - lower) / upper:.1e}"
@@ -231,7 +240,7 @@ class PathPoint:
     gap: float
     margin: float
 
-    def normalised(self, points: Array) -> Array:
+    def evaluate(self, points: Array) -> Array:
         """Return f/(2 |alpha|_1) = f/|Theta|^2, (N,), at points x~ (N, 2)."""
         squared = 2.0 * np.abs(self.alpha).sum()
         return np.asarray(np.maximum(points @ self.directions.T, 0.0) @ self.alpha / squared)
@@ -342,7 +351,7 @@ def plane(problem: Problem) -> Array | None:
     """Return x~ (n, 2) of a problem whose nodes are directions of the plane; None for others."""
     kind, data = problem.experiment.network.kind, problem.dataset
     if kind == "bias" and data.d == 1:
-        return lifted(data.x)
+        return lift(data.x)
     plain = kind == "standard" and problem.network.plain_relu
     return data.x if plain and data.d == 2 else None
 
@@ -384,6 +393,6 @@ class PathMargin(SampleMargin):
     def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         point = solve(problem)
         if point is None or not np.isfinite(point.margin):
-            return absent("The penalty is so large that the best network is zero.")
+            return absent_bracket("The penalty is so large that the best network is zero.")
         method = f"l1 problem on {DIRECTIONS} directions, objective proved to {point.gap:.1e}"
         return Bracket(point.margin, point.margin, point.margin, False, method)

@@ -20,15 +20,15 @@ import numpy as np
 from core.data.dataset import Array
 from core.network.standard import FixedOuter
 from core.problem.problem import Problem
-from core.reference.hull import MOST_POINTS, coordinates, nearest, rounding
+from core.reference.hull import MOST_POINTS, coordinates, rounding, separate_from_origin
 from core.reference.margin import (
     Bracket,
     SampleMargin,
-    absent,
+    absent_bracket,
     binary,
     data_key,
     nothing,
-    unresolved,
+    unresolved_bracket,
 )
 from core.reference.watch import Watch
 
@@ -106,15 +106,15 @@ def optimum(x: Array, y: Array, plus: float, minus: float, slope: float) -> Opti
     True
     """
     M = form(x, y, plus, minus, slope)
-    closed = _closed(M)
-    bracket = closed or _ends(M, nearest(coordinates(M)).q)
+    closed = _closed_form(M)
+    bracket = closed or _bounds_of(M, separate_from_origin(coordinates(M)).q)
     if bracket is None:
         return None
     fits = _fits(x, y, bracket[2], slope)
     return Optimum(*bracket, closed=closed is not None, fits=fits)
 
 
-def _closed(M: Array) -> tuple[float, float, Array] | None:
+def _closed_form(M: Array) -> tuple[float, float, Array] | None:
     try:
         multipliers = np.linalg.solve(M, np.ones(M.shape[0]))
         multipliers += np.linalg.solve(M, 1.0 - M @ multipliers)  # one step of refinement
@@ -122,10 +122,10 @@ def _closed(M: Array) -> tuple[float, float, Array] | None:
         return None
     if not np.isfinite(multipliers).all() or (multipliers <= 0.0).any():
         return None
-    return _ends(M, np.asarray(multipliers, dtype=np.float64))
+    return _bounds_of(M, np.asarray(multipliers, dtype=np.float64))
 
 
-def _ends(M: Array, multipliers: Array) -> tuple[float, float, Array] | None:
+def _bounds_of(M: Array, multipliers: Array) -> tuple[float, float, Array] | None:
     """Return the primal bound, W scaled to min_i = 1, and the dual bound, with the multipliers.
 
     The dual is |W*|^2 >= (sum lambda)^2/(lambda' M lambda).
@@ -187,11 +187,11 @@ class LeakyOptimum(SampleMargin):
         x, y, (plus, minus) = problem.dataset.x, problem.dataset.y, _sides(problem)
         best = optimum(x, y, plus, minus, section.slope)
         if best is None:
-            return _unsolved(form(x, y, plus, minus, section.slope))
-        return _solved(best)
+            return _unsolved_bracket(form(x, y, plus, minus, section.slope))
+        return _solved_bracket(best)
 
 
-def _unsolved(M: Array) -> Bracket:
+def _unsolved_bracket(M: Array) -> Bracket:
     """Return the bracket where no W meets all constraints: |W*| >= sum q / sqrt(q' M q)."""
     sizes = M.diagonal()
     if not sizes.all():
@@ -200,19 +200,19 @@ def _unsolved(M: Array) -> Bracket:
             "No network satisfies the constraints of problem (3) on these data: it is 0 at "
             f"example {place}."
         )
-    q = nearest(coordinates(M)).q
+    q = separate_from_origin(coordinates(M)).q
     error = rounding(len(M), float(sizes.max()))
     upper = float(np.sqrt(max(float(q @ M @ q), 0.0) + error))
     why = "feasibility of problem (3) is lost in rounding"
-    return unresolved(upper, float(np.sqrt(sizes.max())), True, why)
+    return unresolved_bracket(upper, float(np.sqrt(sizes.max())), True, why)
 
 
-def _solved(best: Optimum) -> Bracket:
+def _solved_bracket(best: Optimum) -> Bracket:
     how = "closed form (K o G) lambda = 1, all lambda > 0"
     if not best.closed:
         how = "active-set NNLS on the dual of (3), since some lambda of the closed form is not > 0"
     if not best.fits:
-        return absent(
+        return absent_bracket(
             f"The optimum of problem (3), 1/|W*| = {best.lower:.4g}, does not have y_i <v, x_i> "
             "> 0 > y_i <u, x_i> at every example: no network is known to have that margin, and "
             "Theorem 3.2 does not apply."

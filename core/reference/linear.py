@@ -11,16 +11,23 @@ from core.data.dataset import Array
 from core.network.kernel_predictor import tangent_kernel
 from core.network.normalised import BatchNorm
 from core.problem.problem import Problem
-from core.reference.hull import MOST_POINTS, Separation, coordinates, nearest, rounding, why_not
+from core.reference.hull import (
+    MOST_POINTS,
+    Separation,
+    coordinates,
+    rounding,
+    separate_from_origin,
+    why_not,
+)
 from core.reference.margin import (
     Bracket,
     SampleMargin,
-    absent,
+    absent_bracket,
     binary,
     data_key,
     nothing,
-    signed,
-    unresolved,
+    signed_inputs,
+    unresolved_bracket,
 )
 from core.reference.watch import Watch
 
@@ -59,7 +66,7 @@ def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float =
     lower, upper = (best.lower - slack) / divisor, (best.upper + slack) / divisor
     if not lower > 0.0:
         why = f"separability by {what} is lost in rounding"
-        return unresolved(upper, best.scale / divisor, True, why)
+        return unresolved_bracket(upper, best.scale / divisor, True, why)
     gap = max(best.upper - best.lower, 0.0) / divisor
     method = f"active-set NNLS, primal and dual; gap {gap:.1e}"
     return Bracket(lower, upper, min(best.lower / divisor, upper), True, method)
@@ -91,8 +98,8 @@ class LinearMargin(SampleMargin):
     def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         # Not scikit-learn's SVC: its intercept cannot be switched off, so that its margin is
         # another one on unbalanced data (docs/theory.md, 9).
-        G = np.unique(signed(problem), axis=0)
-        return bracket_of(nearest(G), "a hyperplane through the origin")
+        G = np.unique(signed_inputs(problem), axis=0)
+        return bracket_of(separate_from_origin(G), "a hyperplane through the origin")
 
 
 # -------------------------------------------------------------------------------- tangent kernel
@@ -139,13 +146,13 @@ def in_space(K: Array, error: float) -> Bracket:
     With weights q: at most sqrt(q' K q), and f = sum_i q_i y_i k(x_i, .) has min_i (K q)_i over
     |f| = sqrt(q' K q). Both are read off K itself, since its square root is good to sqrt(eps) only.
     """
-    q = nearest(coordinates(K)).q
+    q = separate_from_origin(coordinates(K)).q
     tight, size = K @ q, float(np.sqrt(K.diagonal().max()))
     square = max(float(q @ tight), 0.0)
     upper = float(np.sqrt(square + error))
     if not square > 0.0 or not tight.min() > error:
         why = "separability by the tangent kernel is lost in rounding"
-        return unresolved(upper, size, True, why)
+        return unresolved_bracket(upper, size, True, why)
     lower, value = (float(tight.min()) - error) / upper, float(tight.min() / np.sqrt(square))
     method = f"active-set NNLS, primal and dual; gap {upper - lower:.1e}"
     return Bracket(lower, upper, min(value, upper), True, method)
@@ -228,9 +235,11 @@ class FrozenMargin(SampleMargin):
         data, m = problem.dataset, problem.network.m
         a, c, A = features(problem)
         if not np.isfinite(A).all():
-            return absent("A node's N(v) is zero at the start, so its features are not defined.")
+            return absent_bracket(
+                "A node's N(v) is zero at the start, so its features are not defined."
+            )
         # With V frozen the network is linear in this layer, so that its margin is a linear one.
-        best = nearest(self.rows(a, c, A) * data.y[:, None])
+        best = separate_from_origin(self.rows(a, c, A) * data.y[:, None])
         error = rounding(data.d + data.n, best.scale)  # of the features, and of N(v)
         return bracket_of(best, "this layer with V at its start", float(np.sqrt(m)), error)
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.problem.problem import Problem
-from core.reference.hull import MOST_POINTS, nearest, rounding
+from core.reference.hull import MOST_POINTS, rounding, separate_from_origin
 from core.reference.linear import bracket_of
-from core.reference.margin import Bracket, absent, signed, unresolved
+from core.reference.margin import Bracket, absent_bracket, signed_inputs, unresolved_bracket
 from core.reference.norms import NormMargin
 from core.reference.programs import Program, solve
 from core.reference.watch import Watch
@@ -70,7 +70,7 @@ def linear_margin(G: Array, p: float, watch: Watch) -> Bracket:
     rows = G / unit
     found = solve(program_of(rows, p), watch)
     if not found.finished:
-        return absent(LATE)
+        return absent_bracket(LATE)
     w = found.v[:d] if np.isinf(p) else found.v[:d] - found.v[d:-1]
     w = w / max(float(np.linalg.norm(w, p)), 1e-300)
     sizes = np.abs(rows).max(axis=1)
@@ -83,11 +83,11 @@ def linear_margin(G: Array, p: float, watch: Watch) -> Bracket:
     upper = float(np.linalg.norm(np.abs(sums) + rounding(n + d, 1.0) * (q @ np.abs(rows)), own))
     reached, gap = float(margins.min()), float(np.linalg.norm(sums, own) - margins.min())
     if not lower > 0.0:
-        best = nearest(G)
+        best = separate_from_origin(G)
         if best.farkas:
             return bracket_of(best, HYPERPLANE)
         why = f"whether {HYPERPLANE} separates the data is lost in rounding"
-        return unresolved(upper * unit, unit, True, why)
+        return unresolved_bracket(upper * unit, unit, True, why)
     method = f"linear program, primal and dual; gap {max(gap, 0.0) * unit:.1e}"
     return Bracket(lower * unit, max(upper, reached) * unit, reached * unit, True, method)
 
@@ -104,7 +104,7 @@ class LinearNormMargin(NormMargin):
         """Exponent of the norm of w: 1 or inf."""
 
     def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
-        return linear_margin(np.unique(signed(problem), axis=0), self.p, watch)
+        return linear_margin(np.unique(signed_inputs(problem), axis=0), self.p, watch)
 
 
 @final

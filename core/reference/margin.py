@@ -30,7 +30,7 @@ class Bracket:
     `certified` is true if both bounds are proved for these data up to rounding. A heuristic upper
     bound, such as the best of many starts, is not, nor are bounds that hold with some probability.
     `method` says in a few words how the bracket was found, with the gap; without a number
-    (`absent`, `nothing`, `unresolved`) it is the sentence that says why.
+    (`absent_bracket`, `nothing`, `unresolved_bracket`) it is the sentence that says why.
     """
 
     lower: float
@@ -64,7 +64,7 @@ def exact(value: float, method: str) -> Bracket:
     return Bracket(value, value, value, True, method)
 
 
-def absent(sentence: str) -> Bracket:
+def absent_bracket(sentence: str) -> Bracket:
     """Return a bracket without number, undefined or not computed, with the sentence why."""
     return Bracket(NAN, NAN, NAN, False, sentence)
 
@@ -74,7 +74,7 @@ def nothing(sentence: str) -> Bracket:
     return Bracket(0.0, 0.0, NAN, True, sentence)
 
 
-def unresolved(upper: float, size: float, certified: bool, why: str) -> Bracket:
+def unresolved_bracket(upper: float, size: float, certified: bool, why: str) -> Bracket:
     """Return a bracket of which only 0 <= margin <= upper is known.
 
     Parameters
@@ -140,7 +140,10 @@ class Reference(ABC):
 
     @abstractmethod
     def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        """Return the bracket; `absent` for data without a margin. Slow methods check the watch."""
+        """Return the bracket; `absent_bracket` for data without a margin.
+
+        Slow methods check the watch.
+        """
 
 
 @final
@@ -236,12 +239,12 @@ class SampleMargin(Reference):
         if not sentence and n > self.most_examples:
             sentence = self.too_many.format(most=self.most_examples, n=n)
         if sentence:
-            return absent(sentence)
+            return absent_bracket(sentence)
         watch.look()
         try:
             return self.of_sample(problem, watch)
         except ArithmeticError as error:
-            return absent(str(error))
+            return absent_bracket(str(error))
 
     @abstractmethod
     def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
@@ -251,7 +254,7 @@ class SampleMargin(Reference):
         """
 
 
-def signed(problem: Problem) -> Array:
+def signed_inputs(problem: Problem) -> Array:
     """Return the signed inputs G_i = y_i x_i.
 
     Parameters
@@ -340,7 +343,7 @@ def saved_margin_path(reference: Reference, problem: Problem) -> Path:
 def load_margin(path: Path) -> SavedMargin | None:
     """Return the margin in a file; None if the file is missing or unusable."""
     try:
-        return _parsed(json.loads(read_text(path, LARGEST_FILE, "margin")))
+        return _parse(json.loads(read_text(path, LARGEST_FILE, "margin")))
     # Whatever is wrong with it, the margin can be computed again.
     except (MarginscopeError, OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
@@ -358,7 +361,7 @@ def save_margin(path: Path, entry: SavedMargin) -> None:
         return
 
 
-def _parsed(fields: Any) -> SavedMargin:
+def _parse(fields: Any) -> SavedMargin:
     """Parse a margin file. Raises ValueError, TypeError or KeyError for invalid content."""
     lower, upper, value = (_read(fields[name]) for name in ("lower", "upper", "value"))
     certified, method = fields["certified"], fields["method"]

@@ -20,7 +20,7 @@ import numpy as np
 from core.data.modular import ModularData
 from core.errors import InputError
 from core.problem.problem import Problem
-from core.reference.margin import Bracket, Reference, absent, exact
+from core.reference.margin import Bracket, Reference, absent_bracket, exact
 from core.reference.watch import Watch
 
 
@@ -80,7 +80,7 @@ class ModularReference(Reference, ABC):
     def compute(self, problem: Problem, watch: Watch) -> Bracket:
         section: Any = problem.experiment.data
         if problem.dataset.n < section.p**2:
-            return absent(
+            return absent_bracket(
                 f"The theorem needs all {section.p**2} pairs, but training uses "
                 f"{problem.dataset.n}; set data.fraction = 1."
             )

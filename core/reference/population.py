@@ -13,7 +13,7 @@ from core.data.dataset import Array
 from core.data.parity import ParityData
 from core.problem.problem import Problem
 from core.reference.corners import corner_constant
-from core.reference.margin import Bracket, Reference, SampleMargin, absent, data_key, exact
+from core.reference.margin import Bracket, Reference, SampleMargin, absent_bracket, data_key, exact
 from core.reference.watch import Watch
 
 
@@ -75,7 +75,7 @@ class ParityPopulation(Reference):
         if k == 1:  # y = sqrt(d) x_1: two opposite nodes make half of the linear predictor
             return exact(0.5 / sqrt(d), "closed form, k = 1: 1/(2 sqrt(d))")
         if k % 2:
-            return absent(
+            return absent_bracket(
                 f"The margin of {k}-parity on all corners is exactly 0: a ReLU network without "
                 "biases has a linear odd part, and an odd parity of 3 or more bits is orthogonal "
                 "to every linear function."
@@ -223,7 +223,7 @@ class CollapseMargin(SampleMargin):
             signs[1::2] = -1.0
         sentence = unmet(data.x, data.y, axes, signs, section.gamma_nc, section.eps)
         if sentence:
-            return absent(sentence)
+            return absent_bracket(sentence)
         # Assumption 3.1 gives gamma_gl >= gamma_nc/r, since the weights of r cones sum to 1: not
         # gamma_nc/2, which the name may suggest.
         value = section.gamma_nc / (2.0 * section.r)

@@ -113,10 +113,10 @@ def candidates(x: Array, c: Array) -> Iterator[Array]:
         yield np.vstack([ends, unit(((middles @ x.T > 0.0) * c) @ x)])
         return
     for normal in unit(x):
-        yield from beside(x, c, normal)
+        yield from candidates_on_circle(x, c, normal)
 
 
-def beside(x: Array, c: Array, normal: Array) -> Iterator[Array]:
+def candidates_on_circle(x: Array, c: Array, normal: Array) -> Iterator[Array]:
     """Yield the candidates of the vertices, arcs and cells along the circle <v, normal> = 0.
 
     Parameters
@@ -150,7 +150,7 @@ def beside(x: Array, c: Array, normal: Array) -> Iterator[Array]:
         yield unit((active + touching) @ x)
 
 
-def largest(x: Array, c: Array, watch: Watch) -> tuple[float, Array, int]:
+def maximise(x: Array, c: Array, watch: Watch) -> tuple[float, Array, int]:
     """Return the maximum over unit v of sum_i c_i relu(<v, x_i>), exactly, for r <= 3.
 
     Parameters
@@ -335,7 +335,7 @@ def prove(x: Array, c: Array, limit: float, watch: Watch, until: float) -> Proof
         return Proof(0.0, None, True, 0)
     if x.shape[1] <= MOST_DIMENSIONS:
         signs = np.where(np.arange(n) < split, 1.0, -1.0)
-        value, v, tried = largest(signs[:, None] * body.rows, signs, watch)
+        value, v, tried = maximise(signs[:, None] * body.rows, signs, watch)
         bound = max(limit, value * (1.0 + ROUNDING))
         return Proof(bound, v if value > limit else None, True, tried)
     gram = np.ascontiguousarray(body.rows @ body.rows.T)

@@ -77,7 +77,7 @@ def _interrupt_of(watch: Watch) -> Any:
     def interrupt(event: Any) -> None:
         try:
             watch.look()
-            stop = watch.late
+            stop = watch.timed_out
         except CancelledError:
             stop = True  # raised again by `solve`: not through HiGHS
         if stop:

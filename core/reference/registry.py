@@ -18,7 +18,7 @@ from core.reference.margin import (
     Reference,
     ReferenceMargin,
     SavedMargin,
-    absent,
+    absent_bracket,
     load_margin,
     save_margin,
     saved_margin_path,
@@ -106,7 +106,7 @@ def compute(
     allowed, drawn = watch.limit - watch.seconds, reference.drawn_in(problem)
     # Studies refuse such data as they are read; those of another program's loop come here.
     if fault := range_fault(problem.dataset):
-        return ReferenceMargin(reference, absent(f"Not computed: {fault}"), 0.0, drawn)
+        return ReferenceMargin(reference, absent_bracket(f"Not computed: {fault}"), 0.0, drawn)
     path = saved_margin_path(reference, problem) if cache else None
     entry = load_margin(path) if path is not None else None
     if entry is not None and entry.serves(allowed):
@@ -116,6 +116,6 @@ def compute(
     seconds = time.perf_counter() - begin
     if path is not None:
         closed = bracket.exists and bracket.lower == bracket.upper  # more time could not narrow it
-        short = watch.late and not closed
+        short = watch.timed_out and not closed
         save_margin(path, SavedMargin(bracket, seconds, allowed if short else None))
     return ReferenceMargin(reference, bracket, seconds, drawn)

@@ -21,7 +21,7 @@ FIRST = "gamma_gl"  # no network of the kind has a larger margin than half of it
 REACHED = 0.9
 
 
-def most(factor: float | None, value: float) -> float:
+def largest_margin(factor: float | None, value: float) -> float:
     """Return the divisor of a share: factor * value of a reference margin; NaN unless positive.
 
     >>> most(0.5, 0.08), most(None, 0.08), most(0.5, -1.0)
@@ -31,7 +31,7 @@ def most(factor: float | None, value: float) -> float:
     return product if product > 0.0 else math.nan
 
 
-def share(margin: float, factor: float | None, value: float) -> float:
+def margin_share(margin: float, factor: float | None, value: float) -> float:
     """Return a margin as a share of a reference margin.
 
     Parameters
@@ -48,7 +48,7 @@ def share(margin: float, factor: float | None, value: float) -> float:
     float
         margin / (factor * value); NaN if the divisor is unknown or not positive.
     """
-    return margin / most(factor, value)
+    return margin / largest_margin(factor, value)
 
 
 @final
@@ -66,7 +66,7 @@ class Promise:
     def most(self) -> float:
         """factor * value; NaN if unknown."""
         margin = self.margin
-        return math.nan if margin is None else most(margin.factor, margin.bracket.value)
+        return math.nan if margin is None else largest_margin(margin.factor, margin.bracket.value)
 
     @property
     def label(self) -> str:
@@ -84,7 +84,9 @@ def in_order(references: Sequence[Reference]) -> list[Reference]:
     return sorted(references, key=lambda one: one.name != FIRST)
 
 
-def promise(references: Sequence[Reference], margins: Mapping[str, ReferenceMargin]) -> Promise:
+def make_promise(
+    references: Sequence[Reference], margins: Mapping[str, ReferenceMargin]
+) -> Promise:
     """Return the promise of a run: gamma_gl, or the first reference margin that is comparable.
 
     While the margin of a preferred reference is not computed yet, the promise is pending, and no
@@ -95,7 +97,7 @@ def promise(references: Sequence[Reference], margins: Mapping[str, ReferenceMarg
         if known is None:
             if one.factor is not None:
                 return Promise(None, (one.name,))
-        elif known.drawable and not math.isnan(most(known.factor, known.bracket.value)):
+        elif known.drawable and not math.isnan(largest_margin(known.factor, known.bracket.value)):
             return Promise(known)
     return Promise()
 
@@ -174,7 +176,7 @@ def reach_of(margins: Array, log10_time: Array, promise: Promise) -> Reach | Non
     return first_reach(promise.scale * margins, log10_time[: margins.size])
 
 
-def scaled(margins: Sequence[ReferenceMargin], scale: float) -> tuple[ReferenceMargin, ...]:
+def scale_margins(margins: Sequence[ReferenceMargin], scale: float) -> tuple[ReferenceMargin, ...]:
     """Return reference margins with scaled brackets, to be drawn among shares."""
     return tuple(
         replace(

@@ -19,7 +19,7 @@ from core.reference.corners import corner_parity
 from core.reference.ellipsoids import find_saddle, roots
 from core.reference.global_margin import global_margin, row_space
 from core.reference.hull import pair_bound, rounding, why_not
-from core.reference.margin import Bracket, absent, exact, nothing, unresolved
+from core.reference.margin import Bracket, absent_bracket, exact, nothing, unresolved_bracket
 from core.reference.norms import NormMargin
 from core.reference.watch import Watch
 
@@ -104,7 +104,7 @@ def refine(
     flat, m = np.r_[a, V.ravel() / np.linalg.norm(V, 2)], a.size
     flat[:m] /= np.linalg.norm(a)
     for power in POWERS:
-        if watch.late:
+        if watch.timed_out:
             break
         answer = minimize(
             _smooth_value,
@@ -181,7 +181,7 @@ def spectral_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
     inner, _ = row_space(x / scale)
     r = inner.shape[1]
     if r > MOST_RANK:
-        return absent(
+        return absent_bracket(
             f"The points span {r} dimensions; this margin is computed for up to {MOST_RANK}."
         )
     # |V| <= sqrt(r) |V|_op, so that gamma_spec <= sqrt(r) gamma_gl.
@@ -195,7 +195,7 @@ def spectral_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
         upper, certified = near, True
     if not lower > 0.0:
         why = "no network with a larger margin than rounding was found"
-        return unresolved(upper, scale, certified, why)
+        return unresolved_bracket(upper, scale, certified, why)
     upper = max(upper, lower)
     words = "a network, and gamma_gl of transformed points"
     words += "" if certified else ": upper end heuristic, the best of many starts"

@@ -32,7 +32,7 @@ from core.data.dataset import Array
 from core.problem.problem import Problem
 from core.reference.directions import Directions, arcs_of_plane, draw_directions
 from core.reference.hull import coordinates, why_not
-from core.reference.margin import Bracket, SampleMargin, data_key, nothing, unresolved
+from core.reference.margin import Bracket, SampleMargin, data_key, nothing, unresolved_bracket
 from core.reference.node_means import TABLE_ERROR, NodeMeans, node_means
 from core.reference.tangent_weights import Weights, find_weights
 from core.reference.watch import Watch
@@ -156,7 +156,7 @@ def integrate_plane(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
     upper, lower = float(found[1][0] + error), float(found[1][1:].min() - error)
     method = "integrated over all directions"
     if not lower > 0.0:
-        return unresolved(upper, sample.size, True, method)
+        return unresolved_bracket(upper, sample.size, True, method)
     value = min(max(float(found[1][0]), lower), upper)
     return Bracket(lower, upper, value, True, method)
 
@@ -188,7 +188,7 @@ class Controls:
         e += rest
         return found
 
-    def expected(self) -> Array:
+    def expected_values(self) -> Array:
         """Return the expected values of what was subtracted, (n + 1,)."""
         return np.asarray((self.coefficients * self.means).sum(axis=0))
 
@@ -212,7 +212,7 @@ class Pilot:
         none = replace(self.controls, coefficients=np.zeros_like(self.controls.coefficients))
         plain = replace(self, controls=none, means=self.plain_means, variances=self.plain_variances)
         both = [
-            foreseen(one.variances, reach(sample, weights, one, means), count)
+            expected_deviation(one.variances, reach(sample, weights, one, means), count)
             for one in (self, plain)
         ]
         keep = both[0] < both[1]
@@ -302,7 +302,7 @@ def deviation(b: Array, squares: Array, ranges: Array, count: int) -> Array:
     return np.asarray(ranges * (logarithm + spread) / (b * count))
 
 
-def foreseen(variances: Array, ranges: Array, count: int) -> Array:
+def expected_deviation(variances: Array, ranges: Array, count: int) -> Array:
     """Return the deviations that variances let expect."""
     return deviation(factors(variances, ranges, count), variances * count, ranges, count)
 
@@ -321,8 +321,8 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
     pilot = run_pilot(sample, weights, means, max(FEWEST, PILOT * 64 // max(n, 64)), watch)
     pilot = pilot.useful(sample, weights, means, largest)
     ranges = reach(sample, weights, pilot, means)
-    count, enough = FEWEST, TARGET * float(pilot.means[0] + pilot.controls.expected()[0])
-    while count < largest and foreseen(pilot.variances, ranges, count).max() > enough:
+    count, enough = FEWEST, TARGET * float(pilot.means[0] + pilot.controls.expected_values()[0])
+    while count < largest and expected_deviation(pilot.variances, ranges, count).max() > enough:
         count = min(2 * count, largest)
     b = factors(pilot.variances, ranges, count)
     generator = np.random.default_rng(SEED + 2)
@@ -330,7 +330,7 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
     step = max(1, CHUNK // n)
     for begin in range(0, count, step):
         watch.look()
-        if watch.late and begin >= FEWEST:
+        if watch.timed_out and begin >= FEWEST:
             count = begin
             break
         z = draw_directions(sample.rows, sample.outside, min(step, count - begin), generator)
@@ -338,7 +338,7 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
         left -= pilot.means
         sums += left.sum(axis=0)
         squares += np.einsum("ji,ji->i", left, left)
-    found = sums / count + pilot.means + pilot.controls.expected()
+    found = sums / count + pilot.means + pilot.controls.expected_values()
     deviations = deviation(b, squares, ranges, count) + 2.0 * TABLE_ERROR * sample.size
     upper, lower = float(found[0] + deviations[0]), float((found - deviations)[1:].min())
     method = (
@@ -346,7 +346,7 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
         "over the draw"
     )
     if not lower > 0.0:
-        return unresolved(upper, sample.size, False, f"by {method}")
+        return unresolved_bracket(upper, sample.size, False, f"by {method}")
     return Bracket(lower, upper, min(max(float(found[0]), lower), upper), False, method)
 
 

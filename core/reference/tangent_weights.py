@@ -20,7 +20,7 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.reference.directions import Directions
-from core.reference.hull import coordinates, nearest
+from core.reference.hull import coordinates, separate_from_origin
 from core.reference.node_means import node_means
 from core.reference.watch import Watch
 
@@ -112,11 +112,11 @@ def find_weights(x: Array, y: Array, d: int, stages: Sequence[Directions], watch
             waited = 0 if lower > best + ENOUGH * abs(best) else waited + 1
             if lower > best:
                 best, best_share, found = lower, share, replace(found, q=q, floor=floor)
-            if watch.late or (waited >= patience and share == LAST_FLOOR):
+            if watch.timed_out or (waited >= patience and share == LAST_FLOOR):
                 break
             share = max(share * SHRINK, LAST_FLOOR)
             # The minimum of a quadratic form over the simplex is the nearest point of a hull.
-            q = nearest(coordinates(K)).q
+            q = separate_from_origin(coordinates(K)).q
         share, factors = best_share, search.factors
     return replace(found, rounds=rounds)
 

@@ -161,7 +161,7 @@ def best_network(V: Array, x: Array, y: Array, watch: Watch) -> Best:
             added = np.sign(h[new])[:, None] * y * np.maximum(V[new] @ x.T, 0.0)
             columns = np.vstack([columns, added])
             master.add(added / unit)
-        if upper - lower <= CLOSE * upper or not len(used) or watch.late:
+        if upper - lower <= CLOSE * upper or not len(used) or watch.timed_out:
             break
         solution = master.solve()
         q = solution.q

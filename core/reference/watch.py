@@ -64,18 +64,18 @@ class Watch:
         return time.perf_counter() - self._clock.begin - self._clock.slept
 
     @property
-    def late(self) -> bool:
+    def timed_out(self) -> bool:
         """True if the time limit is over."""
         return self.seconds > self.limit
 
     def look(self) -> None:
         """Raise CancelledError if cancelled; sleep first to keep to the share."""
         if self._share is not None:
-            self._rest(self._share)
+            self._sleep(self._share)
         if self.cancelled:
             raise CancelledError
 
-    def _rest(self, share_now: Callable[[], float]) -> None:
+    def _sleep(self, share_now: Callable[[], float]) -> None:
         """Sleep until work since the last check is its share of the time; defer short sleeps."""
         begun = time.perf_counter()
         worked, share = begun - self._clock.looked, share_now()

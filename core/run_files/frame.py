@@ -160,13 +160,13 @@ class Schedule:
         self.next = -math.inf  # the least t at which a frame is due
 
     def due(self, t: float) -> bool:
-        """Return True if a frame at t is due, which then counts as `passed`."""
+        """Return True if a frame at t is due, which then counts as `note_frame`."""
         if not t >= self.next:
             return False
-        self.passed(t)
+        self.note_frame(t)
         return True
 
-    def passed(self, t: float) -> None:
+    def note_frame(self, t: float) -> None:
         """Note that a frame at t was recorded."""
         marks = [mark for mark in self._marks if mark > t]
         after = marks[0] if marks else math.inf

@@ -60,7 +60,7 @@ class WriterLock:
     """
 
     def __init__(self, path: Path) -> None:
-        descriptor = None if sys.platform == "win32" else _locked(path)
+        descriptor = None if sys.platform == "win32" else _lock_file(path)
         self.is_held = descriptor is not None
         self._end = weakref.finalize(self, _unlock, descriptor, os.getpid())
 
@@ -69,7 +69,7 @@ class WriterLock:
         self._end()
 
 
-def _locked(path: Path) -> int | None:
+def _lock_file(path: Path) -> int | None:
     """Return a descriptor with an exclusive lock; None where there can be none."""
     try:
         # For writing: NFS refuses the lock otherwise.
@@ -134,7 +134,7 @@ MAGIC = {0x377F0682: "<", 0x377F0683: ">"}  # the byte order of the words that a
 WORDS = 1 << 32
 
 
-def beside(path: Path, suffix: str) -> Path:
+def sqlite_companion(path: Path, suffix: str) -> Path:
     """Return SQLite's own file next to a database: `-wal`, `-shm` or `-journal`."""
     return path.with_name(path.name + suffix)
 
@@ -211,11 +211,11 @@ _OURS: set[Path] = set()  # what recorders of this process write; the system doe
 
 
 def hold(path: Path) -> None:
-    """Note that this process records a file, until `let_go`."""
+    """Note that this process records a file, until `release_path`."""
     _OURS.add(path.resolve())
 
 
-def let_go(path: Path) -> None:
+def release_path(path: Path) -> None:
     """Note that this process has finished a file; harmless when repeated."""
     _OURS.discard(path.resolve())
 
@@ -248,12 +248,12 @@ def lock_journal(path: Path, suffix: str = "-wal") -> WriterLock:
 
     SQLite has no locks on the journal itself: another descriptor of it takes none away.
     """
-    return WriterLock(beside(path, suffix))
+    return WriterLock(sqlite_companion(path, suffix))
 
 
 def is_journal_locked(path: Path) -> bool:
     """Return True if a recorder, in whichever container, holds the lock of a file's journal."""
-    return any(is_locked(beside(path, suffix)) for suffix in ("-wal", "-journal"))
+    return any(is_locked(sqlite_companion(path, suffix)) for suffix in ("-wal", "-journal"))
 
 
 def is_recorded(path: Path) -> bool:
@@ -266,7 +266,7 @@ def is_recorded(path: Path) -> bool:
         return True
     if is_journal_locked(path):
         return True
-    if not beside(path, "-wal").exists():  # every such recorder has one
+    if not sqlite_companion(path, "-wal").exists():  # every such recorder has one
         return False
     for look in range(LOOKS):
         if look:

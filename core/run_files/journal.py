@@ -20,7 +20,7 @@ from enum import Enum
 from pathlib import Path
 from typing import final
 
-from core.run_files.in_use import beside
+from core.run_files.in_use import sqlite_companion
 from core.run_files.meta import dump_json
 from core.run_files.schema import GROWING, UPDATE_META
 
@@ -66,7 +66,7 @@ JOURNALS = tuple(Journal)
 
 @final
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenFile:
     """A connection that writes, and the journal that it keeps."""
 
     connection: sqlite3.Connection
@@ -176,7 +176,7 @@ def is_left(path: Path) -> bool:
     A rollback journal whose header is zeroed belongs to a transaction that was committed.
     """
     for suffix in ("-wal", "-journal"):
-        with suppress(FileNotFoundError), beside(path, suffix).open("rb") as file:
+        with suppress(FileNotFoundError), sqlite_companion(path, suffix).open("rb") as file:
             head = file.read(1)
             if head and (suffix == "-wal" or head != b"\0"):
                 return True
@@ -190,14 +190,14 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     """
     try:
         if is_left(path) or has_locks(path.parent):
-            return _connected(path, "mode=ro")
+            return _connect(path, "mode=ro")
     except sqlite3.OperationalError as error:
         if not is_of_file_system(error) or is_left(path):
             raise
-    return _connected(path, "mode=ro&immutable=1")
+    return _connect(path, "mode=ro&immutable=1")
 
 
-def _connected(path: Path, options: str) -> sqlite3.Connection:
+def _connect(path: Path, options: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.as_uri()}?{options}", uri=True, timeout=1.0, isolation_level=None
     )

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import DiskError, InputError
-from core.run_files.in_use import beside, is_recorded, read_wal_header
+from core.run_files.in_use import is_recorded, read_wal_header, sqlite_companion
 from core.run_files.journal import (
     Journal,
-    Opened,
+    OpenFile,
     connect_to_write,
     is_of_file_system,
     start_journal,
@@ -59,9 +59,9 @@ def claim(path: Path, force: bool) -> Path:
     """Make an empty file that no other program has, and return its path.
 
     With `force` an old file stays where it is, and the new one is made beside it, to replace the
-    old one at the end (`take_place`); a rest of an earlier attempt is removed first.
+    old one at the end (`replace_target`); a rest of an earlier attempt is removed first.
     """
-    old = [beside(path, suffix) for suffix in SIDE_FILES]
+    old = [sqlite_companion(path, suffix) for suffix in SIDE_FILES]
     try:
         if path.is_dir():
             raise InputError(f"{path} is a folder; name the run file to write in it.")
@@ -76,7 +76,7 @@ def claim(path: Path, force: bool) -> Path:
                         remedy="wait until the recording ends, or choose another name",
                         typed="wait until the recording ends, or choose another file with --out",
                     )
-            for leftover in (made, *(beside(made, suffix) for suffix in SIDE_FILES)):
+            for leftover in (made, *(sqlite_companion(made, suffix) for suffix in SIDE_FILES)):
                 leftover.unlink(missing_ok=True)
         elif path.exists():
             raise InputError(
@@ -127,19 +127,19 @@ def place_of(made: Path) -> Path | None:
     return made.with_name(f"{stem}{made.suffix}") if mark and made.stem.endswith(mark) else None
 
 
-def take_place(made: Path, path: Path) -> None:
+def replace_target(made: Path, path: Path) -> None:
     """Replace an old file and its side files by a closed one. Raises OSError."""
     for suffix in SIDE_FILES:
-        beside(path, suffix).unlink(missing_ok=True)
+        sqlite_companion(path, suffix).unlink(missing_ok=True)
     made.replace(path)
     for suffix in SIDE_FILES:  # there are none unless another program held on to the file
         with suppress(FileNotFoundError):
-            beside(made, suffix).replace(beside(path, suffix))
+            sqlite_companion(made, suffix).replace(sqlite_companion(path, suffix))
 
 
-def created(
+def create_run_file(
     path: Path, rows: Mapping[str, str], arrays: Mapping[str, NDArray[np.float64]]
-) -> Opened:
+) -> OpenFile:
     """Make a new run file without frames, with the best journal that its place allows.
 
     Parameters
@@ -153,7 +153,7 @@ def created(
 
     Returns
     -------
-    Opened
+    OpenFile
 
     Raises
     ------
@@ -163,17 +163,17 @@ def created(
     usable = usable_journals(path.parent)
     for journal in usable:
         try:
-            return Opened(_created(path, rows, arrays, journal), journal)
+            return OpenFile(_create(path, rows, arrays, journal), journal)
         except sqlite3.OperationalError as error:
             if journal is usable[-1] or not is_of_file_system(error):
                 raise
         for suffix in SIDE_FILES:
-            beside(path, suffix).unlink(missing_ok=True)
+            sqlite_companion(path, suffix).unlink(missing_ok=True)
         os.truncate(path, 0)
     raise AssertionError
 
 
-def _created(
+def _create(
     path: Path,
     rows: Mapping[str, str],
     arrays: Mapping[str, NDArray[np.float64]],
@@ -220,13 +220,13 @@ def note_wal(connection: sqlite3.Connection, path: Path) -> None:
     By the journal of that write readers know that a recorder is active.
     """
     connection.execute(UPDATE_META, ("0", "wal"))  # a value that stays the same writes nothing
-    header = read_wal_header(beside(path, "-wal"))
+    header = read_wal_header(sqlite_companion(path, "-wal"))
     noted = None if header is None else header.recording
     connection.execute(UPDATE_META, (dump_json(noted), "wal"))
 
 
 def remove(path: Path) -> None:
     """Remove a run file and SQLite's files beside it, as far as that is possible."""
-    for leftover in (path, *(beside(path, suffix) for suffix in SIDE_FILES)):
+    for leftover in (path, *(sqlite_companion(path, suffix) for suffix in SIDE_FILES)):
         with suppress(OSError):
             leftover.unlink()

@@ -23,18 +23,18 @@ from core.errors import DiskError, InputError, MarginscopeError
 from core.run_files.in_use import (
     TAKING,
     WriterLock,
-    beside,
     hold,
     is_foreign,
     is_journal_locked,
     is_ours,
-    let_go,
     lock_journal,
     read_wal_header,
+    release_path,
+    sqlite_companion,
 )
 from core.run_files.journal import (
     Journal,
-    Opened,
+    OpenFile,
     connect_to_read,
     connect_to_write,
     explain_refusal,
@@ -63,7 +63,7 @@ LAST = "SELECT count(*), max(idx), max(log10_time) FROM frame"
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Facts:
+class RunFacts:
     """Content of a run file: `meta`, its arrays but for states, number and last of its frames."""
 
     meta: Mapping[str, Any]
@@ -80,7 +80,7 @@ class Earlier:
     """Recording that is continued: its file, held by this process, and its content so far."""
 
     path: Path
-    opened: Opened
+    opened: OpenFile
     lock: WriterLock
     sums: Sequence[int]
     log10_time: float
@@ -92,7 +92,7 @@ class Earlier:
         return len(self.sums)
 
 
-def read_facts(path: Path) -> Facts:
+def read_facts(path: Path) -> RunFacts:
     """Read a run file that another process may be recording, and change nothing.
 
     Raises
@@ -106,7 +106,7 @@ def read_facts(path: Path) -> Facts:
         raise is_busy(path)
     try:
         _check_wal(path)
-        if is_left(path) and not beside(path, "-wal").exists():
+        if is_left(path) and not sqlite_companion(path, "-wal").exists():
             _roll_back(path)
         connection = connect_to_read(path)
         try:
@@ -149,7 +149,7 @@ def _roll_back(path: Path) -> None:
 
 
 def _check_wal(path: Path) -> None:
-    header = read_wal_header(beside(path, "-wal"))
+    header = read_wal_header(sqlite_companion(path, "-wal"))
     if header is None:
         return
     names: list[Mapping[str, str]] = []
@@ -181,7 +181,7 @@ def _check_schema(path: Path, connection: sqlite3.Connection) -> None:
         raise _invalid(path, "its tables are not those of a run file")
 
 
-def _facts(connection: sqlite3.Connection) -> Facts:
+def _facts(connection: sqlite3.Connection) -> RunFacts:
     meta = {key: json.loads(text) for key, text in read_meta(connection).items()}
     arrays = {}
     sql = "SELECT name, dtype, shape, crc32, data FROM array WHERE name IN "
@@ -195,15 +195,15 @@ def _facts(connection: sqlite3.Connection) -> Facts:
     frames, last, _ = connection.execute(LAST).fetchone()
     events = connection.execute("SELECT count(*) FROM event").fetchone()[0]
     if not frames:
-        return Facts(meta, arrays, 0, 0, -np.inf, events)
+        return RunFacts(meta, arrays, 0, 0, -np.inf, events)
     columns = "idx, step, time, log10_time, rho, parameters, dual, crc32"
     *row, crc = connection.execute(f"SELECT {columns} FROM frame WHERE idx = ?", (last,)).fetchone()
     if last != frames - 1 or frames > MAX_FRAMES or frame_crc(*row) != crc:
         raise ValueError("its frames are incomplete")
-    return Facts(meta, arrays, frames, int(row[1]), float(row[3]), events)
+    return RunFacts(meta, arrays, frames, int(row[1]), float(row[3]), events)
 
 
-def reopen(path: Path, facts: Facts, changes: Mapping[str, str]) -> Earlier:
+def reopen(path: Path, facts: RunFacts, changes: Mapping[str, str]) -> Earlier:
     """Take a run file to continue its recording, with `changes` of its meta.
 
     Parameters
@@ -230,18 +230,18 @@ def reopen(path: Path, facts: Facts, changes: Mapping[str, str]) -> Earlier:
         usable = usable_journals(path.parent)
         for journal in usable:
             try:
-                return _reopened(path, journal, facts, changes)
+                return _reopen(path, journal, facts, changes)
             except sqlite3.OperationalError as error:
                 if not is_of_file_system(error, also=False) or journal is usable[-1]:
                     raise
-            if read_wal_header(beside(path, "-wal")) is None:
-                beside(path, "-shm").unlink(missing_ok=True)
+            if read_wal_header(sqlite_companion(path, "-wal")) is None:
+                sqlite_companion(path, "-shm").unlink(missing_ok=True)
         raise AssertionError
     except sqlite3.OperationalError as error:
-        let_go(path)
+        release_path(path)
         raise _refusal(path, error) from error
     except BaseException:
-        let_go(path)
+        release_path(path)
         raise
 
 
@@ -253,7 +253,7 @@ def is_busy(path: Path) -> InputError:
     )
 
 
-def _reopened(path: Path, journal: Journal, facts: Facts, changes: Mapping[str, str]) -> Earlier:
+def _reopen(path: Path, journal: Journal, facts: RunFacts, changes: Mapping[str, str]) -> Earlier:
     if is_journal_locked(path):
         raise is_busy(path)
     connection = connect_to_write(path, journal)
@@ -261,7 +261,7 @@ def _reopened(path: Path, journal: Journal, facts: Facts, changes: Mapping[str, 
     try:
         _forget_wal(path, connection)
         start_journal(connection, journal)
-        if read_wal_header(beside(path, "-wal")) is None:
+        if read_wal_header(sqlite_companion(path, "-wal")) is None:
             connection.execute(UPDATE_META, ("0", "wal"))  # a journal is there from here on
         lock = lock_journal(path, journal.suffix)
         if not lock.is_held and is_journal_locked(path):
@@ -270,7 +270,7 @@ def _reopened(path: Path, journal: Journal, facts: Facts, changes: Mapping[str, 
         if connection.execute(LAST).fetchone()[0] != facts.frames:
             raise is_busy(path)
         sums = [row[0] for row in connection.execute("SELECT crc32 FROM frame ORDER BY idx")]
-        header = read_wal_header(beside(path, "-wal"))
+        header = read_wal_header(sqlite_companion(path, "-wal"))
         wal = None if header is None else header.recording
         rows = {"status": "recording", "reason": None, "counts": None, "wal": wal}
         texts = {key: dump_json(value) for key, value in rows.items()} | dict(changes)
@@ -282,7 +282,7 @@ def _reopened(path: Path, journal: Journal, facts: Facts, changes: Mapping[str, 
         if lock is not None:
             lock.release()
         raise
-    opened = Opened(connection, journal)
+    opened = OpenFile(connection, journal)
     return Earlier(path, opened, lock, sums, facts.log10_time, facts.events)
 
 
@@ -292,12 +292,12 @@ def _forget_wal(path: Path, connection: sqlite3.Connection) -> None:
     One page is written, which a kill cannot leave half written.
     """
     connection.execute("SELECT count(*) FROM meta").fetchone()  # what a crash left is recovered
-    if read_wal_header(beside(path, "-wal")) is not None:
+    if read_wal_header(sqlite_companion(path, "-wal")) is not None:
         return
     if connection.execute("PRAGMA journal_mode=MEMORY").fetchone()[0] != "memory":
         raise is_busy(path)
     connection.execute("BEGIN IMMEDIATE")
-    if read_wal_header(beside(path, "-wal")) is not None:  # of another recording, by now
+    if read_wal_header(sqlite_companion(path, "-wal")) is not None:  # of another recording, by now
         raise is_busy(path)
     connection.execute(UPDATE_META, ("null", "wal"))
     connection.execute("COMMIT")

@@ -31,7 +31,7 @@ MAX_META_ROWS = 100
 # 2,000 frames keep some 80 states, of ten parts or so each; the rest is room.
 MAX_ARRAYS = 4_000
 HISTORY_BYTES = 64 << 20  # of the frames before the start
-KEEP_EVERY = 25  # frames from one state that is kept to the next: it is as long as two of them
+STATE_INTERVAL = 25  # frames from one state that is kept to the next: it is as long as two of them
 MAX_METRICS = 64  # per frame
 MAX_EVENTS = 100_000
 NOT_FINITE: Final = "not_finite"  # event: a recorded state was left out; t, and the array

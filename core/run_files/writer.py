@@ -25,10 +25,17 @@ from core.run_files.held_file import (
     is_intact,
     is_whole,
 )
-from core.run_files.in_use import TAKING, WriterLock, beside, hold, let_go, lock_journal
-from core.run_files.journal import Opened, close_as, explain_refusal
+from core.run_files.in_use import (
+    TAKING,
+    WriterLock,
+    hold,
+    lock_journal,
+    release_path,
+    sqlite_companion,
+)
+from core.run_files.journal import OpenFile, close_as, explain_refusal
 from core.run_files.meta import Description, dump_json
-from core.run_files.new_file import SIDE_FILES, claim, created, remove, take_place
+from core.run_files.new_file import SIDE_FILES, claim, create_run_file, remove, replace_target
 from core.run_files.reopening import Earlier
 from core.run_files.schema import (
     DTYPES,
@@ -115,29 +122,32 @@ class RunWriter:
 
     def _make(
         self, rows: Mapping[str, str], arrays: Mapping[str, NDArray[np.float64]], force: bool
-    ) -> Opened:
+    ) -> OpenFile:
         shown = self._shown
         with TAKING:
             self.path = claim(self.path, force)  # removes things: after what may fail above
             hold(self.path)
         try:
-            return created(self.path, rows, arrays)
+            return create_run_file(self.path, rows, arrays)
         except (sqlite3.OperationalError, OSError) as error:
             remove(self.path)
-            let_go(self.path)
+            release_path(self.path)
             text, remedy = explain_refusal(f"to create the run file {shown}", self.path, error)
             remedy = f"{remedy}, or choose another folder"
             raise DiskError(text, remedy=remedy, typed=f"{remedy} with --out") from error
         except BaseException:
-            let_go(self.path)
+            release_path(self.path)
             raise
 
-    def _hold(self, opened: Opened, lock: WriterLock | None = None) -> None:
+    def _hold(self, opened: OpenFile, lock: WriterLock | None = None) -> None:
         """Store a connection, and identify its files."""
         suffix = opened.journal.suffix
         self.connection: sqlite3.Connection | None = opened.connection  # None once it is closed
         self._lock = lock or lock_journal(self.path, suffix)
-        self._file, self._journal = HeldFile(self.path), HeldFile(beside(self.path, "-wal"))
+        self._file, self._journal = (
+            HeldFile(self.path),
+            HeldFile(sqlite_companion(self.path, "-wal")),
+        )
 
     @property
     def sums(self) -> list[int]:
@@ -155,7 +165,7 @@ class RunWriter:
         Raises ValueError for a frame that is not finite, has another length or type than the run,
         or is not later than the one before it; DiskError when the disk refuses.
         """
-        self._look_open()
+        self._check_open()
         frame_bytes = self._size * self._dtype.itemsize
         most = max(1, min(FRAMES_PER_COMMIT, BYTES_PER_COMMIT // frame_bytes))
         for start in range(0, len(frames), most):
@@ -181,7 +191,7 @@ class RunWriter:
         text = dump_json(payload)
         if len(text) > MAX_TEXT_BYTES // MAX_NAME or len(kind) > MAX_NAME:
             raise ValueError(f"the event {kind[:MAX_NAME]!r} is too long to be recorded")
-        self._look_open()
+        self._check_open()
         if self._events >= MAX_EVENTS:
             return
         self._others.append((INSERT_EVENT, [(max(self.next - 1, 0), kind, text)]))
@@ -189,9 +199,9 @@ class RunWriter:
         if self._due():
             self.flush()
 
-    def also(self, statement: Statement, size: int = 0) -> None:
+    def add_statement(self, statement: Statement, size: int = 0) -> None:
         """Commit a statement, of rows of so many bytes, with the frames around it."""
-        self._look_open()
+        self._check_open()
         self._others.append(statement)
         self._pending_bytes += size
 
@@ -211,7 +221,7 @@ class RunWriter:
                     connection.executemany(sql, rows)
                 connection.execute("COMMIT")
             except sqlite3.OperationalError as error:
-                raise self._refused(error) from error
+                raise self._close_refused(error) from error
             # Only after COMMIT: readers find in the file every frame that counts as committed.
             self.committed = self.next - 1
             self._forget()
@@ -233,11 +243,11 @@ class RunWriter:
         try:
             close_as(self.connection, reason)
         except sqlite3.OperationalError as error:
-            raise self._refused(error) from error
+            raise self._close_refused(error) from error
         moved = self._file.place()
         self.abandon()
         if moved == self.path:
-            self._take_place(reason)
+            self._replace_target(reason)
         else:  # by another program, where it is whole
             self.path = moved
 
@@ -246,7 +256,7 @@ class RunWriter:
         self._forget()
         connection, self.connection = self.connection, None
         if connection is not None:
-            let_go(self.path)
+            release_path(self.path)
             with suppress(sqlite3.OperationalError):
                 connection.close()
             self._lock.release()
@@ -301,7 +311,7 @@ class RunWriter:
             or time.monotonic() - self._last_commit >= SECONDS_PER_COMMIT
         )
 
-    def _look_open(self) -> None:
+    def _check_open(self) -> None:
         """Raise the error that ended the recording, if any."""
         if self._refusal is not None:
             raise self._refusal
@@ -312,12 +322,12 @@ class RunWriter:
                 f"the recorder of {self._shown} belongs to another thread"
             )
 
-    def _take_place(self, reason: str) -> None:
+    def _replace_target(self, reason: str) -> None:
         """Replace the old file, unless it is a finished run and this one was cut off."""
         if self.path == self.place or (reason not in WHOLE and is_whole(self.place)):
             return
         try:
-            take_place(self.path, self.place)
+            replace_target(self.path, self.place)
         except OSError as error:
             raise InputError(
                 f"{self._shown} cannot be replaced ({error.strerror}); the new run is in "
@@ -357,9 +367,9 @@ class RunWriter:
         if not loss.of_journal and self._journal.is_in_place():
             for suffix in SIDE_FILES:
                 with suppress(OSError):
-                    beside(self.path, suffix).unlink()
+                    sqlite_companion(self.path, suffix).unlink()
 
-    def _refused(self, error: sqlite3.OperationalError) -> DiskError:
+    def _close_refused(self, error: sqlite3.OperationalError) -> DiskError:
         """Close the recording after a refused write; returns the error to raise."""
         connection = self.connection
         if connection is not None:
@@ -370,7 +380,7 @@ class RunWriter:
                     connection.execute("ROLLBACK")
                 close_as(connection, "disk_full")
         self.abandon()
-        self._take_place("disk_full")
+        self._replace_target("disk_full")
         self.next = self.committed + 1
         count = "1 frame is" if self.next == 1 else f"{self.next} frames are"
         where = "that file" if self.path == self.place else str(self.path)

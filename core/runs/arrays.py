@@ -25,8 +25,8 @@ from core.run_files.schema import (
     NUMBER_NAME,
     SCALING,
 )
-from core.runs.connection import Connection, typed
-from core.runs.meta import Counts, Ending, parse_json
+from core.runs.connection import Connection, typed_column
+from core.runs.meta import Counts, RunEnd, parse_json
 from core.settings import MAX_ELEMENTS
 
 # ------------------------------------------------------------------------------------------- arrays
@@ -47,7 +47,7 @@ def read_arrays(connection: Connection) -> Arrays:
     RunFileError
         An array is unknown or damaged.
     """
-    sql = f"SELECT {typed('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
+    sql = f"SELECT {typed_column('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
     stored = [row[0] for row in connection.query(sql)]
     if len(set(stored)) != len(stored) or None in stored or len(stored) == MAX_ARRAYS:
         raise connection.damaged("it holds an array of an unknown name")
@@ -58,7 +58,7 @@ def read_arrays(connection: Connection) -> Arrays:
     return {name: read_array(connection, name) for name in names}
 
 
-def shaped(connection: Connection, arrays: Arrays, name: str, shape: tuple[int, ...]) -> Array:
+def read_shaped(connection: Connection, arrays: Arrays, name: str, shape: tuple[int, ...]) -> Array:
     """Return one of the arrays, which must have exactly a given shape.
 
     Parameters
@@ -112,7 +112,13 @@ def read_array(
     RunFileError
         The array is missing, damaged, too long, or has a value that is not allowed.
     """
-    columns = ", ".join([typed("dtype", "text"), typed("shape", "text"), typed("crc32", "integer")])
+    columns = ", ".join(
+        [
+            typed_column("dtype", "text"),
+            typed_column("shape", "text"),
+            typed_column("crc32", "integer"),
+        ]
+    )
     sql = f"SELECT {columns} FROM array WHERE name = ?"
     rows = list(connection.query(sql, (name,), longest=MAX_BLOB_BYTES))
     if len(rows) != 1 or None in rows[0]:
@@ -125,7 +131,7 @@ def read_array(
         raise connection.damaged(f"its array {name} is not of type float64 or float32")
     size = prod(shape) * np.dtype(DTYPES[dtype]).itemsize
     sql = "SELECT CASE WHEN typeof(data) = 'blob' AND length(data) = ? THEN data END FROM array"
-    blob = _only(connection, f"{sql} WHERE name = ?", (size, name))
+    blob = _single_value(connection, f"{sql} WHERE name = ?", (size, name))
     if blob is None:
         raise connection.damaged(f"its array {name} is not as long as its shape {shape} says")
     if zlib.crc32(blob) != crc:
@@ -148,7 +154,7 @@ def _shape(connection: Connection, name: str, text: str) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _only(connection: Connection, sql: str, parameters: tuple[object, ...]) -> Any:
+def _single_value(connection: Connection, sql: str, parameters: tuple[object, ...]) -> Any:
     rows = list(connection.query(sql, parameters, longest=MAX_BLOB_BYTES))
     return rows[0][0] if len(rows) == 1 else None
 
@@ -193,14 +199,15 @@ def read_values(
 WORDS = {"frame": "frames", "metric": "diagnostics", "event": "events"}
 
 
-def read_ending(connection: Connection) -> Ending:
+def read_run_end(connection: Connection) -> RunEnd:
     """Read the values of meta that change when a run ends."""
-    keys = ", ".join(f"'{name}'" for name in Ending.model_fields)
-    sql = f"SELECT {typed('key', 'text')}, {typed('value', 'text')} FROM meta WHERE key IN ({keys})"
-    rows: dict[str, Any] = dict(connection.query(f"{sql} LIMIT {len(Ending.model_fields)}"))
+    keys = ", ".join(f"'{name}'" for name in RunEnd.model_fields)
+    columns = f"{typed_column('key', 'text')}, {typed_column('value', 'text')}"
+    sql = f"SELECT {columns} FROM meta WHERE key IN ({keys})"
+    rows: dict[str, Any] = dict(connection.query(f"{sql} LIMIT {len(RunEnd.model_fields)}"))
     try:
         texts = {key: parse_json(text) for key, text in rows.items()}
-        return Ending.model_validate({"reason": texts["reason"], **texts})
+        return RunEnd.model_validate({"reason": texts["reason"], **texts})
     except (KeyError, TypeError, ValueError) as error:
         raise connection.damaged("meta: status or reason cannot be read") from error
 

@@ -20,12 +20,12 @@ from core.errors import RunFileError
 from core.files import scratch_prefix
 from core.program import headless_program
 from core.run_files.in_use import (
-    beside,
     held_elsewhere,
     is_foreign,
     is_journal_locked,
     is_listed,
     read_wal_header,
+    sqlite_companion,
 )
 from core.run_files.journal import NO_LOCKS, NO_SHARED_MEMORY, is_left
 from core.run_files.meta import printable
@@ -37,13 +37,13 @@ from core.run_files.schema import (
 )
 from core.runs.looking import (
     FRESH_COPY,
-    damaged,
+    damaged_file_error,
+    file_signature,
     identity,
     reason_of,
     regular_file,
-    situation,
+    retry_while_changing,
     status_of,
-    steadily,
 )
 
 WAIT_S = 2.0  # for a recorder that is just closing the file
@@ -78,7 +78,7 @@ _WITHOUT_LOCKS: set[int] = set()  # devices whose files could not be locked
 
 
 # STRICT and NOT NULL hold when SQLite writes, not for pages that somebody else wrote.
-def typed(column: str, kind: str) -> str:
+def typed_column(column: str, kind: str) -> str:
     """Return SQL for a column's value if it has a type, else NULL (without reading it).
 
     >>> typed("step", "integer")
@@ -102,7 +102,7 @@ class Connection:
         self._ticks = 0
         # A private copy goes at the latest when the connection is forgotten.
         self._remove = weakref.finalize(self, _remove_folder, folder)
-        wal = beside(real, "-wal")
+        wal = sqlite_companion(real, "-wal")
         self._shared_wal = wal if folder is None and (immutable or wal.exists()) else None
         uri = f"{real.as_uri()}?mode=ro{'&immutable=1' if immutable else ''}"
         try:
@@ -150,7 +150,7 @@ class Connection:
                 f"{values[1]}; this one reads up to {SCHEMA_VERSION}); update the program."
             )
         if values[1] < 1:
-            raise damaged(self.shown, f"its run format is {values[1]}")
+            raise damaged_file_error(self.shown, f"its run format is {values[1]}")
         self._version = values[1]
 
     def _check_schema(self) -> None:
@@ -161,10 +161,10 @@ class Connection:
         expected = expected_schema(self._version)
         roots = {row[4] for row in rows}
         if len(rows) != len(expected) or {row[:4] for row in rows} != expected:
-            raise damaged(self.shown, "its tables are not exactly those of a run file")
+            raise damaged_file_error(self.shown, "its tables are not exactly those of a run file")
         # Written into one table, a row would be read from the other.
         if len(roots) != len(rows):
-            raise damaged(self.shown, "two of its tables share their pages")
+            raise damaged_file_error(self.shown, "two of its tables share their pages")
 
     def query(
         self, sql: str, parameters: tuple[object, ...] = (), *, longest: int = MAX_TEXT_BYTES
@@ -179,13 +179,13 @@ class Connection:
             self._sqlite.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
             yield from self._sqlite.execute(sql, parameters)
         except MemoryError as error:
-            raise damaged(self.shown, "a value is larger than this machine's memory") from error
+            raise self.damaged("a value is larger than this machine's memory") from error
         except READ_ERRORS as error:
             raise _sentence(self.shown, error) from error
 
     def damaged(self, what: str) -> RunFileError:
         """Return the error for content that a run file cannot have."""
-        return damaged(self.shown, what)
+        return damaged_file_error(self.shown, what)
 
     def to_be_reopened(self) -> bool:
         """Return True if a recorder may be active, which needs the file for itself at its end.
@@ -194,7 +194,7 @@ class Connection:
         open: the frames of a slow loop are minutes apart.
         """
         if self.copied is not None:
-            return situation(self.copied[0]) != self.copied[1]
+            return file_signature(self.copied[0]) != self.copied[1]
         if self._shared_wal is None:
             return False
         try:
@@ -225,7 +225,7 @@ def _authorise(action: int, first: str | None, second: str | None, *_: str | Non
 def _sentence(path: Path, error: Exception) -> RunFileError:
     code = getattr(error, "sqlite_errorcode", 0)
     if code == sqlite3.SQLITE_NOTADB and path.suffix == ".msrun":
-        return damaged(path, "it does not begin as one")
+        return damaged_file_error(path, "it does not begin as one")
     if code == sqlite3.SQLITE_NOTADB:
         return RunFileError(f"{path} is not a run file; run files end in .msrun.")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -235,10 +235,10 @@ def _sentence(path: Path, error: Exception) -> RunFileError:
     if code == sqlite3.SQLITE_CANTOPEN:
         return RunFileError(f"{path} cannot be opened; check read access to it and its folder.")
     if code == sqlite3.SQLITE_INTERRUPT:
-        return damaged(path, "reading takes longer than for any run file")
+        return damaged_file_error(path, "reading takes longer than for any run file")
     if code == sqlite3.SQLITE_TOOBIG:
-        return damaged(path, "a value is longer than allowed")
-    return damaged(path, printable(str(error))[:200])
+        return damaged_file_error(path, "a value is longer than allowed")
+    return damaged_file_error(path, printable(str(error))[:200])
 
 
 def _remove_folder(folder: Path | None) -> None:
@@ -266,7 +266,7 @@ def connect(path: Path) -> Connection:
         connection.identity = opened
         return connection
 
-    return steadily(path, look)
+    return retry_while_changing(path, look)
 
 
 def check_wal(connection: Connection) -> None:
@@ -276,7 +276,7 @@ def check_wal(connection: Connection) -> None:
     that the first transaction of either run, which names it, is still in the `-wal`. Files of
     earlier versions name none.
     """
-    header = read_wal_header(beside(connection.real, "-wal"))
+    header = read_wal_header(sqlite_companion(connection.real, "-wal"))
     if header is None:
         return
     try:
@@ -302,13 +302,13 @@ def _names(connection: Connection) -> tuple[str, str]:
 
 
 def _texts(connection: Connection, *keys: str) -> dict[str, str | None]:
-    sql = f"SELECT {typed('key', 'text')}, {typed('value', 'text')} FROM meta"
+    sql = f"SELECT {typed_column('key', 'text')}, {typed_column('value', 'text')} FROM meta"
     asked = ", ".join("?" * len(keys))
     return dict(connection.query(f"{sql} WHERE key IN ({asked}) LIMIT {len(keys)}", keys))
 
 
 def _connect(path: Path, real: Path) -> Connection:
-    wal = status_of(beside(real, "-wal")) is not None
+    wal = status_of(sqlite_companion(real, "-wal")) is not None
     if not wal and (is_journal_locked(real) or real.stat().st_dev in _WITHOUT_LOCKS):
         return _connected_without_locks(path, real)
     immutable = not wal and _left_in_wal_mode(real)
@@ -348,7 +348,7 @@ def _connected_without_locks(path: Path, real: Path) -> Connection:
     except (RunFileError, *READ_ERRORS):
         if not left:  # else only both together are whole
             raise
-    if finished or (left and _names_others(beside(real, "-journal"))):
+    if finished or (left and _names_others(sqlite_companion(real, "-journal"))):
         raise RunFileError(
             f"{path} has a journal of another program next to it ({path.name}-journal) with "
             f"changes to apply; {FRESH_COPY}."
@@ -370,13 +370,13 @@ def _connected_to_copy(path: Path, real: Path) -> Connection:
     """Connect to a private copy, which must be one of a single moment."""
     # mkdtemp makes it for this user alone: the copy may be of a file that others must not read.
     folder = Path(tempfile.mkdtemp(prefix=scratch_prefix("copy")))
-    before = situation(real)
+    before = file_signature(real)
     try:
-        for source in (real, beside(real, "-wal"), beside(real, "-journal")):
+        for source in (real, sqlite_companion(real, "-wal"), sqlite_companion(real, "-journal")):
             if source == real or status_of(source) is not None:
                 shutil.copyfile(source, folder / source.name)
         # A file of one moment and a `-wal` of another would be two halves of no run.
-        if situation(real) != before:
+        if file_signature(real) != before:
             raise RunFileError(f"{path} is being written; open it again in a moment.")
         if is_left(folder / real.name):
             with closing(sqlite3.connect(folder / real.name)) as copy:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from core.errors import RunFileError
-from core.run_files.in_use import beside
+from core.run_files.in_use import sqlite_companion
 
 T = TypeVar("T")
 # A recorder closes its file within milliseconds, or gives up after a second (core.runs.recorder).
@@ -18,7 +18,7 @@ LOOK_AGAIN_S, PATIENCE_S = 0.002, 2.0
 FRESH_COPY = "get a fresh copy of the file or record the run again"
 
 
-def damaged(path: Path, what: str) -> RunFileError:
+def damaged_file_error(path: Path, what: str) -> RunFileError:
     """Return the error for a file whose content is not that of a run file."""
     return RunFileError(f"{path} is damaged or not a run file: {what}; {FRESH_COPY}.")
 
@@ -32,10 +32,10 @@ def regular_file(path: Path) -> Path:
         real = path.resolve(strict=True)
         mode = real.stat().st_mode
         for suffix in ("-wal", "-journal"):
-            other = beside(real, suffix)
+            other = sqlite_companion(real, suffix)
             status = status_of(other)  # one look: a recorder may take it away at any moment
             if status is not None and not stat.S_ISREG(status.st_mode):
-                raise damaged(path, f"{other.name} next to it is not a regular file")
+                raise damaged_file_error(path, f"{other.name} next to it is not a regular file")
     except FileNotFoundError as error:
         raise RunFileError(f"The run file {path} does not exist; check the path.") from error
     except (OSError, ValueError, RuntimeError) as error:
@@ -60,21 +60,21 @@ def status_of(path: Path) -> os.stat_result | None:
         return None
 
 
-def situation(path: Path) -> tuple[object, ...]:
+def file_signature(path: Path) -> tuple[object, ...]:
     """Return the signature of a run file and its `-wal`, which any write to them changes."""
     signs: list[object] = []
     for suffix in ("", "-wal"):
         try:
             # More than one sign: a write within a tick of the clock leaves the time as it was, a
             # checkpoint the size, and another file in its place may have both.
-            now = status_of(beside(path, suffix))
+            now = status_of(sqlite_companion(path, suffix))
             signs.append(now and (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns))
         except (OSError, ValueError) as error:
             signs.append(str(error))
     return tuple(signs)
 
 
-def steadily(path: Path, look: Callable[[], T]) -> T:
+def retry_while_changing(path: Path, look: Callable[[], T]) -> T:
     """Call `look`, which reads a run file, and retry while the file changes.
 
     A recorder that starts or closes its file changes several files, and a reader may see a mixture
@@ -82,11 +82,11 @@ def steadily(path: Path, look: Callable[[], T]) -> T:
     """
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        before = situation(_real(path))
+        before = file_signature(_real(path))
         try:
             return look()
         except RunFileError:
-            if situation(_real(path)) == before or time.monotonic() > deadline:
+            if file_signature(_real(path)) == before or time.monotonic() > deadline:
                 raise
         time.sleep(LOOK_AGAIN_S)
 

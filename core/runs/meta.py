@@ -190,7 +190,7 @@ class Counts(Value):
 
 
 @final
-class Ending(Value):
+class RunEnd(Value):
     """Values of `meta` that change when a run ends; `counts` are missing in older files."""
 
     status: Status

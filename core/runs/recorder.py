@@ -15,12 +15,12 @@ from core.run_files.schema import (
     COLUMNS,
     FIXED,
     HISTORY,
-    KEEP_EVERY,
     SCALING,
+    STATE_INTERVAL,
 )
 from core.run_files.writer import RunWriter
 from core.runs.meta import meta_of
-from core.runs.states import DELETE_ARRAYS, INSERT_ARRAY, Keeping, range_of, state_rows
+from core.runs.states import DELETE_ARRAYS, INSERT_ARRAY, StateRetention, range_of, state_rows
 from core.settings import MAX_ELEMENTS
 from core.study_file.weight import frames_bytes
 
@@ -91,7 +91,7 @@ def estimated_bytes(problem: Problem, planned: int) -> int:
         spared = m * (data.d - examples - 1)
         size -= 0 if "V" in problem.network.fixed else spared
         arrays += 8 * ((examples + m) * data.d - spared)
-    states = 1 + planned // KEEP_EVERY if problem.experiment.dynamics.long_state else 0
+    states = 1 + planned // STATE_INTERVAL if problem.experiment.dynamics.long_state else 0
     return arrays + frames_bytes(size, examples, (planned, states), width)
 
 
@@ -116,7 +116,7 @@ class Recorder:
         force: bool = False,
     ) -> None:
         continued = problem.start.state is not None or problem.start.earlier is not None
-        self._keeping = Keeping(from_state=continued)
+        self._keeping = StateRetention(from_state=continued)
         description = meta_of(problem, engine, planned, temperature_cap)
         self._writer = writer = RunWriter(path, description, arrays_of(problem), force=force)
         self.append, self.event, self.flush = writer.append, writer.event, writer.flush
@@ -144,6 +144,6 @@ class Recorder:
         gone = self._keeping.keep(frame)
         rows = state_rows(frame, state)
         size = sum(len(row[-1]) * row[-1].itemsize for row in rows)
-        self._writer.also((INSERT_ARRAY, rows), size)
+        self._writer.add_statement((INSERT_ARRAY, rows), size)
         if gone is not None:
-            self._writer.also((DELETE_ARRAYS, [range_of(gone)]))
+            self._writer.add_statement((DELETE_ARRAYS, [range_of(gone)]))

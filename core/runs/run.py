@@ -17,12 +17,12 @@ from core.data.dataset import Array
 from core.errors import InputError, RunFileError
 from core.numbers import natural_key
 from core.problem.problem import History, State
-from core.run_files.in_use import beside
+from core.run_files.in_use import sqlite_companion
 from core.run_files.new_file import place_of
-from core.runs.arrays import check_counts, read_ending, read_loop_names
+from core.runs.arrays import check_counts, read_loop_names, read_run_end
 from core.runs.base import Run
 from core.runs.connection import Connection, check_wal, connect
-from core.runs.looking import identity, steadily
+from core.runs.looking import identity, retry_while_changing
 from core.runs.meta import Reason
 from core.runs.run_file import (
     Event,
@@ -61,9 +61,9 @@ class RunFile(Run, ABC):
         self._cache = FrameCache(CACHE_BYTES)
         self._loop_names: tuple[tuple[str, ...], int] = ((), 0)  # and of how many frames
         self._identity: tuple[int, int] | None = None
-        steadily(self.path, self._look)
+        retry_while_changing(self.path, self._read_header)
 
-    def _look(self) -> None:
+    def _read_header(self) -> None:
         """Read everything but the frames themselves."""
         self._identity = None
         with self._reading() as connection:
@@ -89,7 +89,7 @@ class RunFile(Run, ABC):
     @property
     def bytes_on_disk(self) -> int:
         total = 0
-        for path in (self.path, beside(self.path.resolve(), "-wal")):
+        for path in (self.path, sqlite_companion(self.path.resolve(), "-wal")):
             with suppress(FileNotFoundError):  # a recorder may take its -wal away at any moment
                 total += path.stat().st_size
         return total
@@ -103,16 +103,16 @@ class RunFile(Run, ABC):
 
     def refresh(self) -> int:
         if self._status != "finished":
-            steadily(self.path, self._look_again)
+            retry_while_changing(self.path, self._reread_header)
             if not self.is_recording:
                 self._follow_rename()
         return self.frames
 
-    def _look_again(self) -> None:
+    def _reread_header(self) -> None:
         # For each look by itself: others read on while one waits for a recorder.
         with self._lock, self._reading() as connection:
             # The ending first: frames that came before "finished" are then all seen.
-            ending = read_ending(connection)
+            ending = read_run_end(connection)
             self._index = read_index(connection, self._header, self._index)
             check_counts(connection, ending.counts)
             self._status, self._reason = ending.status, ending.reason
@@ -166,7 +166,7 @@ class RunFile(Run, ABC):
 
     # ------------------------------------------------------------------- before, and going on
 
-    def kept_states(self) -> tuple[int, ...]:
+    def saved_states(self) -> tuple[int, ...]:
         """Return the frames with a stored state, in order."""
         with self._reading() as connection:
             return tuple(read_states(connection))
@@ -211,7 +211,7 @@ class RunFile(Run, ABC):
             if self._depth == 0:
                 self._make_way()
             if self._connection is None:
-                self._connection = self._connected()
+                self._connection = self._connect()
             connection = self._connection
             self._depth += 1
             try:
@@ -232,11 +232,11 @@ class RunFile(Run, ABC):
         self._connection = None
         connection.close()
 
-    def _connected(self) -> Connection:
+    def _connect(self) -> Connection:
         # A path may mean another file now: frames of two runs must not be shown as one.
         before = self._identity
         if before is not None:
-            self._go_along(before)
+            self._adopt_new_path(before)
         connection = connect(self.path)
         try:
             current = identity(self.path)
@@ -253,7 +253,7 @@ class RunFile(Run, ABC):
         self._identity = current
         return connection
 
-    def _go_along(self, known: tuple[int, int]) -> None:
+    def _adopt_new_path(self, known: tuple[int, int]) -> None:
         """Follow the rename of a recording that replaces an old file at its end."""
         place = place_of(self.path)
         if place is None or self.path.exists():
@@ -270,7 +270,7 @@ class RunFile(Run, ABC):
                 return
             time.sleep(0.01)
         if self._identity is not None:
-            self._go_along(self._identity)
+            self._adopt_new_path(self._identity)
 
     def close(self) -> None:
         with self._lock:

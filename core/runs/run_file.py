@@ -38,8 +38,8 @@ from core.run_files.schema import (
     frame_crc,
     is_time,
 )
-from core.runs.arrays import Arrays, read_arrays, read_values, shaped
-from core.runs.connection import Connection, check_wal, connect, typed
+from core.runs.arrays import Arrays, read_arrays, read_shaped, read_values
+from core.runs.connection import Connection, check_wal, connect, typed_column
 from core.runs.meta import Meta, parse_json
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
 from core.study_file.experiment import Experiment
@@ -98,15 +98,16 @@ def read_header(connection: Connection) -> RunHeader:
     dataset = replace(dataset, scaling=_scaling(connection, experiment, arrays))
     reduction = _reduction(connection, meta, experiment, dataset, arrays)
     network = _network(connection, meta, experiment, dataset, reduction, arrays)
-    origin = shaped(connection, arrays, "origin", (network.size,))
-    start = shaped(connection, arrays, "start", (network.size,)) if "start" in arrays else origin
+    origin = start = read_shaped(connection, arrays, "origin", (network.size,))
+    if "start" in arrays:
+        start = read_shaped(connection, arrays, "start", (network.size,))
     frame_bytes = network.size * np.dtype(DTYPES[meta.dtype]).itemsize
     return RunHeader(meta, experiment, network, dataset, reduction, origin, start, frame_bytes)
 
 
 def meta_values(connection: Connection) -> dict[str, Any]:
     """Return the rows of meta, parsed but not yet checked."""
-    sql = f"SELECT {typed('key', 'text')}, {typed('value', 'text')} FROM meta"
+    sql = f"SELECT {typed_column('key', 'text')}, {typed_column('value', 'text')} FROM meta"
     values: dict[str, Any] = {}
     for key, text in connection.query(f"{sql} LIMIT {MAX_META_ROWS + 1}"):
         if key is None or text is None or len(values) == MAX_META_ROWS:
@@ -146,12 +147,12 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
 
 def _dataset(connection: Connection, meta: Meta, arrays: Arrays, real: bool) -> Dataset:
     n, d, k = meta.sizes.n, meta.sizes.d, meta.sizes.k
-    x, y = shaped(connection, arrays, "x", (n, d)), shaped(connection, arrays, "y", (n,))
+    x, y = read_shaped(connection, arrays, "x", (n, d)), read_shaped(connection, arrays, "y", (n,))
     x_test = y_test = None
     if "x_test" in arrays or "y_test" in arrays:
         tests = arrays["x_test"].shape[0] if "x_test" in arrays else 0
-        x_test = shaped(connection, arrays, "x_test", (tests, d))
-        y_test = shaped(connection, arrays, "y_test", (tests,))
+        x_test = read_shaped(connection, arrays, "x_test", (tests, d))
+        y_test = read_shaped(connection, arrays, "y_test", (tests,))
     allowed = (-1.0, 1.0) if k == 1 else np.arange(float(k))
     for name, labels in () if real else (("y", y), ("y_test", y_test)):
         if labels is not None and not np.isin(labels, allowed).all():
@@ -167,7 +168,8 @@ def _scaling(connection: Connection, experiment: Experiment, arrays: Arrays) -> 
             raise connection.damaged("it holds the scaling of data that are not scaled")
         return None
     assert experiment.data.d is not None  # that of the sizes
-    shift, divisor = (shaped(connection, arrays, name, (experiment.data.d,)) for name in SCALING)
+    shape = (experiment.data.d,)
+    shift, divisor = (read_shaped(connection, arrays, name, shape) for name in SCALING)
     if not (divisor > 0.0).all():
         raise connection.damaged("its array scale_divisor has a value that is not positive")
     return Scaling(shift, divisor)
@@ -185,8 +187,8 @@ def _reduction(
     rank = arrays["basis"].shape[0]
     if rank > min(meta.sizes.n, meta.sizes.d):
         raise connection.damaged("its array basis has more rows than there are examples")
-    basis = shaped(connection, arrays, "basis", (rank, meta.sizes.d))
-    outside = shaped(connection, arrays, "perpendicular", (meta.sizes.m, meta.sizes.d))
+    basis = read_shaped(connection, arrays, "basis", (rank, meta.sizes.d))
+    outside = read_shaped(connection, arrays, "perpendicular", (meta.sizes.m, meta.sizes.d))
     centred = NETWORKS[experiment.network.kind].centred
     return Reduction(basis, outside, mean_of(dataset.x, centred))
 
@@ -222,7 +224,7 @@ def _network(
     if meta.layout != [[block.name, list(block.shape)] for block in network.layout]:
         raise connection.damaged("its layout is not that of its network")
     for name, expected in network.fixed_shapes(shape).items():
-        shaped(connection, arrays, f"{FIXED}{name}", expected)
+        read_shaped(connection, arrays, f"{FIXED}{name}", expected)
     if set(fixed) != set(network.fixed):
         raise connection.damaged("it holds an array of an unknown name")
     return network
@@ -255,9 +257,8 @@ def read_index(connection: Connection, header: RunHeader, known: Index | None = 
     steps = [] if known is None else known.steps.tolist()
     times = [] if known is None else known.log10_time.tolist()
     rhos = [] if known is None else known.rho.tolist()
-    numbers = ", ".join(
-        ["idx", typed("step", "integer"), typed("log10_time", "real"), typed("rho", "real")]
-    )
+    typed = (("step", "integer"), ("log10_time", "real"), ("rho", "real"))
+    numbers = ", ".join(["idx", *(typed_column(*pair) for pair in typed)])
     sql = f"SELECT {numbers}, {LENGTHS} FROM frame WHERE idx >= ? ORDER BY idx LIMIT ?"
     # From the least index there can be: one below 0 is then seen, and refused.
     first, limit = (-(2**63) if known is None else len(steps)), MAX_FRAMES + 1 - len(steps)
@@ -353,7 +354,8 @@ def checked_frame(
 
 def read_metrics(connection: Connection, index: int) -> dict[str, float]:
     """Return the integrator's numbers of a frame by name; NaN for a value that is no number."""
-    sql = f"SELECT {typed('name', 'text')}, {typed('value', 'real')} FROM metric WHERE idx = ?"
+    columns = f"{typed_column('name', 'text')}, {typed_column('value', 'real')}"
+    sql = f"SELECT {columns} FROM metric WHERE idx = ?"
     metrics: dict[str, float] = {}
     for name, value in connection.query(f"{sql} LIMIT {MAX_METRICS + 1}", (index,)):
         if name is None or len(name) > MAX_NAME or len(metrics) == MAX_METRICS:
@@ -364,8 +366,9 @@ def read_metrics(connection: Connection, index: int) -> dict[str, float]:
 
 def read_events(connection: Connection) -> tuple[Event, ...]:
     """Return all events in their order: (frame, kind, payload)."""
-    columns = [typed("frame", "integer"), typed("kind", "text"), typed("payload", "text")]
-    sql = f"SELECT {', '.join(columns)} FROM event ORDER BY idx LIMIT {MAX_EVENTS}"
+    typed = (("frame", "integer"), ("kind", "text"), ("payload", "text"))
+    columns = ", ".join(typed_column(*pair) for pair in typed)
+    sql = f"SELECT {columns} FROM event ORDER BY idx LIMIT {MAX_EVENTS}"
     events: list[Event] = []
     total = 0
     for frame, kind, text in connection.query(sql):

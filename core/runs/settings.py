@@ -10,7 +10,7 @@ from core.runs.base import Run
 from core.settings import NOT_RECORDED
 
 # Sections that a loop says: data, network and frames are known from what was recorded.
-SAID = ("loss", "dynamics", "run")
+STATED_SECTIONS = ("loss", "dynamics", "run")
 Tables = dict[str, dict[str, Any]]
 
 
@@ -21,7 +21,7 @@ def unknown_settings(run: Run) -> frozenset[str]:
     """
     if not run.recorded:
         return frozenset()
-    sections = {name: getattr(run.experiment, name) for name in SAID}
+    sections = {name: getattr(run.experiment, name) for name in STATED_SECTIONS}
     return frozenset(
         f"{section}.{name}"
         for section, values in sections.items()

@@ -20,18 +20,18 @@ from core.run_files.schema import (
     COLUMNS,
     HISTORY,
     HISTORY_BYTES,
-    KEEP_EVERY,
     MAX_ARRAYS,
     MAX_BLOB_BYTES,
     MAX_NAME,
     STATE,
+    STATE_INTERVAL,
     STATE_NAME,
 )
 from core.runs.arrays import read_array
-from core.runs.connection import Connection, typed
+from core.runs.connection import Connection, typed_column
 from core.runs.run_file import RunHeader
 
-KEEP_SECONDS = 10.0  # what a crash may cost the run that goes on
+STATE_SECONDS = 10.0  # what a crash may cost the run that goes on
 INSERT_ARRAY = "INSERT OR REPLACE INTO array VALUES (?, ?, ?, ?, ?)"
 DELETE_ARRAYS = "DELETE FROM array WHERE name >= ? AND name < ?"
 Row = tuple[str, str, str, int, memoryview]
@@ -55,7 +55,7 @@ def range_of(frame: int) -> tuple[str, str]:
 
 @final
 @dataclass(slots=True)
-class Keeping:
+class StateRetention:
     """States that a recording stores: at a continued start, at each 25th frame, and the last.
 
     A state that was stored after ten seconds is deleted when the next one is stored.
@@ -70,8 +70,8 @@ class Keeping:
         if self.from_state and not self.kept:
             return frame >= 0
         before = self.kept[-1] if self.kept else 0
-        late = time.monotonic() - self.since >= KEEP_SECONDS
-        return frame > before and (late or frame - before >= KEEP_EVERY)
+        late = time.monotonic() - self.since >= STATE_SECONDS
+        return frame > before and (late or frame - before >= STATE_INTERVAL)
 
     def keep(self, frame: int) -> int | None:
         """Note that a state is stored; return the frame whose state is to be deleted, if any."""
@@ -79,7 +79,7 @@ class Keeping:
         gone = None
         if self.kept and self.kept[-1] != 0:
             before = self.kept[-2] if len(self.kept) > 1 else 0
-            if self.kept[-1] - before < KEEP_EVERY and self.kept[-1] != frame:
+            if self.kept[-1] - before < STATE_INTERVAL and self.kept[-1] != frame:
                 gone = self.kept.pop()
         if frame not in self.kept:
             self.kept.append(frame)
@@ -91,7 +91,7 @@ class Keeping:
 
 def read_states(connection: Connection) -> dict[int, tuple[str, ...]]:
     """Return the names of the parts of each state, by its frame, in their order."""
-    sql = f"SELECT {typed('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
+    sql = f"SELECT {typed_column('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
     parts: dict[int, tuple[str, ...]] = {}
     for (name,) in connection.query(sql):
         match = STATE_NAME.fullmatch(name) if name is not None and len(name) <= MAX_NAME else None
@@ -156,7 +156,7 @@ def read_history(connection: Connection, header: RunHeader) -> History | None:
 
     Raises RunFileError unless they are in the order of time and fit the run.
     """
-    sql = f"SELECT {typed('name', 'text')} FROM array WHERE name >= ? AND name < ? LIMIT 7"
+    sql = f"SELECT {typed_column('name', 'text')} FROM array WHERE name >= ? AND name < ? LIMIT 7"
     names = {row[0] for row in connection.query(sql, (HISTORY, "history`"))}
     if not names:
         return None

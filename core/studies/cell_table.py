@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.files import write_whole
-from core.studies.statistics import Key, Spread, apart_from_seeds, fits, grouped, is_seed, spread
+from core.studies.statistics import Key, Spread, apart_from_seeds, fits, group_by, is_seed, spread
 from core.studies.study import Study
 from core.studies.tables import value_text
 
@@ -112,7 +112,7 @@ def rows_of(study: Study, rows: Mapping[str, Row]) -> list[TableRow]:
 
 def by_setting(table: Sequence[TableRow], axis: str | None = None) -> dict[Key, list[TableRow]]:
     """Group rows by the values of all axes but seeds; a seed counts if it is `axis`."""
-    return grouped(table, lambda row: apart_from_seeds(row.axes, axis))
+    return group_by(table, lambda row: apart_from_seeds(row.axes, axis))
 
 
 def statistics(rows: Sequence[TableRow], column: str, exclude_unfit: bool) -> Spread:

@@ -19,10 +19,10 @@ from core.reference.registry import REFERENCES, compute
 from core.reference.watch import Watch
 from core.runs import Run, open_run
 from core.studies.formulas import ABSENT, FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
-from core.studies.moments import START, Moment, Requested, names_of, observables_of, split
+from core.studies.moments import START, Moment, ValueRequest, names_of, observables_of, split
 from core.studies.statistics import SEEDS
 from core.studies.study import Study
-from core.studies.tables import Cell, flattened, value_text
+from core.studies.tables import Cell, flatten_sections, value_text
 from core.study_file.experiment import Experiment
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ MARGIN_SECONDS = 20.0  # for a reference margin, of which then the bracket at ha
 
 @final
 @dataclass(frozen=True, eq=False)
-class Recorded:
+class RecordedValues:
     """Content of a run file: log10 t and steps of its frames, each (T,).
 
     `at` gives an observable at a frame. `run` is open, for panels that show data and functions.
@@ -55,13 +55,13 @@ class StudyCell:
     """
 
     settings: Mapping[str, Any]
-    recorded: Callable[[], Recorded]
+    recorded: Callable[[], RecordedValues]
     name: str = ""
     known: Mapping[str, float] = field(default_factory=dict)
     memo: dict[tuple[str, int | Moment], float] = field(default_factory=dict)
 
     @cached_property
-    def record(self) -> Recorded:
+    def record(self) -> RecordedValues:
         """Content of the run file, read once."""
         return self.recorded()
 
@@ -81,14 +81,14 @@ class StudyCell:
         known = dict(self.symbols)
         for name in observables_of(formula):
             observable, at_start = split(name)
-            answer = self.known.get(Requested(observable, START if at_start else moment).key)
+            answer = self.known.get(ValueRequest(observable, START if at_start else moment).key)
             if answer is None:
                 return None
             known[name] = answer
         # A size that the study leaves to its data or to a default is told by the file alone.
         if names_of(formula) - known.keys() - set(FUNCTIONS):
             return None
-        return _evaluated(formula, known)
+        return _evaluate(formula, known)
 
     @property
     def seeds(self) -> tuple[Any, ...]:
@@ -132,10 +132,10 @@ class StudyCell:
         for name in observables_of(formula):
             observable, at_start = split(name)
             known[name] = self.record.at(observable, 0 if at_start else frame)
-        return _evaluated(formula, known)
+        return _evaluate(formula, known)
 
 
-def _evaluated(formula: str, known: Mapping[str, float]) -> float:
+def _evaluate(formula: str, known: Mapping[str, float]) -> float:
     """Evaluate a formula of known names; NaN where it is not defined."""
     # Before the formula: min and max would pass over a NaN, by their order.
     if not all(math.isfinite(value) for value in known.values()):
@@ -178,7 +178,7 @@ def studies_in(folder: Path, ids: Sequence[str]) -> list[str]:
 
 def settings_of(experiment: Experiment) -> dict[str, Any]:
     """Return the settings of an experiment: dotted key -> value."""
-    return flattened(experiment.model_dump(mode="json"))
+    return flatten_sections(experiment.model_dump(mode="json"))
 
 
 def cell_of(run: Run, study: Study) -> StudyCell:
@@ -209,7 +209,7 @@ def _factor(run: Run, key: str, text: str) -> float:
         ) from None
 
 
-def recorded_of(run: Run) -> Recorded:
+def recorded_of(run: Run) -> RecordedValues:
     """Return the content of an open run."""
     frames, margins = run.frames, dict[str, float]()
 
@@ -223,7 +223,7 @@ def recorded_of(run: Run) -> Recorded:
 
     activation = getattr(run.network, "activation", None)
     times, steps = np.array(run.log10_time[:frames]), np.array(run.steps[:frames])
-    return Recorded(times, steps, at, activation, run)
+    return RecordedValues(times, steps, at, activation, run)
 
 
 def cell_by_row(
@@ -249,7 +249,7 @@ def cell_by_row(
     StudyCell
     """
 
-    def recorded() -> Recorded:
+    def recorded() -> RecordedValues:
         return cell_of(keep(open_run(path)), study).record
 
     settings = settings_of(cell.experiment) | dict(cell.values)

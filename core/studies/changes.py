@@ -20,14 +20,14 @@ OF_RECORDING = ("recording.", "run.device")
 
 
 @cache
-def _shipped(identifier: str) -> Study:
+def _load_shipped(identifier: str) -> Study:
     return load_study(identifier)
 
 
 def origin_of(study: Study) -> Study:
     """Return the shipped study that this one is a form of; itself for a user's own study."""
     shipped = study.folder is None and study.id in shipped_ids()
-    return _shipped(study.id) if shipped else study
+    return _load_shipped(study.id) if shipped else study
 
 
 def changes_between(origin: Study, study: Study) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _settings(study: Study) -> dict[str, Any]:
         for name in sorted(table, key=lambda name: name != "kind"):
             value = table[name]
             if value is not None:
-                settings[f"{section}.{name}"] = _listed(value)
+                settings[f"{section}.{name}"] = _tuples_to_lists(value)
     settings |= {key: tuple(values) for key, values in study.axes.items()}
     settings |= {key: f"= {formula}" for key, formula in study.derived.items()}
     if study.variants:
@@ -64,20 +64,20 @@ def _settings(study: Study) -> dict[str, Any]:
     return settings
 
 
-def _listed(value: Any) -> Any:
+def _tuples_to_lists(value: Any) -> Any:
     """Return lists and tuples, also nested ones, as lists."""
-    return list(map(_listed, value)) if isinstance(value, list | tuple) else value
+    return list(map(_tuples_to_lists, value)) if isinstance(value, list | tuple) else value
 
 
 @cache
 def _values_in_runs(identifier: str) -> Mapping[str, list[Any]]:
     """Return the values that each setting has in the runs of a shipped study, at all its sizes."""
-    study, found = _shipped(identifier), dict[str, list[Any]]()
+    study, found = _load_shipped(identifier), dict[str, list[Any]]()
     for sized in (study, *map(study.at_size, study.sizes)):
         for cell in islice(sized.each(), MOST_CELLS):
             for section, table in cell.experiment.model_dump(mode="python").items():
                 for name, value in table.items():
-                    found.setdefault(f"{section}.{name}", []).append(_listed(value))
+                    found.setdefault(f"{section}.{name}", []).append(_tuples_to_lists(value))
     return found
 
 
@@ -87,7 +87,7 @@ def _changes_of_shipped(origin: Study, study: Study) -> tuple[Study, dict[str, A
     Settings of how a run is recorded count only where they differ from the run's.
     """
     is_run = origin.folder is None and not (origin.axes or origin.derived or origin.variants)
-    named = (one.id for one in shipped_summaries() if comes_from(origin.title, one.title))
+    named = (one.id for one in shipped_summaries() if is_derived_title(origin.title, one.title))
     identifier = next(named, None) if is_run and is_modified(origin.title) else None
     if identifier is None:
         return None
@@ -99,7 +99,7 @@ def _changes_of_shipped(origin: Study, study: Study) -> tuple[Study, dict[str, A
         known = [*before.get(key, ()), _usual(study, key)]
         if any(one not in known for one in (value if isinstance(value, tuple) else (value,))):
             settings[key] = value
-    return _shipped(identifier), settings
+    return _load_shipped(identifier), settings
 
 
 def _usual(study: Study, key: str) -> Any:
@@ -108,7 +108,7 @@ def _usual(study: Study, key: str) -> Any:
     table = study.tables.get(section, {})
     kind = KINDS.get(section, {}).get(str(table.get("kind")))
     field = None if kind is None else kind.model_fields.get(name)
-    return None if field is None or name == "kind" else _listed(field.default)
+    return None if field is None or name == "kind" else _tuples_to_lists(field.default)
 
 
 def words_of(changes: Mapping[str, Any]) -> str:
@@ -133,7 +133,7 @@ def words_of(changes: Mapping[str, Any]) -> str:
     return ", ".join(words[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def retitled(study: Study, origin: Study) -> Study:
+def retitle(study: Study, origin: Study) -> Study:
     """Return the study with a title that names the changes of its origin, if any.
 
     A recorded run that was modified is compared with its shipped study. If that is not known, what
@@ -172,7 +172,7 @@ def is_modified(title: str) -> bool:
     return AFTER in title or title.startswith(MODIFIED)
 
 
-def comes_from(title: str, origin: str) -> bool:
+def is_derived_title(title: str, origin: str) -> bool:
     """Return True if a title is that of a study, changed or not.
 
     >>> comes_from("m = 16 \u00b7 after Figure 1", "Figure 1"), comes_from("Figure 1", "Figure 1")

@@ -39,7 +39,7 @@ from core.errors import InputError
 from core.settings import MAX_SEED
 from core.studies.hunt_kinds import Over, Take
 from core.studies.tables import MAX_CELLS, SIZES, Size
-from core.study_file.validation import Table, Where, listed, table_of
+from core.study_file.validation import Table, Where, table_of, to_tuple
 
 COLUMNS = ("risk", "hard_margin", "smoothed_margin", "norm_squared", "train_error", "test_error")
 MOST_CLAIMS = 50
@@ -78,7 +78,7 @@ class Claim(Quantity):
     tolerance: float = Field(0.0, ge=0.0, description="must be zero or more")
     against: Second | None = None
     relation: Literal["difference", "ratio"] | None = None
-    sizes: Annotated[tuple[Size, ...], BeforeValidator(listed)] = Field(
+    sizes: Annotated[tuple[Size, ...], BeforeValidator(to_tuple)] = Field(
         SIZES, description="must be a list of quick and paper, or empty"
     )
     reason: str = ""
@@ -106,7 +106,7 @@ class Claim(Quantity):
             raise ValueError("a claim for some sizes needs a reason for the others")
         return self
 
-    def confirmed(self, measured: float) -> bool:
+    def is_confirmed(self, measured: float) -> bool:
         """Return True if a measured number confirms the claim; NaN never does.
 
         >>> Claim(text="", measure="risk", compare="~", value=1.0, tolerance=0.1).confirmed(1.05)
@@ -126,7 +126,7 @@ class SweepTable(Table):
     `exclude_unfit` leaves runs with train_error > 0 at the end out of the statistics of groups.
     """
 
-    columns: Annotated[tuple[str, ...], BeforeValidator(listed)] = Field(
+    columns: Annotated[tuple[str, ...], BeforeValidator(to_tuple)] = Field(
         COLUMNS, description="must be a list of names of observables"
     )
     exclude_unfit: bool = False
@@ -161,7 +161,7 @@ def parse_claims(entries: Any, where: str) -> tuple[Claim, ...]:
 
 COUNT = f"must be a whole number from 1 to {MAX_CELLS}"
 SEEDS = "must be two whole numbers, the first seed and the last"
-Seeds = Annotated[tuple[int, int], BeforeValidator(listed)]
+Seeds = Annotated[tuple[int, int], BeforeValidator(to_tuple)]
 
 
 @final

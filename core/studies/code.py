@@ -43,8 +43,8 @@ def _texts(value: object) -> Iterator[str]:
 def check_code(study: Study, name: str, files: bool = True) -> None:
     """Raise UntrustedCodeError for code of a study, or of a file it names, not trusted here.
 
-    `core.problem.problem.resolve` and the network refuse the code too. This check answers before
-    any other work, with the name of the study file.
+    `core.problem.problem.resolve_problem` and the network refuse the code too. This check answers
+    before any other work, with the name of the study file.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def check_cells(study: Study) -> None:
 def check_experiments(experiments: Iterable[Experiment], folder: Path | None, asker: str) -> None:
     """Raise UntrustedCodeError for code that training these experiments would run.
 
-    `core.problem.problem.resolve` reports a file that cannot be read.
+    `core.problem.problem.resolve_problem` reports a file that cannot be read.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Formulas of numbers and names, such as 2 * d^2: read by Python's grammar, and never run.
 
-`parsed` gives the tree and `arithmetic` makes a function of it, once for all the values that it is
+`parse` gives the tree and `arithmetic` makes a function of it, once for all the values that it is
 asked for; what names stand for is up to the caller.
 
 `[derived]` holds formulas such as "network.m" = "2 * d^2" over the names d, n, m, k, p and b of the
@@ -56,7 +56,7 @@ def evaluate(formula: str, values: Mapping[str, float]) -> float:
     >>> evaluate("3.2 * d / (m + d)", {"d": 20.0, "m": 44.0}), evaluate("min(2 d, d^2)", {"d": 3.0})
     (1.0, 6.0)
     """
-    number = _compiled(formula)
+    number = _compile(formula)
     try:
         value = number(values)
     except ZeroDivisionError as error:
@@ -69,8 +69,8 @@ def evaluate(formula: str, values: Mapping[str, float]) -> float:
 
 
 @lru_cache(maxsize=64)  # a study has a few, and thousands of cells
-def _compiled(formula: str) -> Number:
-    node = parsed(formula)
+def _compile(formula: str) -> Number:
+    node = parse(formula)
     if node is None:
         raise InputError(f"{formula!r} is not a formula; write one such as 2 * d^2.")
 
@@ -93,7 +93,7 @@ def not_a_formula(formula: str) -> InputError:
     return InputError(f"{formula} is not a formula of numbers, names, + - * / ^ and functions.")
 
 
-def parsed(formula: str, longest: int = LONGEST) -> ast.expr | None:
+def parse(formula: str, longest: int = LONGEST) -> ast.expr | None:
     """Return the syntax tree of a formula; None for a text without one, or a long one."""
     if len(formula) > longest:
         return None
@@ -128,7 +128,7 @@ def _with_signs(formula: str) -> str:
     return " ".join(text)
 
 
-def dotted(node: ast.expr) -> str:
+def dotted_name(node: ast.expr) -> str:
     """Return the name that a syntax tree is, dots included; "" for any other tree.
 
     >>> dotted(ast.parse("network.m", mode="eval").body), dotted(ast.parse("2", mode="eval").body)
@@ -149,7 +149,7 @@ def arithmetic(node: ast.expr, formula: str, named: Names, depth: int = 0) -> Nu
     Parameters
     ----------
     node : ast.expr
-        Tree from `parsed`.
+        Tree from `parse`.
     formula : str
         Its text, for messages.
     named : callable
@@ -172,7 +172,7 @@ def arithmetic(node: ast.expr, formula: str, named: Names, depth: int = 0) -> Nu
     deeper = depth + 1
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return _constant(node.value, formula)
-    if name := dotted(node):
+    if name := dotted_name(node):
         return named(name)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         operand = arithmetic(node.operand, formula, named, deeper)

@@ -27,7 +27,15 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from core.errors import InputError, did_you_mean
 from core.observables.planes import ALONE, COORDINATES
-from core.study_file.validation import Numbers, Table, Texts, Where, listed, several, table_of
+from core.study_file.validation import (
+    Numbers,
+    Table,
+    Texts,
+    Where,
+    list_problems,
+    table_of,
+    to_tuple,
+)
 
 Kind = Literal["traces", "sweep", "crossing", "activation", "points", "function"]
 PICTURES = ("activation", "points", "function")  # of data and functions, on linear axes
@@ -35,7 +43,7 @@ NEEDED = {"traces": ("x", "y"), "sweep": ("x", "y"), "crossing": ("x", "y", "alo
 MOST_PANELS, MOST_COLUMNS = 16, 4
 
 Scale = Literal["log", "linear"]
-Pair = Annotated[tuple[float, float], BeforeValidator(listed)]
+Pair = Annotated[tuple[float, float], BeforeValidator(to_tuple)]
 
 
 @final
@@ -49,7 +57,7 @@ class Mark(Table):
 
 Marks = Annotated[
     tuple[Mark, ...],
-    BeforeValidator(several),
+    BeforeValidator(list_problems),
     Field(description='must be tables such as { value = 0.85, text = "best" }'),
 ]
 
@@ -159,7 +167,7 @@ PLANE = f"must be one of {COORDINATES.kind}, {', '.join(ALONE)}"
 POINTS = 'must be "weights", |a_j| v_j, or "directions", v_j / |v_j|'
 EXAMPLE = '["predictor", "margins"]'
 CURVES = '["sharpness", "log10_risk"]'
-Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
+Names = Annotated[tuple[str, ...], BeforeValidator(to_tuple)]
 
 
 @final
@@ -168,7 +176,7 @@ class WindowTable(Table):
 
     views: Names = Field((), description=f"must be a list of names of views, such as {EXAMPLE}")
 
-    cells: Annotated[tuple[dict[str, Any], ...], BeforeValidator(listed)] = Field(
+    cells: Annotated[tuple[dict[str, Any], ...], BeforeValidator(to_tuple)] = Field(
         (), max_length=MOST_CELLS, description=f"must be a list of tables, such as {CELLS}"
     )
 

@@ -69,7 +69,7 @@ class Moment:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Requested:
+class ValueRequest:
     """A scalar observable at a moment."""
 
     observable: str
@@ -124,14 +124,14 @@ def observables_of(formula: str) -> tuple[str, ...]:
     return tuple(sorted(name for name in names_of(formula) if split(name)[0] in known))
 
 
-def requested_in(formula: str, moment: Moment) -> Iterator[Requested]:
+def requested_in(formula: str, moment: Moment) -> Iterator[ValueRequest]:
     """Yield the scalar observables of a formula at a moment, without reference margins."""
     for name in observables_of(formula):
         observable, at_start = split(name)
         known = OBSERVABLES.get(observable)
         # Margins are of the data and of no moment; they are kept in a cache of their own.
         if known is not None and known.shape is Shape.SCALAR:
-            yield Requested(observable, START if at_start else moment)
+            yield ValueRequest(observable, START if at_start else moment)
 
 
 def moments_of(panel: PanelLayout) -> tuple[Moment, ...]:
@@ -146,13 +146,13 @@ def claim_moment(at: float | None) -> Moment:
     return END if at is None else Moment("near", at)
 
 
-def requested_of(study: Study) -> tuple[Requested, ...]:
+def requested_of(study: Study) -> tuple[ValueRequest, ...]:
     """Return the values at moments that a study's figure and claims need, each once.
 
     Columns of the study's table are left out, as rows have them. At most MOST_REQUESTED are
     returned; later ones are read from the files.
     """
-    requested: dict[Requested, None] = {}
+    requested: dict[ValueRequest, None] = {}
     layout = study.layout()
     for panel in () if layout is None else layout.panels:
         if panel.kind in ("sweep", "crossing"):
@@ -167,14 +167,14 @@ def requested_of(study: Study) -> tuple[Requested, ...]:
     return tuple(one for one in requested if one.key not in columns)[:MOST_REQUESTED]
 
 
-def _requested_by(quantity: Quantity) -> Iterator[Requested]:
+def _requested_by(quantity: Quantity) -> Iterator[ValueRequest]:
     formulas = [quantity.options.get(name) for name in FORMULAS]
     for formula in formulas if any(formulas) else [quantity.measure]:
         if isinstance(formula, str):
             yield from requested_in(formula, claim_moment(quantity.at))
 
 
-def values_of(run: Run, requested: tuple[Requested, ...]) -> Mapping[str, float]:
+def values_of(run: Run, requested: tuple[ValueRequest, ...]) -> Mapping[str, float]:
     """Return the requested values of a run by the names of rows; NaN where undefined."""
     times, steps = np.array(run.log10_time[: run.frames]), np.array(run.steps[: run.frames])
     values = {}

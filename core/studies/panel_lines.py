@@ -55,7 +55,7 @@ def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]
     symbols = {name for cell in cells for name in cell.symbols}
     for formula in panel.y:
         check_formula(formula, symbols)
-    kept = [cell for cell in cells if _chosen(cell, panel)]
+    kept = [cell for cell in cells if _is_included(cell, panel)]
     if panel.kind == "traces":
         lines = _traces(panel, kept)
     elif panel.kind == "sweep":
@@ -70,7 +70,7 @@ def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]
     return tuple(line for line in lines if np.isfinite(line.mean).any())
 
 
-def _chosen(cell: StudyCell, panel: PanelLayout) -> bool:
+def _is_included(cell: StudyCell, panel: PanelLayout) -> bool:
     if not matches(cell, panel.where):
         return False
     return not panel.exclude_unfit or fits(cell.at("train_error", END)) is not False
@@ -120,14 +120,14 @@ def _mean_trace(
         return None
     grid = traces[0][0]
     logarithmic = panel.x_scale == "log" and panel.x != "t"
-    rows = np.array([_at(grid, x, y, logarithmic) for x, y in traces])
+    rows = np.array([_interpolate(grid, x, y, logarithmic) for x, y in traces])
     log = panel.y_scale == "log"
     ends = np.array([mean_bar(column.tolist(), panel.spread, log) for column in rows.T])
     count = np.isfinite(rows).sum(axis=0)
     return Line(value, grid, ends[:, 0], ends[:, 1], ends[:, 2], count)
 
 
-def _at(grid: Array, x: Array, y: Array, log: bool) -> Array:
+def _interpolate(grid: Array, x: Array, y: Array, log: bool) -> Array:
     # As runs of one setting mostly do, and then nothing is interpolated.
     if np.array_equal(grid, x):
         return y
@@ -205,7 +205,7 @@ def points(cells: Sequence[StudyCell]) -> list[Line]:
     run = _first(cells)
     if run is None or run.dataset.d < 2:
         return []
-    return _labelled(run, run.dataset.x[:, 0], run.dataset.x[:, 1])
+    return _labelled_examples(run, run.dataset.x[:, 0], run.dataset.x[:, 1])
 
 
 def functions(cells: Sequence[StudyCell]) -> list[Line]:
@@ -213,15 +213,15 @@ def functions(cells: Sequence[StudyCell]) -> list[Line]:
     run = _first(cells)
     if run is None or run.dataset.d != 1:
         return []
-    grid, network, svm = on_the_line(run)
+    grid, network, svm = evaluate_on_interval(run)
     lines = [_curve(NETWORK, grid, network)]
     if svm is not None:
         lines.append(_curve(SVM, grid, svm))
     x = run.dataset.x[:, 0]
-    return lines + _labelled(run, x, np.zeros(x.size))
+    return lines + _labelled_examples(run, x, np.zeros(x.size))
 
 
-def on_the_line(run: Run) -> tuple[Array, Array, Array | None]:
+def evaluate_on_interval(run: Run) -> tuple[Array, Array, Array | None]:
     """Evaluate the network of the last frame on the interval of its one-dimensional data.
 
     Parameters
@@ -244,14 +244,14 @@ def on_the_line(run: Run) -> tuple[Array, Array, Array | None]:
     """
     x = run.dataset.x[:, 0]
     grid = np.linspace(x.min(), x.max(), GRID)
-    network, seen = normalised(run, grid), plane(run.problem)
+    network, seen = normalised_function(run, grid), plane(run.problem)
     if seen is None:
         return grid, network, None
     svm = max_margin(seen, run.dataset.y, circle())
-    return grid, network, svm.normalised(np.column_stack([grid, np.ones(GRID)]))
+    return grid, network, svm.evaluate(np.column_stack([grid, np.ones(GRID)]))
 
 
-def normalised(run: Run, grid: Array) -> Array:
+def normalised_function(run: Run, grid: Array) -> Array:
     """Evaluate the network of the last frame, divided by |W|^L, on one-dimensional inputs.
 
     Parameters
@@ -278,7 +278,7 @@ def _curve(value: Any, x: Array, y: Array) -> Line:
     return Line(value, x, y, y, y, np.ones(x.size, dtype=np.int64))
 
 
-def _labelled(run: Run, x: Array, y: Array) -> list[Line]:
+def _labelled_examples(run: Run, x: Array, y: Array) -> list[Line]:
     lines = []
     for label, words in LABELS.items():
         here = run.dataset.y == label

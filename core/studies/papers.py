@@ -150,7 +150,7 @@ ESCAPES = {
 CAPITALS = re.compile(r"\b(?=\w*[A-Z]\w*[A-Z])\w+|\b[A-Z]\w*")
 
 
-def escaped(text: str) -> str:
+def escape_tex(text: str) -> str:
     r"""Escape the characters that TeX acts upon.
 
     >>> print(escaped("50 % of A_1 & {B}"))
@@ -165,7 +165,7 @@ def title_field(title: str) -> str:
     >>> title_field("Implicit bias in leaky ReLU networks")
     'Implicit bias in leaky {ReLU} networks'
     """
-    first, _, rest = escaped(title).partition(" ")
+    first, _, rest = escape_tex(title).partition(" ")
     return f"{first} {CAPITALS.sub(lambda match: '{' + match[0] + '}', rest)}".rstrip()
 
 
@@ -190,7 +190,7 @@ def own_entry() -> str:
 def paper_entry(paper: Paper) -> str:
     """Return the entry of a paper under its short name."""
     review = paper.authors.startswith(ANONYMOUS)
-    names = "" if review else " and ".join(escaped(name) for name in paper.authors.split(", "))
+    names = "" if review else " and ".join(escape_tex(name) for name in paper.authors.split(", "))
     fields = {
         "author": names or "{Anonymous authors}",
         "title": title_field(paper.title),

@@ -17,7 +17,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.numbers import finite
+from core.numbers import replace_nonfinite
 from core.program import result_file
 from core.studies.cells import StudyCell
 from core.studies.panel_lines import Line, lines_of
@@ -104,7 +104,7 @@ def result_text(
     layout = study.layout()
     panels = [] if layout is None else [lines_of(panel, cells) for panel in layout.panels]
     lines = [[_line_table(study.id, line) for line in panel] for panel in panels]
-    claims = [finite(one.as_dict()) for one in judged]
+    claims = [replace_nonfinite(one.as_dict()) for one in judged]
     head = {"digest": digest_of(study), "runs": runs}
     rows = [json.dumps(one, ensure_ascii=False, allow_nan=False) for one in (lines, claims)]
     first = json.dumps(head, ensure_ascii=False)[:-1]
@@ -112,24 +112,24 @@ def result_text(
 
 
 def _line_table(study_id: str, line: Line) -> dict[str, Any]:
-    kept = _kept(line)
+    kept = _select_points(line)
     table = {
         "value": line.value,
         "names": [name.removeprefix(f"{study_id}__") for name in line.names],
         "count": line.count[kept].tolist(),
-        "slope": None if line.slope is None else [_rounded(one) for one in line.slope],
+        "slope": None if line.slope is None else [_round(one) for one in line.slope],
         "joined": line.joined,
     }
     for name in ("x", "mean", "low", "high"):
         numbers = getattr(line, name)[kept]
         if name in ("x", "mean") or not np.array_equal(numbers, line.mean[kept], equal_nan=True):
-            table[name] = [_rounded(one) for one in numbers.tolist()]
+            table[name] = [_round(one) for one in numbers.tolist()]
     if len(set(table["count"])) == 1:
         table["count"] = table["count"][0]
     return table
 
 
-def _kept(line: Line) -> NDArray[np.int64]:
+def _select_points(line: Line) -> NDArray[np.int64]:
     """Return the positions of the points that are kept: all, or some of a long line."""
     points = line.x.size
     if len(line.names) == points or not line.joined:
@@ -137,7 +137,7 @@ def _kept(line: Line) -> NDArray[np.int64]:
     return np.unique(np.linspace(0, points - 1, min(points, MOST_POINTS)).round().astype(np.int64))
 
 
-def _rounded(value: float) -> float | None:
+def _round(value: float) -> float | None:
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
 
 

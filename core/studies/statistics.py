@@ -296,7 +296,7 @@ T = TypeVar("T")
 R = TypeVar("R", bound=HasSettings)
 
 
-def grouped(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
+def group_by(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
     """Group items by a key (lists as tuples), in the order in which the keys first occur."""
     groups: dict[Any, list[T]] = {}
     for item in items:
@@ -310,7 +310,7 @@ def _hashable(value: Any) -> Any:
 
 def by_setting(runs: Iterable[R], formula: str) -> list[tuple[Any, list[R]]]:
     """Group runs by a setting or formula: numbers sorted, words in their first order."""
-    groups = grouped(runs, lambda run: run.setting(formula))
+    groups = group_by(runs, lambda run: run.setting(formula))
     if all(isinstance(value, int | float) for value in groups):
         # Keys differ, so that no lists of runs are compared.
         return sorted(groups.items())
@@ -343,7 +343,7 @@ def crossings(
     table = []
     for place, some in by_setting(runs, x):
         by_seed = {}
-        for seeds, members in grouped(some, lambda run: run.seeds).items():
+        for seeds, members in group_by(some, lambda run: run.seeds).items():
             pairs = sorted((float(run.setting(along)), y(run)) for run in members)
             grid, values = np.array(pairs).T
             # A curve for each seed: n* of a mean curve is not the mean of n*.

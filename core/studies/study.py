@@ -119,7 +119,7 @@ class Study:
 
     @cached_property
     def _variant_studies(self) -> Mapping[str, Study]:
-        return dict(self._varied())
+        return dict(self._variants())
 
     def check(self) -> None:
         """Raise InputError for a value that is not allowed."""
@@ -141,7 +141,7 @@ class Study:
             yield InputError(text, where=self.id)
             return
         try:
-            varied = self._varied()
+            varied = self._variants()
         except InputError as error:
             yield error
             return
@@ -164,7 +164,7 @@ class Study:
         tables = study._tables_of(chosen, where)
         return Cell(name, build_experiment(tables, where), place)
 
-    def _varied(self) -> tuple[tuple[str, Study], ...]:
+    def _variants(self) -> tuple[tuple[str, Study], ...]:
         """Return each variant by its name, applied; the study itself without variants."""
         if not self.variants:
             return (("", self),)
@@ -354,7 +354,7 @@ class Summary:
 def shipped_summaries() -> tuple[Summary, ...]:
     """Return the shipped studies sorted by id; damaged ones are left out."""
     summaries = []
-    for entry in sorted(_shipped(), key=_id):
+    for entry in sorted(_shipped_files(), key=_id):
         name = _id(entry)
         with suppress(OSError, ValueError, InputError):
             document = parse_toml(entry.read_text(encoding="utf-8"), name)
@@ -369,10 +369,10 @@ def _id(entry: Any) -> str:
 
 def shipped_ids() -> tuple[str, ...]:
     """Return the ids of the studies that come with the program, sorted."""
-    return tuple(sorted(map(_id, _shipped())))
+    return tuple(sorted(map(_id, _shipped_files())))
 
 
-def _shipped() -> Iterable[Any]:
+def _shipped_files() -> Iterable[Any]:
     folder = RESOURCES.joinpath("studies")
     return [entry for entry in folder.iterdir() if entry.name.endswith(".toml")]
 
@@ -382,7 +382,7 @@ def load_study(name: str) -> Study:
 
     Raises InputError when neither exists, or when the study is not valid.
     """
-    for entry in _shipped():
+    for entry in _shipped_files():
         # Before any file: one of this name in the present folder is meant by ./NAME.
         if entry.name == f"{name}.toml":
             return parse_study(entry.read_text(encoding="utf-8"), name)

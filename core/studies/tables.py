@@ -91,7 +91,7 @@ def change_kind(tables: dict[str, dict[str, Any]], section: str, kind: Any) -> s
     for key in [key for key in table if key not in cls.model_fields or key in lost]:
         del table[key]
     for other, usual in cls.others.items():
-        if not cls.goes_with(section_class(other, tables.get(other, {}))):
+        if not cls.is_compatible_with(section_class(other, tables.get(other, {}))):
             change_kind(tables, other, usual)
     return lost
 
@@ -173,7 +173,7 @@ class StudyFile(Table):
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
-def flattened(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def flatten_sections(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return sections as dotted key -> value."""
     return {f"{s}.{name}": value for s, table in tables.items() for name, value in table.items()}
 

@@ -44,14 +44,14 @@ class Thumbnail:
         sizes = ", ".join(
             f"{name}: {whole_text(count)}" for name, count in self.runs.items() if name
         )
-        text = _counted(self.runs[""]) + (f" ({sizes})" if sizes else "")
+        text = _count_text(self.runs[""]) + (f" ({sizes})" if sizes else "")
         if math.isnan(self.seconds):
             return text
         time = f"{'about' if self.whole else 'more than'} {self.seconds:g} s of CPU time"
         return f"{text}, {time}" if self.runs[""] == 1 else f"{text}, {time} each"
 
 
-def _counted(count: int) -> str:
+def _count_text(count: int) -> str:
     return "1 run" if count == 1 else f"{whole_text(count)} runs"
 
 
@@ -61,12 +61,12 @@ def thumbnails() -> Mapping[str, Thumbnail]:
     place = RESOURCES.joinpath("thumbnails", "studies.json")
     try:
         table: dict[str, dict[str, Any]] = json.loads(place.read_text(encoding="utf-8"))
-        return {name: _parsed(one) for name, one in table.items()}
+        return {name: _parse(one) for name, one in table.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
-def _parsed(one: Mapping[str, Any]) -> Thumbnail:
+def _parse(one: Mapping[str, Any]) -> Thumbnail:
     runs = {str(name): int(count) for name, count in one["runs"].items()}
     heights = bytes.fromhex(one["heights"])
     return Thumbnail(heights, float(one["seconds"]), bool(one["whole"]), runs)

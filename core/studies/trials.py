@@ -20,7 +20,14 @@ from core.reference.registry import REFERENCES
 from core.reference.watch import Watch
 from core.runs import Run, open_run
 from core.studies.cell_table import Row
-from core.studies.cells import Recorded, StudyCell, cell_of, check_formula, margin_of, settings_of
+from core.studies.cells import (
+    RecordedValues,
+    StudyCell,
+    cell_of,
+    check_formula,
+    margin_of,
+    settings_of,
+)
 from core.studies.claims import Quantity
 from core.studies.moments import claim_moment, observables_of, requested_of, values_of
 from core.studies.statistics import Key, apart_from_seeds, fits, matches
@@ -32,7 +39,7 @@ MARGIN = "margin:"
 Opened = Callable[[Path], AbstractContextManager[Run]]
 
 
-def _nothing() -> Recorded:
+def _ignore_run() -> RecordedValues:
     raise AssertionError("a trial opens its file itself")
 
 
@@ -47,7 +54,7 @@ class Trial:
         self._opened: Opened = opened or open_run
         self._study = study
         self._cell = StudyCell(
-            settings_of(cell.experiment) | dict(cell.values), _nothing, known=row.known
+            settings_of(cell.experiment) | dict(cell.values), _ignore_run, known=row.known
         )
         self._known: dict[tuple[str, float | None], float] = {}
         self._traces: dict[str, Array] = {}
@@ -235,7 +242,7 @@ def trials_of(
     )
 
 
-def kept(trials: Sequence[Trial], quantity: Quantity) -> list[Trial]:
+def select_trials(trials: Sequence[Trial], quantity: Quantity) -> list[Trial]:
     """Return the trials that a quantity is about, by `where` and `exclude_unfit`."""
     matching = [trial for trial in trials if matches(trial, quantity.where)]
     return [trial for trial in matching if trial.fit] if quantity.exclude_unfit else matching

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, final
 
-from core.numbers import MINUS, finite, number_text
+from core.numbers import MINUS, number_text, replace_nonfinite
 from core.studies.claims import Claim, Quantity
-from core.studies.measures.measured import Measured
-from core.studies.measures.registry import measured
+from core.studies.measures.measured import Measurement
+from core.studies.measures.registry import measure
 from core.studies.study import Study
-from core.studies.trials import Trial, kept
+from core.studies.trials import Trial, select_trials
 
 Verdict = Literal["confirmed", "refuted", "not at this size"]
 NOT_HERE: Verdict = "not at this size"
@@ -74,7 +74,7 @@ class Judged:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as plain values that JSON has; numbers that are not finite are None."""
-        whole: dict[str, Any] = finite(asdict(self))
+        whole: dict[str, Any] = replace_nonfinite(asdict(self))
         return whole
 
     def __repr__(self) -> str:
@@ -114,7 +114,7 @@ def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iter
         yield _judge(claim, trials, size)
 
 
-def _measurement(claim: Claim, measured: Measured) -> str:
+def _measurement(claim: Claim, measured: Measurement) -> str:
     """Return the measured and the expected value in words, such as ".65 over 3 runs (...)"."""
     number = "no value" if math.isnan(measured.value) else _number(measured.value, 4)
     if math.isfinite(measured.low):
@@ -130,20 +130,20 @@ def _number(value: float, digits: int) -> str:
 
 
 def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
-    result = _measured(claim, trials)
+    result = _measure(claim, trials)
     if claim.against is not None:
-        result = _related(claim, result, trials)
+        result = _relate(claim, result, trials)
     return make_judged(claim, result, *_verdict(claim, result, size))
 
 
-def make_judged(claim: Claim, result: Measured, verdict: Verdict, why: str) -> Judged:
+def make_judged(claim: Claim, result: Measurement, verdict: Verdict, why: str) -> Judged:
     """Return a claim with its verdict on a measurement, in words.
 
     Parameters
     ----------
     claim : Claim
         Claim of a study.
-    result : Measured
+    result : Measurement
         Number measured on the study's runs.
     verdict : Verdict
         Verdict of the comparison.
@@ -177,7 +177,7 @@ def make_judged(claim: Claim, result: Measured, verdict: Verdict, why: str) -> J
     )
 
 
-def _verdict(claim: Claim, result: Measured, size: str | None) -> tuple[Verdict, str]:
+def _verdict(claim: Claim, result: Measurement, size: str | None) -> tuple[Verdict, str]:
     """Return the verdict on a measurement, and its reason or its method."""
     # The measurement is shown at every size, but judged only at the sizes that the study names.
     if size is not None and size not in claim.sizes:
@@ -191,43 +191,43 @@ def _verdict(claim: Claim, result: Measured, size: str | None) -> tuple[Verdict,
     if result.missing > claim.missing * (result.requested or 0):
         return "refuted", f"{result.missing} of {result.requested} runs have no value"
     judged = (result.low, result.high) if claim.interval else (result.value,)
-    return "confirmed" if all(map(claim.confirmed, judged)) else "refuted", result.note
+    return "confirmed" if all(map(claim.is_confirmed, judged)) else "refuted", result.note
 
 
-def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
+def _measure(quantity: Quantity, trials: Sequence[Trial]) -> Measurement:
     """Measure a quantity on its runs; `requested` is 0 if none of them has ended or failed.
 
     Cells that failed count as requested, without a value.
     """
-    every = kept(trials, quantity.model_copy(update={"exclude_unfit": False}))
+    every = select_trials(trials, quantity.model_copy(update={"exclude_unfit": False}))
     ended = [trial for trial in every if not trial.failed]
     failed = len(every) - len(ended)
     if not ended:
-        return Measured(math.nan, requested=failed)
-    some = kept(ended, quantity)
+        return Measurement(math.nan, requested=failed)
+    some = select_trials(ended, quantity)
     unfit = len(ended) - len(some)
     if not some:
-        return Measured(math.nan, requested=len(every), note="no run fits its training data")
-    result = measured(some, quantity)
+        return Measurement(math.nan, requested=len(every), note="no run fits its training data")
+    result = measure(some, quantity)
     requested = failed + (result.count if result.requested is None else result.requested)
     return replace(result, unfit=result.unfit + unfit, requested=requested)
 
 
-def _related(claim: Claim, first: Measured, trials: Sequence[Trial]) -> Measured:
+def _relate(claim: Claim, first: Measurement, trials: Sequence[Trial]) -> Measurement:
     """Return the difference, with its interval, or the ratio of two quantities.
 
     The interval of a difference has the half-width sqrt(h_1^2 + h_2^2), as for independent errors.
     """
     assert claim.against is not None
-    second = _measured(claim.against, trials)
+    second = _measure(claim.against, trials)
     if 0 in (first.requested, second.requested):
-        return Measured(math.nan, requested=0)
+        return Measurement(math.nan, requested=0)
     count = first.count + second.count
     requested = count + first.missing + second.missing
     if claim.relation == "difference":
         value = first.value - second.value
         half = math.hypot(first.high - first.low, second.high - second.low) / 2.0
-        return Measured(value, value - half, value + half, count, requested=requested)
+        return Measurement(value, value - half, value + half, count, requested=requested)
     known = second.value != 0.0 and math.isfinite(second.value)
     ratio = first.value / second.value if known else math.nan
-    return Measured(ratio, count=count, requested=requested)
+    return Measurement(ratio, count=count, requested=requested)

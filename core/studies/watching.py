@@ -12,7 +12,7 @@ from core.studies.formulas import VARIANT
 from core.studies.study import Study
 from core.studies.tables import Cell, Place, name_of
 
-MOST_LOOKED_AT = 100_000  # places of a grid
+MOST_EXAMINED = 100_000  # places of a grid
 
 
 def worth_seeing(study: Study, count: int, names: Collection[str] = ()) -> tuple[Cell, ...]:
@@ -43,21 +43,21 @@ def worth_seeing(study: Study, count: int, names: Collection[str] = ()) -> tuple
     """
     places: list[Place] = []
     for number, wanted in enumerate(study.opens_with.cells):
-        place = next((place for place in _looked_at(study) if _has(place, wanted)), None)
+        place = next((place for place in _first_places(study) if _has(place, wanted)), None)
         if place is None:
             raise InputError(f"window.cells[{number}] is not a cell of the study.", where=study.id)
         places.append(place)
     if names:
-        places = [place for place in _looked_at(study) if name_of(place) in names]
+        places = [place for place in _first_places(study) if name_of(place) in names]
     elif not places:
-        places = _different(study, count)
+        places = _choose_places(study, count)
     for place in islice(study.places(), count):
         if len(places) < count and place not in places:
             places.append(place)
     return tuple(study.cell(place) for place in places[:count])
 
 
-def restricted(study: Study, cells: Sequence[Cell]) -> Study:
+def restrict_study(study: Study, cells: Sequence[Cell]) -> Study:
     """Return the study with only those values of its axes and variants that some cells have."""
     values = {key: tuple(dict.fromkeys(cell.values[key] for cell in cells)) for key in study.axes}
     if study.variants:
@@ -65,24 +65,24 @@ def restricted(study: Study, cells: Sequence[Cell]) -> Study:
     return replace(study, axes=values)
 
 
-def _looked_at(study: Study) -> islice[Place]:
-    return islice(study.places(), MOST_LOOKED_AT)
+def _first_places(study: Study) -> islice[Place]:
+    return islice(study.places(), MOST_EXAMINED)
 
 
 def _has(place: Place, wanted: Mapping[str, Any]) -> bool:
     return all(key in place and place[key] == value for key, value in wanted.items())
 
 
-def _different(study: Study, count: int) -> list[Place]:
+def _choose_places(study: Study, count: int) -> list[Place]:
     chosen: list[Place] = []
-    for place in _looked_at(study):
-        if all(_apart(place, other) for other in chosen):
+    for place in _first_places(study):
+        if all(_differ_beyond_seed(place, other) for other in chosen):
             chosen.append(place)
         if len(chosen) == count:
             break
     return chosen
 
 
-def _apart(one: Place, other: Place) -> bool:
+def _differ_beyond_seed(one: Place, other: Place) -> bool:
     """Return True if two places differ in more than a seed."""
     return any(one[key] != other[key] for key in one if not key.endswith(".seed"))

@@ -129,5 +129,5 @@ class Adam(DynamicsSection):
     def check(self, experiment: Any) -> None:
         check_batch(self.batch, experiment.data.n)
 
-    def anew(self, fixed_features: bool) -> str:
+    def describe_restart(self, fixed_features: bool) -> str:
         return "Adam's moments restart there"

@@ -146,7 +146,7 @@ class GradientFlow(DynamicsSection):
     def work(self, n: float, m: float, d: float) -> float:
         return log_time_work(n, m, self.until_log10_time)
 
-    def anew(self, fixed_features: bool) -> str:
+    def describe_restart(self, fixed_features: bool) -> str:
         return FLOW_ANEW
 
 
@@ -211,7 +211,7 @@ class MirrorFlow(DynamicsSection):
     def work(self, n: float, m: float, d: float) -> float:
         return log_time_work(n, m, self.until_log10_time)
 
-    def anew(self, fixed_features: bool) -> str:
+    def describe_restart(self, fixed_features: bool) -> str:
         return FLOW_ANEW if fixed_features else ""
 
 

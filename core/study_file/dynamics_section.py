@@ -72,7 +72,7 @@ class DynamicsSection(Section):
         """Return how many numbers are stored beside data, parameters and activations."""
         return 0.0
 
-    def anew(self, fixed_features: bool) -> str:
+    def describe_restart(self, fixed_features: bool) -> str:
         """Return what restarts if only a frame is known; empty if that changes nothing."""
         return ""
 

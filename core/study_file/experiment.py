@@ -52,7 +52,7 @@ class LossSection(Section):
     )
 
     @property
-    def penalised(self) -> bool:
+    def is_penalised(self) -> bool:
         """True if training minimises more than the risk."""
         return self.l2 > 0.0 or self.l23 > 0.0
 

@@ -74,5 +74,5 @@ class SteepestDescent(DynamicsSection):
         polar = 10.0 * min(m, d) ** 2 * (m + d) if self.norm == "spectral" else 0.0
         return self.steps() * (n * m * (d + 36.0) + polar)
 
-    def anew(self, fixed_features: bool) -> str:
+    def describe_restart(self, fixed_features: bool) -> str:
         return "the mean gradient restarts there" if self.momentum > 0.0 else ""

@@ -38,12 +38,12 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError, MemoryError) as error:
-        raise InputError(f"{where}{_located(reason(error), text)}.") from error
+        raise InputError(f"{where}{_locate_error(reason(error), text)}.") from error
     _check(document, where, "", 0)
     return document
 
 
-def _located(reason: str, text: str) -> str:
+def _locate_error(reason: str, text: str) -> str:
     """Return a parser's objection after the line that it names.
 
     >>> _located("Invalid value (at line 2, column 9)", ""), _located("nested too deeply", "")
@@ -93,12 +93,12 @@ class Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-def listed(value: Any) -> Any:
+def to_tuple(value: Any) -> Any:
     """Return a list of TOML as a tuple."""
     return tuple(value) if isinstance(value, list) else value
 
 
-def several(value: Any) -> tuple[Any, ...]:
+def list_problems(value: Any) -> tuple[Any, ...]:
     """Return one value or a list of them as a tuple."""
     return tuple(value) if isinstance(value, list) else (value,)
 
@@ -106,11 +106,11 @@ def several(value: Any) -> tuple[Any, ...]:
 def _pairs(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    return tuple((key, listed(part)) for key, part in value.items())
+    return tuple((key, to_tuple(part)) for key, part in value.items())
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(several)]
-Numbers = Annotated[tuple[float, ...], BeforeValidator(several)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(list_problems)]
+Numbers = Annotated[tuple[float, ...], BeforeValidator(list_problems)]
 Where = Annotated[
     tuple[tuple[str, Any], ...],
     BeforeValidator(_pairs),
@@ -209,7 +209,7 @@ def _table_sentence(cls: type[Table], item: ErrorDetails, where: str, joint: str
     if field.description and kind not in ("float_type", "bool_type"):
         return f"{place} {field.description}."
     if kind == "literal_error":
-        return f"{place} = {shown(item['input'])}; allowed: {choices}."
+        return f"{place} = {value_text(item['input'])}; allowed: {choices}."
     return f"{place} {PREDICATES[kind]}."
 
 
@@ -318,7 +318,7 @@ def clauses_of(error: ValidationError, tables: Mapping[str, Any]) -> list[Clause
         message = message[:1].lower() + message[1:]
         message = message.replace("input should be", "must be")
         message = LONG_NUMBER.sub(_short, message)
-        clauses.append(Clause(f"{place} = {shown(item['input'])}: {message}", keys))
+        clauses.append(Clause(f"{place} = {value_text(item['input'])}: {message}", keys))
     return clauses
 
 
@@ -330,7 +330,7 @@ def _keys(location: Sequence[str], item: ErrorDetails) -> tuple[str, ...]:
     return tuple(".".join((*location, key)) for key in named)
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """Return a given value as text of a readable length."""
     try:
         text = repr(value)

@@ -20,7 +20,7 @@ from typing import Any, final
 from core.errors import InputError
 from core.network.registry import NETWORKS
 from core.numbers import duration_text, size_text
-from core.run_files.schema import KEEP_EVERY, PAGE_SIZE
+from core.run_files.schema import PAGE_SIZE, STATE_INTERVAL
 from core.study_file.experiment import Experiment
 
 # -------------------------------------------------------------------------------- the size of a run
@@ -78,7 +78,7 @@ def size_of(experiment: Experiment) -> RunSize:
     able = dynamics.in_row_space() and NETWORKS[experiment.network.kind].row_space
     if able and d >= GAIN * (n + 1) and m * n * d >= SMALLEST:
         kept, form, rank = weights - m * (d - n - 1), 8.0 * (n + m) * d, n + 1
-    states = 1 + frames // KEEP_EVERY if dynamics.long_state else 0
+    states = 1 + frames // STATE_INTERVAL if dynamics.long_state else 0
     width = 4 if experiment.run.precision == "float32" else 8
     file = 8.0 * (n * (d + 1) + kept) + form
     file += frames_bytes(int(kept), int(n), (frames, states), width)
@@ -171,7 +171,7 @@ SLOW = ("dynamics.until_log10_time", "network.m", "data.n")  # what the time of 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Room:
+class MachineLimits:
     """Bytes of the machine: memory in all, free memory, and free disk."""
 
     memory: float = inf
@@ -179,7 +179,7 @@ class Room:
     disk: float = inf
 
 
-def room_at(folder: Path) -> Room:
+def room_at(folder: Path) -> MachineLimits:
     """Return the resources of this machine, with the disk of a folder that may not exist yet.
 
     A resource that the system does not report is infinite.
@@ -194,12 +194,12 @@ def room_at(folder: Path) -> Room:
     if there is not None:
         with suppress(OSError):
             disk = float(shutil.disk_usage(there).free)
-    return Room(memory, free, disk)
+    return MachineLimits(memory, free, disk)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Weight:
+class ResourceEstimate:
     """Resources of runs that are trained side by side."""
 
     experiments: tuple[Experiment, ...]
@@ -228,12 +228,12 @@ class Weight:
         return f"{least}{duration_text(seconds)}"
 
 
-def weigh(experiments: Sequence[Experiment]) -> Weight:
+def estimate_resources(experiments: Sequence[Experiment]) -> ResourceEstimate:
     """Return the resources of several runs together."""
-    return Weight(tuple(experiments), reduce(add, map(size_of, experiments)))
+    return ResourceEstimate(tuple(experiments), reduce(add, map(size_of, experiments)))
 
 
-def refusal(weight: Weight, room: Room) -> str:
+def blocking_reason(weight: ResourceEstimate, room: MachineLimits) -> str:
     """Return why runs do not fit, with the keys to lower; "" if they fit.
 
     >>> from core.study_file.validation import build_experiment
@@ -278,22 +278,22 @@ def check_room(experiments: Iterable[Experiment], folder: Path, memory: bool = T
     InputError
         One run takes more memory than exists, or all more than is free on the disk.
     """
-    weights = [weigh([one]) for one in experiments]
+    weights = [estimate_resources([one]) for one in experiments]
     if not weights:
         return
     room = room_at(folder)
     if memory:
         largest = max(weights, key=lambda one: one.size.memory)
-        if problem := refusal(largest, replace(room, disk=inf)):
+        if problem := blocking_reason(largest, replace(room, disk=inf)):
             raise InputError(problem)
-    together = Weight(
+    together = ResourceEstimate(
         tuple(one.experiments[0] for one in weights), reduce(add, (one.size for one in weights))
     )
-    if problem := refusal(together, replace(room, memory=inf)):
+    if problem := blocking_reason(together, replace(room, memory=inf)):
         raise InputError(problem)
 
 
-def concerns(weight: Weight, room: Room) -> list[str]:
+def resource_warnings(weight: ResourceEstimate, room: MachineLimits) -> list[str]:
     """Return the concerns about runs, to be confirmed before the start, with keys to lower."""
     size, found = weight.size, []
     if size.file > min(LARGE_FILE, FREE_SHARE * room.disk):
@@ -315,7 +315,7 @@ def concerns(weight: Weight, room: Room) -> list[str]:
     return found
 
 
-def _keys(weight: Weight, memory: bool) -> dict[str, float]:
+def _keys(weight: ResourceEstimate, memory: bool) -> dict[str, float]:
     """Return the two settings that dominate the memory, or the file, with their values.
 
     Sizes in a data file are no settings.
@@ -331,7 +331,7 @@ def _keys(weight: Weight, memory: bool) -> dict[str, float]:
     return {key: known[key] for key in largest if known[key]}
 
 
-def _settings(weight: Weight) -> dict[str, float]:
+def _settings(weight: ResourceEstimate) -> dict[str, float]:
     """Return the settings that the size of the largest run depends on; 0 for unknown ones."""
     experiment = max(weight.experiments, key=lambda one: size_of(one).memory)
     dynamics = experiment.dynamics

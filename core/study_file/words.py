@@ -122,7 +122,7 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def numbered(names: Iterable[str]) -> list[str]:
+def number_names(names: Iterable[str]) -> list[str]:
     """Return names, numbered if they repeat.
 
     >>> numbered(["m = 8", "m = 16", "m = 8"])

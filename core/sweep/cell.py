@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, final
 
 from core import trust
 from core.errors import DiskError, MarginscopeError, RunFileError
-from core.files import replacing, scratch
-from core.problem.problem import Problem, resolve, with_dynamics
+from core.files import replace_file, temporary_folder
+from core.problem.problem import Problem, resolve_problem, with_dynamics
 from core.run_files.meta import printable
 from core.runs import Recorder, Run, open_run
 from core.settings import Registry, Section
@@ -26,7 +26,7 @@ from core.study_file.experiment import Experiment
 from core.training.control import Control
 
 if TYPE_CHECKING:
-    from core.studies.moments import Requested
+    from core.studies.moments import ValueRequest
 
 COPY_BYTES = 1 << 20
 
@@ -53,7 +53,7 @@ class Task:
     source: str
     columns: tuple[str, ...]
     stage: bool = False
-    requested: tuple[Requested, ...] = ()
+    requested: tuple[ValueRequest, ...] = ()
     asked: Callable[[Run], Mapping[str, float]] | None = None
     extensions: tuple[str, ...] = field(default_factory=Registry.extensions)
     trusted: tuple[str, ...] = ()
@@ -62,25 +62,25 @@ class Task:
         """Return the cell's problem, data and parameters; raise InputError if it cannot be made."""
         for digest in self.trusted:
             trust.trust_digest(digest)
-        return resolve(self.experiment, self.folder, self.title, self.source)
+        return resolve_problem(self.experiment, self.folder, self.title, self.source)
 
 
-def expected(problem: Problem, recorded: Experiment | None = None) -> Experiment:
+def expected_experiment(problem: Problem, recorded: Experiment | None = None) -> Experiment:
     """Return the experiment in a run file of this problem: every default made explicit.
 
     A default step is that of `recorded`, a run of this problem: to solve for it takes an eigenvalue
     problem of n examples.
     """
-    from core.dynamics.registry import prepared
+    from core.dynamics.registry import prepare
 
     dynamics: Section = problem.experiment.dynamics
     if recorded is not None and getattr(dynamics, "step", 1.0) is None:
         step = getattr(recorded.dynamics, "step", None)
         problem = with_dynamics(problem, dynamics.model_copy(update={"step": step}))
-    return prepared(problem).experiment
+    return prepare(problem).experiment
 
 
-def finished(path: Path) -> bool:
+def is_complete(path: Path) -> bool:
     """Return True if a run file is complete: its run completed or diverged, and was not cut off."""
     try:
         with open_run(path) as recorded:
@@ -121,11 +121,11 @@ def row_of(run_: Run, name: str, columns: Sequence[str], seconds: float, worker:
     state: State = "done" if reason in ("completed", "diverged") else "failed"
     if reason == "cancelled":
         state = "cancelled"
-    words = _why_it_ended(run_) if reason == "failed" else reason
+    words = _failure_reason(run_) if reason == "failed" else reason
     return Row(name, state, words, seconds, run_.engine, values, run_.bytes_on_disk, worker)
 
 
-def _why_it_ended(run_: Run) -> str:
+def _failure_reason(run_: Run) -> str:
     """Return the run's own explanation of a failed end."""
     notes = [payload.get("note", "") for _, kind, payload in run_.events() if kind == "stalled"]
     words = printable(str(notes[-1])) if notes else ""
@@ -143,20 +143,20 @@ def run_cell(task: Task, control: Control | None = None) -> Row:
         path = _record(task, control)
         if path is None:
             return Row(task.name, "cancelled", "cancelled", worker=worker)
-        return replace(ended_row(task, path, worker), seconds=time.perf_counter() - begin)
+        return replace(row_of_recording(task, path, worker), seconds=time.perf_counter() - begin)
     except DiskError:
         raise
     except MarginscopeError as error:
-        return _failed(task, str(error), begin, worker)
+        return _failed_row(task, str(error), begin, worker)
     except Exception as error:
-        return _failed(task, f"{type(error).__name__}: {error}", begin, worker)
+        return _failed_row(task, f"{type(error).__name__}: {error}", begin, worker)
 
 
-def _failed(task: Task, why: str, begin: float, worker: str) -> Row:
+def _failed_row(task: Task, why: str, begin: float, worker: str) -> Row:
     return Row(task.name, "failed", why, time.perf_counter() - begin, worker=worker)
 
 
-def ended_row(task: Task, path: Path, worker: str = "") -> Row:
+def row_of_recording(task: Task, path: Path, worker: str = "") -> Row:
     """Return the row of a run that was just recorded at `path`.
 
     If the run was cut off and its place keeps an older, finished run, its file is removed.
@@ -196,7 +196,7 @@ def _record(task: Task, control: Control | None) -> Path | None:
         import_module(module)
     if not task.stage:
         return run(task.problem(), partial(Recorder, path, force=True), control).path
-    with scratch("cell") as folder:
+    with temporary_folder("cell") as folder:
         local = folder / path.name
         run(task.problem(), partial(Recorder, local), control)
         publish(local, path)
@@ -206,7 +206,7 @@ def _record(task: Task, control: Control | None) -> Path | None:
 def publish(local: Path, path: Path) -> None:
     """Put a finished file into a shared folder whole, or not at all, also beside other writers."""
     # Two workers that were given one cell write into two files, and neither is listed as a cell.
-    with replacing(path, path.with_suffix(".cell")) as (_, file), local.open("rb") as recorded:
+    with replace_file(path, path.with_suffix(".cell")) as (_, file), local.open("rb") as recorded:
         shutil.copyfileobj(recorded, file, COPY_BYTES)
 
 

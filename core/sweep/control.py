@@ -66,7 +66,7 @@ class SweepControl:
         with self._lock:
             return self._enough
 
-    def enough(self) -> None:
+    def stop_submitting(self) -> None:
         """Start no more cells, and finish once the submitted ones have ended."""
         with self._lock:
             self._enough = True

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from core.files import scratch
+from core.files import temporary_folder
 from core.runs import estimated_bytes
 from core.studies.cell_table import Row
 from core.studies.formulas import VARIANT
@@ -22,7 +22,7 @@ from core.studies.statistics import apart_from_seeds
 from core.studies.study import Study
 from core.studies.tables import Cell
 from core.study_file.experiment import Experiment
-from core.sweep.cell import expected, run_batch
+from core.sweep.cell import expected_experiment, run_batch
 from core.sweep.plan import task_of
 
 START_SECONDS = 3.0  # of a worker, which imports and loads the compiled kernels
@@ -84,7 +84,7 @@ def work(experiment: Experiment) -> float:
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Sized:
+class _SizedCell:
     """Cell with its work and the bytes of its file."""
 
     cell: Cell
@@ -125,21 +125,21 @@ def estimate(
 def _group(
     study: Study, name: str, cells: Sequence[Cell], budget: float, rows: Mapping[str, Row]
 ) -> GroupCost:
-    sized = _sized(study, cells)
+    sized = _size_cells(study, cells)
     known = [
         (one.work, rows[one.cell.name].seconds)
         for one in sized
         if one.cell.name in rows and rows[one.cell.name].seconds > 0.0
     ]
-    points = known or _probed(study, sized, budget)
-    intercept, rate = fitted(points)
+    points = known or _probe_cells(study, sized, budget)
+    intercept, rate = fit_line(points)
     seconds = [intercept + rate * one.work for one in sized]
     total, size = sum(seconds), sum(one.bytes for one in sized)
     mean, most, probed = total / len(cells), max(seconds), sum(second for _, second in points)
     return GroupCost(name, len(cells), mean, most, total, size, len(points), probed)
 
 
-def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
+def _size_cells(study: Study, cells: Sequence[Cell]) -> list[_SizedCell]:
     """Return the cells with work and bytes, computed once for cells that differ in seeds alone."""
     sizes: dict[str, tuple[float, int]] = {}
     sized = []
@@ -147,13 +147,15 @@ def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
         key = repr(apart_from_seeds(cell.values))
         if key not in sizes:
             problem = task_of(study, cell, Path("x.msrun")).problem()
-            experiment = expected(problem)
+            experiment = expected_experiment(problem)
             sizes[key] = (work(experiment), estimated_bytes(problem, experiment.recording.frames))
-        sized.append(_Sized(cell, *sizes[key]))
+        sized.append(_SizedCell(cell, *sizes[key]))
     return sized
 
 
-def _probed(study: Study, sized: Sequence[_Sized], budget: float) -> list[tuple[float, float]]:
+def _probe_cells(
+    study: Study, sized: Sequence[_SizedCell], budget: float
+) -> list[tuple[float, float]]:
     """Run cells here, the cheapest first, while they fit the budget; return (work, seconds)."""
     order = sorted(sized, key=lambda one: one.work)
     begin = time.perf_counter()
@@ -171,12 +173,12 @@ def _probed(study: Study, sized: Sequence[_Sized], budget: float) -> list[tuple[
     return points
 
 
-def _seconds(study: Study, one: _Sized) -> float:
-    with scratch("cost") as folder:
+def _seconds(study: Study, one: _SizedCell) -> float:
+    with temporary_folder("cost") as folder:
         return run_batch([task_of(study, one.cell, folder / "probe.msrun")])[0].seconds
 
 
-def fitted(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def fit_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Fit seconds = a + b * work, a and b nonnegative, by least squares of relative errors.
 
     One point, or points of one work, is all rate: an upper bound for smaller cells only.

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.errors import InputError
-from core.figures.names import Sheet
+from core.figures.names import PageSize
 from core.figures.palette import Palette
 from core.figures.primitives import FigureScene
 from core.figures.study_figure import AUTOMATIC, figure_of_runs, layout_of
@@ -245,7 +245,7 @@ def has_claims(folder: Path) -> bool:
     return any(ledger.study.claims for ledger in sweeps_in(folder))
 
 
-def kept_once(keep: Callable[[Run], Run]) -> Callable[[Run], Run]:
+def one_per_path(keep: Callable[[Run], Run]) -> Callable[[Run], Run]:
     """Return a function that keeps one run of a file open, to reuse its computed results."""
     runs: dict[Path, Run] = {}
 
@@ -270,7 +270,7 @@ def folder_figure(
     palette: Palette,
     fresh: Sequence[Study] = (),
     claims: bool = True,
-    sheet: Sheet = AUTOMATIC,
+    sheet: PageSize = AUTOMATIC,
 ) -> FigureScene | None:
     """Return the figure of the study with a layout whose runs a folder holds; None without one.
 
@@ -286,7 +286,7 @@ def folder_figure(
         Studies whose runs were recorded a moment ago and have no ledger.
     claims : bool
         Judge the study's claims and write the verdicts below the panels.
-    sheet : Sheet
+    sheet : PageSize
         Size of the figure and of its letters.
 
     Returns
@@ -298,7 +298,7 @@ def folder_figure(
     if study is None:
         return None
     own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
-    keep = kept_once(keep)
+    keep = one_per_path(keep)
     verdicts, known = results_in(folder, own, claims, opener_of(keep))
     paths = runs_of(study.id, folder)
     return figure_of_runs(study, paths, keep, palette, verdicts, known, sheet)

@@ -29,7 +29,7 @@ BATCH_SECONDS = 0.25  # cells that are shorter go together, so that handing over
 MOST_IN_BATCH = 64
 AHEAD = 2  # batches per worker that are handed out: one that runs, one that waits
 SAVE_SECONDS = 2.0
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 
 
 @final
@@ -46,25 +46,25 @@ class _Work:
         self.begin = time.perf_counter()
         self.saved = self.begin
 
-    def hand_out(self) -> None:
+    def submit_batches(self) -> None:
         """Submit cells until every worker is supplied, unless a pause is requested."""
         while self.queue and len(self.running) < AHEAD * self.pool.workers:
             if self.control.pause_requested or self.control.stop_requested:
                 return
             # A cell that has cost two workers runs alone: it can take no other along.
-            if any(self._alone(batch[0]) for batch in self.running.values()):
+            if any(self._runs_alone(batch[0]) for batch in self.running.values()):
                 return
-            if self.running and self._alone(self.queue[0]):
+            if self.running and self._runs_alone(self.queue[0]):
                 return
             batch = tuple(self.queue.popleft() for _ in range(self._batch_size()))
             if self.pool.workers == 1:  # where `submit` may be the work itself
                 self.control.publish(at_work=frozenset(task.name for task in batch), running=1)
             self.running[self.pool.submit(batch)] = batch
             # With one worker `submit` may be the work itself: no more before its rows are in.
-            if self.pool.workers == 1 or self._alone(batch[0]):
+            if self.pool.workers == 1 or self._runs_alone(batch[0]):
                 return
 
-    def _alone(self, task: Task) -> bool:
+    def _runs_alone(self, task: Task) -> bool:
         """Return True for a cell's last try, which runs alone: no other cell can then kill it."""
         return self.tries.get(task.name, 0) == RETRIES - 1
 
@@ -77,9 +77,9 @@ class _Work:
         needed = int(BATCH_SECONDS * self.ended / max(self.busy, 1e-9))
         return max(1, min(needed, fair, MOST_IN_BATCH, len(self.queue)))
 
-    def take_in(self) -> list[Row]:
+    def collect_results(self) -> list[Row]:
         """Return the rows of finished batches; requeue the cells of dead workers."""
-        ready, _ = wait(self.running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+        ready, _ = wait(self.running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
         rows: list[Row] = []
         died = False
         for future in ready:
@@ -95,7 +95,7 @@ class _Work:
                 rows += future.result()
             else:
                 died = True
-                rows += self._again(batch, error)
+                rows += self._requeue(batch, error)
         if died:
             self._renew()
         for row in rows:
@@ -112,7 +112,7 @@ class _Work:
             self.running.clear()
         self.pool.renew()
 
-    def _again(self, batch: tuple[Task, ...], error: BaseException) -> list[Row]:
+    def _requeue(self, batch: tuple[Task, ...], error: BaseException) -> list[Row]:
         """Requeue the cells of a lost batch; return a failed row for cells lost too often."""
         rows = []
         for task in reversed(batch):
@@ -165,13 +165,13 @@ def missing_kernels(tasks: Iterable[Task]) -> tuple[str, ...]:
     return warming.missing(group for group in warming.GROUPS if group in needed)
 
 
-def _compiled(work: _Work) -> Iterator[SweepStatus]:
+def _compile_first(work: _Work) -> Iterator[SweepStatus]:
     """Compile kernels once for all workers, each of which would do it; yield statuses meanwhile."""
     needed = missing_kernels(work.queue)
     with compiling(needed) as beside:
         while not (beside.ended() or work.control.stop_requested):
             yield work.control.publish(compiling=needed)
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
     work.control.publish(compiling=())
     work.begin = time.perf_counter()
 
@@ -213,14 +213,14 @@ def sweep(
         work.save(now=True)
         yield work.status([])
         if not pool.shared:  # a cluster has caches of its own
-            yield from _compiled(work)
+            yield from _compile_first(work)
         while (work.queue or work.running) and not control.stop_requested:
             if control.enough_requested:
                 work.queue.clear()
-            work.hand_out()
+            work.submit_batches()
             if work.queue and not work.running:  # paused
                 control.cell.wait_while_paused(0.2)
-            rows = work.take_in() if work.running else []
+            rows = work.collect_results() if work.running else []
             work.save()
             yield work.status(rows)
         at_once = control.stop_requested

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from core.errors import InputError, RunFileError
 from core.files import read_whole, write_whole
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.runs import open_run
 from core.studies.cell_table import Row
 from core.studies.code import trusted_codes
@@ -29,7 +29,7 @@ from core.studies.study import Study, parse_study
 from core.studies.tables import MAX_CELLS, Cell
 from core.study_file.experiment import Experiment
 from core.study_file.weight import check_room
-from core.sweep.cell import Task, expected, finished, row_of
+from core.sweep.cell import Task, expected_experiment, is_complete, row_of
 
 # --------------------------------------------------------------------------------------- the ledger
 
@@ -94,7 +94,9 @@ class Ledger:
             "study": self.study.id,
             "size": self.size,
             "toml": self.study.to_toml(),
-            "cells": {name: _summed(name, _plain(entry)) for name, entry in self.entries.items()},
+            "cells": {
+                name: _with_checksum(name, _plain(entry)) for name, entry in self.entries.items()
+            },
         }
         if self.question:
             document["question"] = self.question
@@ -157,7 +159,7 @@ def _plain(entry: LedgerEntry) -> dict[str, Any]:
     return fields | {"digest": entry.digest}
 
 
-def _summed(name: str, fields: dict[str, Any]) -> dict[str, Any]:
+def _with_checksum(name: str, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a cell with a checksum of all of them."""
     return fields | {"sum": _sum(name, fields)}
 
@@ -237,7 +239,7 @@ def problems(study: Study, say: Callable[[str], None] | None = None) -> Iterator
     """Yield the problem of each cell; `say` gets once how a data file was understood."""
     said = {""}
     for cell in study.cells():
-        problem = resolve(cell.experiment, study.folder, study.title, study.source)
+        problem = resolve_problem(cell.experiment, study.folder, study.title, study.source)
         understood = problem.dataset.understood
         if say is not None and understood not in said:
             say(understood)
@@ -289,7 +291,7 @@ def plan(
                 and entry.row.state == "done"
                 and set(columns) <= set(entry.row.values)
                 and not _reads_files(cell.experiment)
-                and finished(file)
+                and is_complete(file)
             ):
                 row = entry.row
             else:
@@ -362,7 +364,9 @@ def recorded_row(task: Task, file: Path, seconds: float, *, is_known: bool = Fal
     """
     try:
         with open_run(file) as run:
-            if run.experiment != expected(task.problem(), run.experiment if is_known else None):
+            if run.experiment != expected_experiment(
+                task.problem(), run.experiment if is_known else None
+            ):
                 raise InputError(
                     f"The run file {file} exists and contains another experiment",
                     remedy="choose another folder",

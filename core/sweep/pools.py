@@ -62,7 +62,7 @@ class Pool(ABC):
 
 
 @final
-class HerePool(Pool):
+class InProcessPool(Pool):
     """Pool of this process; `control` stops and pauses it within a cell."""
 
     workers = 1
@@ -267,7 +267,7 @@ def pool_for(
     if jobs is not None and jobs < 1:
         raise InputError("give 1 or more.", where=jobs, option="--jobs")
     processes = min(jobs or cores(), max(1, len(tasks)))
-    return ProcessPool(processes) if processes > 1 else HerePool(control)
+    return ProcessPool(processes) if processes > 1 else InProcessPool(control)
 
 
 def cores() -> int:

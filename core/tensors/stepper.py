@@ -81,7 +81,7 @@ def logistic(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
     return torch.sigmoid(-p) * y * -scale, gaps.sum()
 
 
-def squared(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+def squared_loss(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
     """Return (2 scale (f - y), sum (f - y)^2).
 
     Parameters
@@ -148,7 +148,7 @@ def cross_entropy(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
 SLOPES: dict[str, Slopes] = {
     "exponential": exponential,
     "logistic": logistic,
-    "squared": squared,
+    "squared": squared_loss,
     "least_squares": least_squares,
     "cross_entropy": cross_entropy,
 }

@@ -25,11 +25,11 @@ class Bar:
             self._bar.set_postfix_str(escape_controls(text), refresh=False)
         self._bar.update(done - self._bar.n)
 
-    def say(self, text: str) -> None:
+    def print_above(self, text: str) -> None:
         """Print a line on standard error, above the bar."""
         if self._bar is not None:
             self._bar.clear()
-        say(text)
+        print_notice(text)
         if self._bar is not None:
             self._bar.refresh()
 
@@ -76,7 +76,7 @@ def progress_bar(label: str, total: int, shown: bool, unit: str = "frame") -> It
         yield Bar(bar)
 
 
-def say(text: str) -> None:
+def print_notice(text: str) -> None:
     """Print a line for the person at the terminal on standard error.
 
     Names and titles come from strangers: characters that would steer the terminal are escaped.

@@ -26,7 +26,7 @@ SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 NAME = 60  # characters of a name in a key, a table or a list
 
 
-def shortened(text: str, most: int = NAME) -> str:
+def shorten(text: str, most: int = NAME) -> str:
     """Return the text in one line of at most `most` characters; a longer one ends at a word.
 
     >>> shortened("a  name"), shortened("a rather long name", 10), shortened("x" * 9, 5)
@@ -54,12 +54,12 @@ def escape_controls(text: str, keep: str = "") -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        _escaped(character) if is_steering(character) and character not in keep else character
+        _escape(character) if is_steering(character) and character not in keep else character
         for character in text
     )
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     code = ord(character)
     # As TOML and JSON spell it, so that an escaped study file can still be read.
     return SHORT.get(character) or (f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}")
@@ -97,11 +97,11 @@ def join_words(words: Iterable[str], *, windows: bool = sys.platform == "win32")
     >>> print(join_words(["info", "C:\\a & b"], windows=True))
     info "C:\a & b"
     """
-    quote = _quoted_on_windows if windows else _quoted
+    quote = _quote_on_windows if windows else _quote
     return " ".join(map(quote, words))
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     if "\0" in word:
         raise _unquotable(word)
     if not any(map(is_steering, word)):
@@ -119,7 +119,7 @@ def _quoted(word: str) -> str:
     return f"$'{plain}'"
 
 
-def _quoted_on_windows(word: str) -> str:
+def _quote_on_windows(word: str) -> str:
     if any(is_steering(character) or character in SPECIAL_ON_WINDOWS for character in word):
         raise _unquotable(word)
     if BARE_ON_WINDOWS.fullmatch(word):

@@ -18,22 +18,22 @@ of_batchnorm = partial(Statement, "batchnorm")
 START = "a ~ N(0, 1/m), V ~ N(0, I/d), c = 1"
 
 
-def normalised(run: Run) -> bool:
+def is_normalised(run: Run) -> bool:
     """Return True for the batch-norm network with the logistic or the exponential loss."""
     network = run.network
     return isinstance(network, BatchNorm) and network.normalise and run.loss.monotone
 
 
 def by_sgd(run: Run) -> bool:
-    return normalised(run) and isinstance(run.experiment.dynamics, StochasticGradientDescent)
+    return is_normalised(run) and isinstance(run.experiment.dynamics, StochasticGradientDescent)
 
 
 def by_descent(run: Run) -> bool:
-    return normalised(run) and isinstance(run.experiment.dynamics, GradientDescent)
+    return is_normalised(run) and isinstance(run.experiment.dynamics, GradientDescent)
 
 
-def on_dyadic(run: Run) -> bool:
-    return normalised(run) and isinstance(run.experiment.data, DyadicData)
+def is_on_dyadic_data(run: Run) -> bool:
+    return is_normalised(run) and isinstance(run.experiment.data, DyadicData)
 
 
 def network_of(run: Run) -> BatchNorm:
@@ -73,7 +73,7 @@ def margins_positive(context: Context) -> Hypothesis:
     margin = gamma(context)
     text = "Assumption 1.2: gamma = gamma_a + gamma_c > 0 (V at its start, Delta_V = 0)"
     known = not math.isnan(margin)
-    return Hypothesis(text, "> 0", common.shown(margin), margin > 0.0 if known else None)
+    return Hypothesis(text, "> 0", common.format_number(margin), margin > 0.0 if known else None)
 
 
 def centred_ball(run: Run) -> Hypothesis:
@@ -99,7 +99,7 @@ def interval(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypoth
     steps = common.counted_steps(run) if trained else 1.0
     logarithm = np.log(5.0 * run.dataset.n * steps / context.delta)
     # With both ends no width is left at d = 64 (digits): the theorem then says nothing.
-    lower = logarithm**1.5 * common.over(2.0**29 * eps_n(run) ** 3, common.power(margin, 2))
+    lower = logarithm**1.5 * common.divide(2.0**29 * eps_n(run) ** 3, common.power(margin, 2))
     count = "5nt" if trained else "5n"
     formula = f"2^29 eps_N^3 ln^1.5({count}/delta)/gamma^2"
     return common.width(run, lower, formula), most_width(context)
@@ -125,7 +125,7 @@ def step(context: Context) -> Hypothesis:
     needed, present = step_needed(context), common.step_size(context.run)
     met = abs(present - needed) <= 1e-3 * needed if not math.isnan(needed) else None
     text = "step eta = 1/(28 eps_N gamma^(2/3) m^(1/3))"
-    return Hypothesis(text, common.shown(needed), common.shown(present), met)
+    return Hypothesis(text, common.format_number(needed), common.format_number(present), met)
 
 
 def general(context: Context) -> tuple[Hypothesis, ...]:
@@ -149,7 +149,7 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def sgd_error(context: Context) -> Comparison:
     run = context.run
     t = common.counted_steps(run)
-    first = common.over(2.0**23 * eps_n(run) ** 4, common.power(gamma(context), 2)) / t
+    first = common.divide(2.0**23 * eps_n(run) ** 4, common.power(gamma(context), 2)) / t
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
     error = common.least_before(context.trace("test_error"))
     return common.throughout("<=", bound, error, "test_error")
@@ -159,7 +159,7 @@ def descent_error(context: Context) -> Comparison:
     run = context.run
     t, n, m = common.counted_steps(run), run.dataset.n, run.network.m
     root = max(gamma(context), 0.0) ** (1.0 / 3.0)
-    first = common.over(2.0**17 * m ** (1.0 / 3.0) * eps_n(run) ** 4, root) / (t * math.sqrt(n))
+    first = common.divide(2.0**17 * m ** (1.0 / 3.0) * eps_n(run) ** 4, root) / (t * math.sqrt(n))
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
     return common.throughout("<=", bound, context.trace("test_error"), "test_error")
 
@@ -167,7 +167,7 @@ def descent_error(context: Context) -> Comparison:
 def proved_error(context: Context) -> Comparison:
     """Compare inf over s <= t of the error with 2^11/(gamma sqrt n) + 3 sqrt(ln(2/delta)/(2n))."""
     n = context.run.dataset.n
-    bound = common.over(2.0**11, gamma(context) * math.sqrt(n))
+    bound = common.divide(2.0**11, gamma(context) * math.sqrt(n))
     bound += 3.0 * math.sqrt(math.log(2.0 / context.delta) / (2.0 * n))
     error = np.minimum.accumulate(context.trace("test_error"))
     return common.throughout("<=", bound, error, "test_error")
@@ -210,7 +210,7 @@ def at_start(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def assumption_1_1(context: Context) -> Comparison:
-    return common.once(
+    return common.compare_once(
         "<=", eps_n(context.run), largest_inverse(context.run), "smallest_normaliser"
     )
 
@@ -219,7 +219,7 @@ def assumption_1_2(context: Context) -> Comparison:
     """Compare gamma with 0; undecided if not positive, since nothing says that it must be."""
     margin = gamma(context)
     if margin > 0.0:
-        return common.once(">=", 0.0, margin)
+        return common.compare_once(">=", 0.0, margin)
     return common.undecided(">=", 0.0, margin, "no positive margin is known with V at its start")
 
 
@@ -227,7 +227,9 @@ def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     m, eps = str(context.run.network.m), float(network_of(context.run).eps)
     return (
         *gaussian(context),
-        Hypothesis("N(v) = |v|_Sigma (appendix G)", "eps = 0", common.shown(eps), eps == 0.0),
+        Hypothesis(
+            "N(v) = |v|_Sigma (appendix G)", "eps = 0", common.format_number(eps), eps == 0.0
+        ),
         Hypothesis("width m >= m'", "not explicit", m, None),
     )
 
@@ -236,7 +238,7 @@ def dyadic(context: Context) -> Comparison:
     d = context.run.dataset.d
     # The best a, and not the proof's own: that one has a negative margin unless m is far above 4^d.
     bound = math.sqrt(d) / 40.0 * math.sqrt(3.0 / (4.0 ** (d + 1) - 4.0))
-    return common.once(">=", bound, context.upper("gamma_a"))
+    return common.compare_once(">=", bound, context.upper("gamma_a"))
 
 
 # ------------------------------------------------------------------------------ Lemmas C.1, C.2
@@ -246,14 +248,14 @@ def start_outputs(context: Context) -> Comparison:
     run = context.run
     p = run.network.margins(run.origin, run.inputs, run.dataset.y)
     bound = 4.0 * eps_n(run) * common.log_term(run.dataset.n, context.delta)
-    return common.once("<=", bound, float(np.abs(p).max()), frame=0)
+    return common.compare_once("<=", bound, float(np.abs(p).max()), frame=0)
 
 
 def start_outer(context: Context) -> Comparison:
     run = context.run
     a = run.network.unpack(run.origin)["a"]
     bound = 1.0 + math.sqrt(2.0 * math.log(1.0 / context.delta) / run.network.m)
-    return common.once("<=", bound, float(np.linalg.norm(a)), frame=0)
+    return common.compare_once("<=", bound, float(np.linalg.norm(a)), frame=0)
 
 
 def start_inner(context: Context) -> Comparison:
@@ -262,7 +264,7 @@ def start_inner(context: Context) -> Comparison:
     # One number for both halves of the lemma: it is at most 1 where each of them holds.
     sizes = np.linalg.norm(run.network.directions(run.origin), axis=1)
     largest = float(max(sizes.max() / 2.0, 1.0 / (5.0 * sizes.min())))
-    return common.once("<=", 1.0, largest, frame=0)
+    return common.compare_once("<=", 1.0, largest, frame=0)
 
 
 def inner_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -271,7 +273,7 @@ def inner_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return *gaussian(context), most_width(context), dimension
 
 
-NORMALISED = (normalised, "batch_norm")
+NORMALISED = (is_normalised, "batch_norm")
 FROM_START = (*NORMALISED, gaussian)
 BY_SGD = (by_sgd, "batch_norm under SGD", sgd_hypotheses)
 BY_DESCENT = (by_descent, "batch_norm under gradient descent", general)
@@ -301,7 +303,7 @@ STATEMENTS = (
         "Proposition 1.1",
         "On the dyadic set batch norm gains a factor sqrt(d).",
         r"\gamma \geq \frac{\sqrt{d}}{40} \sqrt{\frac{3}{4^{d+1} - 4}}",
-        on_dyadic,
+        is_on_dyadic_data,
         "batch_norm on dyadic data",
         dyadic_hypotheses,
         dyadic,

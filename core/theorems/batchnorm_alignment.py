@@ -50,7 +50,7 @@ def alignment_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return *at_start(context), margins_positive(context), *lemma, wide_enough(context)
 
 
-def near(context: Context) -> Array:
+def frames_near_start(context: Context) -> Array:
     """Return the mask of frames in Gamma: |U_t - U_0| < R and |V_t - V_0| < R_V.
 
     Returns
@@ -111,7 +111,7 @@ def alignment(context: Context, reference: Reference) -> Comparison:
     direction = np.zeros(run.network.size)
     # U = (a, c) stands first, as all that a network is homogeneous in (decision 0004).
     direction[: run.network.scaled] = reference.direction
-    frames = near(context)
+    frames = frames_near_start(context)
     least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(frames):
         least[k] = slopes_along(run, int(k), direction).min()
@@ -129,7 +129,7 @@ def progress(context: Context, reference: Reference) -> Comparison:
     m, radius = run.network.m, outer_radius(context)
     r, al = radius / 8.0, (radius / inner_radius(run)) ** 2
     outer = run.origin[: 2 * m] + r * reference.direction
-    frames = near(context)
+    frames = frames_near_start(context)
     least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(frames):
         now = run.physical_parameters(int(k))
@@ -146,7 +146,8 @@ def progress(context: Context, reference: Reference) -> Comparison:
 def gradient_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     outer, inner = (
-        common.last(context.trace(name)) for name in ("outer_displacement", "inner_displacement")
+        common.last_value(context.trace(name))
+        for name in ("outer_displacement", "inner_displacement")
     )
     radius = outer_radius(context)
     return (
@@ -167,7 +168,7 @@ def outer_gradient(context: Context) -> Comparison:
         # given.
         slope = run.network.gradient(flat, run.inputs[i : i + 1], np.ones(1))
         largest = max(largest, float(np.square(slope[: run.network.scaled]).sum()))
-    return common.once("<=", 2.0**11 * eps_n(run) ** 4 * run.network.m, largest, frame=-1)
+    return common.compare_once("<=", 2.0**11 * eps_n(run) ** 4 * run.network.m, largest, frame=-1)
 
 
 # ------------------------------------------------------------------------------------ Lemma F.1
@@ -216,10 +217,10 @@ def rademacher(context: Context) -> Comparison:
     N = network_of(run).statistics(parts["V"])[0][:, 0]
     size = float((np.abs(parts["a"] * parts["c"]) / N).sum())
     longest = float(np.linalg.norm(network_of(run).directions(run.origin), axis=1).max())
-    displacement = common.last(context.trace("inner_displacement"))
+    displacement = common.last_value(context.trace("inner_displacement"))
     bound = 4.0 * size * (longest + displacement) / math.sqrt(run.dataset.n)
     measured = size * complexity(run.inputs, parts["V"])
-    return common.once("<=", bound, measured, frame=-1)
+    return common.compare_once("<=", bound, measured, frame=-1)
 
 
 ALIGNED = (*NORMALISED, alignment_hypotheses)

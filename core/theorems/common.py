@@ -28,7 +28,7 @@ NAN = float("nan")
 INFINITE = "the bound or the measured value is infinite"
 
 
-def shown(value: float) -> str:
+def format_number(value: float) -> str:
     """Return a number with three digits: 1.1e9 and not 1100000000.
 
     >>> shown(1.1e9), shown(256.0), shown(0.0511), shown(float("nan")), shown(float("inf"))
@@ -50,22 +50,22 @@ def at_least(text: str, needed: Any, present: Any) -> Hypothesis:
     Either may be a trace (T,): its last frame is reported, and the state follows the run.
     """
     # The room lies below what is needed, also where that is negative.
-    return _followed((text, ">="), needed, present, present >= needed - _room(needed))
+    return _make_hypothesis((text, ">="), needed, present, present >= needed - _room(needed))
 
 
 def at_most(text: str, needed: Any, present: Any) -> Hypothesis:
     """Return the hypothesis present <= needed, as `at_least`."""
-    return _followed((text, "<="), needed, present, present <= needed + _room(needed))
+    return _make_hypothesis((text, "<="), needed, present, present <= needed + _room(needed))
 
 
-def below(text: str, needed: Any, present: Any) -> Hypothesis:
+def less_than(text: str, needed: Any, present: Any) -> Hypothesis:
     """Return the hypothesis present < needed, as `at_least`."""
-    return _followed((text, "<"), needed, present, present < needed)
+    return _make_hypothesis((text, "<"), needed, present, present < needed)
 
 
-def above(text: str, needed: Any, present: Any) -> Hypothesis:
+def greater_than(text: str, needed: Any, present: Any) -> Hypothesis:
     """Return the hypothesis present > needed, as `at_least`."""
-    return _followed((text, ">"), needed, present, present > needed)
+    return _make_hypothesis((text, ">"), needed, present, present > needed)
 
 
 def _room(needed: Any) -> Any:
@@ -73,14 +73,15 @@ def _room(needed: Any) -> Any:
     return np.where(np.isfinite(needed), ROUNDING * np.abs(needed), 0.0)
 
 
-def _followed(words: tuple[str, str], needed: Any, present: Any, met: Any) -> Hypothesis:
+def _make_hypothesis(words: tuple[str, str], needed: Any, present: Any, met: Any) -> Hypothesis:
     """Return a hypothesis on numbers or traces; `met` is its state where both are known."""
     unknown = np.isnan(needed) | np.isnan(present)
     found = np.where(unknown, State.OPEN, np.where(met, State.HOLDS, State.FAILS)).astype(np.int8)
     told = [float(np.atleast_1d(value)[-1]) for value in (needed, present)]
     (text, sense), at = words, found if found.ndim else None
     last = int(np.atleast_1d(found)[-1])
-    return Hypothesis(text, f"{sense} {shown(told[0])}", shown(told[1]), states.met_of(last), at)
+    bound, measured = (format_number(one) for one in told)
+    return Hypothesis(text, f"{sense} {bound}", measured, states.met_of(last), at)
 
 
 def positive(context: Context, name: str, text: str) -> Hypothesis:
@@ -95,7 +96,7 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
     bracket = margin.bracket
     if not bracket.exists:
         return Hypothesis(text, "> 0", bracket.method, False if bracket.nothing else None)
-    present = shown(bracket.lower)
+    present = format_number(bracket.lower)
     # Beyond the plane gamma_ntk is known by a draw only, which may miss: it meets no hypothesis,
     # however narrow its bracket (decision 0008).
     if not proved_below(margin):
@@ -123,18 +124,18 @@ def flow(run: Run) -> Hypothesis:
     dynamics: Any = run.experiment.dynamics
     text = "gradient flow"
     if run.recorded:
-        return _as_told(run, text, "dW/dt = -grad R")
-    if run.experiment.loss.penalised:
+        return _undecided_steps(run, text, "dW/dt = -grad R")
+    if run.experiment.loss.is_penalised:
         present = f"{dynamics.words} with {_penalty(run)}"
         return Hypothesis(text, "dW/dt = -grad R", present, False)
     exact = dynamics.log_time and (dynamics.full_gradient or run.network.fixed_features)
     present = dynamics.words
     if not exact and getattr(dynamics, "step", None) is not None:
-        present += f", step {shown(float(dynamics.step))}: an approximation"
+        present += f", step {format_number(float(dynamics.step))}: an approximation"
     return Hypothesis(text, "dW/dt = -grad R", present, exact)
 
 
-def _as_told(run: Run, text: str, needed: str) -> Hypothesis:
+def _undecided_steps(run: Run, text: str, needed: str) -> Hypothesis:
     """Return an undecided hypothesis on the steps, which other programs' recordings do not show."""
     return Hypothesis(text, needed, f"{run.experiment.dynamics.words}, which is not checked", None)
 
@@ -153,23 +154,23 @@ def follows_gradient(run: Run, mirror: bool = False) -> bool:
 def plain_risk(run: Run) -> Hypothesis:
     """Return the hypothesis of training without a penalty, as in the papers' descent."""
     if run.recorded:
-        return _as_told(run, "the risk without a penalty", "l2 = 0")
-    plain = not run.experiment.loss.penalised
+        return _undecided_steps(run, "the risk without a penalty", "l2 = 0")
+    plain = not run.experiment.loss.is_penalised
     return Hypothesis("the risk without a penalty", "l2 = 0", _penalty(run), plain)
 
 
 def _penalty(run: Run) -> str:
     """Return the penalties of a run in words; l2 = 0 if it has none."""
     loss = run.experiment.loss
-    l23 = [f"l23 = {shown(loss.l23)}"] if loss.l23 > 0.0 else []
-    l2 = [f"l2 = {shown(loss.l2)}"] if loss.l2 > 0.0 or not l23 else []
+    l23 = [f"l23 = {format_number(loss.l23)}"] if loss.l23 > 0.0 else []
+    l2 = [f"l2 = {format_number(loss.l2)}"] if loss.l2 > 0.0 or not l23 else []
     return ", ".join(l2 + l23)
 
 
 def one_fresh_example(run: Run, present: str) -> Hypothesis:
     """Return the hypothesis of SGD on a new example each step; `present` is the paper's wording."""
     if run.recorded:
-        return _as_told(run, "one fresh example a step", "fresh")
+        return _undecided_steps(run, "one fresh example a step", "fresh")
     dynamics = run.experiment.dynamics
     fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
     words = present if fresh else "the training examples, or batches"
@@ -181,7 +182,7 @@ def balanced_start(run: Run) -> Hypothesis:
     largest = float(np.abs(run.network.imbalance(run.origin)).max(initial=0.0))
     room = ROUNDING * run.network.norm(run.origin) ** 2
     text = "|a_j(0)| = |b_j(0)| for all j: max_j |a_j(0)^2 - b_j(0)^2|"
-    return Hypothesis(text, "0", shown(largest), largest <= room)
+    return Hypothesis(text, "0", format_number(largest), largest <= room)
 
 
 def homogeneous(run: Run) -> Hypothesis:
@@ -195,7 +196,7 @@ def homogeneous(run: Run) -> Hypothesis:
     expected = 2.0**degree * network.outputs(flat, run.inputs)
     apart = float(np.abs(doubled - expected).max())
     met = bool(apart <= HOMOGENEOUS_ROOM * float(np.abs(expected).max()))
-    present = f"L = {degree} by its file, apart by {shown(apart)}"
+    present = f"L = {degree} by its file, apart by {format_number(apart)}"
     return Hypothesis(text, "f(2 W) = 2^L f(W)", present, met)
 
 
@@ -226,7 +227,7 @@ def paper_start(run: Run, law: str) -> Hypothesis:
     return Hypothesis(f"start {law}", 'init = "paper"', present, init == "paper")
 
 
-def generated(run: Run, needed: str) -> Hypothesis:
+def known_law(run: Run, needed: str) -> Hypothesis:
     """Return a hypothesis on the law of the data, undecided for files and points."""
     data = run.experiment.data
     if not data.known_law:
@@ -238,7 +239,7 @@ def generated(run: Run, needed: str) -> Hypothesis:
 # -------------------------------------------------------------------------------- comparisons
 
 
-def once(
+def compare_once(
     sense: str,
     bound: float,
     measured: float,
@@ -260,7 +261,7 @@ def margin_at_least(
     context: Context, name: str, bound: float, view: str = "margins", why: str = ""
 ) -> Comparison:
     """Compare the upper end of a margin of the data with a lower bound."""
-    return where_proved(context, name, once(">=", bound, context.upper(name), view, why))
+    return where_proved(context, name, compare_once(">=", bound, context.upper(name), view, why))
 
 
 def where_proved(context: Context, name: str, comparison: Comparison) -> Comparison:
@@ -286,7 +287,7 @@ def throughout(
     bound = np.broadcast_to(np.asarray(bound, dtype=np.float64), measured.shape).copy()
     mask = np.ones(measured.shape, bool) if frames is None else np.asarray(frames, bool)
     bound[~mask] = np.nan
-    found = states.compared(sense, bound, measured, mask)
+    found = states.frame_states(sense, bound, measured, mask)
     finite = np.isfinite(bound) & np.isfinite(measured)
     holds, found = states.held_finitely(found, finite)
     if holds is None:
@@ -299,17 +300,17 @@ def throughout(
     return Comparison(sense, *told, holds, view, bound, measured, "", found, worst)
 
 
-def at_the_end(sense: str, bound: float, measured: Array, view: str = "") -> Comparison:
+def compare_final(sense: str, bound: float, measured: Array, view: str = "") -> Comparison:
     """Compare a trace with a number; only the last frame decides, as for a limit."""
-    told = once(sense, bound, last(measured), view, frame=-1)
+    told = compare_once(sense, bound, last_value(measured), view, frame=-1)
     bounds = np.full(measured.shape, bound)
-    found = states.compared(sense, bounds, measured, np.ones(measured.shape, bool))
+    found = states.frame_states(sense, bounds, measured, np.ones(measured.shape, bool))
     if told.holds is None:
         found[-1:] = State.OPEN
     return replace(told, bound_trace=bounds, measured_trace=measured, states=found, limit=True)
 
 
-def last(values: Sequence[float] | Array) -> float:
+def last_value(values: Sequence[float] | Array) -> float:
     """Return the value at the last frame, or NaN."""
     return float(values[-1]) if len(values) else NAN
 
@@ -368,7 +369,7 @@ def log(value: float) -> float:
     return math.log(value)
 
 
-def over(numerator: float, denominator: float) -> float:
+def divide(numerator: float, denominator: float) -> float:
     """Return numerator/denominator; NaN unless the denominator, such as a margin, is positive.
 
     >>> over(1.0, 4.0), over(1.0, 0.0)
@@ -389,7 +390,7 @@ def power(value: Any, exponent: float) -> Any:
     return powers if powers.ndim else float(powers)
 
 
-def fitted(context: Context) -> Array:
+def fitted_frames(context: Context) -> Array:
     """Return the mask of frames at which R(W) < l(0)/n, (T,)."""
     loss, n = context.run.loss, context.run.dataset.n
     # Below l(0)/n every example is right and the smoothed margin is positive (docs/theory.md, 3.4):

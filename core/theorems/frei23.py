@@ -41,13 +41,13 @@ def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     needed = math.log10(math.log(2.0) / run.dataset.n)
     smallest = np.minimum.accumulate(context.trace("log10_risk"))
-    reached = common.below("log10 L(t_0) < log10 log(2)/n", needed, smallest)
+    reached = common.less_than("log10 L(t_0) < log10 log(2)/n", needed, smallest)
     return common.flow(run), common.exp_tailed(run), reached
 
 
 def becomes_kkt(context: Context) -> Comparison:
     residual = float(OBSERVABLES[KKT].at(context.run, context.run.frames - 1))
-    comparison = common.once("<=", 0.01, residual, KKT, frame=-1)
+    comparison = common.compare_once("<=", 0.01, residual, KKT, frame=-1)
     if comparison.holds:
         return comparison
     why = "a limit without a rate: not reached yet"
@@ -56,7 +56,7 @@ def becomes_kkt(context: Context) -> Comparison:
 
 def time_bound(context: Context) -> Comparison:
     """Compare log10 t_0 with its bound; undecided on the run until the bound is met or missed."""
-    told, fits = told_time(context), fitted(context)
+    told, fits = compare_time(context), fitted_frames(context)
     times = context.run.log10_time[: context.run.frames]
     states = np.full(times.shape, State.OPEN, dtype=np.int8)
     if told.holds:
@@ -66,7 +66,7 @@ def time_bound(context: Context) -> Comparison:
     return replace(told, states=states, limit=True, frame=None if told.holds is None else -1)
 
 
-def fitted(context: Context) -> NDArray[np.intp]:
+def fitted_frames(context: Context) -> NDArray[np.intp]:
     """Return the frames with L < log(2)/n.
 
     Returns
@@ -77,23 +77,23 @@ def fitted(context: Context) -> NDArray[np.intp]:
     return np.flatnonzero(context.trace("log10_risk") < math.log10(LN_2 / context.run.dataset.n))
 
 
-def told_time(context: Context) -> Comparison:
+def compare_time(context: Context) -> Comparison:
     """Compare log10 t_0 with log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2)."""
     run = context.run
     low, _ = lengths(run)
     risk = context.trace("log10_risk")
     n = run.dataset.n
     # In logarithms, since t_0 may be beyond float64.
-    constant = common.over(85.0 * ratio(run) ** 2 * n**3, slope(run) ** 2 * low**2)
+    constant = common.divide(85.0 * ratio(run) ** 2 * n**3, slope(run) ** 2 * low**2)
     bound = float(risk[0]) + common.log(constant) / math.log(10.0)
-    fits = fitted(context)
+    fits = fitted_frames(context)
     # t_0 lies after the last frame before the fit, and not after the first one with it.
     before = int(fits[0]) - 1 if fits.size else run.frames - 1
     unfit = float(run.log10_time[before]) if before >= 0 else -math.inf
     if math.isnan(bound):
         return common.undecided("<=", bound, common.NAN, "an input is zero: no bound exists")
     if unfit > bound:
-        return common.once("<=", bound, unfit)
+        return common.compare_once("<=", bound, unfit)
     if not fits.size:
         return common.undecided("<=", bound, common.NAN, "L < log(2)/n is not reached yet")
     first = float(run.log10_time[fits[0]])
@@ -101,7 +101,7 @@ def told_time(context: Context) -> Comparison:
         return common.undecided(
             "<=", bound, first, "no frame is recorded between t_0 and the bound"
         )
-    return common.once("<=", bound, first)
+    return common.compare_once("<=", bound, first)
 
 
 def proxy(context: Context) -> Comparison:
@@ -117,8 +117,8 @@ def mean_direction(context: Context) -> Comparison:
     size = float(np.linalg.norm(mean))
     measured = float((signed @ mean).min()) / size if size > 0.0 else 0.0
     # Rmin/R is Rmin^2/Rmax.
-    bound = common.over(math.sqrt(2.0) * low**2, 3.0 * high * math.sqrt(run.dataset.n))
-    return common.once(">=", bound, measured)
+    bound = common.divide(math.sqrt(2.0) * low**2, 3.0 * high * math.sqrt(run.dataset.n))
+    return common.compare_once(">=", bound, measured)
 
 
 def orthogonal(context: Context) -> tuple[Hypothesis, ...]:
@@ -135,7 +135,7 @@ def lemma_3_3(context: Context) -> Comparison:
     """Compare the largest |<x_i, x_j>|/d with the bracket sqrt(ln n / d)."""
     run = context.run
     n, d = run.dataset.n, run.dataset.d
-    return common.once("<=", math.sqrt(math.log(n) / d), coherence(run) / d)
+    return common.compare_once("<=", math.sqrt(math.log(n) / d), coherence(run) / d)
 
 
 def three_point(run: Run) -> bool:
@@ -154,7 +154,7 @@ def lemma_b_8(context: Context) -> Comparison:
     expected = np.array([8.0 / (4.0 * eps + 5.0), 8.0 / (4.0 * eps + 5.0), 1.6])
     apart = common.NAN if best is None else float(np.abs(best.multipliers - expected).max())
     # A closed form against one: they may differ by rounding alone.
-    return common.once("<=", 1e-9, apart)
+    return common.compare_once("<=", 1e-9, apart)
 
 
 def b_8_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -35,7 +35,7 @@ def largest_step(run: Run) -> float:
     _, high = lengths(run)
     # max(1, H) is 1, since H = (1 - gamma)/4 is the largest second derivative of the activation.
     most = 5.0 * run.dataset.n * high**2 * ratio(run) ** 2 * c_r(run)
-    return common.over(slope(run) ** 2, most)
+    return common.divide(slope(run) ** 2, most)
 
 
 def start_scale(run: Run) -> float:
@@ -56,7 +56,7 @@ def largest_start(context: Context) -> float:
     root = math.sqrt(m * d * math.log(4.0 * m / context.delta))
     step = common.step_size(run)
     most = 72.0 * high * c_r(run) * run.dataset.n * root
-    return common.over(step * slope(run) ** 2 * low**2, most)
+    return common.divide(step * slope(run) ** 2 * low**2, most)
 
 
 def setting(context: Context) -> tuple[Hypothesis, ...]:
@@ -83,7 +83,7 @@ def fitting_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return *setting(context), orthogonality(context.run, "8 gamma^-2", factor)
 
 
-def stepped(run: Run) -> Array:
+def frames_after_start(run: Run) -> Array:
     """Return the mask of frames after the first step.
 
     Returns
@@ -111,13 +111,13 @@ def loss_falls(context: Context) -> Comparison:
     run = context.run
     low, _ = lengths(run)
     risk = context.trace("log10_risk")
-    constant = common.over(16.0 * run.dataset.n * ratio(run) ** 2, slope(run) ** 2 * low**2)
+    constant = common.divide(16.0 * run.dataset.n * ratio(run) ** 2, slope(run) ** 2 * low**2)
     # T counts iterates from W^(0) on, so that W^(T-1) is the one after t = T - 1 steps.
     steps = run.steps[: run.frames].astype(np.float64) + 1.0
     start = common.log(constant / common.step_size(run)) / math.log(10.0)
     inside = start + float(risk[0]) - np.log10(steps)
     bound = math.log10(2.0) + 0.5 * inside
-    return common.throughout("<=", bound, risk, "log10_risk", stepped(run))
+    return common.throughout("<=", bound, risk, "log10_risk", frames_after_start(run))
 
 
 def node_growth(context: Context) -> Comparison:
@@ -132,15 +132,15 @@ def node_growth(context: Context) -> Comparison:
             for k in range(run.frames)
         ]
     )
-    factor = common.over(low**2, 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n))
-    return common.throughout(">=", factor * sums(context), smallest, frames=stepped(run))
+    factor = common.divide(low**2, 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n))
+    return common.throughout(">=", factor * sums(context), smallest, frames=frames_after_start(run))
 
 
 def stable_rank(context: Context) -> Comparison:
     run = context.run
     bound = 256.0 * c_r(run) * ratio(run) ** 4 / slope(run) ** 2
     trace = context.trace("stable_rank")
-    return common.throughout("<=", bound, trace, "stable_rank", stepped(run))
+    return common.throughout("<=", bound, trace, "stable_rank", frames_after_start(run))
 
 
 def start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -154,7 +154,7 @@ def start_nodes(context: Context) -> Comparison:
     largest = float(np.square(V).sum(axis=1).max())
     logarithm = math.log(4.0 * run.network.m / context.delta)
     most = 5.0 * start_scale(run) ** 2 * run.dataset.d * logarithm
-    return common.once("<=", most, largest, frame=0)
+    return common.compare_once("<=", most, largest, frame=0)
 
 
 def start_means(context: Context) -> Comparison:
@@ -165,7 +165,7 @@ def start_means(context: Context) -> Comparison:
     # In row-space form V has one more coordinate, which is across all inputs and their mean.
     inner = np.abs(V[:, : mean.size] @ mean).max() / np.linalg.norm(mean)
     bound = 2.0 * start_scale(run) * math.sqrt(math.log(4.0 * run.network.m / context.delta))
-    return common.once("<=", bound, float(inner), frame=0)
+    return common.compare_once("<=", bound, float(inner), frame=0)
 
 
 def loss_ratio(context: Context) -> Comparison:
@@ -177,18 +177,18 @@ def start_ratio(context: Context) -> Comparison:
     """Compare max over i, j of exp(-p_i)/exp(-p_j) at the start with e^2, in logarithms."""
     run = context.run
     p = run.network.margins(run.origin, run.inputs, run.dataset.y)
-    return common.once("<=", 2.0, float(p.max() - p.min()), frame=0)
+    return common.compare_once("<=", 2.0, float(p.max() - p.min()), frame=0)
 
 
 def interpolates(context: Context) -> Comparison:
     """Compare min_i p_i at the first frame after a step with 0."""
     run = context.run
-    after = np.flatnonzero(stepped(run))
+    after = np.flatnonzero(frames_after_start(run))
     if not after.size:
         return common.undecided(">=", 0.0, common.NAN, "no step is recorded yet")
     index = int(after[0])
     p = run.network.margins(run.parameters(index), run.inputs, run.dataset.y)
-    return common.once(">=", 0.0, float(p.min()), "train_error", frame=index)
+    return common.compare_once(">=", 0.0, float(p.min()), "train_error", frame=index)
 
 
 def frobenius(context: Context) -> Comparison:
@@ -205,16 +205,18 @@ def spectral(context: Context) -> Comparison:
     run = context.run
     low, high = lengths(run)
     most = 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n)
-    factor = common.over(slope(run) * low**2, most)
+    factor = common.divide(slope(run) * low**2, most)
     trace = context.trace("sigma_1")
-    return common.throughout(">=", factor * sums(context), trace, "sigma_1", stepped(run))
+    return common.throughout(
+        ">=", factor * sums(context), trace, "sigma_1", frames_after_start(run)
+    )
 
 
 def gradient(context: Context) -> Comparison:
     """Compare the gradient with (E.14), which is (15) with 3/4 of its constant."""
     # 3/4 of sqrt(2)/3 is 1/(2 sqrt 2).
     return common.throughout(
-        ">=", 0.75, context.trace("proxy_pl"), "proxy_pl", stepped(context.run)
+        ">=", 0.75, context.trace("proxy_pl"), "proxy_pl", frames_after_start(context.run)
     )
 
 
@@ -223,7 +225,9 @@ def start_rank(context: Context) -> Comparison:
     m, d = run.network.m, run.dataset.d
     # By the edge of Marchenko and Pastur's law; no statement of the paper.
     expected = m * d / (math.sqrt(m) + math.sqrt(d)) ** 2
-    return common.once("<=", expected, float(context.trace("stable_rank")[0]), "stable_rank")
+    return common.compare_once(
+        "<=", expected, float(context.trace("stable_rank")[0]), "stable_rank"
+    )
 
 
 SMOOTH = (smooth_descent, "fixed_outer, smooth, under gradient descent with the logistic loss")

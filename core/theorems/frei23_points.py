@@ -38,7 +38,7 @@ def leaky_flow(run: Run) -> bool:
     return leaky(run) and common.follows_gradient(run)
 
 
-def certified(run: Run) -> bool:
+def has_certificate(run: Run) -> bool:
     """Return True for leaky networks under gradient flow and few enough examples for a residual."""
     return leaky_flow(run) and OBSERVABLES[KKT].applies(run)
 
@@ -164,7 +164,7 @@ def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return (*network_hypotheses(run), near_orthogonal(run), replace(point, at=at))
 
 
-def near(context: Context) -> str:
+def why_not_near(context: Context) -> str:
     """Return why the last frame is not a KKT point to the tolerance; "" if it is."""
     run = context.run
     residual = float(OBSERVABLES[KKT].at(run, run.frames - 1))
@@ -174,8 +174,8 @@ def near(context: Context) -> str:
     if residual <= CLOSE and slack <= CLOSE:
         return ""
     return (
-        f"not a KKT point yet: residual {common.shown(residual)}, complementarity "
-        f"{common.shown(slack)}, both to be below {CLOSE:g}"
+        f"not a KKT point yet: residual {common.format_number(residual)}, complementarity "
+        f"{common.format_number(slack)}, both to be below {CLOSE:g}"
     )
 
 
@@ -192,8 +192,8 @@ def item(
         if not point.least > 0.0:
             why = "some example is on the wrong side: no W has min p = 1"
             return replace(common.undecided(sense, bound, common.NAN, why), frame=-1)
-        comparison = common.once(sense, bound, measure(point, context), frame=-1)
-        why = near(context)
+        comparison = common.compare_once(sense, bound, measure(point, context), frame=-1)
+        why = why_not_near(context)
         # An item that fails before the run has come near its limit contradicts nothing.
         if comparison.holds or not why:
             return comparison
@@ -293,7 +293,7 @@ def linear_norm(point: KktPoint, context: Context) -> float:
     """Return |z| over (2/(kappa + gamma)) |z*|, |z*| = 1/gamma_linear."""
     first, second = len(point.plus), len(point.minus)
     kappa = math.sqrt(min(first, second) / max(first, second))
-    allowed = common.over(2.0 / (kappa + slope(context.run)), context.lower("gamma_linear"))
+    allowed = common.divide(2.0 / (kappa + slope(context.run)), context.lower("gamma_linear"))
     return float(np.linalg.norm(point.z)) / allowed
 
 
@@ -303,7 +303,7 @@ def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 WHERE = "fixed_outer with a leaky ReLU under gradient flow"
-CERTIFIED = (certified, WHERE)
+CERTIFIED = (has_certificate, WHERE)
 FLOWED = (*CERTIFIED, kkt_hypotheses)
 LINEAR = (*CERTIFIED, linear_hypotheses)
 ROOM = f" (to {TOLERANCE:g})"

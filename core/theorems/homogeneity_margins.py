@@ -20,11 +20,11 @@ from core.theorems.homogeneity_mirror import (
     general,
     initial_features,
     initial_gamma,
+    is_shallow,
     of_homogeneity,
-    shallow,
 )
 from core.theorems.statement import Comparison, Context, Hypothesis
-from core.theorems.telgarsky22_global import on_support, population_gamma
+from core.theorems.telgarsky22_global import population_gamma, support_hypothesis
 from core.theorems.telgarsky22_lemmas import after_fit, growth_hypotheses, homogeneous_flow
 
 LN_10 = math.log(10.0)
@@ -43,7 +43,7 @@ def log_t_n(context: Context) -> Array:
     return np.where(np.isfinite(times), times, 0.0) + math.log(context.run.dataset.n)
 
 
-def allowed(context: Context) -> Array:
+def allowed_gap(context: Context) -> Array:
     """Return ln(t n)(8 R + 2) + 32 of each frame.
 
     Returns
@@ -63,7 +63,7 @@ def spread_allowed(gamma: float, c_1: Any, limit: Array) -> Array:
     c_1 : float or array (T,)
         C_1; 0 if the features do not move.
     limit : array (T,)
-        Bound on the size of u at each frame, such as `allowed`.
+        Bound on the size of u at each frame, such as `allowed_gap`.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     # NaN where the run has neither of them.
     c_1, c_2 = (np.fmax.accumulate(context.trace(name)) for name in ("c_1", "c_2"))
     spread = float(reference_distribution(run).max())
-    limit = allowed(context)
+    limit = allowed_gap(context)
     return (
         *general(context),
         initial_features(context),
@@ -107,7 +107,7 @@ def after_time(context: Context, log10_needed: float, bound: float) -> Compariso
     """
     run = context.run
     frames = run.log10_time[: run.frames] >= log10_needed
-    why = f"t = 10^{common.shown(log10_needed)} is not reached"
+    why = f"t = 10^{common.format_number(log10_needed)} is not reached"
     return common.throughout(">=", bound, context.trace("hard_margin"), "margins", frames, why)
 
 
@@ -175,7 +175,7 @@ def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         needed = np.maximum(first, 2.0**10 * logarithm * math.exp(min(exponent, 600.0)))
     return (
         *general(context),
-        on_support(context, "gamma_D of the support"),
+        support_hypothesis(context, "gamma_D of the support"),
         common.width(run, needed, "max(2^10 ln^2(tn) d^2/gamma^8, 2^10 ln^2(..)(8/gamma)^(2d-2))"),
     )
 
@@ -218,7 +218,7 @@ def example_4_1(context: Context) -> Comparison:
     # functions: its margin on the full cube is exactly 0 (docs/theory.md, 5.3).
     odd = section.k >= 3 and section.k % 2 == 1
     measured = 0.0 if odd else context.upper("parity_population")
-    return common.once(">=", bound, measured, "margins")
+    return common.compare_once(">=", bound, measured, "margins")
 
 
 def monotone(run: Run) -> bool:
@@ -245,13 +245,17 @@ def smallest_margin(context: Context) -> Comparison:
         room = extra * np.exp(-run.network.degree * run.rho[: run.frames]) / powers
     frames = hard >= 0.0
     if run.loss.kind == "logistic":
-        frames = np.logical_and(frames, common.fitted(context))
+        frames = np.logical_and(frames, common.fitted_frames(context))
     bound = smoothed + room + common.ROUNDING * (np.abs(smoothed) + room)  # both cancel at p = 0
     return common.throughout("<=", bound, hard, "margins", frames)
 
 
 THEOREM_3_1 = (*REPARAMETRISED, theorem_3_1_hypotheses)
-SHALLOW = (shallow, "the normalised network, logistic loss, gradient flow", theorem_4_1_hypotheses)
+SHALLOW = (
+    is_shallow,
+    "the normalised network, logistic loss, gradient flow",
+    theorem_4_1_hypotheses,
+)
 PBAR = (
     "pbar >= 0 and the sign beta are missing in print; pbar is the LP's over the initial features."
 )

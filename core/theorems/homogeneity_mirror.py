@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from core.observables.alarms import drift_tolerance
-from core.observables.features import kl, reference_distribution, reparametrised, signed_features
+from core.observables.features import kl, reference_distribution, reparametrise, signed_features
 from core.observables.proofs import sum_bounds
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
@@ -26,12 +26,12 @@ def reparametrises(run: Run) -> bool:
     return trains_features and run.loss.kind == "logistic" and common.follows_gradient(run)
 
 
-def shallow(run: Run) -> bool:
+def is_shallow(run: Run) -> bool:
     """Return True for the normalised network among those of `reparametrises`."""
     return reparametrises(run) and run.network.kind == "normalised"
 
 
-def bounded(run: Run) -> Hypothesis:
+def bounded_hypothesis(run: Run) -> Hypothesis:
     """Return Assumption 2.1 with the lemmas' bound 1: |x_i| <= 1 and |v_j| = 1, or |F| <= 1.
 
     A head's normalising layer bounds F by sqrt(m) only; its largest value at the frames counts.
@@ -46,7 +46,7 @@ def general(context: Context) -> tuple[Hypothesis, ...]:
     """Return the paper's standing assumptions."""
     run = context.run
     start = common.paper_start(run, START)
-    return common.loss_is(run, "logistic"), common.flow(run), start, bounded(run)
+    return common.loss_is(run, "logistic"), common.flow(run), start, bounded_hypothesis(run)
 
 
 # ------------------------------------------------------------------------- u, pbar and their terms
@@ -59,7 +59,7 @@ def sizes(run: Run) -> Array:
     -------
     array (T,)
     """
-    return np.array([reparametrised(run, k).sum() for k in range(run.frames)])
+    return np.array([reparametrise(run, k).sum() for k in range(run.frames)])
 
 
 def initial_gamma(context: Context) -> float:
@@ -106,7 +106,7 @@ def target_kl(context: Context) -> Array:
     -------
     array (T,)
     """
-    u = reparametrised(context.run, 0)
+    u = reparametrise(context.run, 0)
     pbar = reference_distribution(context.run)
     divergences = [kl(c * pbar, u) if np.isfinite(c) else np.nan for c in target_scale(context)]
     return np.asarray(np.maximum(divergences, 0.0))
@@ -141,20 +141,20 @@ def not_yet(context: Context) -> str:
     first = float(first_time(context)[-1])
     if math.isnan(first):
         return "pbar no longer separates the features: t_1 does not exist"
-    return f"t_1 = 10^{common.shown(first)} is not reached"
+    return f"t_1 = 10^{common.format_number(first)} is not reached"
 
 
 def initial_features(context: Context) -> Hypothesis:
     """Return the hypothesis that gamma of the initial features is positive."""
     gamma = initial_gamma(context)
     text = "pbar >= 0 with gamma = min_i <pbar, z_i(0)> > 0"
-    return Hypothesis(text, "> 0", common.shown(gamma), gamma > 0.0)
+    return Hypothesis(text, "> 0", common.format_number(gamma), gamma > 0.0)
 
 
 def late_gamma(context: Context) -> Hypothesis:
     """Return the hypothesis that gamma of the features stays positive along the run."""
     text = "inf over s of min_i <pbar, z_i(s)> is positive"
-    return common.above(text, 0.0, running_gamma(context))
+    return common.greater_than(text, 0.0, running_gamma(context))
 
 
 # ---------------------------------------------------------------------------- Lemmas 3.2 to 3.5
@@ -209,7 +209,7 @@ def regret(context: Context) -> Comparison:
     right = 2.0 * float(steps @ np.maximum(at_target[1:], at_target[:-1]))
     size = float(sizes(run)[-1])
     left += size / 8.0 if size >= 2.0 * c else 0.0
-    return common.once("<=", float(target_kl(context)[-1]) + right, left, frame=-1)
+    return common.compare_once("<=", float(target_kl(context)[-1]) + right, left, frame=-1)
 
 
 def lemma_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -232,7 +232,7 @@ def lemma_a_3(context: Context) -> Comparison:
     run, frames = context.run, past_first_time(context)
     why = not_yet(context)
     n, u, pbar = run.dataset.n, sizes(run), reference_distribution(run)
-    begin, smoothed = reparametrised(run, 0), context.trace("smoothed_margin")
+    begin, smoothed = reparametrise(run, 0), context.trace("smoothed_margin")
     psi = smoothed * context.trace("norm_squared")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         # xi with 1/n and a plus sign, as in the appendix; the main text has neither, and drops a

@@ -8,19 +8,19 @@ from typing import Any, final
 
 import numpy as np
 
-from core.observables.observable import once
+from core.observables.observable import cached_per_run
 from core.runs import Run
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.homogeneity_mirror import START, of_homogeneity
 from core.theorems.statement import Comparison, Context, Hypothesis
-from core.theorems.telgarsky22_global import on_support, population_gamma
+from core.theorems.telgarsky22_global import population_gamma, support_hypothesis
 
 MOST_VALUES = 1_000_000  # n m of the features
 REACHED = 1e-6  # of gamma/4: what the margin of the measure that is found may lack
 
 
-def sampled(run: Run) -> bool:
+def can_sample(run: Run) -> bool:
     """Return True for the normalised network with two classes, few enough features."""
     small = run.dataset.n * run.network.m <= MOST_VALUES
     return run.network.kind == "normalised" and run.dataset.classes == 2 and small
@@ -36,7 +36,7 @@ def measure_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return (
         common.unit_ball(run),
         common.paper_start(run, START),
-        on_support(context, "gamma_D of the support"),
+        support_hypothesis(context, "gamma_D of the support"),
         common.at_least("dimension d", 2.0, float(d)),
         common.width(run, needed, "2^10 ln(2n/(delta gamma))^2 (8/gamma)^(2d-2)"),
     )
@@ -99,7 +99,7 @@ def nearest_measure(Z: Array, margin: float) -> NearestMeasure:
         options=options,
     )
     s, u = measure(np.asarray(solution.x))
-    ceiling = common.over(cap * float(np.maximum(s, 0.0).sum()), float(solution.x.sum()))
+    ceiling = common.divide(cap * float(np.maximum(s, 0.0).sum()), float(solution.x.sum()))
     # The dual is unbounded where no measure has the margin: its iterates then lack it.
     if (Z @ u).min() < margin * (1.0 - REACHED):
         return NearestMeasure(math.inf, u, ceiling)
@@ -132,14 +132,16 @@ def measure_exists(context: Context) -> Comparison:
         known[gamma] = nearest_measure(start_features(run), margin)
     found = known[gamma]
     if math.isfinite(found.divergence):
-        return common.once("<=", (run.dataset.d - 1.0) * math.log(48.0 / gamma), found.divergence)
+        return common.compare_once(
+            "<=", (run.dataset.d - 1.0) * math.log(48.0 / gamma), found.divergence
+        )
     if not found.ceiling < margin:
         return common.undecided(">=", margin, common.NAN, "the search for a measure did not end")
     why = "no measure has the margin gamma/4: measured is the largest margin, from above"
-    return replace(common.once(">=", margin, found.ceiling), why=why)
+    return replace(common.compare_once(">=", margin, found.ceiling), why=why)
 
 
-@once
+@cached_per_run
 def _measures_of(run: Run) -> dict[float, NearestMeasure]:
     """Return the run's cache of nearest measures by gamma, which changes with known margins."""
     return {}
@@ -151,7 +153,7 @@ STATEMENTS = (
         "A measure on the initial nodes attains a quarter of the margin.",
         r"\exists u \geq 0: \min_i \langle u, z_i \rangle \geq \gamma / 4, \quad D(u, 1 / m) \leq "
         r"(d - 1) \ln(48 / \gamma), \quad |u|_\infty \leq 1 / \sqrt{m}",
-        sampled,
+        can_sample,
         "the normalised network",
         measure_hypotheses,
         measure_exists,

@@ -49,7 +49,7 @@ STATEMENTS: Registry[Statement] = Registry(
 )
 
 
-def applicable(run: Run) -> tuple[Statement, ...]:
+def applicable_statements(run: Run) -> tuple[Statement, ...]:
     """Return the statements about a run's data, network, loss and dynamics; none without frames.
 
     All of them are about labels: none applies to real targets.
@@ -91,7 +91,7 @@ def assess_all(
     context = Context(run.whole, margins, delta, watch)
     assessments = []
     with np.errstate(all="ignore"):  # late frames overflow: their numbers are infinite, or NaN
-        for statement in applicable(run.whole):
+        for statement in applicable_statements(run.whole):
             if watch is not None:
                 watch.look()
             assessments.append(assess(statement, context))

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
-from core.numbers import finite, time_text
-from core.theorems.common import shown
+from core.numbers import replace_nonfinite, time_text
+from core.theorems.common import format_number
 from core.theorems.statement import Assessment
 
 
@@ -18,7 +18,7 @@ from core.theorems.statement import Assessment
 class Style:
     """Text form of numbers and moments (log10 t, or steps)."""
 
-    number: Callable[[float], str] = shown
+    number: Callable[[float], str] = format_number
     moment: Callable[[float, bool], str] = time_text
 
 
@@ -151,7 +151,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain JSON values; numbers that are not finite are None."""
-        whole: dict[str, Any] = finite(asdict(self))
+        whole: dict[str, Any] = replace_nonfinite(asdict(self))
         return whole
 
     def __repr__(self) -> str:

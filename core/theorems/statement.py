@@ -39,10 +39,10 @@ class Timing:
         >>> Timing(-np.inf, 2.5).as_json()
         {'told': '0', 'first_violated': '10^2.5', 'holds_from': None}
         """
-        return {name: _typed(moment) for name, moment in asdict(self).items()}
+        return {name: _moment_text(moment) for name, moment in asdict(self).items()}
 
 
-def _typed(log10_time: float | None) -> str | None:
+def _moment_text(log10_time: float | None) -> str | None:
     """Return a moment as text, to the last digit."""
     if log10_time is None:
         return None
@@ -52,7 +52,9 @@ def _typed(log10_time: float | None) -> str | None:
 NO_TIME = Timing()
 
 
-def timed(states: States | None, frame: int | None, log10_time: NDArray[np.float64]) -> Timing:
+def make_timing(
+    states: States | None, frame: int | None, log10_time: NDArray[np.float64]
+) -> Timing:
     """Return the moments of a conclusion.
 
     Parameters
@@ -150,7 +152,7 @@ class Comparison:
     limit: bool = False
 
     @property
-    def ends(self) -> bool:
+    def is_final_only(self) -> bool:
         """True for a comparison of the last frame, and of no other."""
         return self.states is None and self.frame == -1
 
@@ -291,9 +293,9 @@ class Assessment:
         return self.statement.constants and self.comparison.states is not None
 
     @property
-    def at_end(self) -> bool:
+    def is_decided_at_end(self) -> bool:
         """True if the last frame alone decides, and nothing is known of the others."""
-        return self.statement.constants and self.comparison.ends
+        return self.statement.constants and self.comparison.is_final_only
 
 
 def assess(statement: Statement, context: Context) -> Assessment:
@@ -305,7 +307,7 @@ def assess(statement: Statement, context: Context) -> Assessment:
     hypotheses = statement.hypotheses(context)
     run = context.run
     comparison = within_error(run, statement.compare(context))
-    timing = timed(comparison.states, comparison.frame, run.log10_time[: run.frames])
+    timing = make_timing(comparison.states, comparison.frame, run.log10_time[: run.frames])
     premises = states.all_of((one.states() for one in hypotheses), run.frames)[run.before :]
     comparison = _at_own_frames(comparison, run.before)
     verdict = _verdict(statement, hypotheses, comparison)
@@ -332,7 +334,7 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
     most, room = float(short.max()), errors + np.concatenate([[0.0], errors[:-1]])
     asked = ~np.isnan(bound)
     found = (
-        states.compared(comparison.sense, bound, measured, asked)
+        states.frame_states(comparison.sense, bound, measured, asked)
         if comparison.states is None
         else comparison.states
     )

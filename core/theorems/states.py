@@ -70,7 +70,7 @@ def relative_room(sense: str, bound: Array, measured: Array) -> Array:
     return np.where(np.isnan(bound) | np.isnan(measured), np.nan, share)
 
 
-def compared(sense: str, bound: Array, measured: Array, asked: NDArray[np.bool_]) -> States:
+def frame_states(sense: str, bound: Array, measured: Array, asked: NDArray[np.bool_]) -> States:
     """Return the state of each frame of a bound.
 
     Parameters
@@ -99,7 +99,7 @@ def compared(sense: str, bound: Array, measured: Array, asked: NDArray[np.bool_]
     return np.where(asked, states, State.SILENT).astype(np.int8)
 
 
-def held(states: States) -> bool | None:
+def has_held(states: States) -> bool | None:
     """Return True if a claim about all times holds; None if no frame decides it.
 
     >>> held(np.array([3, 1, 2])), held(np.array([1, 0])), held(np.array([3, 2]))
@@ -111,7 +111,7 @@ def held(states: States) -> bool | None:
 
 
 def held_finitely(states: States, finite: NDArray[np.bool_]) -> tuple[bool | None, States]:
-    """Return `held` and the states, decided by frames with two finite numbers alone.
+    """Return `has_held` and the states, decided by frames with two finite numbers alone.
 
     A frame that fails by an infinite number is left open, and then nothing is said to hold.
 
@@ -122,7 +122,7 @@ def held_finitely(states: States, finite: NDArray[np.bool_]) -> tuple[bool | Non
     """
     beyond = (states == State.FAILS) & ~finite
     left = np.where(beyond, State.OPEN, states).astype(states.dtype)
-    holds = held(left)
+    holds = has_held(left)
     if holds and (beyond.any() or not finite[left == State.HOLDS].any()):
         left[~finite & (left == State.HOLDS)] = State.OPEN
         holds = None

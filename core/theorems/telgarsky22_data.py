@@ -11,8 +11,8 @@ from typing import final
 import numpy as np
 
 from core.data.parity import ParityData
-from core.observables.observable import once
-from core.reference.hull import coordinates, nearest
+from core.observables.observable import cached_per_run
+from core.reference.hull import coordinates, separate_from_origin
 from core.runs import Run
 from core.theorems import common
 from core.theorems.common import NAN, Array
@@ -79,7 +79,7 @@ def n_fitted(n: int) -> int:
     return int(min(max(WORK / n**2, FEWEST), MOST))
 
 
-@once
+@cached_per_run
 def outer_transport(run: Run) -> Transport:
     """Return the transport for a run's examples; its gamma is NaN if no q was found."""
     x, y, m = run.dataset.x, run.dataset.y, run.network.m
@@ -93,7 +93,7 @@ def outer_transport(run: Run) -> Transport:
     moves = mixture.theta(np.maximum(run.inputs @ parts["V"].T, 0.0).T * y)
     theta = np.where(squares < CUTOFF**2, moves, 0.0) / math.sqrt(m)
     direction = run.network.pack({"a": theta, "V": np.zeros(parts["V"].shape)})
-    return Transport(below(x, y, mixture), direction)
+    return Transport(margin_lower_bound(x, y, mixture), direction)
 
 
 def nodes(x: Array, count: int, seed: int) -> Iterator[Array]:
@@ -149,11 +149,11 @@ def fit(G: Array) -> Mixture:
         if not s > 0.0:
             break
         weight = 1.0 / np.maximum(sums, s)
-        q = nearest(coordinates((G * weight[:, None]).T @ G / len(G))).q
+        q = separate_from_origin(coordinates((G * weight[:, None]).T @ G / len(G))).q
     return best
 
 
-def below(x: Array, y: Array, mixture: Mixture) -> float:
+def margin_lower_bound(x: Array, y: Array, mixture: Mixture) -> float:
     """Return a lower bound of min_i E theta g_i from FRESH nodes, of probability 1 - FAILURE.
 
     Parameters
@@ -267,30 +267,30 @@ def start_norms(context: Context) -> Comparison:
         float(np.linalg.norm(parts["a"])) / 2.0,
         float(np.linalg.norm(parts["V"])) / (2.0 * math.sqrt(m)),
     )
-    return common.once("<=", 1.0, ratio, frame=0)
+    return common.compare_once("<=", 1.0, ratio, frame=0)
 
 
 def start_outputs(context: Context) -> Comparison:
     run = context.run
     outputs = np.abs(run.network.outputs(run.origin, run.inputs)).max()
     bound = 4.0 * common.log_term(run.dataset.n, context.delta)
-    return common.once("<=", bound, float(outputs), frame=0)
+    return common.compare_once("<=", bound, float(outputs), frame=0)
 
 
-def drawn(run: Run) -> bool:
+def is_standard(run: Run) -> bool:
     """Return True for the standard network with two classes."""
     return common.standard_relu(run) and run.dataset.classes == 2
 
 
 def has_transport(run: Run) -> bool:
-    """Return True for runs of `drawn` with few enough examples for a theta of Assumption 1.3."""
-    return drawn(run) and run.dataset.n <= MOST_EXAMPLES
+    """Return True for standard networks with few enough examples for Assumption 1.3's theta."""
+    return is_standard(run) and run.dataset.n <= MOST_EXAMPLES
 
 
 TWO_CLASSES = (has_linear, "data of two classes", linear_hypotheses)
 WITH_THETA = (has_transport, f"the standard network, at most {MOST_EXAMPLES} examples")
 PARITY = (two_parity, "2-parity on the corners", parity_hypotheses)
-DRAWN = (drawn, "the standard network")
+DRAWN = (is_standard, "the standard network")
 CUTOFF_SLIP = (
     "The text does not print that theta is bounded by 1 pointwise; appendix A uses it, and so does "
     "the value here."

@@ -19,7 +19,7 @@ LATE = 10.0  # log10 t from which "for all large t" and limits are judged
 EXPONENTIAL = "exponential"
 
 
-def in_the_end(sense: str, bound: float, trace: common.Array, context: Context) -> Comparison:
+def compare_limit(sense: str, bound: float, trace: common.Array, context: Context) -> Comparison:
     """Compare a trace with a bound at its last frame; an unreached limit is undecided.
 
     Parameters
@@ -37,11 +37,12 @@ def in_the_end(sense: str, bound: float, trace: common.Array, context: Context) 
     -------
     Comparison
     """
-    comparison = common.at_the_end(sense, bound, trace, "margins")
+    comparison = common.compare_final(sense, bound, trace, "margins")
     end = common.last_log10_time(context.run)
     if comparison.holds is not False or end >= LATE - 1e-9:
         return comparison
-    why = f"for large t only: not reached by log10 t = {common.shown(end)}, judged from {LATE:g} on"
+    reached = common.format_number(end)
+    why = f"for large t only: not reached by log10 t = {reached}, judged from {LATE:g} on"
     return replace(comparison, holds=None, why=why)
 
 
@@ -78,7 +79,7 @@ def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         Hypothesis(
             "x' leaves the data a linear margin below c/(2^15 d)",
             "c is not explicit",
-            common.shown(context.lower("gamma_linear")),
+            common.format_number(context.lower("gamma_linear")),
             None,
         ),
         common.paper_start(run, GAUSSIAN),
@@ -93,7 +94,7 @@ def escapes(context: Context) -> Comparison:
     # (docs/theory.md, 5.2); the text compares with the linear margin itself. The limit has to be
     # above it, and so above the upper end.
     bound = context.upper("gamma_linear") / 2.0
-    return in_the_end(">=", bound, context.trace("hard_margin"), context)
+    return compare_limit(">=", bound, context.trace("hard_margin"), context)
 
 
 def lemma_a_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -110,7 +111,7 @@ def lemma_a_1(context: Context) -> Comparison:
 # ------------------------------------------------------------------------------- Theorem 3.2
 
 
-def on_cones(run: Run) -> bool:
+def is_on_cones(run: Run) -> bool:
     """Return True for the standard network, exponential loss and gradient flow on cones."""
     flow = common.follows_gradient(run)
     cones = isinstance(run.experiment.data, ConesData)
@@ -155,7 +156,7 @@ def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         common.loss_is(run, EXPONENTIAL),
         common.flow(run),
         common.positive(context, "gamma_nc", "Assumption 3.1 on the sample"),
-        common.below("eps < gamma_nc", gamma, eps),
+        common.less_than("eps < gamma_nc", gamma, eps),
         common.width(run, width, "2 (2/eps)^d ln(r/delta)"),
     )
 
@@ -163,14 +164,14 @@ def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def collapse_margin(context: Context) -> Comparison:
     gamma, eps, r = collapse(context)
     trace = context.trace("smoothed_margin")
-    return in_the_end(">=", (gamma - eps) / (8.0 * r), trace, context)
+    return compare_limit(">=", (gamma - eps) / (8.0 * r), trace, context)
 
 
 def collapse_error(context: Context) -> Comparison:
     (gamma, eps, r), n = collapse(context), context.run.dataset.n
-    first = common.over(r**2 * math.log(n) ** 3, n * (gamma - eps) ** 2)
+    first = common.divide(r**2 * math.log(n) ** 3, n * (gamma - eps) ** 2)
     bound = first + math.log(1.0 / context.delta) / n
-    return common.at_the_end("<=", bound, context.trace("test_error"), "test_error")
+    return common.compare_final("<=", bound, context.trace("test_error"), "test_error")
 
 
 def exponential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -200,14 +201,14 @@ def population_gamma(context: Context) -> float:
     return context.lower("gamma_gl") if math.isnan(corners) else corners
 
 
-def on_support(context: Context, text: str) -> Hypothesis:
+def support_hypothesis(context: Context, text: str) -> Hypothesis:
     """Return the hypothesis gamma_gl > 0 on the law's support: known for 2-parity.
 
     Otherwise it is decided on the sample only if it fails there.
     """
     corners = context.lower("parity_population")
     if not math.isnan(corners):
-        return Hypothesis(text, "> 0", common.shown(corners), True)
+        return Hypothesis(text, "> 0", common.format_number(corners), True)
     sample = common.positive(context, "gamma_gl", text)
     met = None if sample.met else sample.met
     return Hypothesis(text, "> 0", f"{sample.present} on the sample alone", met)
@@ -228,14 +229,14 @@ def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         common.paper_start(run, "a, b = +-m^(-1/4), v on the sphere"),
         common.loss_is(run, EXPONENTIAL),
         common.flow(run),
-        on_support(context, "gamma_gl almost surely (Assumption 1.2)"),
+        support_hypothesis(context, "gamma_gl almost surely (Assumption 1.2)"),
         common.width(run, needed, "2 (4/gamma_gl)^d ln(r/delta)"),
     )
 
 
 def scalar_margin(context: Context) -> Comparison:
     trace = context.trace("smoothed_margin")
-    return in_the_end(">=", population_gamma(context) / 4.0, trace, context)
+    return compare_limit(">=", population_gamma(context) / 4.0, trace, context)
 
 
 def balance_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -255,7 +256,7 @@ def scalar_balance(context: Context) -> Comparison:
     return common.throughout("<=", drift_tolerance(context.run), drift, "balance_drift")
 
 
-ON_CONES = (on_cones, "the standard network, exponential loss, cones")
+ON_CONES = (is_on_cones, "the standard network, exponential loss, cones")
 COLLAPSE = (*ON_CONES, collapse_hypotheses)
 SCALAR = (scalar_flow, "the scalar network, exponential loss")
 STATEMENTS = (

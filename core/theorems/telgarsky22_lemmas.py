@@ -9,7 +9,7 @@ import numpy as np
 from core.data.cones import ConesData
 from core.data.geometry import max_margin
 from core.errors import InputError
-from core.observables.certificates import nearest, score_gram
+from core.observables.certificates import nearest_multipliers, score_gram
 from core.observables.proof_potentials import has_cone_potential, has_scalar_potential
 from core.observables.proofs import has_perceptron_sum, sum_bounds
 from core.observables.registry import OBSERVABLES
@@ -33,7 +33,7 @@ def homogeneous_flow(run: Run) -> bool:
 
 def after_fit(context: Context) -> Array:
     """Return the mask of frames from the first one on with R < l(0)/n, (T,)."""
-    return np.asarray(np.maximum.accumulate(common.fitted(context)))
+    return np.asarray(np.maximum.accumulate(common.fitted_frames(context)))
 
 
 def growth_hypotheses(context: Context, risk: str = "R(tau)") -> tuple[Hypothesis, ...]:
@@ -41,7 +41,7 @@ def growth_hypotheses(context: Context, risk: str = "R(tau)") -> tuple[Hypothesi
     run = context.run
     needed = math.log10(run.loss.at_zero / run.dataset.n)
     smallest = np.minimum.accumulate(context.trace("log10_risk"))
-    reached = common.below(f"log10 {risk} < log10 l(0)/n at some tau", needed, smallest)
+    reached = common.less_than(f"log10 {risk} < log10 l(0)/n at some tau", needed, smallest)
     return common.homogeneous(run), common.flow(run), reached
 
 
@@ -103,7 +103,9 @@ def cover_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def cover(context: Context) -> Comparison:
     measured = float(OBSERVABLES["covering_radius"].at(context.run, 0))
-    return common.once("<=", min(cover_eps(context), 2.0), measured, "covering_radius", frame=0)
+    return common.compare_once(
+        "<=", min(cover_eps(context), 2.0), measured, "covering_radius", frame=0
+    )
 
 
 # ------------------------------------------------------------------------------------ Lemma A.3
@@ -122,7 +124,7 @@ def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         Hypothesis(
             "Assumption 1.3 with a theta of the outer layer: its gamma, from below",
             "> 0",
-            common.shown(gamma),
+            common.format_number(gamma),
             gamma > 0.0,
         ),
     )
@@ -135,7 +137,7 @@ def near_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def wide_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    needed = common.over(64.0 * logarithm(context), outer_transport(context.run).gamma) ** 2
+    needed = common.divide(64.0 * logarithm(context), outer_transport(context.run).gamma) ** 2
     width = common.width(context.run, needed, "(64 ln(n/delta)/gamma_ntk)^2")
     return *transport_hypotheses(context), width
 
@@ -145,10 +147,10 @@ def at_the_start(context: Context) -> Comparison:
     run, transport = context.run, outer_transport(context.run)
     bound = transport.gamma * math.sqrt(run.network.m) - math.sqrt(32.0 * logarithm(context))
     slopes = run.network.derivative(run.origin, run.inputs, transport.direction)
-    return common.once(">=", bound, float((run.dataset.y * slopes).min()), frame=0)
+    return common.compare_once(">=", bound, float((run.dataset.y * slopes).min()), frame=0)
 
 
-def mixed(context: Context, share: Array) -> Array:
+def mixed_term(context: Context, share: Array) -> Array:
     """Return min_i <r thetabar + W_0, d p_i(W_t)> - p_i(W_t) of each frame, r = share (T,)."""
     run, direction = context.run, outer_transport(context.run).direction
     least = np.full(run.frames, np.nan)
@@ -167,16 +169,16 @@ def near_the_start(context: Context) -> Comparison:
     bound = gamma * math.sqrt(run.network.m) - (math.sqrt(32.0 * log_n) + 4.0 * far + 4.0)
     bound = bound - (4.0 * log_n + 4.0 * far + far**2)
     share = np.where(np.isfinite(bound), 1.0, np.nan)
-    return common.throughout(">=", bound, mixed(context, share))
+    return common.throughout(">=", bound, mixed_term(context, share))
 
 
-def wide(context: Context) -> Comparison:
+def compare_width(context: Context) -> Comparison:
     """Compare (3) with R = max(8, |W_t - W_0|) and r_theta = R/8 with its bound."""
     run, gamma = context.run, outer_transport(context.run).gamma
     share = np.maximum(context.trace("distance"), 8.0) / 8.0
     bound = 0.5 * gamma * share * math.sqrt(run.network.m) - 160.0 * share**2
     share = np.where(np.isfinite(bound), share, np.nan)
-    return common.throughout(">=", bound, mixed(context, share))
+    return common.throughout(">=", bound, mixed_term(context, share))
 
 
 # ------------------------------------------------------------------------------------ Lemma A.6
@@ -193,7 +195,7 @@ def potential(context: Context) -> Array:
     return context.trace("cone_potential" if cones else "scalar_potential")
 
 
-def begun(context: Context) -> int:
+def first_finite_frame(context: Context) -> int:
     """Return the first frame with Phi > -inf; the number of frames if none has."""
     finite = np.isfinite(potential(context))
     return int(finite.argmax()) if finite.any() else context.run.frames
@@ -204,14 +206,14 @@ def rate(context: Context) -> float:
 
     Frames count from tau on, and Q = sum_i exp(-p_i). The time of the mean risk has the 1/n.
     """
-    tau = begun(context)
+    tau = first_finite_frame(context)
     grown, passed = np.diff(potential(context)[tau:]), sum_bounds(context.run)[1][tau + 1 :]
     known = passed > 0.0
     return float((grown[known] / passed[known]).min()) if known.any() else common.NAN
 
 
 def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    run, tau, gamma = context.run, begun(context), rate(context)
+    run, tau, gamma = context.run, first_finite_frame(context), rate(context)
     above = (potential(context) - 0.5 * common.log_norms(run))[tau:]
     largest = float(above.max()) if above.size else common.NAN
     return (
@@ -229,20 +231,20 @@ def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         Hypothesis(
             "d Phi/dt >= Q/n gammahat from tau on, gammahat > 0",
             "> 0",
-            common.shown(gamma),
+            common.format_number(gamma),
             gamma > 0.0 if not math.isnan(gamma) else None,
         ),
     )
 
 
-def promised(context: Context) -> Comparison:
+def compare_promise(context: Context) -> Comparison:
     """Compare the best smoothed margin with gammahat - [(1/2) ln |u_tau| - Phi_tau + ln n J]/I.
 
     I = int Q/n and J = int (Q/n)/|u|^2 from above. From Phi_tau + gammahat I <= (1/2) ln |u_t| and
     Lemma A.5, which bounds d (1/2) ln |u|/dt by Q/n (smoothed margin + ln n/|u|^2) in the time of
     the mean risk; the bound tends to gammahat.
     """
-    run, tau = context.run, begun(context)
+    run, tau = context.run, first_finite_frame(context)
     margins = context.trace("smoothed_margin")
     bound = np.full(run.frames, np.nan)
     if tau + 1 < run.frames:
@@ -292,8 +294,8 @@ def linear_is_kkt(context: Context) -> Comparison:
     active = p <= 1.0 + KKT_ROOM
     kernel = score_gram(run, flat)[np.ix_(active, active)]
     # <grad p_i, W> = 2 p_i, by homogeneity.
-    certificate = nearest(kernel, 2.0 * p[active], float(flat @ flat), p[active])
-    return common.once("<=", KKT_ROOM, certificate.residual)
+    certificate = nearest_multipliers(kernel, 2.0 * p[active], float(flat @ flat), p[active])
+    return common.compare_once("<=", KKT_ROOM, certificate.residual)
 
 
 THETA = (
@@ -357,7 +359,7 @@ STATEMENTS = (
         r"\gamma_{\mathrm{ntk}}\, r \sqrt{m} / 2 - 160\, r^2, \quad r = R / 8 \geq 1",
         *WITH_THETA,
         wide_hypotheses,
-        wide,
+        compare_width,
         THETA,
     ),
     of_telgarsky22(
@@ -368,7 +370,7 @@ STATEMENTS = (
         has_potential,
         "standard on cones and scalar on known directions, exponential loss",
         potential_hypotheses,
-        promised,
+        compare_promise,
         "Printed R -> infinity; it goes to 0. The bound is the proof's at finite t, which tends to "
         "gammahat, the least rate between frames. Q is over n since time is that of the mean risk. "
         "Integrals between frames are bounded by how far these lie apart.",

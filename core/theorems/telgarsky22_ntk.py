@@ -25,7 +25,7 @@ def is_flow(run: Run) -> bool:
     return standard(run) and common.follows_gradient(run)
 
 
-def on_sample(context: Context) -> Hypothesis:
+def sample_hypothesis(context: Context) -> Hypothesis:
     """Return Assumption 1.3 on the run's examples."""
     return common.positive(context, "gamma_ntk", "Assumption 1.3: gamma_ntk of the sample")
 
@@ -39,9 +39,11 @@ def almost_surely(context: Context) -> tuple[float, Hypothesis]:
     text = "Assumption 1.4: gamma_ntk almost surely"
     if two_parity(context.run):
         gamma = 1.0 / (50.0 * context.run.dataset.d)
-        return gamma, Hypothesis(text, "> 0", f"{common.shown(gamma)} = 1/(50 d)", True)
+        return gamma, Hypothesis(text, "> 0", f"{common.format_number(gamma)} = 1/(50 d)", True)
     gamma = context.lower("gamma_ntk")
-    return gamma, Hypothesis(text, "> 0", f"{common.shown(gamma)} on the sample alone", None)
+    return gamma, Hypothesis(
+        text, "> 0", f"{common.format_number(gamma)} on the sample alone", None
+    )
 
 
 def general(context: Context) -> tuple[Hypothesis, ...]:
@@ -100,8 +102,8 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         ),
         Hypothesis(
             "step eta in [gamma_ntk/(10 sqrt m), gamma_ntk^2/6400]",
-            f"{common.shown(low)} to {common.shown(high)}",
-            common.shown(eta),
+            f"{common.format_number(low)} to {common.format_number(high)}",
+            common.format_number(eta),
             low <= eta <= high if known else None,
         ),
     )
@@ -111,7 +113,7 @@ def sgd_error(context: Context) -> Comparison:
     gamma, _ = almost_surely(context)
     steps = common.counted_steps(context.run)
     bound = (
-        8.0 * math.log(1.0 / context.delta) + common.over(2560.0, common.power(gamma, 2))
+        8.0 * math.log(1.0 / context.delta) + common.divide(2560.0, common.power(gamma, 2))
     ) / steps
     error = common.least_before(context.trace("test_error"))
     return common.throughout("<=", bound, error, "test_error")
@@ -120,7 +122,7 @@ def sgd_error(context: Context) -> Comparison:
 def sgd_distance(context: Context) -> Comparison:
     gamma, _ = almost_surely(context)
     run = context.run
-    bound = common.over(80.0 * common.step_size(run) * math.sqrt(run.network.m), gamma)
+    bound = common.divide(80.0 * common.step_size(run) * math.sqrt(run.network.m), gamma)
     return common.throughout("<=", bound, context.trace("distance"), "distance")
 
 
@@ -159,7 +161,7 @@ def radius(context: Context) -> float:
     return context.lower("gamma_ntk") * math.sqrt(context.run.network.m) / 32.0
 
 
-def crossed(context: Context) -> Array:
+def frames_after_crossing(context: Context) -> Array:
     """Return the mask of frames from the first one on with |W - W0| >= gamma_ntk sqrt(m)/32.
 
     Returns
@@ -177,11 +179,11 @@ def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     n = run.dataset.n
     logarithm = common.log_term(n, context.delta)
     needed = 256.0 * logarithm * common.power(gamma, -2) if gamma > 0.0 else common.NAN
-    reached = np.where(common.fitted(context), context.trace("distance"), np.inf)
+    reached = np.where(common.fitted_frames(context), context.trace("distance"), np.inf)
     nearest = np.minimum.accumulate(reached)  # of the times up to each frame
     return (
         *general(context),
-        on_sample(context),
+        sample_hypothesis(context),
         common.flow(run),
         common.width(run, needed, "256 ln(n/delta)/gamma_ntk^2"),
         common.at_most(
@@ -193,7 +195,7 @@ def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def distance_stays(context: Context) -> Comparison:
-    frames = crossed(context)
+    frames = frames_after_crossing(context)
     why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     return common.throughout(
         ">=", radius(context), context.trace("distance"), "distance", frames, why
@@ -204,10 +206,10 @@ def smoothed_after(context: Context) -> Comparison:
     bound = common.power(context.lower("gamma_ntk"), 2) / 4096.0
     why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     trace = context.trace("smoothed_margin")
-    return common.throughout(">=", bound, trace, "margins", crossed(context), why)
+    return common.throughout(">=", bound, trace, "margins", frames_after_crossing(context), why)
 
 
-def rebalanced(context: Context) -> Array:
+def rebalanced_margin(context: Context) -> Array:
     """Return the smoothed margin of the rebalanced networks (a/sqrt(gamma_ntk), V sqrt(gamma_ntk)).
 
     Returns
@@ -220,21 +222,21 @@ def rebalanced(context: Context) -> Array:
     for index in range(margins.size):
         parts = run.network.unpack(run.parameters(index))
         a, V = float(np.sum(parts["a"] ** 2)), float(np.sum(parts["V"] ** 2))
-        smoothed[index] = margins[index] * common.over(a + V, common.over(a, gamma) + V * gamma)
+        smoothed[index] = margins[index] * common.divide(a + V, common.divide(a, gamma) + V * gamma)
     return smoothed
 
 
 def rebalanced_at(context: Context) -> Comparison:
-    """Compare gs(What) with gamma_ntk/4096 at the first frame at the distance of `crossed`.
+    """Compare gs(What) with gamma_ntk/4096 where the distance of `frames_after_crossing` is met.
 
     The lemma speaks of that time alone.
     """
     bound = context.lower("gamma_ntk") / 4096.0
     why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
-    after = crossed(context)
+    after = frames_after_crossing(context)
     frames = np.zeros(after.size, bool)
     frames[np.flatnonzero(after)[:1]] = True
-    return common.throughout(">=", bound, rebalanced(context), "margins", frames, why)
+    return common.throughout(">=", bound, rebalanced_margin(context), "margins", frames, why)
 
 
 def theorem_2_2_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -243,7 +245,7 @@ def theorem_2_2_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     needed = needed_width(640.0, run.dataset.n, context, gamma)
     width = common.width(run, needed, "(640 ln(n/delta)/gamma_ntk)^2")
     # The comparison takes the sample's gamma_ntk, which is at least the law's.
-    return (*general(context), assumption, on_sample(context), common.flow(run), width)
+    return (*general(context), assumption, sample_hypothesis(context), common.flow(run), width)
 
 
 def error_shape(gamma_power: int) -> Callable[[Context], Comparison]:
@@ -251,10 +253,10 @@ def error_shape(gamma_power: int) -> Callable[[Context], Comparison]:
 
     def compare(context: Context) -> Comparison:
         gamma, n = context.lower("gamma_ntk"), context.run.dataset.n
-        first = common.over(math.log(n) ** 3, n * common.power(gamma, gamma_power))
+        first = common.divide(math.log(n) ** 3, n * common.power(gamma, gamma_power))
         bound = first + math.log(1.0 / context.delta) / n
         error = context.trace("test_error")
-        return common.throughout("<=", bound, error, "test_error", crossed(context))
+        return common.throughout("<=", bound, error, "test_error", frames_after_crossing(context))
 
     return compare
 
@@ -263,8 +265,8 @@ def lemma_2_5_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     margin = context.trace("smoothed_margin")
     return (
         common.unit_ball(context.run),
-        common.generated(context.run, "independent examples"),
-        common.above("smoothed margin of the last frame", 0.0, margin),
+        common.known_law(context.run, "independent examples"),
+        common.greater_than("smoothed margin of the last frame", 0.0, margin),
     )
 
 

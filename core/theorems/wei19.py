@@ -15,27 +15,27 @@ from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 of_wei19 = partial(Statement, "wei19")
 
 
-def on_d(run: Run) -> bool:
+def is_on_d(run: Run) -> bool:
     return isinstance(run.experiment.data, Wei19Data)
 
 
-def kernel_on_d(run: Run) -> bool:
-    return on_d(run) and run.experiment.dynamics.kind == "kernel"
+def is_kernel_on_d(run: Run) -> bool:
+    return is_on_d(run) and run.experiment.dynamics.kind == "kernel"
 
 
-def trained(run: Run) -> bool:
+def is_fully_trained(run: Run) -> bool:
     """Return True for a fully trained two-layer network with two classes."""
     network = run.network
     return network.direct and not network.fixed and network.k == 1
 
 
-def net_on_d(run: Run) -> bool:
-    return on_d(run) and trained(run) and run.loss.kind == "logistic"
+def is_net_on_d(run: Run) -> bool:
+    return is_on_d(run) and is_fully_trained(run) and run.loss.kind == "logistic"
 
 
-def penalised(run: Run) -> bool:
+def is_penalised(run: Run) -> bool:
     """Return True for a trained network with the logistic loss and a penalty."""
-    return trained(run) and run.loss.kind == "logistic" and run.experiment.loss.l2 > 0.0
+    return is_fully_trained(run) and run.loss.kind == "logistic" and run.experiment.loss.l2 > 0.0
 
 
 def many_classes(run: Run) -> bool:
@@ -73,7 +73,7 @@ def global_minimiser() -> Hypothesis:
 def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     n, d = context.run.dataset.n, context.run.dataset.d
     return (
-        Hypothesis("data of (2.1)", "D", context.run.experiment.data.kind, on_d(context.run)),
+        Hypothesis("data of (2.1)", "D", context.run.experiment.data.kind, is_on_d(context.run)),
         common.at_most("n <= d^2", float(d * d), float(n)),
     )
 
@@ -81,7 +81,7 @@ def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def kernel_gap(context: Context) -> Comparison:
     """Compare the error with the constant 1."""
     # Omega(1) has no constant: 1 is the bracket, and there is no verdict.
-    return common.at_the_end("<=", 1.0, context.trace("test_error"), "test_error")
+    return common.compare_final("<=", 1.0, context.trace("test_error"), "test_error")
 
 
 def net_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -91,7 +91,10 @@ def net_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         *gap_hypotheses(context),
         common.width(run, 4.0, "4"),
         Hypothesis(
-            "lambda <= 1/poly(n), positive", "> 0", common.shown(l2), None if l2 > 0 else False
+            "lambda <= 1/poly(n), positive",
+            "> 0",
+            common.format_number(l2),
+            None if l2 > 0 else False,
         ),
         global_minimiser(),
     )
@@ -100,7 +103,7 @@ def net_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def net_gap(context: Context) -> Comparison:
     """Compare the error with sqrt(d/n), the bracket of the bound."""
     n, d = context.run.dataset.n, context.run.dataset.d
-    return common.at_the_end("<=", math.sqrt(d / n), context.trace("test_error"), "test_error")
+    return common.compare_final("<=", math.sqrt(d / n), context.trace("test_error"), "test_error")
 
 
 # ---------------------------------------------------------------- section 4 and appendices B, C, D
@@ -117,7 +120,7 @@ def path_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def path(context: Context) -> Comparison:
     """Compare the margin at this lambda with gamma*, its limit; always undecided."""
-    measured = common.last(context.trace("hard_margin"))
+    measured = common.last_value(context.trace("hard_margin"))
     why = "a limit in lambda: one run is one point of the path"
     return common.undecided(">=", best(context, False), measured, why, "margins")
 
@@ -128,7 +131,7 @@ def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def classes_path(context: Context) -> Comparison:
-    measured = common.last(context.trace("hard_margin"))
+    measured = common.last_value(context.trace("hard_margin"))
     why = "gamma* of several classes is not computed, and one run is one point of the path"
     return common.undecided(">=", common.NAN, measured, why, "margins")
 
@@ -143,9 +146,9 @@ def approximate_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def approximate(context: Context) -> Comparison:
-    measured = common.last(context.trace("hard_margin"))
+    measured = common.last_value(context.trace("hard_margin"))
     # gamma*/(10 alpha) at the largest alpha of the theorem, 2.
-    return common.once(">=", best(context, False) / 20.0, measured, "margins", frame=-1)
+    return common.compare_once(">=", best(context, False) / 20.0, measured, "margins", frame=-1)
 
 
 def unit_nodes(context: Context) -> tuple[Hypothesis, ...]:
@@ -168,7 +171,7 @@ def never_above(context: Context) -> Comparison:
 def separating(context: Context) -> tuple[Hypothesis, ...]:
     margin = context.trace("hard_margin")
     least = common.at_least("a separating Theta: its margin", 0.0, margin)
-    return common.generated(context.run, "independent examples"), least
+    return common.known_law(context.run, "independent examples"), least
 
 
 def generalisation(context: Context) -> Comparison:
@@ -187,7 +190,7 @@ def generalisation(context: Context) -> Comparison:
     return common.throughout("<=", bound, trace, "test_error", margin > 0.0)
 
 
-def perturbed(run: Run) -> bool:
+def is_perturbed(run: Run) -> bool:
     return bool(run.experiment.dynamics.kind == "perturbed")
 
 
@@ -200,24 +203,26 @@ def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     sigma = float(getattr(context.run.experiment.dynamics, "sigma", 0.0))
     return (
         differentiable(),
-        Hypothesis("sigma = exp(-d log(1/e) poly)", "unquantified", common.shown(sigma), None),
+        Hypothesis(
+            "sigma = exp(-d log(1/e) poly)", "unquantified", common.format_number(sigma), None
+        ),
     )
 
 
 def flow_risk(context: Context) -> Comparison:
     trace = context.trace("risk")
-    return common.once("<=", float(trace[0]), float(trace[-1]), "log10_risk", frame=-1)
+    return common.compare_once("<=", float(trace[0]), float(trace[-1]), "log10_risk", frame=-1)
 
 
 D_WHERE = "data of kind wei19"
-PENALISED = (penalised, "logistic loss with l2 > 0")
-PERTURBED = (perturbed, "the perturbed flow")
+PENALISED = (is_penalised, "logistic loss with l2 > 0")
+PERTURBED = (is_perturbed, "the perturbed flow")
 STATEMENTS = (
     of_wei19(
         "Theorem 2.1 (i)",
         "With d^2 samples or fewer the kernel still errs.",
         r"\Pr[y f_{\mathrm{kernel}}(x) \leq 0] = \Omega(1), \quad n \leq d^2",
-        kernel_on_d,
+        is_kernel_on_d,
         f"{D_WHERE}, kernel predictors",
         gap_hypotheses,
         kernel_gap,
@@ -227,7 +232,7 @@ STATEMENTS = (
         "Theorem 2.1 (ii)",
         "The regularised network needs of order d samples.",
         r"\Pr[y f(x) \leq 0] \lesssim \sqrt{d / n}",
-        net_on_d,
+        is_net_on_d,
         f"{D_WHERE}, logistic loss",
         net_hypotheses,
         net_gap,
@@ -282,7 +287,7 @@ STATEMENTS = (
         "Corollary 4.2, Proposition D.1",
         "Margins bound the test error, up to a constant.",
         r"L(\Theta) \lesssim \frac{C}{\gamma \sqrt{2 n}} + \epsilon(\gamma)",
-        trained,
+        is_fully_trained,
         "trained two-layer networks",
         separating,
         generalisation,

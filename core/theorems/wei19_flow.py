@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from core.observables.observable import memoised
+from core.observables.observable import cached_per_frame
 from core.runs import Run
 from core.theorems import common
 from core.theorems.common import Array
@@ -15,9 +15,9 @@ from core.theorems.wei19 import (
     PERTURBED,
     differentiable,
     global_minimiser,
+    is_fully_trained,
+    is_perturbed,
     of_wei19,
-    perturbed,
-    trained,
 )
 
 ROOM = 1e-3  # relative: ReLU kinks that a difference crosses
@@ -31,7 +31,7 @@ def smooth_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     kind = context.run.experiment.dynamics.kind
     return (
         differentiable(),
-        Hypothesis("rho follows (3.2)", "the perturbed flow", kind, perturbed(context.run)),
+        Hypothesis("rho follows (3.2)", "the perturbed flow", kind, is_perturbed(context.run)),
     )
 
 
@@ -121,10 +121,10 @@ def regression(run: Run) -> bool:
     """Return True for a trained network with two layers, the squared loss and a penalty."""
     squared = run.loss.kind == "squared" and run.experiment.loss.l2 > 0.0
     small = run.dataset.n * run.network.m <= MOST_VALUES
-    return common.standard_relu(run) and trained(run) and squared and small
+    return common.standard_relu(run) and is_fully_trained(run) and squared and small
 
 
-@memoised
+@cached_per_frame
 def fitting_norm(run: Run, index: int) -> float:
     """Return |Theta|^2 of the smallest network with a frame's directions that fits; may be inf.
 
@@ -171,7 +171,7 @@ def regression_path(context: Context) -> Comparison:
     if not math.isfinite(most):
         why = "no network that fits is known: none has the run's directions"
         return common.undecided("<=", common.NAN, measured, why, "log10_risk")
-    return common.once("<=", l2 * most, measured, "log10_risk", frame=-1)
+    return common.compare_once("<=", l2 * most, measured, "log10_risk", frame=-1)
 
 
 STATEMENTS = (

@@ -19,7 +19,7 @@ import numpy as np
 from core.data.dataset import Array
 from core.data.registry import draw
 from core.data.section import FileSection
-from core.dynamics.rows import restored
+from core.dynamics.rows import restore_rows
 from core.errors import InputError
 from core.network.parametrisation import Network, Shape
 from core.network.registry import NETWORKS, build_network, initial_arrays
@@ -33,11 +33,11 @@ from core.studies.tables import value_text
 from core.study_file.experiment import Experiment
 from core.training.continuation import (
     UNTIL,
-    ending_after,
     facts_about,
-    frame_to_begin,
     refuse_fitted,
-    taken_up,
+    resume_problem,
+    start_frame,
+    with_later_end,
 )
 
 CODE = ("network.code", "network.path")
@@ -142,7 +142,7 @@ def file_stem(stem: str, index: int, changes: Changes) -> str:
 # ------------------------------------------------------------------------------------ the problem
 
 
-def planned(run: RecordedRun, index: int, experiment: Experiment) -> tuple[Experiment, Changes]:
+def plan_branch(run: RecordedRun, index: int, experiment: Experiment) -> tuple[Experiment, Changes]:
     """Return the experiment of a branch, with an end after the frame, and its changes.
 
     Parameters
@@ -163,9 +163,9 @@ def planned(run: RecordedRun, index: int, experiment: Experiment) -> tuple[Exper
     InputError
         Nothing is changed, a change needs other points or weights, or no run can start there.
     """
-    index, parent = frame_to_begin(run, index), run.experiment
-    asked = checked(run, experiment)
-    experiment = ending_after(experiment, float(run.log10_time[index]), UNTIL in asked)
+    index, parent = start_frame(run, index), run.experiment
+    asked = check_branch(run, experiment)
+    experiment = with_later_end(experiment, float(run.log10_time[index]), UNTIL in asked)
     refuse_fitted(experiment)
     changes = changes_between(parent, experiment)
     if experiment.data != parent.data and not experiment.data.embedded:
@@ -177,7 +177,7 @@ def planned(run: RecordedRun, index: int, experiment: Experiment) -> tuple[Exper
     return experiment, changes
 
 
-def branched(run: RecordedRun, index: int, experiment: Experiment) -> Problem:
+def branch(run: RecordedRun, index: int, experiment: Experiment) -> Problem:
     """Return the problem that starts at a frame of a run, with the settings of an experiment.
 
     Parameters
@@ -198,18 +198,18 @@ def branched(run: RecordedRun, index: int, experiment: Experiment) -> Problem:
     InputError
         No such branch is possible.
     """
-    experiment, changes = planned(run, index, experiment)
+    experiment, changes = plan_branch(run, index, experiment)
     parent = run.experiment
     facts: dict[str, object] = {"branch": True, "changes": {k: list(v) for k, v in changes.items()}}
     if (experiment.data, experiment.network) == (parent.data, parent.network):
-        return _noted(taken_up(run, index, experiment, facts), index)
+        return _note_restart(resume_problem(run, index, experiment, facts), index)
     problem = replace(run.problem, experiment=experiment)
     if experiment.data != parent.data:
         problem = _with_labels(problem, changes)
     return _another(run, index, problem, facts)
 
 
-def checked(run: RecordedRun, experiment: Experiment) -> Changes:
+def check_branch(run: RecordedRun, experiment: Experiment) -> Changes:
     """Return the changes of a branch. Raises InputError for impossible ones, and for none."""
     changes = changes_between(run.experiment, experiment)
     if not changes:
@@ -237,10 +237,10 @@ def checked(run: RecordedRun, experiment: Experiment) -> Changes:
     return changes
 
 
-def _noted(problem: Problem, index: int) -> Problem:
+def _note_restart(problem: Problem, index: int) -> Problem:
     """Note in the start which state a changed dynamics restarts."""
     start, dynamics = problem.start, problem.experiment.dynamics
-    words = dynamics.anew(problem.network.fixed_features)
+    words = dynamics.describe_restart(problem.network.fixed_features)
     # What a flow carries is the length of its steps, of which the trajectory knows nothing.
     if start.goes_on or not words or dynamics.log_time or start.log10_time == -np.inf:
         return problem
@@ -253,7 +253,7 @@ def _another(
     run: RecordedRun, index: int, problem: Problem, facts: Mapping[str, object]
 ) -> Problem:
     """Return a problem of other labels or another network, which starts at the frame."""
-    from core.dynamics.registry import prepared  # loads numba
+    from core.dynamics.registry import prepare  # loads numba
 
     flat, time = np.array(run.parameters(index)), float(run.log10_time[index])
     rho, step, first = float(run.rho[index]), int(run.steps[index]), time == -np.inf
@@ -274,7 +274,7 @@ def _another(
     # Not drawn any more, whatever the parent's was: the start is in the file.
     section = experiment.network.model_copy(update={"init": "file", "init_path": None})
     experiment = experiment.model_copy(update={"network": section})
-    return _noted(prepared(replace(problem, experiment=experiment)), index)
+    return _note_restart(prepare(replace(problem, experiment=experiment)), index)
 
 
 def _with_labels(problem: Problem, changes: Changes) -> Problem:
@@ -308,7 +308,7 @@ def _with_network(problem: Problem, experiment: Experiment) -> Problem:
 
     Raises InputError if the weights do not fit that network.
     """
-    problem = restored(problem)
+    problem = restore_rows(problem)
     old, section = problem.network, experiment.network
     arrays = {**old.fixed, **old.unpack(problem.physical_start())}
     network = same_function(problem, section, arrays)
@@ -316,7 +316,7 @@ def _with_network(problem: Problem, experiment: Experiment) -> Problem:
         raise InputError(
             f'network.kind = "{section.kind}": the parent\'s weights, {", ".join(arrays)} of a '
             f"{old.kind} network, do not fit this kind, or give another function; "
-            f"{_allowed(problem, arrays)}"
+            f"{_allowed_text(problem, arrays)}"
         )
     made, flat = network
     start = replace(problem.start, parameters=flat, origin=flat, rho=0.0)
@@ -373,7 +373,7 @@ def _probes(problem: Problem) -> Array:
     return np.concatenate([x, others])
 
 
-def _allowed(problem: Problem, arrays: Mapping[str, Array]) -> str:
+def _allowed_text(problem: Problem, arrays: Mapping[str, Array]) -> str:
     names = ", ".join(_kinds_of(problem, arrays))
     return f"they fit {names}." if names else "they fit no other network."
 

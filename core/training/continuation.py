@@ -13,8 +13,8 @@ import numpy as np
 from core.data.dataset import Array
 from core.dynamics.saved import STATE_VERSION
 from core.errors import InputError
-from core.problem.problem import History, Problem, Start, resolve
-from core.problem.schedule import further
+from core.problem.problem import History, Problem, Start, resolve_problem
+from core.problem.schedule import further_horizon
 from core.runs import RecordedRun, Run
 from core.runs.states import most_earlier
 from core.studies.study import Study
@@ -28,7 +28,9 @@ UNTIL = "dynamics.until_log10_time"
 NO_FACTS: Mapping[str, object] = MappingProxyType({})
 
 
-def continued(run: RecordedRun, frame: int | None, settings: Sequence[str]) -> tuple[Problem, int]:
+def continue_problem(
+    run: RecordedRun, frame: int | None, settings: Sequence[str]
+) -> tuple[Problem, int]:
     """Return the problem that continues a run, and the frame's index.
 
     Parameters
@@ -49,11 +51,13 @@ def continued(run: RecordedRun, frame: int | None, settings: Sequence[str]) -> t
     InputError
         The frame does not exist, a setting would change data or network, or the end is in the past.
     """
-    index = frame_to_begin(run, frame)
-    return taken_up(run, index, _experiment(run, settings, float(run.log10_time[index]))), index
+    index = start_frame(run, frame)
+    return resume_problem(
+        run, index, _experiment(run, settings, float(run.log10_time[index]))
+    ), index
 
 
-def frame_to_begin(run: RecordedRun, frame: int | None) -> int:
+def start_frame(run: RecordedRun, frame: int | None) -> int:
     """Return the index of a frame that another run can start at, the last by default.
 
     Raises InputError if the run has no such frame, or none can start there.
@@ -81,7 +85,7 @@ def frame_to_begin(run: RecordedRun, frame: int | None) -> int:
     return index
 
 
-def taken_up(
+def resume_problem(
     run: RecordedRun, index: int, experiment: Experiment, facts: Mapping[str, object] = NO_FACTS
 ) -> Problem:
     """Return the problem that starts at a frame of a run, with its data and network.
@@ -106,7 +110,7 @@ def taken_up(
     InputError
         The dynamics does not start from given parameters.
     """
-    from core.dynamics.registry import prepared  # loads numba
+    from core.dynamics.registry import prepare  # loads numba
 
     refuse_fitted(experiment)
     facts = {**facts_about(run, index), **facts}
@@ -114,7 +118,7 @@ def taken_up(
         start = Start(np.array(run.origin), np.array(run.origin), continues=facts)
     else:
         start = _start(run, index, experiment, facts)
-    return prepared(replace(run.problem, experiment=experiment, start=start))
+    return prepare(replace(run.problem, experiment=experiment, start=start))
 
 
 def refuse_fitted(experiment: Experiment) -> None:
@@ -137,7 +141,7 @@ def _start(
     run: RecordedRun, index: int, experiment: Experiment, facts: Mapping[str, object]
 ) -> Start:
     """Return the start of a run that continues from a frame after t = 0."""
-    goes_on = _goes_on(run.experiment, experiment)
+    goes_on = _is_same_dynamics(run.experiment, experiment)
     # With another step it goes on, but is not the run that began with it.
     changed = run.changed or not goes_on or _step(run.experiment) != _step(experiment)
     start = Start(
@@ -158,7 +162,7 @@ def note_of(problem: Problem) -> str:
     return str((problem.start.continues or {}).get("note", ""))
 
 
-def _goes_on(before: Experiment, now: Experiment) -> bool:
+def _is_same_dynamics(before: Experiment, now: Experiment) -> bool:
     """Return True if the dynamics of a run continues in another, if perhaps with another step."""
     if (before.loss, before.run.precision) != (now.loss, now.run.precision):
         return False
@@ -191,11 +195,11 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
     Start
     """
     known = run.state_version == STATE_VERSION
-    kept = [frame for frame in run.kept_states() if frame <= index] if known else []
+    kept = [frame for frame in run.saved_states() if frame <= index] if known else []
     if index in kept:
         return replace(start, state=run.state(index))
     dynamics = run.experiment.dynamics
-    note = dynamics.anew(run.network.fixed_features)
+    note = dynamics.describe_restart(run.network.fixed_features)
     # Orders of examples and replacements are found by counting, where they began at t = 0.
     counted = dynamics.count_is_all and run.start.log10_time == -np.inf and not kept
     if not note and (counted or dynamics.frame_is_all):
@@ -278,7 +282,7 @@ def _experiment(run: RecordedRun, settings: Sequence[str], time: float) -> Exper
             )
     experiment = with_settings(run.experiment, settings, "continue")
     extends = any(s.partition("=")[0].strip() == UNTIL for s in settings)
-    return ending_after(experiment, time, extends)
+    return with_later_end(experiment, time, extends)
 
 
 def with_settings(experiment: Experiment, settings: Sequence[str], command: str) -> Experiment:
@@ -310,7 +314,7 @@ def with_settings(experiment: Experiment, settings: Sequence[str], command: str)
     return next(study.each()).experiment
 
 
-def ending_after(experiment: Experiment, time: float, asked: bool = False) -> Experiment:
+def with_later_end(experiment: Experiment, time: float, asked: bool = False) -> Experiment:
     """Return the experiment with an end after log10 t = `time`.
 
     Parameters
@@ -335,7 +339,7 @@ def ending_after(experiment: Experiment, time: float, asked: bool = False) -> Ex
     until = experiment.dynamics.until_log10_time
     # The horizon of a run that came to its end, but for rounding: it goes on to a later one.
     if until <= time * (1 + 1e-12) and not asked:
-        return _extended(experiment, until)
+        return _extend(experiment, until)
     if until <= time:
         raise InputError(
             f"{UNTIL} = {until:g} is before the frame's log10 t = {time:.6g}; choose a later time."
@@ -343,15 +347,15 @@ def ending_after(experiment: Experiment, time: float, asked: bool = False) -> Ex
     return experiment
 
 
-def _extended(experiment: Experiment, until: float) -> Experiment:
+def _extend(experiment: Experiment, until: float) -> Experiment:
     """Return the experiment with a later end."""
-    if further(until) > experiment.dynamics.furthest:
+    if further_horizon(until) > experiment.dynamics.furthest:
         raise InputError(f"The run has reached log10 t = {until:g}, the latest possible time.")
-    dynamics = experiment.dynamics.model_copy(update={"until_log10_time": further(until)})
+    dynamics = experiment.dynamics.model_copy(update={"until_log10_time": further_horizon(until)})
     return experiment.model_copy(update={"dynamics": dynamics})
 
 
-def restarted(problem: Problem, experiment: Experiment) -> Problem:
+def restart(problem: Problem, experiment: Experiment) -> Problem:
     """Return the same data under other settings.
 
     The initial parameters are the same, but with another network or seed new ones are drawn.
@@ -359,6 +363,6 @@ def restarted(problem: Problem, experiment: Experiment) -> Problem:
     mine = problem.experiment
     if (mine.network, mine.run.seed) != (experiment.network, experiment.run.seed):
         known = problem.dataset
-        return resolve(experiment, None, problem.title, problem.source, dataset=known)
+        return resolve_problem(experiment, None, problem.title, problem.source, dataset=known)
     start = Start(problem.start.origin, problem.start.origin)
     return replace(problem, experiment=experiment, start=start)

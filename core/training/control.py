@@ -93,11 +93,11 @@ class Control:
 
     def pause(self) -> None:
         """Request a pause after the present chunk."""
-        self._ask(pause=True)
+        self._request_pause(pause=True)
 
     def resume(self) -> None:
         """Request the end of a pause."""
-        self._ask(pause=False)
+        self._request_pause(pause=False)
 
     def stop(self) -> None:
         """Request the end of the run; recorded frames stay."""
@@ -105,7 +105,7 @@ class Control:
             self._stop = True
             self._changed.notify_all()
 
-    def _ask(self, pause: bool) -> None:
+    def _request_pause(self, pause: bool) -> None:
         with self._changed:
             self._pause = pause
             self._changed.notify_all()
@@ -137,7 +137,7 @@ class Control:
             self._status = replace(self._status, notes=(*notes, note)[-MOST_NOTES:])
 
 
-def ending_sentences(status: Status, path: Path, notes: int = 0) -> Iterator[str]:
+def describe_end(status: Status, path: Path, notes: int = 0) -> Iterator[str]:
     """Yield the notes of a run, why it did not complete, and advice.
 
     Parameters

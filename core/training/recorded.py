@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.program import RESOURCES
 from core.run_files.frame import Frame
 from core.runs import Recorder
@@ -116,7 +116,7 @@ def unpack(problem: Problem, path: Path) -> bool:
     return True
 
 
-def pressed(experiment: Experiment, dynamics: Integrator) -> bytes:
+def encode_recording(experiment: Experiment, dynamics: Integrator) -> bytes:
     """Train to the end, and return the content of a recording of that."""
     from core.dynamics.integrator import Outcome
     from core.training.trajectory import chunks
@@ -150,14 +150,14 @@ def pressed(experiment: Experiment, dynamics: Integrator) -> bytes:
 
 def main() -> int:
     """Record the study again, into the sources."""
-    from core.dynamics.registry import integrator, prepared
+    from core.dynamics.registry import make_integrator, prepare
 
     folder = RESOURCES / FOLDER
     folder.mkdir(exist_ok=True)
     study = load_study(STUDY)
     for cell in study.cells():
-        problem = prepared(resolve(cell.experiment, study.folder, study.title, study.source))
-        content = pressed(cell.experiment, integrator(problem))
+        problem = prepare(resolve_problem(cell.experiment, study.folder, study.title, study.source))
+        content = encode_recording(cell.experiment, make_integrator(problem))
         path = folder / f"{study.id}__{cell.name}{SUFFIX}"
         path.write_bytes(content)
         print(f"{path.name}: {len(content) / 1e3:.0f} kB", flush=True)

@@ -17,7 +17,7 @@ from core.data.section import unscaled_note
 from core.dynamics.engines import check_device
 from core.dynamics.integrator import Chunk, Integrator, Outcome
 from core.dynamics.needs import groups_of
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.errors import DiskError
 from core.numbers import duration_text
 from core.problem.problem import Problem
@@ -210,8 +210,8 @@ def record(
         yield control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
         return
     if dynamics is None:
-        problem = prepared(problem)
-        dynamics = integrator(problem)
+        problem = prepare(problem)
+        dynamics = make_integrator(problem)
     sink = open_sink(
         problem,
         engine=dynamics.engine,
@@ -221,13 +221,13 @@ def record(
     control.publish(state=RunState.RUNNING, engine=dynamics.engine, planned=dynamics.planned)
     reason, pace = FinishReason.CANCELLED, watch_of(problem)
     try:
-        for chunk in _attended(dynamics, sink, control):
+        for chunk in _attend(dynamics, sink, control):
             if chunk is None:
                 pace.restart()
                 yield control.publish(state=RunState.PAUSED, committed=sink.flush())
                 continue
             first = control.status.committed < 0
-            reason = _take(chunk, sink, control) or reason
+            reason = _record_chunk(chunk, sink, control) or reason
             if first:
                 control.add_note(data_note(problem))
                 _add_notes(problem.notes, sink, control)
@@ -240,17 +240,17 @@ def record(
         control.publish(state=RunState.FINISHED, reason=FinishReason.DISK_FULL)
         raise
     except GeneratorExit:
-        _end(sink, dynamics, control, FinishReason.CANCELLED)
+        _finish_recording(sink, dynamics, control, FinishReason.CANCELLED)
         raise
     # Ctrl-C too: whatever ends a run, its file says that it ended and how.
     except BaseException:
-        _end(sink, dynamics, control, FinishReason.FAILED)
+        _finish_recording(sink, dynamics, control, FinishReason.FAILED)
         raise
-    _end(sink, dynamics, control, reason)
+    _finish_recording(sink, dynamics, control, reason)
     yield control.status
 
 
-def _attended(dynamics: Integrator, sink: Recorder, control: Control) -> Iterator[Chunk | None]:
+def _attend(dynamics: Integrator, sink: Recorder, control: Control) -> Iterator[Chunk | None]:
     """Yield chunks until the run is stopped; None while it is paused.
 
     The first chunk is always computed, so that every file contains frame 0.
@@ -267,7 +267,7 @@ def _attended(dynamics: Integrator, sink: Recorder, control: Control) -> Iterato
         yield chunk
 
 
-def _take(chunk: Chunk, sink: Recorder, control: Control) -> FinishReason | None:
+def _record_chunk(chunk: Chunk, sink: Recorder, control: Control) -> FinishReason | None:
     """Write, then publish; return the reason if this was the last chunk."""
     # What others are told of is on disk: a crash loses what nobody has seen.
     committed = sink.append(chunk.frames) if chunk.frames else control.status.committed
@@ -290,7 +290,9 @@ def _add_notes(notes: Sequence[str], sink: Recorder, control: Control) -> None:
         control.add_note(note)
 
 
-def _end(sink: Recorder, dynamics: Integrator, control: Control, reason: FinishReason) -> None:
+def _finish_recording(
+    sink: Recorder, dynamics: Integrator, control: Control, reason: FinishReason
+) -> None:
     control.publish(state=RunState.FINISHING)
     try:
         sink.keep(dynamics.state())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from core.files import scratch
+from core.files import temporary_folder
 from docs.site.places import RESULTS, ROOT
 from docs.site.results import StudyError, code_digest
 
@@ -47,7 +47,7 @@ def figure_1(kept: Path = RESULTS) -> Films:
 
 
 def _make(place: Path) -> None:
-    with scratch("site") as folder:
+    with temporary_folder("site") as folder:
         _core("run", STUDY, "--out", folder)
         _core("page", folder, "--out", place / PLAYED)
         runs = sorted(Path(folder).glob("*.msrun"))  # m = 16 first

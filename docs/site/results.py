@@ -23,7 +23,7 @@ from typing import Any, final
 from core.figures.export import figure_bytes
 from core.figures.palette import DARK, LIGHT
 from core.figures.study_figure import figure_of_runs, has_figure
-from core.files import scratch
+from core.files import temporary_folder
 from core.studies.cell_table import known_values
 from core.studies.cells import runs_of
 from core.studies.study import Study, load_study
@@ -98,7 +98,7 @@ def _read(place: Path) -> Result:
 
 
 def _make(name: str, jobs: int, place: Path) -> None:
-    with scratch("site") as folder:
+    with temporary_folder("site") as folder:
         claims = _checked(name, jobs, Path(folder))
         (ledger,) = sweeps_in(Path(folder), values=False)
         rows = [entry.row for entry in ledger.entries.values()]

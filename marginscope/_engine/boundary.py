@@ -112,7 +112,7 @@ def progress(label: str, total: int, unit: str, wanted: bool) -> AbstractContext
     return progress_bar(label, total, is_interactive(wanted), unit)
 
 
-def needed(package: str, asked: str) -> Any:
+def import_optional(package: str, asked: str) -> Any:
     """Import an optional package. Raises InputError, naming it, where it is not installed."""
     try:
         return import_module(package)

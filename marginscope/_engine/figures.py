@@ -19,8 +19,8 @@ from core.figures.export import (
     figure_bytes,
     save_figure,
 )
-from core.figures.names import ACROSS, PAGE_FRAMES, PANELS, Sheet
-from core.figures.options import FIRST_CURVES, FigureOptions, Look
+from core.figures.names import ACROSS, PAGE_FRAMES, PANELS, PageSize
+from core.figures.options import FIRST_CURVES, FigureOptions, ViewOptions
 from core.figures.page import PageOptions, check_page, check_page_path, page_html, views_of
 from core.figures.page_data import title_of
 from core.figures.palette import DARK, LIGHT
@@ -142,8 +142,8 @@ def scene_of(runs: Sequence[Run], options: Options, dark: bool = False) -> Figur
             [drawn_margins(run, options.margins, options.limit) for run in runs]
             if options.margins
             else (),
-            look=look_of(options.curves, options.against, runs),
-            sheet=Sheet(options.width_mm, options.height_mm, caption=options.caption),
+            look=make_view_options(options.curves, options.against, runs),
+            sheet=PageSize(options.width_mm, options.height_mm, caption=options.caption),
         ),
     )
 
@@ -158,7 +158,9 @@ def _moment(until: float | str | None) -> float | None:
     return time
 
 
-def look_of(curves: tuple[str, ...] | None, against: str | None, runs: Sequence[Run] = ()) -> Look:
+def make_view_options(
+    curves: tuple[str, ...] | None, against: str | None, runs: Sequence[Run] = ()
+) -> ViewOptions:
     """Check the curves of the panel "curves", and return the look of a figure with them.
 
     Parameters
@@ -172,7 +174,7 @@ def look_of(curves: tuple[str, ...] | None, against: str | None, runs: Sequence[
 
     Returns
     -------
-    Look
+    ViewOptions
 
     Raises
     ------
@@ -187,7 +189,7 @@ def look_of(curves: tuple[str, ...] | None, against: str | None, runs: Sequence[
             raise InputError(
                 f"The curve {name!r:.60} does not exist; {did_you_mean(str(name), known)}"
             )
-    return Look(tuple(curves), against=ACROSS[0] if against is None else against)
+    return ViewOptions(tuple(curves), against=ACROSS[0] if against is None else against)
 
 
 def drawn_margins(run: Run, which: Sequence[str], limit: float) -> tuple[ReferenceMargin, ...]:
@@ -312,7 +314,7 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
         str(options.get("title") or ""),
         str(options.get("colours", "system")),
     )
-    which, height = _which(options), _asked_height(options.get("height"))
+    which, height = _which(options), _check_height(options.get("height"))
     runs = open_runs()  # once all else is known to be right: they may have to be trained
     views = _names(options, "views")
     views = views_of(runs) if views is None else views
@@ -321,7 +323,7 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
         LIGHT,
         COORDINATES if plane is None else parse_plane(plane),
         [drawn_margins(run, which, limit) for run in runs] if which else (),
-        look=look_of(_names(options, "curves"), options.get("against"), runs),
+        look=make_view_options(_names(options, "curves"), options.get("against"), runs),
     )
     title = "".join(text for text, _ in title_of(runs, page.title))
     html = page_html(runs, views, looked, page)
@@ -350,7 +352,7 @@ def _whole(name: str, value: Any) -> int:
         raise InputError(f"{name} = {value!r:.60}; give a whole number.") from None
 
 
-def _asked_height(given: Any) -> int | None:
+def _check_height(given: Any) -> int | None:
     if given is None:
         return None
     height = _whole("height", given)

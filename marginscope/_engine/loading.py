@@ -9,7 +9,7 @@ from typing import Any
 
 from core.errors import InputError
 from marginscope._engine.boundary import Folder, public
-from marginscope._engine.run import Run, keep, open_run
+from marginscope._engine.run import Run, hold_object, open_run
 from marginscope._record import arrays
 from marginscope._record.checkpoints import StateReader, write_states
 from marginscope._record.state_arrays import Name, Sizes
@@ -91,4 +91,4 @@ def load(
         if folder is not None:
             folder.close()
         raise
-    return keep(open_run(made), folder)
+    return hold_object(open_run(made), folder)

@@ -275,7 +275,7 @@ def _problem(
     dataset = Dataset(told.x, told.y, classes=max(told.k, 2))
     if kind in NETWORKS and NETWORKS[kind].classes == "two" and told.k > 1:
         raise InputError(f"y has {told.k} classes; reference margins are defined for two.")
-    V = None if given["V"] is None else arrays.hidden(given["V"], dataset.d)
+    V = None if given["V"] is None else arrays.inner_weights(given["V"], dataset.d)
     at_start = kind in NETWORKS and NETWORKS[kind].centred  # batch norm
     if V is None and at_start:
         raise InputError(

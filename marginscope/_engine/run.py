@@ -366,7 +366,7 @@ class Run(RunFile):
         )
 
 
-def keep(run: Run, what: object) -> Run:
+def hold_object(run: Run, what: object) -> Run:
     """Return the run, which from now on holds an object such as its temporary folder."""
     run._kept = what
     return run

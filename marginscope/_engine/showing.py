@@ -15,7 +15,7 @@ from core.figures.primitives import FigureScene
 from core.figures.study_figure import figure_of_runs
 from core.runs import runs_in
 from core.studies.study import shipped_ids
-from core.sweep.folder import folder_figure, kept_once, opener_of, results_in
+from core.sweep.folder import folder_figure, one_per_path, opener_of, results_in
 from marginscope._engine.boundary import Folder, public
 from marginscope._engine.figures import (
     PLAIN,
@@ -29,7 +29,7 @@ from marginscope._engine.figures import (
     scene_of,
 )
 from marginscope._engine.run import Run, open_run
-from marginscope._engine.studies import Study, core_study, found
+from marginscope._engine.studies import Study, core_study, find_study
 from marginscope._engine.sweeping import Sweep
 from marginscope._engine.training import train
 
@@ -199,7 +199,7 @@ def player(shown: Shown, /, **options: Unpack[PlayerOptions]) -> Player:
     ('Parity', '<!doctype html>')
     """
     with ExitStack() as stack:
-        return play(lambda: _opened(_read(shown, stack), stack), options)
+        return play(lambda: _open_runs(_read(shown, stack), stack), options)
 
 
 def _scene(shown: Any, options: Options, dark: bool, stack: ExitStack) -> FigureScene:
@@ -210,23 +210,23 @@ def _scene(shown: Any, options: Options, dark: bool, stack: ExitStack) -> Figure
         if scene is not None:
             return scene
     if isinstance(shown, Sweep) and options == PLAIN and core_study(shown.study).figure:
-        keep = kept_once(stack.enter_context)
+        keep = one_per_path(stack.enter_context)
         ledger = shown._plan.ledger
         verdicts, known = results_in(shown.folder, ledger, True, opener_of(keep))
         paths = [cell.path for cell in shown.cells if cell.state == "done"]
         study = core_study(shown.study)
         return figure_of_runs(study, paths, keep, palette, verdicts, known)
-    return scene_of(_opened(shown, stack), options, dark)
+    return scene_of(_open_runs(shown, stack), options, dark)
 
 
 def _read(shown: Any, stack: ExitStack) -> Any:
     """Return the run or folder that a path or a study leads to; return all else unchanged."""
     if isinstance(shown, str | os.PathLike):
         shown = _of_path(shown, stack)
-    return _trained(shown, stack) if isinstance(shown, Study) else shown
+    return _train_study(shown, stack) if isinstance(shown, Study) else shown
 
 
-def _opened(shown: Any, stack: ExitStack) -> list[Run]:
+def _open_runs(shown: Any, stack: ExitStack) -> list[Run]:
     """Return the runs of what was read; each is open until no object holds it."""
     if isinstance(shown, Sweep):
         shown = list(shown.runs)
@@ -244,16 +244,16 @@ def _of_path(shown: str | os.PathLike[str], stack: ExitStack) -> Run | Study | P
     text = os.fspath(shown)
     path = Path(text)
     if text in shipped_ids() or path.suffix == ".toml":
-        return found(text, {})
+        return find_study(text, {})
     if path.is_dir():
         runs_in(path)  # raises where there are none
         return path
     if path.suffix != RUN and not path.is_file():
-        return found(text, {})  # says what there is, and what was meant
+        return find_study(text, {})  # says what there is, and what was meant
     return stack.enter_context(open_run(path))
 
 
-def _trained(study: Study, stack: ExitStack) -> Path:
+def _train_study(study: Study, stack: ExitStack) -> Path:
     """Train a study for one figure, and return the folder of its runs."""
     folder = Folder("figure")
     stack.callback(folder.close)  # the stack holds it until the figure is drawn

@@ -127,7 +127,7 @@ class Study:
         >>> len(wide), wide.axes
         (2, {'network.m': (16, 64)})
         """
-        return Study(changed(self._study, {**(settings or {}), **more}), self._size)
+        return Study(change_study(self._study, {**(settings or {}), **more}), self._size)
 
     @public
     def at_size(self, size: str) -> Study:
@@ -215,7 +215,7 @@ def study(name: str | os.PathLike[str] | Study, /, **settings: Any) -> Study:
     >>> [cell.settings["network"]["m"] for cell in one.cells]
     [16, 64]
     """
-    return found(name, settings)
+    return find_study(name, settings)
 
 
 def studies() -> dict[str, str]:
@@ -234,7 +234,7 @@ def studies() -> dict[str, str]:
     return {one.id: one.title for one in shipped_summaries()}
 
 
-def found(
+def find_study(
     name: str | os.PathLike[str] | Study, settings: Mapping[str, Any], size: str | None = None
 ) -> Study:
     """Return a study by its name or path, at a size, with settings.
@@ -262,13 +262,13 @@ def found(
     if isinstance(name, Study):
         made = name if size is None else Study(name._study.at_size(size), size)
     else:
-        loaded = load_study(_checked(name))
+        loaded = load_study(_check_name(name))
         check_code(loaded, str(name))
         made = Study(loaded.at_size(size), size)
-    return Study(changed(made._study, settings), made._size) if settings else made
+    return Study(change_study(made._study, settings), made._size) if settings else made
 
 
-def _checked(name: str | os.PathLike[str]) -> str:
+def _check_name(name: str | os.PathLike[str]) -> str:
     if not isinstance(name, str | os.PathLike):
         raise InputError(
             f"{name!r:.60} is not a study; give a name such as 'telgarsky22-figure-1', a path "
@@ -283,7 +283,7 @@ def _checked(name: str | os.PathLike[str]) -> str:
     )
 
 
-def changed(study: CoreStudy, settings: Mapping[str, Any]) -> CoreStudy:
+def change_study(study: CoreStudy, settings: Mapping[str, Any]) -> CoreStudy:
     """Return the program's study with settings, kinds first, since keys depend on them."""
     for key in sorted(settings, key=kinds_first):
         study = study.with_value(key, plain(settings[key]))

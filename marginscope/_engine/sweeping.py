@@ -21,14 +21,14 @@ from core.sweep.pools import pool_for
 from marginscope._engine.boundary import (
     Folder,
     TrainingWarning,
+    import_optional,
     interruptible,
     is_interactive,
-    needed,
     progress,
     public,
 )
-from marginscope._engine.run import Run, keep, open_run
-from marginscope._engine.studies import Study, core_study, found, size_of
+from marginscope._engine.run import Run, hold_object, open_run
+from marginscope._engine.studies import Study, core_study, find_study, size_of
 
 if TYPE_CHECKING:
     from core.studies.verdicts import Judged
@@ -80,7 +80,7 @@ class Runs(Sequence[Run]):
     def __getitem__(self, index: int | slice) -> Run | Runs:
         if isinstance(index, slice):
             return Runs(self._paths[index], self._folder)
-        return keep(open_run(self._paths[index]), self._folder)
+        return hold_object(open_run(self._paths[index]), self._folder)
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -140,7 +140,7 @@ class Sweep:
     @public
     def to_pandas(self) -> Any:
         """Return `table` as a pandas.DataFrame. Raises InputError where pandas is not installed."""
-        return needed("pandas", "to_pandas").DataFrame(self.table())
+        return import_optional("pandas", "to_pandas").DataFrame(self.table())
 
     @property
     def _rows(self) -> dict[str, Row]:
@@ -221,7 +221,7 @@ def sweep(
     >>> [run.V.shape for run in done.runs]
     [(5, 4, 20), (5, 8, 20)]
     """
-    chosen = found(study, settings, size)
+    chosen = find_study(study, settings, size)
     return swept(chosen, out, (workers, dask), overwrite, progress)
 
 
@@ -371,25 +371,25 @@ def check(
     >>> folder.cleanup()
     """
     if isinstance(study, Sweep):
-        return _judged(study.folder, [study._plan.ledger], size_of(study.study))
+        return _judge_all(study.folder, [study._plan.ledger], size_of(study.study))
     if not isinstance(study, Study) and _is_folder(study):
         if folder is not None or settings:
             raise InputError("The folder of a sweep has its own settings; give no others.")
         from core.sweep.folder import existing_sweeps  # loads Numba, as do verdicts
 
-        return _judged(Path(study), existing_sweeps(Path(study), values=False), size)
-    chosen = found(study, {}, size)
+        return _judge_all(Path(study), existing_sweeps(Path(study), values=False), size)
+    chosen = find_study(study, {}, size)
     if size_of(chosen) is None:
-        chosen = found(chosen, {}, "quick")
-    made = swept(found(chosen, settings), folder, (workers, dask), overwrite, progress)
-    return _judged(made.folder, [made._plan.ledger], size_of(made.study))
+        chosen = find_study(chosen, {}, "quick")
+    made = swept(find_study(chosen, settings), folder, (workers, dask), overwrite, progress)
+    return _judge_all(made.folder, [made._plan.ledger], size_of(made.study))
 
 
 def _is_folder(target: str | os.PathLike[str]) -> bool:
     return os.fspath(target) not in shipped_ids() and Path(target).is_dir()
 
 
-def _judged(folder: Path, ledgers: Iterable[Ledger], size: str | None) -> list[Judged]:
+def _judge_all(folder: Path, ledgers: Iterable[Ledger], size: str | None) -> list[Judged]:
     from core.sweep.folder import judged_in
 
     return [one for each in ledgers for one in judged_in(folder, each, size)]

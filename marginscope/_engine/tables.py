@@ -23,7 +23,7 @@ from core.observables.registry import (
 from core.observables.table import weights_at
 from core.runs import Run
 from core.runs.settings import known_settings
-from marginscope._engine.boundary import needed
+from marginscope._engine.boundary import import_optional
 
 AXES = {Shape.SCALAR: (), Shape.NODE: ("node",), Shape.POINT: ("example",)}
 
@@ -58,8 +58,8 @@ def weights_of(run: Run, name: str) -> Any:
 
 def frame_of(run: Run, names: Iterable[str] | None) -> Any:
     """Return a pandas.DataFrame with a row for each frame."""
-    pandas = needed("pandas", "to_pandas")
-    chosen = _chosen(run, names, (Shape.SCALAR,))
+    pandas = import_optional("pandas", "to_pandas")
+    chosen = _select_observables(run, names, (Shape.SCALAR,))
     columns = {"t": run.t, "log10_t": run.log10_time, "step": run.steps}
     columns |= {name: values_of(run, name) for name in chosen}
     return pandas.DataFrame(columns, index=pandas.RangeIndex(run.frames, name="frame"))
@@ -67,8 +67,8 @@ def frame_of(run: Run, names: Iterable[str] | None) -> Any:
 
 def dataset_of(run: Run, names: Iterable[str] | None) -> Any:
     """Return an xarray.Dataset over frames, nodes, coordinates and examples."""
-    xarray = needed("xarray", "to_xarray")
-    chosen = _chosen(run, names, tuple(AXES))
+    xarray = import_optional("xarray", "to_xarray")
+    chosen = _select_observables(run, names, tuple(AXES))
     if not run.frames:
         raise InputError(f"{run.path} has no frames yet.")
     values: dict[str, Any] = {
@@ -96,7 +96,9 @@ def _axes(name: str, shape: tuple[int, ...], m: int) -> tuple[str, ...]:
     return tuple(f"{name}_{k}" for k in range(len(shape)))
 
 
-def _chosen(run: Run, names: Iterable[str] | None, shapes: tuple[Shape, ...]) -> list[str]:
+def _select_observables(
+    run: Run, names: Iterable[str] | None, shapes: tuple[Shape, ...]
+) -> list[str]:
     """Return observables of some shapes; all that are not costly where none are named."""
     known = [name for name in names_of(run) if observable_of(name).shape in shapes]
     if names is None:

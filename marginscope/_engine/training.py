@@ -15,8 +15,8 @@ from core.runs import Recorder
 from core.study_file.weight import check_room
 from core.sweep.folder import note_runs
 from core.sweep.plan import problems, run_paths
-from core.terminal.bar import say
-from core.training.control import Control, FinishReason, ending_sentences
+from core.terminal.bar import print_notice
+from core.training.control import Control, FinishReason, describe_end
 from core.training.trajectory import record, wait_for_kernels
 from marginscope._engine.boundary import (
     Folder,
@@ -26,8 +26,8 @@ from marginscope._engine.boundary import (
     progress,
     public,
 )
-from marginscope._engine.run import Run, keep, open_run
-from marginscope._engine.studies import Study, core_study, found, size_of
+from marginscope._engine.run import Run, hold_object, open_run
+from marginscope._engine.studies import Study, core_study, find_study, size_of
 
 MOST_RUNS = 100  # each is an open file
 
@@ -122,21 +122,25 @@ def train(
     >>> run.status, run.V.shape, float(run["train_error"][-1])
     ('completed', (5, 8, 20), 0.0)
     """
-    chosen = found(study, settings, size)
+    chosen = find_study(study, settings, size)
     places, folder = _places(chosen, path, out)
     for place in places:
         check_free(place, overwrite)
     made = core_study(chosen)
     check_room((cell.experiment for cell in made.cells()), places[0].parent)
     several = len(places) > 1
-    for _ in problems(made, say) if several else ():  # all input is read before any is written
+    for _ in (
+        problems(made, print_notice) if several else ()
+    ):  # all input is read before any is written
         pass
     recorded = []
-    for problem, place in zip(problems(made, None if several else say), places, strict=True):
-        recorded.append(_recorded(problem, place, overwrite, progress))
+    for problem, place in zip(
+        problems(made, None if several else print_notice), places, strict=True
+    ):
+        recorded.append(_record(problem, place, overwrite, progress))
     if out is not None:
         note_runs(made, Path(out), size_of(chosen))
-    opened = [keep(open_run(run), folder) for run in recorded]
+    opened = [hold_object(open_run(run), folder) for run in recorded]
     return opened[0] if len(opened) == 1 else opened
 
 
@@ -166,12 +170,12 @@ def _places(
     return [Path(path)], None
 
 
-def _recorded(problem: Problem, place: Path, overwrite: bool, watched: bool) -> Path:
+def _record(problem: Problem, place: Path, overwrite: bool, watched: bool) -> Path:
     """Train one problem, and return the file of its run."""
     control, open_sink = Control(), partial(Recorder, place, force=overwrite)
     frames = problem.experiment.recording.frames
     with interruptible(control.stop):
-        wait_for_kernels(problem, control, say if is_interactive(watched) else str)
+        wait_for_kernels(problem, control, print_notice if is_interactive(watched) else str)
         with progress(place.stem, frames, "frame", watched) as bar:
             for status in record(problem, open_sink, control):
                 bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
@@ -179,6 +183,6 @@ def _recorded(problem: Problem, place: Path, overwrite: bool, watched: bool) -> 
     made = status.path or place
     if status.reason is FinishReason.CANCELLED:  # by somebody who answers Ctrl-C in another way
         raise KeyboardInterrupt
-    for sentence in ending_sentences(status, made):
+    for sentence in describe_end(status, made):
         warnings.warn(sentence, TrainingWarning, stacklevel=4)
     return made

@@ -18,7 +18,7 @@ from marginscope._record.network_reader import Source, choose_layers
 from marginscope._record.optimizer import steps_of
 from marginscope._record.options import Options
 from marginscope._record.recording import Recording
-from marginscope._record.resume import Found, find_left
+from marginscope._record.resume import FoundRecording, find_left
 
 AUTO = "auto"  # the activation of `model`, or relu
 
@@ -190,10 +190,10 @@ def record(
     read = Source(found, model, activation == AUTO, scale, named.outputs, optimizer)
     made = Recording(path, examples, options, read)
     _warn_of_labels(made, named.name, examples, y)
-    return _started(made, left, start)
+    return _start(made, left, start)
 
 
-def _started(made: Recording, left: Found | None, start: Weights) -> Recording:
+def _start(made: Recording, left: FoundRecording | None, start: Weights) -> Recording:
     """Make the file of a recording, or leave nothing behind after an error."""
     try:
         if left is None:
@@ -221,7 +221,7 @@ def _as_whole(name: str, value: Any) -> int:
     return int(number)
 
 
-def _find_left(path: Path, resume: bool, overwrite: bool) -> tuple[Found | None, bool]:
+def _find_left(path: Path, resume: bool, overwrite: bool) -> tuple[FoundRecording | None, bool]:
     """Return the recording to resume, if any, and True if an old file is replaced."""
     if not resume:
         check_free(path, overwrite, "continue it with resume=True, ")

@@ -111,7 +111,7 @@ def examples(x: Any, y: Any, test: tuple[Any, Any] = (None, None), real: bool = 
     points = _points(x, "x")
     labels = _labels(y, "y", points.shape[0])
     k = 1 if real else _classes(labels)
-    own = labels if real else _as_told(labels, k, "y")
+    own = labels if real else _file_labels(labels, k, "y")
     if test[0] is None and test[1] is None:
         return Examples(points, own, k, real=real)
     if test[0] is None or test[1] is None:
@@ -122,7 +122,7 @@ def examples(x: Any, y: Any, test: tuple[Any, Any] = (None, None), real: bool = 
             f"x_test has {others.shape[1]} columns and x has {points.shape[1]}; they must agree."
         )
     told = _labels(test[1], "y_test", others.shape[0])
-    told = told if real else _as_told(told, k, "y_test")
+    told = told if real else _file_labels(told, k, "y_test")
     return Examples(points, own, k, others, told, real)
 
 
@@ -173,7 +173,7 @@ def _classes(y: Floats) -> int:
     return int(most) + 1
 
 
-def _as_told(y: Floats, k: int, name: str) -> Floats:
+def _file_labels(y: Floats, k: int, name: str) -> Floats:
     """Return labels as a run file holds them."""
     values = set(np.unique(y).tolist())
     if k == 1:
@@ -186,7 +186,7 @@ def _as_told(y: Floats, k: int, name: str) -> Floats:
     return y
 
 
-def hidden(value: Any, d: int) -> Floats:
+def inner_weights(value: Any, d: int) -> Floats:
     """Return inner weights V (m, d). Raises InputError for another shape."""
     V = as_numpy(value, "V")
     if V.ndim != 2 or V.shape[1] != d or 0 in V.shape:
@@ -352,7 +352,7 @@ class NetworkOptions:
             `scale` is shared among its arrays.
         """
         k, d = examples.k, int(examples.x.shape[1])
-        V = hidden(weights["V"], d)
+        V = inner_weights(weights["V"], d)
         m = int(V.shape[0])
         given = weights["a"] is not None
         if not given and a_fixed is None:

@@ -109,7 +109,7 @@ def steps_of_files(paths: Sequence[Path]) -> list[float] | None:
     return steps_in(folders) if steps is None and len(paths) > 1 else steps
 
 
-def unnumbered(paths: Sequence[Path]) -> str:
+def why_unnumbered(paths: Sequence[Path]) -> str:
     """Return why the names of files have no step each."""
     for path in paths:
         if not NUMBER.search(_stem(path)):
@@ -203,7 +203,7 @@ class StateReader:
     def source(self) -> str:
         """Arrays of which the run was made, known after its first state was read."""
         places = {part: name for part, name in (self._places or {}).items() if name is not None}
-        shown = (f"{part} = {_shown(name)}" for part, name in places.items())
+        shown = (f"{part} = {_name_text(name)}" for part, name in places.items())
         return f"checkpoints: {', '.join(shown)}"
 
     def read(
@@ -231,7 +231,7 @@ class StateReader:
         """
         given = None if steps is None else list(steps)
         count, last = 0, -math.inf
-        for own, state in self._numbered(states, given is None, stack):
+        for own, state in self._number_states(states, given is None, stack):
             if given is not None and count == len(given):
                 raise InputError(
                     f"More states than the {len(given)} steps are given; give one step per state."
@@ -263,7 +263,7 @@ class StateReader:
                 f"{count} states but {len(given)} steps are given; give one step per state."
             )
 
-    def _numbered(
+    def _number_states(
         self, states: Any, by_names: bool, stack: ExitStack
     ) -> Iterator[tuple[float | None, Any]]:
         """Yield states, and their steps as far as names tell."""
@@ -283,7 +283,7 @@ class StateReader:
             return
         files = [Path(one) for one in files]
         numbers = steps_of_files(files) if by_names else None
-        self._unnumbered = unnumbered(files) if files and numbers is None else ""
+        self._unnumbered = why_unnumbered(files) if files and numbers is None else ""
         numbered: list[tuple[float | None, Any]] = [(None, one) for one in files]
         if numbers is not None:
             numbered = [*zip(numbers, files, strict=True)]
@@ -346,7 +346,7 @@ class StateReader:
             warn_user(unnamed_text(found, known["V"][:-1]))
 
 
-def _shown(name: Name) -> str:
+def _name_text(name: Name) -> str:
     if isinstance(name, str) or callable(name):
         return name if isinstance(name, str) else "a function of the state"
     return " / ".join(str(part) for part in name)

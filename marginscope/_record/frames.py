@@ -87,9 +87,9 @@ class Thinning:
     def __init__(self, first: float) -> None:
         self._sparse = Schedule(first=first)
 
-    def passed(self, t: float) -> None:
+    def note_frame(self, t: float) -> None:
         """Note that a frame was recorded at t."""
-        self._sparse.passed(t)
+        self._sparse.note_frame(t)
 
     def explain(self, frames: int, t: float) -> str:
         """Return why a frame beside so many others is left out; "" if it is recorded."""

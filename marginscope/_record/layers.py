@@ -15,7 +15,7 @@ from core.run_files.networks import ACTIVATIONS, LEAKY, UNKNOWN, activation_valu
 from marginscope._record.arrays import NetworkOptions, as_numpy
 
 ORDER = ("inner", "outer")
-ASK = "give layers=(inner, outer)"
+LAYERS_REMEDY = "give layers=(inner, outer)"
 
 
 @final
@@ -127,7 +127,7 @@ def find_layers(model: Any, d: int) -> tuple[Layers, ...]:
     if others or len(linear) != 2:
         raise InputError(
             f"model has trained parameters in {named or 'no layer'}; a recorded network has two "
-            f"linear layers. If two of these form the network, {ASK}."
+            f"linear layers. If two of these form the network, {LAYERS_REMEDY}."
         )
     found = tuple(
         Layers(_as_layer(inner, "inner"), _as_layer(outer, "outer"))
@@ -136,7 +136,8 @@ def find_layers(model: Any, d: int) -> tuple[Layers, ...]:
     )
     if not found:
         raise InputError(
-            f"the layers of model, {named}, do not lead from x in R^{d} to outputs; {ASK}."
+            f"the layers of model, {named}, do not lead from x in R^{d} to outputs; "
+            f"{LAYERS_REMEDY}."
         )
     return found
 
@@ -154,8 +155,8 @@ def _from_parameters(model: Any, d: int) -> tuple[Layers, ...]:
     if not found:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InputError(
-            f"the shapes of model's parameters ({listed}) do not identify V, a, b and c; {ASK}, "
-            "or pass V0 and a0."
+            f"the shapes of model's parameters ({listed}) do not identify V, a, b and c; "
+            f"{LAYERS_REMEDY}, or pass V0 and a0."
         )
     return found
 

@@ -45,11 +45,11 @@ def split_states(content: Any, names: Mapping[str, Name | None], sizes: Sizes) -
     InputError
         The file holds more states than a run has frames.
     """
-    found = _listed(content)
+    found = _states_of_list(content)
     if found is None and isinstance(content, Mapping):
         found = _by_names(content, names, sizes) or _frames(content, names)
         if not (found or is_open_file(content)):
-            found = _within(content, names, sizes)
+            found = _states_within(content, names, sizes)
         if found:
             steps = _steps_beside(content, len(found))
             given = [step for step, _ in found]
@@ -59,13 +59,13 @@ def split_states(content: Any, names: Mapping[str, Name | None], sizes: Sizes) -
     return found
 
 
-def _within(
+def _states_within(
     content: Mapping[Any, Any], names: Mapping[str, Name | None], sizes: Sizes
 ) -> Numbered | None:
     """Return the states of the one entry of a mapping that holds many. Raises InputError."""
     found: dict[str, Numbered] = {}
     for key, value in content.items():
-        inner = _listed(value)
+        inner = _states_of_list(value)
         if inner is None and isinstance(value, Mapping):
             inner = _by_names(value, names, sizes)
         if inner and _has_layers(inner[0][1], names, sizes):
@@ -108,7 +108,7 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _listed(content: Any) -> Numbered | None:
+def _states_of_list(content: Any) -> Numbered | None:
     """Return the states of a list: mappings, or pairs of a step and a mapping."""
     if not isinstance(content, list | tuple) or not content:
         return None

@@ -38,7 +38,7 @@ USUAL = (
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Passed:
+class ModelOutputs:
     """Outputs f (N, k) of the user's model at points (N, d), and their relative error."""
 
     x: Floats
@@ -99,7 +99,7 @@ def identify(
     if search:
         names = ["relu", *(name for name in ACTIVATIONS if name not in {"linear", *LEAKY})]
     plain = replace(options, activation="linear", scale=1.0)
-    passed = _forward(model, weights["V"], examples)
+    passed = _call_model(model, weights["V"], examples)
     network = plain.arrange(weights, a_fixed, examples)
     if not any(network.parts[name].any() for name in ("a", "A") if name in network.parts):
         return options, ""  # f = 0 whatever the activation: compared again at later frames
@@ -141,7 +141,7 @@ def _logits(f: Floats) -> Floats:
     return np.log(f) - np.log1p(-f)
 
 
-def _centred(f: Floats) -> Floats:
+def _centre(f: Floats) -> Floats:
     """Subtract the mean over classes, which softmax does not see; NaN for one output."""
     return f - f.mean(axis=1, keepdims=True) if f.shape[1] > 1 else np.full(f.shape, np.nan)
 
@@ -149,16 +149,16 @@ def _centred(f: Floats) -> Floats:
 def _log_centred(f: Floats) -> Floats:
     """Take logarithms of probabilities, and subtract their mean over classes."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _centred(np.log(f)) if (f > 0.0).all() else np.full(f.shape, np.nan)
+        return _centre(np.log(f)) if (f > 0.0).all() else np.full(f.shape, np.nan)
 
 
 # What a model may put behind its outputs without being another network, by what its loss takes.
 HEADS: dict[str, tuple[Callable[[Floats], Floats], ...]] = {
     LOGITS: (_identity,),
-    SHIFTED: (_identity, _centred),
+    SHIFTED: (_identity, _centre),
     PROBABILITIES: (_logits,),
-    LOGARITHMS: (_centred,),
-    ANY: (_identity, _logits, _centred, _log_centred),
+    LOGARITHMS: (_centre,),
+    ANY: (_identity, _logits, _centre, _log_centred),
 }
 
 
@@ -167,7 +167,7 @@ def _fit(
     near: NetworkOptions,
     search: bool,
     network: NetworkArrays,
-    passed: Passed,
+    passed: ModelOutputs,
     head: Callable[[Floats], Floats],
 ) -> Iterator[Fit]:
     """Fit f = s phi(z) A + offset, and of ReLUs the slope on the left too.
@@ -177,7 +177,7 @@ def _fit(
     target = head(passed.f)
     if not np.isfinite(target).all():
         return
-    behind = _identity if head in (_identity, _logits) else _centred
+    behind = _identity if head in (_identity, _logits) else _centre
     parts = {key: part.astype(np.float64) for key, part in network.parts.items()}
     A = parts["A"] if network.form.k > 1 else parts["a"][:, None]
     c = parts.get("c", np.zeros(A.shape[1]))
@@ -235,7 +235,7 @@ def _slopes_near(value: float, near: NetworkOptions, error: float) -> list[float
     return [one for one in dict.fromkeys(found) if abs(one - value) <= error * max(abs(value), 1.0)]
 
 
-def _scales_near(value: float, named: float, m: int, passed: Passed) -> list[float]:
+def _scales_near(value: float, named: float, m: int, passed: ModelOutputs) -> list[float]:
     """Factors that a program may have written near a fitted one, and that one itself.
 
     The one that was named or found before; 1, m or sqrt(m), also over sqrt(d); a short number.
@@ -257,7 +257,7 @@ def _shortest(value: float, error: float, digits: int) -> float:
     return value
 
 
-def _forward(model: Callable[[Any], Any], V: Any, examples: Examples) -> Passed:
+def _call_model(model: Callable[[Any], Any], V: Any, examples: Examples) -> ModelOutputs:
     """Call the model at some of x and at random points; at x alone where it takes no others."""
     x = examples.x[:MOST_ROWS]
     weights = np.asarray(arrays.as_numpy(V, "V"), dtype=np.float64)
@@ -282,7 +282,7 @@ def _forward(model: Callable[[Any], Any], V: Any, examples: Examples) -> Passed:
         ) from error
 
 
-def _call(model: Callable[[Any], Any], x: Floats, V: Any, k: int) -> Passed:
+def _call(model: Callable[[Any], Any], x: Floats, V: Any, k: int) -> ModelOutputs:
     with ExitStack() as stack:
         given: Any = x
         torch = sys.modules.get("torch")
@@ -307,7 +307,7 @@ def _call(model: Callable[[Any], Any], x: Floats, V: Any, k: int) -> Passed:
         raise InputError(
             f"model has outputs of shape {f.shape}; they must have ({len(x)}, {k}){hint}."
         )
-    return Passed(x, f, error)
+    return ModelOutputs(x, f, error)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ STEPPED = ("gd", "sgd", "adam")
 DESCENTS = ("gd", "sgd")
 MOST_KEYS, MOST_VALUES, LONGEST, MOST_TEXT = 64, 64, 100, 20_000
 # How PyTorch computes a step, and not which step it is.
-NOT_KEPT = {"params", "param_names", "foreach", "capturable", "differentiable", "fused"}
+IGNORED_SETTINGS = {"params", "param_names", "foreach", "capturable", "differentiable", "fused"}
 # Settings with which a rule is still that of `gd` or `adam`; any other changes it where it is set.
 OF_SGD = ("kind", "lr", "dampening")
 OF_ADAM = ("kind", "lr", "betas", "eps")
@@ -89,18 +89,18 @@ def read_optimizer(given: Any) -> Optimizer:
         if not isinstance(settings.get("kind"), str):
             raise InputError('optimizer has no kind; give one, such as {"kind": "SGD", "lr": 0.1}.')
     elif _are_groups(groups):
-        settings = {"kind": type(given).__name__} | _joined(groups)
+        settings = {"kind": type(given).__name__} | _join_groups(groups)
     else:
         raise InputError(
             f"optimizer = {given!r:.60} is neither an optimizer of PyTorch nor a dictionary; give "
             'one of them, such as {"kind": "SGD", "lr": 0.1, "momentum": 0.9}.'
         )
-    settings = {name: _plain(name, value) for name, value in _kept(settings).items()}
+    settings = {name: _plain(name, value) for name, value in _select_settings(settings).items()}
     if len(dump_json(settings)) > MOST_TEXT:
         raise InputError(
             f"optimizer: its settings are longer than {whole_text(MOST_TEXT)} characters."
         )
-    return _judged(settings)
+    return _optimizer_of(settings)
 
 
 def steps_of(
@@ -161,9 +161,11 @@ def _are_groups(groups: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:
     )
 
 
-def _joined(groups: Sequence[Mapping[str, Any]]) -> Settings:
+def _join_groups(groups: Sequence[Mapping[str, Any]]) -> Settings:
     """Join the settings of all groups; those that differ are lists."""
-    names = dict.fromkeys(name for group in groups for name in group if name not in NOT_KEPT)
+    names = dict.fromkeys(
+        name for group in groups for name in group if name not in IGNORED_SETTINGS
+    )
     settings: Settings = {}
     for name in names:
         values = [_plain(name, group.get(name)) for group in groups]
@@ -171,7 +173,7 @@ def _joined(groups: Sequence[Mapping[str, Any]]) -> Settings:
     return settings
 
 
-def _kept(settings: Mapping[Any, Any]) -> Settings:
+def _select_settings(settings: Mapping[Any, Any]) -> Settings:
     kept = {name: value for name, value in settings.items() if value is not None}
     if len(kept) > MOST_KEYS:
         raise InputError(f"optimizer has {len(kept)} settings; at most {MOST_KEYS} are kept.")
@@ -206,7 +208,7 @@ def _plain(name: str, value: Any, depth: int = 2) -> Any:
     )
 
 
-def _judged(settings: Settings) -> Optimizer:
+def _optimizer_of(settings: Settings) -> Optimizer:
     """Return the optimizer of some settings, with the dynamics that they are."""
     kind, lr = settings["kind"].lower(), settings.get("lr")
     several = next((name for name, one in settings.items() if _differs(name, one)), None)

@@ -35,17 +35,17 @@ from marginscope._record.frames import (
 )
 from marginscope._record.network_reader import NetworkReader, Source
 from marginscope._record.options import Options, describe_file, with_end
-from marginscope._record.resume import Found, with_titles
+from marginscope._record.resume import FoundRecording, with_titles
 from marginscope._record.saver import Describe, Saver, make_writer
 from marginscope._show import show
 
-GOES_ON = "the loop continues, and the recorded frames are safe"
+LOOP_CONTINUES = "the loop continues, and the recorded frames are safe"
 MOST_LOST_NOTES = 1000  # of states in a row
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StartedFile:
     """File of a recording, made with the first state of the weights."""
 
     form: Form
@@ -75,7 +75,7 @@ class Recording:
         self._thinning = Thinning(options.first)
         self._last_t = self._asked = self._seen = self._planned = -math.inf
         self._first = math.inf  # t that `due` was asked for
-        self._begun: Begun | None = None
+        self._begun: StartedFile | None = None
         self._numbers = LoopNumbers()
         self._frames, self._resumed = 0, -1
         self._last = -math.inf  # log10 t of the latest frame
@@ -115,11 +115,11 @@ class Recording:
         if self._seen < now < math.inf:
             self._first = min(self._first, now)
             self._seen = now
-        elif now < self._seen and not self._closed and not self._elsewhere():
+        elif now < self._seen and not self._closed and not self._is_copy():
             self._complain(OrderError(explain_fall(now, self._seen)))
         if not self._schedule.next <= now < math.inf:
             return False
-        if self._closed or self._elsewhere() or not self._schedule.due(now):
+        if self._closed or self._is_copy() or not self._schedule.due(now):
             return False
         self._planned = now
         return True
@@ -159,7 +159,7 @@ class Recording:
             the recorded network's risk.
         """
         try:
-            if self._elsewhere():
+            if self._is_copy():
                 return
             if self._closed:
                 raise InputError(f"the recording of {self._shown} is closed; no frame is added.")
@@ -171,7 +171,7 @@ class Recording:
 
     def show(self, views: str | Sequence[str] | None = None) -> None:
         """Open a window that follows the recording, with `views` as in `marginscope.show`."""
-        if self._elsewhere():
+        if self._is_copy():
             return
         try:
             if self._begun is None:
@@ -184,7 +184,7 @@ class Recording:
 
     def close(self, reason: str = "completed") -> None:
         """Finish the file; harmless when repeated. `reason` is why the loop ended."""
-        if self._closed or self._elsewhere():
+        if self._closed or self._is_copy():
             return
         if reason == "completed":
             self._take_last_state()
@@ -212,7 +212,7 @@ class Recording:
 
     # ------------------------------------------------------------------------------- frames
 
-    def _elsewhere(self) -> bool:
+    def _is_copy(self) -> bool:
         """Return True in a copy of the process, as data loaders make them."""
         return os.getpid() != self._process
 
@@ -222,7 +222,7 @@ class Recording:
         kind = type(error).__name__
         text = error.sentence if isinstance(error, MarginscopeError) else f"{kind}: {error}"
         topic = "order" if isinstance(error, OrderError) else "frame"
-        goes_on = "the loop continues" if isinstance(error, FileLostError) else GOES_ON
+        goes_on = "the loop continues" if isinstance(error, FileLostError) else LOOP_CONTINUES
         self._warn(topic, f"{text.rstrip('.')}; {goes_on}.")
 
     def _give_notices(self) -> None:
@@ -288,10 +288,10 @@ class Recording:
             saver = Saver(self._place, make, describe)
         except MarginscopeError as error:  # in words that know no command line
             raise type(error)(error.sentence) from None
-        self._begun = Begun(form, dtype, saver)
+        self._begun = StartedFile(form, dtype, saver)
         atexit.register(self._at_exit)
 
-    def resume(self, left: Found, given: Weights) -> None:
+    def resume(self, left: FoundRecording, given: Weights) -> None:
         """Continue a recording that was left, after its latest frame.
 
         Raises InputError where the file does not agree with this recording, or is being written.
@@ -349,8 +349,8 @@ class Recording:
         self._reader.compare(t, weights, network.with_values(flat), numbers, outputs)
 
     def _pass(self, t: float) -> None:
-        self._schedule.passed(float(t))
-        self._thinning.passed(float(t))
+        self._schedule.note_frame(float(t))
+        self._thinning.note_frame(float(t))
         self._last_t = float(t)
 
     def _take_last_state(self) -> None:

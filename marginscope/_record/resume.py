@@ -16,7 +16,7 @@ from core.errors import InputError
 from core.run_files.meta import Description, dump_json
 from core.run_files.networks import split_vector
 from core.run_files.new_file import new_beside
-from core.run_files.reopening import Facts, read_facts, reopen
+from core.run_files.reopening import RunFacts, read_facts, reopen
 from core.run_files.schema import FIXED
 from core.run_files.writer import RunWriter
 from marginscope._record.arrays import NetworkOptions, Weights
@@ -40,11 +40,11 @@ SECTIONS = ("data", "network", "loss", "dynamics", "run")
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundRecording:
     """A recording that was left, finished or not, with one frame at least."""
 
     path: Path
-    facts: Facts
+    facts: RunFacts
 
     def weights(self, network: NetworkOptions) -> Weights:
         """Return weights as a loop that does not give V0 would hand them over at first."""
@@ -157,7 +157,7 @@ class Found:
         return RunWriter(place, now, {}, force=False, earlier=earlier, rescuable=True)
 
 
-def find_left(path: Path) -> Found | None:
+def find_left(path: Path) -> FoundRecording | None:
     """Find the recording that a job left at a path; None where there is none with a frame.
 
     A recording that was to replace an old file lies beside it until it is finished, and is the
@@ -167,11 +167,11 @@ def find_left(path: Path) -> Found | None:
     for place in (new_beside(path), path):
         if place.is_file() and place.stat().st_size:
             facts = read_facts(place)
-            return Found(place, facts) if facts.frames else None
+            return FoundRecording(place, facts) if facts.frames else None
     return None
 
 
-def with_titles(options: Options, found: Found) -> Options:
+def with_titles(options: Options, found: FoundRecording) -> Options:
     """Return options with title and source of the file where none are given."""
     meta = found.facts.meta
     return replace(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from core.errors import InputError, MarginscopeError
 from core.run_files.frame import Frame
 from core.run_files.held_file import FileLostError, read_saved
-from core.run_files.in_use import beside
+from core.run_files.in_use import sqlite_companion
 from core.run_files.meta import Description
 from core.run_files.new_file import SIDE_FILES
 from core.run_files.schema import UPDATE_META
@@ -89,7 +89,7 @@ def rescue(
     """
     sums, lost, bare = old.sums, list[int](), list[int]()
     try:
-        saved = _saved(old, sums, lost, bare)
+        saved = _read_saved(old, sums, lost, bare)
         first, events = next(saved, None), _read_events(old)
         start = first[1] if first is not None else next(iter(waiting), None)
         if start is None:
@@ -115,7 +115,7 @@ def rescue(
     return new, _describe_loss(old, error, new.path, len(sums), lost, bare)
 
 
-def _saved(
+def _read_saved(
     old: RunWriter, sums: Sequence[int], lost: list[int], bare: list[int]
 ) -> Iterator[tuple[int, Frame]]:
     assert old.connection is not None
@@ -147,7 +147,9 @@ def _make_beside(place: Path, description: Description, arrays: Arrays) -> RunWr
         try:
             return make_writer(path, description, arrays, False)
         except InputError:
-            if not any(one.exists() for one in (path, *(beside(path, s) for s in SIDE_FILES))):
+            if not any(
+                one.exists() for one in (path, *(sqlite_companion(path, s) for s in SIDE_FILES))
+            ):
                 raise
     raise InputError(f"{place.parent} has {MOST_NAMES} files {place.stem}-2, ...; move some.")
 
@@ -327,7 +329,7 @@ class Saver:
                 self._write(writer, waiting, ending)
                 break
             except FileLostError as error:
-                waiting = _after(waiting, writer.committed - before)
+                waiting = _uncommitted(waiting, writer.committed - before)
                 frames = [item for item in waiting if isinstance(item, Frame)]
                 self._writer, notice = rescue(writer, self._place, error, frames, self._describe)
                 self.path = self._writer.path
@@ -353,7 +355,7 @@ class Saver:
             return
         reason, meta = ending
         if meta:
-            writer.also((UPDATE_META, [(text, key) for key, text in meta.items()]))
+            writer.add_statement((UPDATE_META, [(text, key) for key, text in meta.items()]))
         writer.finish(reason)
         self.committed = writer.committed
 
@@ -364,7 +366,7 @@ class Saver:
         return self._ending is not None or self._urgent or self._bytes > SOON
 
 
-def _after(waiting: list[Frame | Note], committed: int) -> list[Frame | Note]:
+def _uncommitted(waiting: list[Frame | Note], committed: int) -> list[Frame | Note]:
     """Return what comes after the frames that were committed."""
     places = [place for place, item in enumerate(waiting, 1) if isinstance(item, Frame)]
     return waiting[places[committed - 1] :] if committed > 0 else waiting

@@ -150,7 +150,7 @@ def find_name(state: Any, name: str, which: str) -> Path:
     if len(places) > 1:
         places = [place for word in WEIGHTS for place in places if word in place[:-1]][:1] or places
     if len(places) > 1:
-        text = " and ".join(_shown(place) for place in places[:FEW])
+        text = " and ".join(_place_text(place) for place in places[:FEW])
         raise InputError(f"{which}: a state has {name!r} at {text}; name one of these.")
     if not places:
         there = [printable(str(key)) for _, one in mappings(state) for key in one][:MOST_NAMES]
@@ -178,7 +178,7 @@ def find_layers(state: Any, sizes: Sizes) -> dict[str, Path]:
         known = [one for word in WEIGHTS for one in found if word in one[0]]
         found = known[:1] or found
     if len(found) > 1:
-        several = " and ".join(_shown(path) for path, _ in found[:FEW])
+        several = " and ".join(_place_text(path) for path, _ in found[:FEW])
         raise InputError(
             f"Several parts of a state have two layers ({several}); choose one by naming its "
             "weights as V and a."
@@ -188,7 +188,7 @@ def find_layers(state: Any, sizes: Sizes) -> dict[str, Path]:
         raise InputError(
             f"No part of a state has two layers alone, V of shape (m, {sizes.d}) and a of shape "
             f"({sizes.k}, m); name them as V and a, with b and c{hint}. The state has "
-            f"{_listed(state)}."
+            f"{_list_arrays(state)}."
         )
     path, names = found[0]
     return {part: (*path, key) for part, key in names.items()}
@@ -306,11 +306,11 @@ def _argument(path: Path) -> str:
     return repr(path[0]) if len(path) == 1 else repr(path)
 
 
-def _shown(path: Path) -> str:
+def _place_text(path: Path) -> str:
     return printable(_argument(path))[:200] if path else "its top"
 
 
-def _listed(state: Any) -> str:
+def _list_arrays(state: Any) -> str:
     """Return the names and shapes of a state's arrays, as far as a sentence has room."""
     held = [
         f"{printable(str(key))} {shape}"

@@ -14,7 +14,7 @@ import pytest
 from core.observables.extremal import ALIGNED
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES, last_values, scalars_of, shown_of, usual_of
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.reference.registry import REFERENCES, compute
 from core.reference.watch import Watch
 from core.runs import Recorder, Run, open_run
@@ -34,7 +34,7 @@ def problem_of(**tables: dict[str, Any]) -> Problem:
         "recording": {"frames": 40},
     }
     whole = {name: {**usual.get(name, {}), **tables.get(name, {})} for name in {*usual, *tables}}
-    return resolve(build_experiment(whole, "early"))
+    return resolve_problem(build_experiment(whole, "early"))
 
 
 def recorded(path: Path, **tables: dict[str, Any]) -> Run:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from app.process import ARENA_MAX, ASKED, MMAP_THRESHOLD, SWITCH_S, WANTED
+from app.process import ARENA_MAX, ENVIRONMENT_NAMES, MMAP_THRESHOLD, SWITCH_S, WANTED
 from tests.test_architecture import HEAVY_MODULES
 
 # Twelve threads that hold memory at the same time; then a block of 5 MB once one of 8 MB was freed,
@@ -95,7 +95,7 @@ def test_threads_share_few_heaps_and_large_blocks_are_given_back(tmp_path: objec
 
 @glibc
 def test_what_users_set_themselves_stands(tmp_path: object) -> None:
-    asked = {ASKED[MMAP_THRESHOLD]: str(32 << 20), ASKED[ARENA_MAX]: "12"}
+    asked = {ENVIRONMENT_NAMES[MMAP_THRESHOLD]: str(32 << 20), ENVIRONMENT_NAMES[ARENA_MAX]: "12"}
     heaps, own, _ = set_up(f"{tmp_path}/info", asked)
     assert heaps > 2
     assert own == 0
@@ -112,4 +112,4 @@ def test_the_window_loads_no_heavy_package_and_keeps_no_sources() -> None:
 
 
 def test_each_option_has_its_variable() -> None:
-    assert ASKED.keys() == WANTED.keys()
+    assert ENVIRONMENT_NAMES.keys() == WANTED.keys()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.bundled import AFRESH, HEADLESS, LOADER, QT, give_back
+from core.cli.bundled import AFRESH, HEADLESS, LOADER, QT, restore_environment
 from core.compiled import beside
 from core.runs import open_run
 from tests.tools.bundle.trying import GRID
@@ -92,8 +92,8 @@ def test_it_is_no_interpreter_for_others(program: Path, words: list[str]) -> Non
 def test_what_others_start_gets_its_libraries_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "_MEIPASS", "/opt/bundle", raising=False)
     found = {"LD_LIBRARY_PATH": "/opt/bundle", "QT_PLUGIN_PATH": "/opt/bundle/Qt", "HOME": "/h"}
-    give_back(found, (*LOADER, *QT))
+    restore_environment(found, (*LOADER, *QT))
     assert found == {"HOME": "/h", AFRESH: "1"}
     mine = {"LD_LIBRARY_PATH": "/usr/local/lib"}  # the user's own, which no loader has changed
-    give_back(mine, (*LOADER, *QT))
+    restore_environment(mine, (*LOADER, *QT))
     assert mine == {"LD_LIBRARY_PATH": "/usr/local/lib", AFRESH: "1"}

@@ -18,7 +18,7 @@ from core.cli.main import main
 from core.errors import InputError
 from core.run_files.new_file import claim
 from core.runs import open_run
-from core.study_file.weight import Room, check_room, size_of
+from core.study_file.weight import MachineLimits, check_room, size_of
 from tests.problems import FIGURE_1, figure_1
 from tests.support.commands import wait_for_frames
 
@@ -147,7 +147,7 @@ def test_files_that_the_disk_has_no_room_for_are_refused(
 ) -> None:
     """Each of them would fit, and all of them do not; a cluster's memory is not this machine's."""
     one, *others = [cell.experiment for cell in figure_1("run.seed=[0, 1, 2, 3]", M16).cells()]
-    room = Room(memory=1.0, disk=2.0 * size_of(one).file)
+    room = MachineLimits(memory=1.0, disk=2.0 * size_of(one).file)
     monkeypatch.setattr("core.study_file.weight.room_at", lambda _folder: room)
     check_room([one], tmp_path, memory=False)
     check_room([], tmp_path)

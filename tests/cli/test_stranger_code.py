@@ -32,12 +32,12 @@ from core.cli.main import main
 from core.cli.parser import build_parser
 from core.errors import InputError, MarginscopeError, RunFileError
 from core.extremes.answering import hunt_for
-from core.extremes.hunt import Keeping
+from core.extremes.hunt import FileRetention
 from core.extremes.question import Question
 from core.library.library import Library
 from core.network.custom import Custom, CustomNetwork, read_code
 from core.network.parametrisation import Shape
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.runs import open_run
 from core.studies.code import check_code
 from core.studies.study import Study, load_study
@@ -170,7 +170,7 @@ WAYS: dict[str, Callable[[str], object]] = {
     "ms.player": lambda name: ms.player(name),
     "page of sweeps": lambda name: plan(load_study(name), Path("out")).tasks[0].problem(),
     "page of hunts": lambda name: hunt_for(
-        load_study(name), Question("test_loss"), Keeping(Path("out")), None
+        load_study(name), Question("test_loss"), FileRetention(Path("out")), None
     ),
     "form of an experiment, last session": lambda name: FromExperiment(
         load_study(name).cells()[0].experiment, Path.cwd()
@@ -260,7 +260,7 @@ def test_trust_shows_the_file_and_a_changed_file_asks_again(
     with pytest.raises(InputError, match=r"core trust a\.toml"):
         check_code(study, "a.toml")
     with pytest.raises(InputError, match="core trust"):
-        resolve(study.cells()[0].experiment, study.folder)
+        resolve_problem(study.cells()[0].experiment, study.folder)
     assert not marker.exists()
     assert main(["trust", "net.py", "--yes"]) == 0
     check_code(study, "a.toml")
@@ -303,7 +303,7 @@ def test_workers_on_other_machines_know_what_was_trusted(
     (task,) = plan(load_study("a.toml"), Path("out"), shared=True).tasks
     monkeypatch.setattr(trust, "trust_folder", lambda: Path("elsewhere").absolute())
     assert task.trusted == (trust.digest_of(code),)
-    monkeypatch.setattr("core.sweep.cell.resolve", lambda *_: None)
+    monkeypatch.setattr("core.sweep.cell.resolve_problem", lambda *_: None)
     task.problem()
     assert trust.is_trusted(code)
 

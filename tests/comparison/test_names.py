@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from core.comparison.names import RunDescription, run_names
-from core.comparison.recorded import differing
+from core.comparison.recorded import find_differences
 from core.figures.palette import PALETTES, Palette, rgb, run_colour, run_colours
-from core.studies.tables import flattened
+from core.studies.tables import flatten_sections
 from core.study_file.experiment import Experiment
 
 MOST = 10
@@ -18,7 +18,7 @@ MOST = 10
 
 def described(stem: str, **values: Any) -> RunDescription:
     """A run of default settings, but for some (network_m=16 is network.m = 16)."""
-    settings = flattened(Experiment().model_dump(mode="json"))
+    settings = flatten_sections(Experiment().model_dump(mode="json"))
     changes = {key.replace("_", ".", 1): value for key, value in values.items()}
     return RunDescription(settings | changes, "A study", stem)
 
@@ -57,7 +57,7 @@ def test_runs_of_equal_settings_are_numbered_and_never_called_by_a_file() -> Non
 def test_what_follows_from_what_is_varied_is_left_out() -> None:
     runs = [described(f"a__data.d={d}", data_d=d, data_n=d * d) for d in (4, 8)]
     assert run_names(runs) == ["d = 4", "d = 8"]
-    assert differing(runs).keys == ("data.d", "data.n")
+    assert find_differences(runs).keys == ("data.d", "data.n")
     cadence = [described("b", network_m=m, recording_frames=m) for m in (4, 8)]
     assert run_names(cadence) == ["m = 4", "m = 8"]
 
@@ -89,17 +89,17 @@ def test_a_branch_is_named_by_what_it_changed() -> None:
 
 def test_runs_that_differ_in_one_number_have_colours_in_its_order() -> None:
     runs = [width(m) for m in (64, 8, 16)]
-    assert differing(runs).shades == (1.0, 0.0, 0.5)
-    assert differing(runs, (4, 5, 6)).shades == (1.0, 0.0, 0.5)
+    assert find_differences(runs).shades == (1.0, 0.0, 0.5)
+    assert find_differences(runs, (4, 5, 6)).shades == (1.0, 0.0, 0.5)
     pair = [width(16), width(16)]
     losses = [described("c", network_m=m, loss_kind=kind) for m, kind in ((1, "a"), (2, "b"))]
     for others in ([seed(k) for k in range(3)], pair, losses):
-        assert differing(others).shades == tuple(range(len(others)))
-    assert differing(pair, (3, 1)).shades == (3, 1)
+        assert find_differences(others).shades == tuple(range(len(others)))
+    assert find_differences(pair, (3, 1)).shades == (3, 1)
 
 
 def test_some_of_the_runs_keep_their_names_and_colours() -> None:
-    found = differing([width(m) for m in (8, 16, 64)])
+    found = find_differences([width(m) for m in (8, 16, 64)])
     assert found.of((0, 2)).labels == ("m = 8", "m = 64")
     assert found.of((0, 2)).shades == (0.0, 1.0)
 

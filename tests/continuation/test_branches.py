@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.dynamics.registry import prepared
+from core.dynamics.registry import prepare
 from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
@@ -18,7 +18,7 @@ from core.reference.watch import Watch
 from core.runs import RecordedRun, Recorder, open_run
 from core.theorems.registry import assess_all
 from core.theorems.statement import Verdict
-from core.training.branching import branched, frame_of
+from core.training.branching import branch, frame_of
 from core.training.continuation import note_of, with_settings
 from core.training.control import FinishReason, Status
 from core.training.trajectory import run
@@ -53,7 +53,7 @@ def parents(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 def branch_of(path: Path, frame: int, *settings: str) -> Problem:
     with open_run(path) as parent:
-        return branched(parent, frame, with_settings(parent.experiment, settings, "branch"))
+        return branch(parent, frame, with_settings(parent.experiment, settings, "branch"))
 
 
 def branched_at(child: Path, path: Path, frame: int, *settings: str) -> Status:
@@ -96,7 +96,7 @@ def test_the_first_frame_is_the_parents(
     path, child = parents(name), tmp_path / "child.msrun"
     with open_run(path) as parent:
         frame = parent.frames // 2 + 1
-        made = branched(parent, frame, with_settings(parent.experiment, settings, "branch"))
+        made = branch(parent, frame, with_settings(parent.experiment, settings, "branch"))
         run(made, partial(Recorder, child))
         with open_run(child) as begun:
             assert begun.frames > 2
@@ -157,13 +157,13 @@ def test_moments_of_adam_are_those_of_the_parent_with_another_step(tmp_path: Pat
     recorded_at(tmp_path / "long.msrun", problem(*PARENTS["adam"]))
     with open_run(tmp_path / "long.msrun") as long:
         frame, end = 21, float(long.log10_time[21])
-        assert frame not in long.kept_states()
+        assert frame not in long.saved_states()
         times = long.log10_time[1 : frame + 1].tolist()
     recorded_at(tmp_path / "short.msrun", with_marks(problem(*PARENTS["adam"]), times))
     with open_run(tmp_path / "short.msrun") as short:
         assert short.frames == frame + 1
         assert short.log10_time[-1] == end
-        assert frame in short.kept_states()
+        assert frame in short.saved_states()
     ends = ("dynamics.step=0.01", "dynamics.until_log10_time=1.6", "recording.log10_times=[]")
     for name in ("long", "short"):
         made = branch_of(tmp_path / f"{name}.msrun", frame, *ends, "recording.frames=33")
@@ -338,7 +338,7 @@ def test_branches_of_a_run_in_row_space(tmp_path: Path) -> None:
     """d > n: the coordinates go on where the points stay, and are left where a network needs it."""
     wide = ("data.kind=gaussian_mixture", "data.d=200", "data.n=20", "data.flips=0.1")
     short = ("dynamics.until_log10_time=0", "recording.log10_times=[]", "recording.frames=12")
-    made = prepared(problem(*short, *wide, "loss.kind=logistic", m=300))
+    made = prepare(problem(*short, *wide, "loss.kind=logistic", m=300))
     assert made.reduction is not None
     path, risk = tmp_path / "wide.msrun", OBSERVABLES["risk"]
     recorded_at(path, made)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from core.dynamics.integrator import Integrator, Pace
-from core.dynamics.registry import ENGINES, integrator, prepared
+from core.dynamics.registry import ENGINES, make_integrator, prepare
 from core.dynamics.replay import Replay
 from core.losses import LOSSES
 from core.problem.problem import Problem
@@ -51,7 +51,7 @@ class Kind:
         """The small problem, to log10 t = 1, of about twenty-four frames."""
         dynamics = {"until_log10_time": 1.0, **self.dynamics}
         tables = {"recording": {"frames": 24}, **self.tables}
-        return prepared(small_problem(self.case, dynamics, **self.sizes, **tables))
+        return prepare(small_problem(self.case, dynamics, **self.sizes, **tables))
 
     def __str__(self) -> str:
         return self.name
@@ -180,7 +180,7 @@ def stop_after(path: Path, problem: Problem, frames: int) -> None:
 
 def in_small_chunks(problem: Problem) -> Integrator:
     """The integrator of a problem, which is so small that one chunk would do all of it."""
-    made = integrator(problem)
+    made = make_integrator(problem)
     assert not isinstance(made, Replay)  # the state of the last frame is in the file
     inner: Any = made
     inner.pace = SmallPace(units=20, seconds=1e-9)
@@ -193,10 +193,10 @@ class SmallPace(Pace):
 
 
 def stop_after_continued(path: Path, source: Path, frames: int) -> None:
-    from core.training.continuation import continued
+    from core.training.continuation import continue_problem
 
     with open_run(source) as begun:
-        problem, _ = continued(begun, None, [])
+        problem, _ = continue_problem(begun, None, [])
     stop_after(path, problem, frames)
 
 
@@ -273,7 +273,7 @@ def test_every_network(case: Case, dynamics: str, tmp_path: Path) -> None:
     if dynamics != "flow":
         settings["step"] = 0.015625
     tables = {"recording": {"frames": 12}}
-    problem = prepared(small_problem(case, settings, n=12, d=7, **tables))
+    problem = prepare(small_problem(case, settings, n=12, d=7, **tables))
     kind = Kind(str(case), case, settings, exact=dynamics != "gd")
     recorded_at(tmp_path / "whole.msrun", problem)
     stop_after(tmp_path / "first.msrun", problem, 5)

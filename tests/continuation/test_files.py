@@ -15,9 +15,9 @@ from core.cli.main import main
 from core.compiled import log_time
 from core.errors import InputError, MarginscopeError, RunFileError
 from core.observables.registry import OBSERVABLES
-from core.run_files.schema import KEEP_EVERY
+from core.run_files.schema import STATE_INTERVAL
 from core.runs import Recorder, open_run, open_with_history, states
-from core.training.continuation import continued
+from core.training.continuation import continue_problem
 from core.training.trajectory import run
 from tests.problems import problem
 from tests.support.continued_runs import (
@@ -47,14 +47,14 @@ def recorded(path: Path, *settings: str) -> Path:
 
 
 def test_states_of_every_so_many_frames_and_of_the_last(tmp_path: Path) -> None:
-    keeping, kept = states.Keeping(), set[int]()
+    keeping, kept = states.StateRetention(), set[int]()
     for frame in range(120):
         if keeping.due(frame):
             kept.add(frame)
             assert keeping.keep(frame) is None
-    assert kept == {KEEP_EVERY * k for k in range(1, 5)}
+    assert kept == {STATE_INTERVAL * k for k in range(1, 5)}
     assert keeping.keep(119) is None
-    keeping = states.Keeping(from_state=True)
+    keeping = states.StateRetention(from_state=True)
     assert keeping.due(0)
     keeping.keep(0)
     for frame in (3, 7, 26):  # because of the time that has passed: only the last of them stays
@@ -67,8 +67,8 @@ def test_states_of_every_so_many_frames_and_of_the_last(tmp_path: Path) -> None:
 
 def test_the_last_state_is_there_and_a_fresh_run_has_none_at_the_start(tmp_path: Path) -> None:
     with open_run(recorded(tmp_path / "a.msrun", *FLOW)) as found:
-        assert found.kept_states()[-1] == found.frames - 1
-        assert 0 not in found.kept_states()
+        assert found.saved_states()[-1] == found.frames - 1
+        assert 0 not in found.saved_states()
         state = found.state(found.frames - 1)
         assert state is not None
         assert {"floats", "counts", "wave", "theta", "previous"} < set(state)
@@ -201,9 +201,11 @@ def test_other_settings_begin_anew(tmp_path: Path) -> None:
     """Another dynamics takes nothing up, and its order of examples is one of its own."""
     path = recorded(tmp_path / "sgd.msrun", *SGD)
     with open_run(path) as found:
-        same, _ = continued(found, 20, ["dynamics.until_log10_time=1.5"])
+        same, _ = continue_problem(found, 20, ["dynamics.until_log10_time=1.5"])
         assert same.start.goes_on
-        other, _ = continued(found, 20, ["dynamics.until_log10_time=1.5", "dynamics.batch=4"])
+        other, _ = continue_problem(
+            found, 20, ["dynamics.until_log10_time=1.5", "dynamics.batch=4"]
+        )
         assert not other.start.goes_on
         assert other.start.state is None
         assert other.start.continues is not None
@@ -211,7 +213,7 @@ def test_other_settings_begin_anew(tmp_path: Path) -> None:
     run(other, partial(Recorder, tmp_path / "other.msrun"))
     with open_run(tmp_path / "other.msrun") as found:
         assert found.changed
-        onward, _ = continued(found, 5, [])
+        onward, _ = continue_problem(found, 5, [])
         assert onward.start.goes_on
     whole = tmp_path / "other.msrun"
     run(onward, partial(Recorder, tmp_path / "onward.msrun"))
@@ -234,7 +236,7 @@ def put(name: str, values: object, shape: object = None, dtype: str = "float64")
 
 def changed(path: Path, part: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
     with open_run(path) as found:
-        frame = found.kept_states()[-1]
+        frame = found.saved_states()[-1]
         state = found.state(frame)
     assert state is not None
     tamper(path, put(f"state_{frame}_{part}", change(np.array(state[part]))))
@@ -340,7 +342,7 @@ def test_names_that_are_none(statement: object, words: str, tmp_path: Path) -> N
 def test_rows_that_are_no_states(statement: object, words: str, tmp_path: Path) -> None:
     path = recorded(tmp_path / "a.msrun", *FLOW)
     with open_run(path) as found:
-        assert found.kept_states()[-1] == 39
+        assert found.saved_states()[-1] == 39
     tamper(path, statement)
     assert read_all(path) == 40
     with pytest.raises(MarginscopeError, match=words):
@@ -377,7 +379,7 @@ def test_bits_of_states_and_earlier_frames(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "on.msrun"
     continued_at(path, first, "dynamics.until_log10_time=1.1", frame=30)
     with open_run(path) as found:
-        frames = found.kept_states()
+        frames = found.saved_states()
         before = {frame: found.state(frame) for frame in frames}
         steps = found.whole.steps.tolist()
     data, chance, refused_ones = path.read_bytes(), np.random.default_rng(seed), 0
@@ -390,7 +392,7 @@ def test_bits_of_states_and_earlier_frames(seed: int, tmp_path: Path) -> None:
                 assert (
                     found.whole.steps.tolist()[: found.whole.before] == steps[: found.whole.before]
                 )
-                for frame in found.kept_states():
+                for frame in found.saved_states():
                     state = found.state(frame)
                     assert state is not None
                     known = before.get(frame) or {}  # a name has no checksum

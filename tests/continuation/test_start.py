@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.dynamics.registry import prepared
+from core.dynamics.registry import prepare
 from core.observables.features import reference_distribution
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
@@ -39,7 +39,7 @@ AGREE = 1e-8
 def problem_of(case: Case, dynamics: dict[str, Any]) -> Problem:
     # As wide as Lemma B.1 needs: without a good measure its search takes a second.
     m = 24 if case.kind == "normalised" else 9
-    return prepared(small_problem(case, dynamics, n=8, m=m, recording={"frames": 12}))
+    return prepare(small_problem(case, dynamics, n=8, m=m, recording={"frames": 12}))
 
 
 @pytest.fixture(scope="module", params=RUNS, ids=[f"{case}-{d['kind']}" for case, d in RUNS])

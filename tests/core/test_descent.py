@@ -9,7 +9,7 @@ import pytest
 
 from core.dynamics.descent import Descent
 from core.dynamics.integrator import Outcome
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.dynamics.step_size import (
     by_lanczos,
     default_step,
@@ -18,7 +18,7 @@ from core.dynamics.step_size import (
     rounded_down,
     stochastic_step,
 )
-from core.problem.problem import Problem, Start, resolve
+from core.problem.problem import Problem, Start, resolve_problem
 from core.studies.study import parse_study
 from core.training.trajectory import chunks
 from tests.chunked import check_small_chunks, trajectory
@@ -112,13 +112,13 @@ REGRESSION = 'kind = "regression"\nd = {d}\nn = {n}'
 def test_from_a_small_start_the_default_step_fits(data: str, init: str, kind: str) -> None:
     """1/lambda_0 is 5e5 and more there: one such step ends at 1e200."""
     study = parse_study(SMALL.format(data=data, init=init, scale=1e-3, kind=kind), "small")
-    at = resolve(study.cells()[0].experiment, None)
+    at = resolve_problem(study.cells()[0].experiment, None)
     assert lambda_0(at) < 1e-4
     weights = np.abs(at.dataset.y) * np.linalg.norm(at.inputs, axis=1)
     step = {"gd": 0.1 / weights.mean(), "sgd": 0.02 / weights.max()}[kind]
     chosen = {"gd": default_step, "sgd": stochastic_step}[kind](at)
     assert chosen == pytest.approx(step, rel=1e-12)
-    pieces = list(chunks(integrator(prepared(at))))
+    pieces = list(chunks(make_integrator(prepare(at))))
     assert pieces[-1].outcome is Outcome.COMPLETED
     frames = [frame for piece in pieces for frame in piece.frames]
     assert frames[1].log10_time <= 0.0  # before anything turns
@@ -177,7 +177,7 @@ def test_a_penalised_run_comes_to_rest_at_a_stationary_point() -> None:
 
 
 def test_default_step_is_filled_in_and_stable() -> None:
-    at = prepared(problem(GD, "dynamics.until_log10_time=2"))
+    at = prepare(problem(GD, "dynamics.until_log10_time=2"))
     assert at.experiment.dynamics.step == pytest.approx(1 / lambda_0(at))
     assert list(chunks(Descent(at)))[-1].outcome is Outcome.COMPLETED
 

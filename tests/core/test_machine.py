@@ -20,12 +20,12 @@ import pytest
 import marginscope as ms
 from core import files
 from core.errors import DiskError
-from core.files import beside, remove_left, replacing, scratch, write_whole
+from core.files import open_beside, remove_left, replace_file, temporary_folder, write_whole
 from core.library.trash import Trash
 from core.run_files import in_use
 from core.run_files.in_use import WriterLock, is_locked, machine_name
 from core.runs import connection
-from core.runs.looking import steadily
+from core.runs.looking import retry_while_changing
 from core.studies.study import parse_study
 from core.sweep import cell
 from core.sweep.plan import plan
@@ -88,7 +88,7 @@ def test_a_process_of_another_container_is_not_called_dead(
     shutil.which("unshare") is None or os.geteuid() != 0, reason="containers need root here"
 )
 def test_a_real_container_leaves_the_files_of_this_process(tmp_path: Path) -> None:
-    with beside(tmp_path / "a.csv") as (ours, descriptor):
+    with open_beside(tmp_path / "a.csv") as (ours, descriptor):
         os.close(descriptor)
         other = tmp_path / re.sub(rf"-{os.getpid()}-", f"-{dead()}-", ours.name)
         other.touch()  # of a process that ends in this container, and has no lock
@@ -103,7 +103,7 @@ def test_a_real_container_leaves_the_files_of_this_process(tmp_path: Path) -> No
 def test_what_is_locked_is_never_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files.tempfile, "tempdir", str(tmp_path))
     old = time.time() - 2 * files.DAY
-    with beside(tmp_path / "a.csv") as (ours, descriptor), scratch("cell") as folder:
+    with open_beside(tmp_path / "a.csv") as (ours, descriptor), temporary_folder("cell") as folder:
         os.close(descriptor)
         for made, kind in ((ours, files.LEFT), (folder, files.FOLDER)):
             for name in (machine_name(), "elsewhere"):  # as a dead process, and as one long silent
@@ -122,7 +122,7 @@ def test_host_names_with_dots_are_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(in_use.socket, "gethostname", lambda: "node-7.example.site")
-    with beside(tmp_path / "a.b.pdf") as (ours, descriptor):
+    with open_beside(tmp_path / "a.b.pdf") as (ours, descriptor):
         os.close(descriptor)
         left = tmp_path / ours.name.replace(f"-{os.getpid()}-", f"-{dead()}-")
         left.touch()
@@ -132,7 +132,7 @@ def test_host_names_with_dots_are_read_again(
 
 def test_what_is_left_is_known_by_any_suffix(tmp_path: Path) -> None:
     for name in ("a.msrun", "a.json-1", "a.json~", "a.b c", "a.\u00e9", "a", "a.tar.gz"):
-        with beside(tmp_path / name) as (ours, descriptor):
+        with open_beside(tmp_path / name) as (ours, descriptor):
             os.close(descriptor)
             left = tmp_path / ours.name.replace(f"-{os.getpid()}-", f"-{dead()}-")
             left.touch()
@@ -148,11 +148,13 @@ def test_copies_of_killed_readers_go_with_the_next_one(
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     with Apart(tmp_path / "a.msrun") as other:
         copied = partial(connection._connected_to_copy, other.path, other.path)
-        first = steadily(other.path, copied)  # the recorder may still be writing its first lines
+        first = retry_while_changing(
+            other.path, copied
+        )  # the recorder may still be writing its first lines
         (ours,) = temporary.iterdir()
         left = temporary / ours.name.replace(f"-{os.getpid()}-", f"-{dead()}-")
         left.mkdir()
-        second = steadily(other.path, copied)
+        second = retry_while_changing(other.path, copied)
         assert ours.exists() and not left.exists()
         for one in (first, second):
             one.close()
@@ -263,8 +265,8 @@ def test_the_trash_leaves_what_another_container_is_moving(
     with monkeypatch.context() as patched:
         patched.setattr("core.library.trash.machine_name", lambda: other_container)
         patched.setattr(Trash, "_gather", lambda *_: None)  # which is still to be done there
-        thrown = trash.throw(run)
-    trash.mend()
+        thrown = trash.move_to_trash(run)
+    trash.complete_moves()
     assert [path.name for path in thrown.parent.iterdir() if path.name != "origin.json"] == [
         "a.msrun"
     ]
@@ -273,7 +275,10 @@ def test_the_trash_leaves_what_another_container_is_moving(
 def test_replacing_keeps_the_old_file_where_the_block_fails(tmp_path: Path) -> None:
     path = tmp_path / "a.msrun"
     path.write_bytes(b"old")
-    with pytest.raises(ZeroDivisionError), replacing(path, path.with_suffix(".cell")) as (_, file):
+    with (
+        pytest.raises(ZeroDivisionError),
+        replace_file(path, path.with_suffix(".cell")) as (_, file),
+    ):
         file.write(b"new")
         raise ZeroDivisionError
     assert [one.name for one in tmp_path.iterdir()] == ["a.msrun"]

@@ -8,7 +8,7 @@ import torch
 
 from core.compiled import flow
 from core.compiled import network as compiled
-from core.dynamics.twin import twin
+from core.dynamics.twin import compiled_network
 from core.errors import InputError
 from core.network.parametrisation import Shape, TwoLayer, margins_of
 from core.network.registry import build_network
@@ -65,7 +65,7 @@ def test_compiled_passes_equal_numpy(case: Case, dtype: type) -> None:
     network = at.network
     assert isinstance(network, TwoLayer)
     n, D = at.inputs.shape
-    net = twin(network, n, D, dtype)
+    net = compiled_network(network, n, D, dtype)
     g, direction = weights_of(at), np.random.default_rng(3).standard_normal(flat.size)
     low, XT = flat.astype(dtype), np.array(at.inputs.T, dtype=dtype, order="C")
     F = np.zeros((network.k, n), dtype)

@@ -12,9 +12,9 @@ import torch
 from core import trust
 from core.cli.main import main
 from core.dynamics.general_flow import GeneralFlow
-from core.dynamics.registry import integrator
+from core.dynamics.registry import make_integrator
 from core.errors import InputError, RunFileError
-from core.problem.problem import Problem, Start, resolve
+from core.problem.problem import Problem, Start, resolve_problem
 from core.runs import Recorder, code_of, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import chunks, run
@@ -43,7 +43,7 @@ def own_problem(
         "dynamics": dynamics or {"kind": "gd", "step": 0.1, "until_log10_time": 1.0},
         "recording": {"frames": 8},
     }
-    return resolve(build_experiment(tables, "test"))
+    return resolve_problem(build_experiment(tables, "test"))
 
 
 @heads
@@ -167,7 +167,7 @@ def test_own_network_trains_and_comes_back_from_its_file(tmp_path: Path) -> None
     at = own_problem(tmp_path)
     assert [block.name for block in at.network.layout] == ["w", "V"]  # the homogeneous one first
     assert (at.network.scaled, at.network.degree) == (6, 1)
-    assert "autograd" in integrator(at).engine
+    assert "autograd" in make_integrator(at).engine
     path = tmp_path / "run.msrun"
     run(at, lambda problem, **facts: Recorder(path, problem, **facts))
     (tmp_path / "network.py").unlink()
@@ -239,4 +239,4 @@ def test_own_network_that_is_missing(tmp_path: Path) -> None:
         build_experiment({"network": {"kind": "custom", "m": 3}}, "test")
     tables = {"network": {"kind": "custom", "m": 3, "path": str(tmp_path / "no.py")}}
     with pytest.raises(InputError, match="does not exist; check the path"):
-        resolve(build_experiment(tables, "test"))
+        resolve_problem(build_experiment(tables, "test"))

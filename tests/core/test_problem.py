@@ -9,7 +9,7 @@ import pytest
 
 from core.data.parity import ParityData
 from core.errors import InputError
-from core.problem.problem import Problem, points_for_test, resolve
+from core.problem.problem import Problem, points_for_test, resolve_problem
 from core.studies.study import parse_study
 from tests.problems import problem
 
@@ -62,7 +62,7 @@ def test_sampled_test_points_are_fixed() -> None:
 
 def mine(folder: Path, data: str, network: str = "m = 2") -> Problem:
     study = parse_study(f"[data]\nkind = 'file'\n{data}\n[network]\n{network}\n", "mine", folder)
-    return resolve(study.cells()[0].experiment, study.folder)
+    return resolve_problem(study.cells()[0].experiment, study.folder)
 
 
 def test_npz_data(tmp_path: Path) -> None:

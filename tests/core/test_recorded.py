@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.runs import open_run
 from core.studies.study import load_study
 from core.studies.tables import Cell
@@ -23,7 +23,7 @@ CELLS = load_study(STUDY).cells()
 
 
 def _problem(experiment: Experiment) -> Problem:
-    return resolve(experiment)
+    return resolve_problem(experiment)
 
 
 def _recording(experiment: Experiment) -> ShippedRecording:

@@ -15,7 +15,7 @@ import pytest
 
 from app.places import Places
 from core import files
-from core.files import beside, scratch, write_whole
+from core.files import open_beside, temporary_folder, write_whole
 from core.stopping import INTERRUPTED, TERMINATED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -168,7 +168,7 @@ def dead() -> int:
 
 
 def test_what_a_killed_export_left_goes_with_the_next_one(tmp_path: Path) -> None:
-    with beside(tmp_path / "figure.pdf") as (ours, descriptor):
+    with open_beside(tmp_path / "figure.pdf") as (ours, descriptor):
         os.close(descriptor)
         left = tmp_path / re.sub(rf"-{os.getpid()}-", f"-{dead()}-", ours.name)
         left.touch()
@@ -185,11 +185,11 @@ def test_folders_of_killed_commands_go_with_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files.tempfile, "tempdir", str(tmp_path))
-    with scratch("check") as ours:
+    with temporary_folder("check") as ours:
         left = tmp_path / ours.name.replace(f"-{os.getpid()}-", f"-{dead()}-")
         left.mkdir()
         (left / "run.msrun").touch()
-        with scratch("figure"):
+        with temporary_folder("figure"):
             assert ours.is_dir()
             assert not left.exists()
     assert list(tmp_path.iterdir()) == []

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from core.compiled import jit
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.errors import DiskError, InputError
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
 from core.run_files.frame import Frame
 from core.runs import Recorder, open_run
-from core.training.continuation import continued
+from core.training.continuation import continue_problem
 from core.training.control import MOST_NOTES, Control, FinishReason, RunState
 from core.training.trajectory import record, run
 from tests.chunked import trajectory
@@ -166,7 +166,7 @@ def test_two_recordings_interleave_in_one_thread() -> None:
     turns = [Keeper(), Keeper()]
     live = []
     for keeper, at in zip(turns, problems, strict=True):
-        made = integrator(prepared(at))
+        made = make_integrator(prepare(at))
         made.pace.seconds = 1e-9  # so small a problem would be one chunk
         live.append(record(at, keeper, Control(), made))
     taken = 0
@@ -196,7 +196,7 @@ def test_descent_continued_equals_descent_in_one_go(tmp_path: Path) -> None:
     first = tmp_path / "first.msrun"
     recorded(first, *GD, "dynamics.until_log10_time=1")
     with open_run(first) as begun:
-        onward, index = continued(begun, None, ["dynamics.until_log10_time=2"])
+        onward, index = continue_problem(begun, None, ["dynamics.until_log10_time=2"])
     assert index == len(list(trajectory(problem(*GD, "dynamics.until_log10_time=1")))) - 1
     last = list(trajectory(onward))[-1]
     whole = list(trajectory(problem(*GD, "dynamics.until_log10_time=2")))[-1]
@@ -210,7 +210,7 @@ def test_flow_continued_agrees_with_flow_in_one_go(tmp_path: Path) -> None:
     small = ("data.n=16", "data.d=6")
     recorded(first, *small, "dynamics.until_log10_time=2", "recording.log10_times=[]")
     with open_run(first) as begun:
-        onward, _ = continued(begun, None, ["dynamics.until_log10_time=3"])
+        onward, _ = continue_problem(begun, None, ["dynamics.until_log10_time=3"])
         assert np.array_equal(onward.start.origin, begun.origin)
         assert not begun.dataset.y.flags.writeable
     with jit.traced() as called_onward:
@@ -229,7 +229,7 @@ def test_continuing_keeps_time_and_rotation_from_the_origin(tmp_path: Path) -> N
     first, second = tmp_path / "first.msrun", tmp_path / "second.msrun"
     recorded(first, *GD, "dynamics.until_log10_time=2")
     with open_run(first) as begun:
-        onward, index = continued(begun, 5, ["dynamics.step=0.125"])
+        onward, index = continue_problem(begun, 5, ["dynamics.step=0.125"])
         step, origin, at = int(begun.steps[5]), begun.origin, float(begun.log10_time[5])
     run(onward, partial(Recorder, second))
     assert index == 5
@@ -260,14 +260,14 @@ def test_wrong_continuations(
     path = tmp_path / "run.msrun"
     recorded(path, *GD, "dynamics.until_log10_time=2", "recording.frames=10")
     with open_run(path) as begun, pytest.raises(InputError, match=words):
-        continued(begun, frame, settings)
+        continue_problem(begun, frame, settings)
 
 
 def test_continuing_a_completed_run_goes_a_decade_further(tmp_path: Path) -> None:
     path = tmp_path / "run.msrun"
     recorded(path, *GD, "dynamics.until_log10_time=1", "recording.frames=10")
     with open_run(path) as begun:
-        onward, _ = continued(begun, None, [])
+        onward, _ = continue_problem(begun, None, [])
     assert onward.experiment.dynamics.until_log10_time == 2.0
 
 

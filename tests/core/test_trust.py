@@ -11,7 +11,7 @@ import pytest
 from core import trust
 from core.cli.main import main
 from core.errors import InputError
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.studies.code import check_code, codes_of
 from core.studies.study import load_study, parse_study
 from tests.support.run_changes import experiment
@@ -137,13 +137,13 @@ def test_a_study_with_code_asks_first(tmp_path: Path, capsys: pytest.CaptureFixt
     with pytest.raises(InputError, match="core trust"):
         check_code(study, str(path))
     with pytest.raises(InputError, match="core trust"):
-        resolve(study.cells()[0].experiment)
+        resolve_problem(study.cells()[0].experiment)
     assert main(["trust", str(path)]) == 0
     assert code.splitlines()[0] in capsys.readouterr().out
     assert not marker.exists()
     assert main(["trust", str(path), "--yes"]) == 0
     check_code(study, str(path))
-    resolve(study.cells()[0].experiment)
+    resolve_problem(study.cells()[0].experiment)
     assert marker.exists()
 
 
@@ -163,10 +163,12 @@ def test_a_file_of_ones_own_with_control_characters(tmp_path: Path) -> None:
     text = '[data]\nd = 4\nn = 10\n[network]\nkind = "custom"\nm = 3\npath = "net.py"\n'
     study = parse_study(text, "mine", tmp_path)
     with pytest.raises(InputError, match="control character"):
-        resolve(study.cells()[0].experiment, study.folder)
+        resolve_problem(study.cells()[0].experiment, study.folder)
     (tmp_path / "net.py").write_bytes(GOOD.replace("\n", "\r\n").encode())
     trust.trust(GOOD)
-    assert resolve(study.cells()[0].experiment, study.folder).experiment.network.code == GOOD
+    assert (
+        resolve_problem(study.cells()[0].experiment, study.folder).experiment.network.code == GOOD
+    )
 
 
 def test_a_refusal_carries_the_code_and_who_asks(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from core.cli.main import main
 from core.dynamics.integrator import Event
 from core.dynamics.log_time_flow import LogTimeFlow
-from core.dynamics.registry import integrator
+from core.dynamics.registry import make_integrator
 from core.problem.problem import Problem
 from core.run_files.frame import Frame
 from core.runs import open_run
@@ -20,7 +20,7 @@ from tests.problems import physical, problem
 
 
 def followed(at: Problem) -> tuple[list[Frame], list[Event]]:
-    found = list(chunks(integrator(at)))
+    found = list(chunks(make_integrator(at)))
     frames = [frame for chunk in found for frame in chunk.frames]
     return frames, [chunk.event for chunk in found if chunk.event is not None]
 
@@ -56,7 +56,7 @@ def test_what_is_told_does_not_depend_on_where_chunks_end() -> None:
     at = problem("dynamics.until_log10_time=3.05", "recording.frames=60", m=3)
     told = []
     for seconds in (0.01, 1000.0):
-        flow = integrator(at)
+        flow = make_integrator(at)
         assert isinstance(flow, LogTimeFlow)
         flow.pace.seconds = seconds
         told.append([one.event for one in chunks(flow) if one.event is not None])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.main import main, say_compiling
+from core.cli.main import main, print_compiling
 from core.compiled import store, warming
 from core.compiled.warming import compiling_words
 from tests.core.test_warming import copied, none_left, python
@@ -75,8 +75,8 @@ def test_warm_says_that_nothing_can_be_kept(
     assert re.search(rf"cannot be saved in {store.folder()} \(.*({reason})", err)
     assert "NUMBA_CACHE_DIR" in err and err.count("\n") == 1
     # And so do commands that compile what they need: once.
-    say_compiling("flow.a")
-    say_compiling("flow.b")
+    print_compiling("flow.a")
+    print_compiling("flow.b")
     first, second, third = capsys.readouterr().err.splitlines()
     assert f"cannot be saved in {store.folder()}" in first
     assert (second, third) == ("marginscope: compiling flow.a.", "marginscope: compiling flow.b.")
@@ -107,7 +107,7 @@ def test_a_good_folder_is_left_as_it_was(
 ) -> None:
     assert store.problem() == ""
     assert list(store.folder().iterdir()) == []
-    say_compiling("flow.a")
+    print_compiling("flow.a")
     assert "compiling flow.a, once for this machine" in capsys.readouterr().err
     assert compiling_words(["flow"]) == "Compiling kernels (flow), once for this machine."
 

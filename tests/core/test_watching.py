@@ -10,7 +10,7 @@ from core.errors import InputError
 from core.studies.layout import parse_window
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import name_of
-from core.studies.watching import restricted, worth_seeing
+from core.studies.watching import restrict_study, worth_seeing
 
 
 def test_what_studies_show_are_cells_of_them(subtests: pytest.Subtests) -> None:
@@ -75,7 +75,7 @@ def test_a_study_of_some_cells_alone_has_them(subtests: pytest.Subtests) -> None
             study = load_study(name)
             cells = worth_seeing(study, 2)
             assert cells
-            few = restricted(study, cells)
+            few = restrict_study(study, cells)
             assert few.count <= 4
             alone = {cell.name: cell.experiment for cell in few.cells()}
             assert all(alone[cell.name] == cell.experiment for cell in cells)

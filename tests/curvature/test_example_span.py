@@ -95,7 +95,7 @@ def test_what_the_proof_finds_is_above() -> None:
     assert top is not None
     for share in (0.6, 0.9, 0.999):
         mu = share * float(top[0]) / span._scale
-        v = span._missed(mu)
+        v = span._find_missed(mu)
         lowered = span._metric(v)
         assert lowered @ span._product(lowered) > mu * (v @ lowered)
 

@@ -12,7 +12,7 @@ import pytest
 from core.dynamics.curvature import TOLERANCE, Curvature, sharpness
 from core.observables.registry import OBSERVABLES, last_values, scalars_of, usual_of
 from core.observables.table import check_columns
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
@@ -114,7 +114,7 @@ def test_descent_ends_at_the_edge_where_its_step_is_long(
         "dynamics": {"kind": "gd", "step": eta, "until_log10_time": 3.5},
         "recording": {"frames": 40},
     }
-    problem = resolve(build_experiment(tables, "edge"), tmp_path)
+    problem = resolve_problem(build_experiment(tables, "edge"), tmp_path)
     with closing(recorded(problem, tmp_path / "a.msrun")) as run:
         q = [0.5 * eta * OBSERVABLES["sharpness"].at(run, i) for i in range(run.frames)]
     late = np.mean(q[-4:])

@@ -14,7 +14,7 @@ from core.dynamics.curvature import TOLERANCE, Curvature, gauss_newton_sharpness
 from core.dynamics.lanczos import MISS, _Lanczos, top_eigenvalues
 from core.observables import sharpness as observable
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
@@ -155,7 +155,10 @@ def wrong_frames(folder: Path, x: np.ndarray, y: np.ndarray, network: dict, loss
         "dynamics": {"kind": "gd", "until_log10_time": 1.5},
         "recording": {"frames": 3},
     }
-    train(resolve(build_experiment(tables, "top"), folder), partial(Recorder, folder / "a.msrun"))
+    train(
+        resolve_problem(build_experiment(tables, "top"), folder),
+        partial(Recorder, folder / "a.msrun"),
+    )
     wrong = []
     with closing(open_run(folder / "a.msrun")) as run:
         for index in range(run.frames):

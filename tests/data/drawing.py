@@ -8,7 +8,7 @@ import numpy as np
 
 from core.data.dataset import Dataset, Distribution
 from core.data.registry import DATA
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.studies.study import parse_study
 
 
@@ -24,7 +24,7 @@ def problem_of(kind: str, folder: Path | None = None, seed: int = 0, **keys: obj
         ]
     )
     (cell,) = parse_study(text, "test").cells()
-    return resolve(cell.experiment, folder)
+    return resolve_problem(cell.experiment, folder)
 
 
 def _toml(value: object) -> str:

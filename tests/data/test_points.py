@@ -23,12 +23,12 @@ from core.data.points import (
 )
 from core.errors import InputError
 from core.library.reading import facts_of
-from core.problem.problem import points_for_test, resolve
+from core.problem.problem import points_for_test, resolve_problem
 from core.runs import Recorder, open_run
-from core.studies.changes import origin_of, retitled
+from core.studies.changes import origin_of, retitle
 from core.studies.study import Study, load_study, parse_study
-from core.theorems.common import generated
-from core.training.branching import planned
+from core.theorems.common import known_law
+from core.training.branching import plan_branch
 from core.training.trajectory import run as train
 from tests.data.drawing import problem_of
 
@@ -55,7 +55,7 @@ def study() -> Study:
 
 
 def trained(path: Path, what: Study) -> Path:
-    train(resolve(next(what.each()).experiment, what.folder), partial(Recorder, path))
+    train(resolve_problem(next(what.each()).experiment, what.folder), partial(Recorder, path))
     return path
 
 
@@ -66,7 +66,7 @@ def frames_of(path: Path) -> list[list[float]]:
 
 
 def test_the_data_are_the_points_and_nothing_is_rescaled() -> None:
-    data = resolve(next(study().each()).experiment).dataset
+    data = resolve_problem(next(study().each()).experiment).dataset
     assert np.array_equal(data.x, [row[:2] for row in ROWS])
     assert data.y.tolist() == [1.0, -1.0, -1.0, 1.0]
     section = next(study().each()).experiment.data
@@ -117,7 +117,7 @@ def test_titles_say_how_many_rows_there_are() -> None:
     changed = base.with_value("data.kind", "points").with_value(
         "data.points", [list(row) for row in ROWS]
     )
-    title = retitled(changed, origin_of(changed)).title
+    title = retitle(changed, origin_of(changed)).title
     assert title == "4 drawn points \u00b7 after Telgarsky 2022, Figure 1"
 
 
@@ -130,7 +130,7 @@ def test_a_run_holds_them_and_goes_on_from_them(tmp_path: Path) -> None:
         assert str(settings["data.points"]).startswith("4-rows-")
         # A branch may have other labels, and no other places.
         flipped = study().with_value("data.points", [[*row[:2], -row[2]] for row in ROWS])
-        experiment, changes = planned(run, 0, next(flipped.each()).experiment)
+        experiment, changes = plan_branch(run, 0, next(flipped.each()).experiment)
         assert set(changes) == {"data.points"}
         assert experiment.data != run.experiment.data
 
@@ -147,9 +147,9 @@ def test_a_file_of_the_same_points_is_trained_alike(tmp_path: Path) -> None:
 
 
 def test_nobody_knows_their_law(tmp_path: Path) -> None:
-    assert points_for_test(resolve(next(study().each()).experiment)) is None
+    assert points_for_test(resolve_problem(next(study().each()).experiment)) is None
     with open_run(trained(tmp_path / "a.msrun", study())) as run:
-        found = generated(run, "independent examples")
+        found = known_law(run, "independent examples")
     assert found.met is None
     assert found.present == "points of the study file: the law is not known"
     fresh = ["dynamics.kind=sgd", "dynamics.batch=1", "dynamics.fresh=true"]

@@ -18,7 +18,7 @@ from core.data.preview import preview
 from core.data.registry import draw
 from core.data.section import Scale, scale_dataset
 from core.errors import InputError
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.runs import Recorder, open_run
 from core.studies.study import parse_study
 from core.training.trajectory import run as train
@@ -60,7 +60,7 @@ def by_hand(scale: str, x: Array, points: Array) -> Array:
 def problem_of(path: Path, scale: str = "") -> Problem:
     line = f'scale = "{scale}"' if scale else ""
     study = parse_study(STUDY.format(path=path.as_posix(), scale=line), "scaled")
-    return resolve(next(study.each()).experiment)
+    return resolve_problem(next(study.each()).experiment)
 
 
 def test_a_run_on_scaled_data_is_that_on_data_scaled_by_hand(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.problem.problem import points_for_test, resolve
+from core.problem.problem import points_for_test, resolve_problem
 from core.runs import open_run
 from core.studies.study import load_study, parse_study
 from core.study_file.experiment import KINDS
@@ -72,7 +72,10 @@ def test_a_draw_of_one_class_is_refused(kind: str) -> None:
 
 def test_dyadic_follows_its_dimension() -> None:
     study = parse_study('network.m = 2\n[data]\nkind = "dyadic"\n[axes]\n"data.d" = [2, 3]\n', "t")
-    assert [resolve(cell.experiment).dataset.x.shape for cell in study.cells()] == [(4, 2), (6, 3)]
+    assert [resolve_problem(cell.experiment).dataset.x.shape for cell in study.cells()] == [
+        (4, 2),
+        (6, 3),
+    ]
 
 
 def test_lists_are_values_and_lists_of_lists_axes() -> None:

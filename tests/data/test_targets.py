@@ -17,11 +17,11 @@ from core.errors import InputError
 from core.figures.scene import build_scene
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES, last_values, shown_of
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.reference.registry import references_of
 from core.runs import Recorder, Run, open_run
 from core.studies.study import parse_study
-from core.theorems.registry import applicable
+from core.theorems.registry import applicable_statements
 from core.training.trajectory import run as train
 from tests.data.drawing import data_of, fresh_of, problem_of
 
@@ -51,7 +51,7 @@ def text(targets: str = "real", loss: str = "least_squares") -> str:
 
 
 def problem() -> Problem:
-    return resolve(next(parse_study(text(), "regression").each()).experiment)
+    return resolve_problem(next(parse_study(text(), "regression").each()).experiment)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_nothing_is_said_of_labels(recorded: Run) -> None:
     assert not scalars & {"hard_margin", "smoothed_margin", "l1_margin", "train_error"}
     assert not scalars & {"test_error", "test_error_se", "dual_margin", "kkt_residual"}
     assert {"risk", "norm_squared", "patterns_changed", "stable_rank"} <= scalars
-    assert applicable(recorded) == ()
+    assert applicable_statements(recorded) == ()
     names = {one.name for one in references_of(recorded.problem)}
     assert names == {"extremal_plus", "extremal_minus"}  # of early alignment, and no margins
     assert "hard_margin" not in last_values(recorded)

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from core.dynamics.registry import integrator, prepared
-from core.problem.problem import Problem, resolve
+from core.dynamics.registry import make_integrator, prepare
+from core.problem.problem import Problem, resolve_problem
 from core.run_files.frame import Frame
 from core.study_file.validation import build_experiment
 from tests.chunked import frames_of
@@ -31,7 +31,7 @@ def flow_of(
         "recording": {"frames": frames},
         "run": {"seed": seed},
     }
-    return resolve(build_experiment(tables, "a test"))
+    return resolve_problem(build_experiment(tables, "a test"))
 
 
 def random_points(seed: int, most: int = 7) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def random_points(seed: int, most: int = 7) -> dict[str, Any]:
 
 
 def frames(problem: Problem) -> list[Frame]:
-    return frames_of(integrator(prepared(problem)))
+    return frames_of(make_integrator(prepare(problem)))
 
 
 def log_risk(problem: Problem, frame: Frame) -> float:

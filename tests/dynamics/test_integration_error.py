@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from core.dynamics import companion
 from core.dynamics.log_time_flow import LogTimeFlow
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.errors import InputError
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import Problem, resolve, with_dynamics
+from core.problem.problem import Problem, resolve_problem, with_dynamics
 from core.runs import open_run
 from core.study_file.dynamics import GradientFlow
 from core.study_file.validation import build_experiment
@@ -47,12 +47,12 @@ def random_flow(seed: int, largest: int = 24, until: float = 3.0) -> Problem:
         "recording": {"frames": int(generator.choice([8, 20, 60, 400]))},
         "run": {"seed": int(generator.integers(1000))},
     }
-    return resolve(build_experiment(tables, "a test"))
+    return resolve_problem(build_experiment(tables, "a test"))
 
 
 def true_margins(problem: Problem) -> Array:
     """Hard margin of each frame, by steps of an eighth."""
-    flow = integrator(problem)
+    flow = make_integrator(problem)
     assert isinstance(flow, LogTimeFlow)
     s = flow.kernel_state
     for name in ("tau_early", "h_early", "h"):
@@ -69,7 +69,7 @@ def true_margins(problem: Problem) -> Array:
 
 def gaps(problem: Problem, path: Path) -> tuple[Array, Array]:
     """The true error of each frame's hard margin after the first, and the one that is printed."""
-    problem = prepared(problem)
+    problem = prepare(problem)
     recorded_at(path, problem)
     true = true_margins(problem)
     with open_run(path) as run:
@@ -110,8 +110,8 @@ def test_the_printed_error_holds_in_random_runs(tmp_path: Path) -> None:
     ids=["a phase within a step", "a half step", "rho", "h"],
 )
 def test_a_damaged_state_of_the_companion_is_refused(part: str, place: int, value: float) -> None:
-    problem = prepared(random_flow(0, largest=8, until=1.0))
-    first = integrator(problem)
+    problem = prepare(random_flow(0, largest=8, until=1.0))
+    first = make_integrator(problem)
     frame = frames_of(first)[-1]
     state = dict(first.state() or {})
     start = replace(
@@ -124,7 +124,7 @@ def test_a_damaged_state_of_the_companion_is_refused(part: str, place: int, valu
     later = with_dynamics(problem, GradientFlow(until_log10_time=1.2))
 
     def advance(kept: dict[str, Array]) -> None:
-        integrator(replace(later, start=replace(start, state=kept))).advance()
+        make_integrator(replace(later, start=replace(start, state=kept))).advance()
 
     advance(state)
     damaged = state["companion" + part].copy()

@@ -13,14 +13,14 @@ from sklearn.kernel_ridge import KernelRidge
 
 from core.data.dataset import Dataset
 from core.dynamics.kernel_fit import hard_margin, kernel_start, ridge_coefficients
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.errors import InputError
 from core.network.kernel_predictor import KernelNetwork, arc_cosine, tangent_kernel
 from core.network.parametrisation import Shape
 from core.problem.problem import Problem, points_for_test
 from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
-from core.training.continuation import continued
+from core.training.continuation import continue_problem
 from core.training.trajectory import run
 from tests.chunked import trajectory
 from tests.problems import problem
@@ -29,7 +29,7 @@ KERNEL = ("dynamics.kind=kernel", "loss.kind=logistic")
 
 
 def kernel(*settings: str) -> Problem:
-    return prepared(problem(*KERNEL, *settings))
+    return prepare(problem(*KERNEL, *settings))
 
 
 def fitted(at: Problem) -> np.ndarray:
@@ -146,9 +146,9 @@ def test_a_run_file_holds_the_predictor(tmp_path: Path) -> None:
         x = np.random.default_rng(0).standard_normal((5, 20))
         mine = found.network.outputs(found.parameters(1), found.seen(x)[0])
         assert np.allclose(mine, again.network.outputs(fitted(again), x))
-        assert prepared(found.problem).network is found.network
+        assert prepare(found.problem).network is found.network
         with pytest.raises(InputError, match="cannot be continued"):
-            continued(found, None, [])
+            continue_problem(found, None, [])
 
 
 def test_the_network_s_derivatives() -> None:
@@ -177,9 +177,9 @@ def test_what_cannot_be_fitted_is_refused() -> None:
     x = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     same, opposed = np.array([1.0, 1.0, -1.0]), np.array([1.0, -1.0, -1.0])
     with pytest.raises(InputError, match="choose a larger ridge"):
-        integrator(prepared(with_data(x, same, ridge=0.0)))
+        make_integrator(prepare(with_data(x, same, ridge=0.0)))
     with pytest.raises(InputError, match="classifies all examples"):
-        integrator(prepared(with_data(x, opposed, hard=True)))
+        make_integrator(prepare(with_data(x, opposed, hard=True)))
     c, margin, gap = hard_margin(tangent_kernel(x, x), same)
     assert margin > 0.1
     assert gap < 1e-12

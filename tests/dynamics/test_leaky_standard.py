@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from core.dynamics.integrator import Outcome
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.errors import InputError
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.reference.registry import references_of
 from core.study_file.validation import build_experiment
-from core.theorems.registry import applicable
+from core.theorems.registry import applicable_statements
 from tests.networks import Case, small_problem
 from tests.support.judging import recorded_run
 
@@ -35,11 +35,11 @@ def problem_of(slope: float | None, **dynamics: Any) -> Problem:
         "dynamics": dynamics,
         "recording": {"frames": 4},
     }
-    return prepared(resolve(build_experiment(tables, "test")))
+    return prepare(resolve_problem(build_experiment(tables, "test")))
 
 
 def last_of(problem: Problem) -> tuple[str, np.ndarray]:
-    one = integrator(problem)
+    one = make_integrator(problem)
     while True:
         chunk = one.advance()
         if chunk.outcome is not Outcome.GOING:
@@ -71,7 +71,7 @@ def test_no_margin_and_no_statement_of_relus_is_its(tmp_path: Path) -> None:
     known = []
     for name, problem in (("leaky", leaky), ("plain", plain)):
         with closing(recorded_run(tmp_path / f"{name}.msrun", problem)) as run:
-            known.append({one.full_name() for one in applicable(run)})
+            known.append({one.full_name() for one in applicable_statements(run)})
     assert known[0] < known[1]
     assert not any(one.startswith(("telgarsky22, Lemma 2", "telgarsky22, T")) for one in known[0])
 

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 from core.dynamics.integrator import Outcome
 from core.dynamics.mirror import ScalarMirror, SteppedMirror, features
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.errors import InputError
 from core.observables.displacements import MOST_STEPS, companion_of, mirror_gap
 from core.problem.problem import Problem, Start, with_dynamics
@@ -165,7 +165,7 @@ def test_what_is_dead_stays() -> None:
     assert np.all(some[-1].parameters[[1, 4]] == 0.0)
     assert np.isfinite(some[-1].parameters).all()
     at.network.fixed["V"][:] = 0.0
-    still = list(chunks(integrator(at)))
+    still = list(chunks(make_integrator(at)))
     assert still[-1].outcome is Outcome.COMPLETED
     assert still[-1].event is not None
     assert still[-1].event[0] == "stationary"
@@ -199,7 +199,7 @@ def test_an_unbalanced_start_is_refused() -> None:
     at = scalar(m=3)
     flat = np.array([0.5, 0.5, 0.5, 0.5, 0.6, 0.5])
     with pytest.raises(InputError, match="balanced start"):
-        integrator(prepared(replace(at, start=Start(flat, flat))))
+        make_integrator(prepare(replace(at, start=Start(flat, flat))))
 
 
 @pytest.mark.parametrize(
@@ -252,9 +252,9 @@ def test_the_normalised_network_at_t_300() -> None:
     """docs/theory.md, 7.4: d = 20, m = 256, logistic: margin .0253 at t = 300."""
     until = f"dynamics.until_log10_time={np.log10(300.0)}"
     settings = ("network.kind=normalised", "dynamics.kind=mirror", "loss.kind=logistic", until)
-    at = prepared(problem(*settings, "recording.frames=4", "recording.log10_times=[]", m=256))
+    at = prepare(problem(*settings, "recording.frames=4", "recording.log10_times=[]", m=256))
     assert at.experiment.dynamics.step == 1.0
-    assert isinstance(integrator(at), SteppedMirror)
+    assert isinstance(make_integrator(at), SteppedMirror)
     last = list(trajectory(at))[-1].parameters
     margin = at.margins(last).min() / np.sum(last[:512] ** 2)
     assert margin == pytest.approx(0.0253, abs=0.0003)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from core.dynamics.perturbed import Perturbed, Replacements, perturbed_start
-from core.dynamics.registry import prepared
+from core.dynamics.perturbed import PerturbedDescent, Replacements, perturbed_start
+from core.dynamics.registry import prepare
 from core.dynamics.step_size import default_step
 from core.errors import InputError
-from core.network.standard import on_sphere
+from core.network.standard import draw_on_sphere
 from core.problem.problem import Problem, Start, points_for_test
 from core.study_file.validation import build_experiment
 from tests.chunked import check_small_chunks, trajectory
@@ -26,7 +26,7 @@ FLOW = ("dynamics.kind=perturbed", f"loss.l2={L2}", "loss.kind=logistic", "recor
 
 def perturbed(*settings: str, m: int = 60) -> Problem:
     """Parity in the plane of four coordinates, unless settings say otherwise."""
-    return prepared(problem(*FLOW, "data.d=4", "recording.log10_times=[]", *settings, m=m))
+    return prepare(problem(*FLOW, "data.d=4", "recording.log10_times=[]", *settings, m=m))
 
 
 def objective(at: Problem, flat: np.ndarray) -> float:
@@ -39,7 +39,7 @@ def least(at: Problem, nodes: np.ndarray) -> float:
 
     A node (a, v) counts |a| |v| <= (a^2 + v^2)/2 there. The nodes' own directions are among them.
     """
-    grid = on_sphere(np.random.default_rng(9), 2000, at.dataset.d)
+    grid = draw_on_sphere(np.random.default_rng(9), 2000, at.dataset.d)
     V = nodes.reshape(at.network.m, -1)
     directions = np.concatenate([grid, V / np.linalg.norm(V, axis=1, keepdims=True)])
     F = at.dataset.y[:, None] * np.maximum(at.dataset.x @ directions.T, 0.0)
@@ -74,7 +74,7 @@ def test_where_the_particles_start(particles: str) -> None:
     assert np.allclose(lengths, 1.0) == (particles != "network")
     assert (np.ptp(a) == 0.0) == (particles == "atom")
     assert np.array_equal(at.start.parameters, at.start.origin)
-    assert np.array_equal(prepared(at).start.parameters, at.start.parameters)
+    assert np.array_equal(prepare(at).start.parameters, at.start.parameters)
     assert np.array_equal(next(trajectory(at)).parameters, at.start.parameters)
 
 
@@ -88,7 +88,9 @@ def test_the_default_step() -> None:
 
 def test_replacements_are_uniform_and_as_many_as_sigma_says() -> None:
     source = Replacements(np.random.default_rng(0), 50, 4, 0.002)
-    found = list(takewhile(lambda item: item[0] <= 20_000, iter(lambda: source.upto(20_000), None)))
+    found = list(
+        takewhile(lambda item: item[0] <= 20_000, iter(lambda: source.next_up_to(20_000), None))
+    )
     count = sum(which.size for _, which, _ in found)
     assert count == pytest.approx(50 * 20_000 * 0.002, abs=4 * np.sqrt(2000))
     steps = [step for step, _, _ in found]
@@ -99,13 +101,13 @@ def test_replacements_are_uniform_and_as_many_as_sigma_says() -> None:
     assert np.allclose(points.T @ points / count, np.eye(5) / 5, atol=0.02)
     everyone = np.concatenate([which for _, which, _ in found])
     assert np.bincount(everyone, minlength=50).min() > 10
-    assert Replacements(np.random.default_rng(0), 50, 4, 0.0).upto(10**6) is None
+    assert Replacements(np.random.default_rng(0), 50, 4, 0.0).next_up_to(10**6) is None
 
 
 def test_replacements_are_drawn_no_further_than_the_run_goes() -> None:
     """At eta sigma = 1e-90 the search for the next one never ended, before the first step."""
     rare = Replacements(np.random.default_rng(0), 50, 4, 1e-90)
-    assert rare.upto(10**6) is None
+    assert rare.next_up_to(10**6) is None
     at = perturbed("dynamics.step=0.01", "dynamics.sigma=1e-90", "dynamics.until_log10_time=1")
     still = perturbed("dynamics.step=0.01", "dynamics.sigma=0", "dynamics.until_log10_time=1")
     frames, wanted = list(trajectory(at)), list(trajectory(still))
@@ -115,11 +117,11 @@ def test_replacements_are_drawn_no_further_than_the_run_goes() -> None:
 
 def test_looking_ahead_in_pieces_changes_nothing() -> None:
     at_once = Replacements(np.random.default_rng(0), 50, 4, 1e-4)
-    whole = list(islice(iter(lambda: at_once.upto(10**6), None), 30))
+    whole = list(islice(iter(lambda: at_once.next_up_to(10**6), None), 30))
     pieces, made, last = Replacements(np.random.default_rng(0), 50, 4, 1e-4), [], 0
     while len(made) < 30:
         last += 7
-        while (found := pieces.upto(last)) is not None:
+        while (found := pieces.next_up_to(last)) is not None:
             made.append(found)
     for one, other in zip(whole, made, strict=False):
         assert one[0] == other[0]
@@ -176,7 +178,7 @@ def test_parity_is_learned_with_3_d_samples() -> None:
 
 def test_results_do_not_depend_on_the_chunks() -> None:
     at = perturbed("dynamics.sigma=0.5", "dynamics.until_log10_time=1.5", "run.precision=float32")
-    check_small_chunks(Perturbed(at), list(trajectory(at)))
+    check_small_chunks(PerturbedDescent(at), list(trajectory(at)))
 
 
 def test_a_continued_run_is_the_same_run() -> None:
@@ -186,7 +188,7 @@ def test_a_continued_run_is_the_same_run() -> None:
     start = Start(
         middle.parameters, at.start.origin, 0.0, middle.step, middle.log10_time, {"file": "x"}
     )
-    last = list(trajectory(prepared(replace(at, start=start))))[-1]
+    last = list(trajectory(prepare(replace(at, start=start))))[-1]
     assert last.step == frames[-1].step
     assert np.array_equal(last.parameters, frames[-1].parameters)
     assert perturbed_start(replace(at, start=start)).start is start

@@ -12,9 +12,9 @@ from scipy.integrate import solve_ivp
 from core.data.regression import SETS
 from core.dynamics.integrator import Outcome
 from core.dynamics.plain_flow import plain_flow_step
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.errors import InputError
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.run_files.frame import Frame
 from core.study_file.validation import build_experiment
 
@@ -27,11 +27,11 @@ def problem_of(**tables: dict[str, Any]) -> Problem:
     dynamics = {"kind": "plain_flow", **tables.get("dynamics", {})}
     loss = {"kind": "least_squares", **tables.get("loss", {})}
     whole = {"network": {"m": 4}, **tables, "dynamics": dynamics, "loss": loss}
-    return prepared(resolve(build_experiment(whole, "here")))
+    return prepare(resolve_problem(build_experiment(whole, "here")))
 
 
 def frames_of(problem: Problem) -> list[Frame]:
-    one, frames = integrator(problem), list[Frame]()
+    one, frames = make_integrator(problem), list[Frame]()
     while True:
         chunk = one.advance()
         frames += chunk.frames

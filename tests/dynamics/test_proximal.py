@@ -104,7 +104,7 @@ def test_forces_solve_their_program() -> None:
 
 def test_parallel_points_make_one_hyperplane() -> None:
     x = np.array([[1.0, 2.0], [-2.0, -4.0], [3.0, 0.0], [0.0, 0.0]])
-    planes = Hyperplanes.through(x)
+    planes = Hyperplanes.from_inputs(x)
     assert planes.normals.shape[0] == 3
     assert planes.of[0] == planes.of[1]
     np.testing.assert_allclose(planes.size[:, None] * planes.normals[planes.of], x, atol=1e-15)

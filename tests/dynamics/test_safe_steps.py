@@ -15,9 +15,9 @@ from core.data.dataset import Array
 from core.dynamics import step_size
 from core.dynamics.integrator import Outcome
 from core.dynamics.log_time_flow import LogTimeFlow
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.dynamics.step_size import ShortenedStep, default_step, lambda_0, objective
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.runs import Recorder, open_run
 from core.studies.study import parse_study
 from core.training.control import Control
@@ -57,7 +57,7 @@ def study(file: Path, kind: str, m: int = 64, scale: str = "none", until: float 
 
 
 def problem_of(text: str) -> Problem:
-    return resolve(next(parse_study(text, "measured").each()).experiment)
+    return resolve_problem(next(parse_study(text, "measured").each()).experiment)
 
 
 def test_default_steps_are_safe_in_any_unit(file: Path, subtests: pytest.Subtests) -> None:
@@ -65,8 +65,8 @@ def test_default_steps_are_safe_in_any_unit(file: Path, subtests: pytest.Subtest
     for kind in ("gd", "sgd"):
         for m in (16, 256):
             with subtests.test(kind=kind, m=m):
-                at = prepared(problem_of(study(file, kind, m)))
-                found = list(chunks(integrator(at)))
+                at = prepare(problem_of(study(file, kind, m)))
+                found = list(chunks(make_integrator(at)))
                 assert found[-1].outcome is Outcome.COMPLETED
                 end = found[-1].frames[-1].parameters
                 assert objective(at, end) < objective(at, at.physical_start())
@@ -75,12 +75,12 @@ def test_default_steps_are_safe_in_any_unit(file: Path, subtests: pytest.Subtest
 def test_the_default_step_changes_only_where_it_raises_the_risk(file: Path) -> None:
     scaled = problem_of(study(file, "gd", scale="standard"))
     assert default_step(scaled) == 1.0 / lambda_0(scaled)
-    assert prepared(scaled).notes == ()
+    assert prepare(scaled).notes == ()
     at = problem_of(study(file, "gd"))
     step = default_step(at)
     assert isinstance(step, ShortenedStep)
     assert step < 1e-3 / lambda_0(at)
-    made = prepared(at)
+    made = prepare(at)
     assert made.experiment.dynamics.step == step
     assert type(made.experiment.dynamics.step) is float
     assert len(made.notes) == 1
@@ -176,7 +176,7 @@ def test_a_pause_is_no_slow_pace() -> None:
 
 def test_the_companion_counts_as_progress(file: Path) -> None:
     """A flow that follows its companion first was at t = 0 for minutes, by what it said."""
-    flow = integrator(prepared(problem_of(study(file, "flow", m=16, until=4.0))))
+    flow = make_integrator(prepare(problem_of(study(file, "flow", m=16, until=4.0))))
     assert isinstance(flow, LogTimeFlow)
     found: list[Array | float] = []
     for _ in range(4):
@@ -196,8 +196,8 @@ def test_a_run_solves_for_lambda_0_once(file: Path, monkeypatch: pytest.MonkeyPa
 
     real = step_size._solve
     monkeypatch.setattr(step_size, "_solve", solve)
-    at = prepared(problem_of(study(file, "gd", m=8)))
-    integrator(at)  # the first frame's time follows from it, too
+    at = prepare(problem_of(study(file, "gd", m=8)))
+    make_integrator(at)  # the first frame's time follows from it, too
     assert len(solved) == 1
     start = at.physical_start()
     assert lambda_0(at) == real(at, start)

@@ -10,12 +10,12 @@ import pytest
 
 from core.data.parity import all_corners
 from core.dynamics.integrator import Outcome
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.dynamics.steepest import direction, output_weights, polar_factor
 from core.errors import InputError
 from core.losses import LOSSES
 from core.network.parametrisation import Network
-from core.problem.problem import Problem, Start, resolve
+from core.problem.problem import Problem, Start, resolve_problem
 from core.study_file.validation import build_experiment
 from tests.networks import Case, small_problem
 
@@ -33,7 +33,7 @@ def steepest(norm: str, steps: int, **settings: Any) -> dict[str, Any]:
 
 def last_of(problem: Problem) -> Array:
     """The parameters at the end of a run."""
-    one = integrator(problem)
+    one = make_integrator(problem)
     while True:
         chunk = one.advance()
         if chunk.outcome is not Outcome.GOING:
@@ -129,7 +129,7 @@ def dyadic(norm: str, steps: int, d: int, **settings: Any) -> tuple[float, Array
         "dynamics": steepest(norm, steps, **settings),
         "recording": {"frames": 2},
     }
-    problem = prepared(resolve(build_experiment(tables, "test")))
+    problem = prepare(resolve_problem(build_experiment(tables, "test")))
     w = last_of(problem)
     return float(problem.margins(w).min()), w
 
@@ -164,7 +164,7 @@ def parity(norm: str, steps: int, seed: int, m: int = 64, **settings: Any) -> Pr
         "dynamics": steepest(norm, steps, **settings),
         "recording": {"frames": 2},
     }
-    problem = prepared(resolve(build_experiment(tables, "test")))
+    problem = prepare(resolve_problem(build_experiment(tables, "test")))
     flat = 0.1 * np.random.default_rng(seed).standard_normal(problem.network.size)
     return replace(problem, start=Start(flat, flat))
 
@@ -205,7 +205,7 @@ def test_each_optimiser_raises_the_margin_of_its_own_norm(
 
 def frames_of(problem: Problem) -> Array:
     """The parameters of all frames, at their physical scale."""
-    one, frames = integrator(problem), list[Array]()
+    one, frames = make_integrator(problem), list[Array]()
     while True:
         chunk = one.advance()
         network = problem.network
@@ -228,7 +228,7 @@ def test_short_normalised_steps_follow_the_curve_of_the_flow() -> None:
 
     def curve(dynamics: dict[str, Any], frames: int) -> Array:
         made = small_problem(case, dynamics, recording={"frames": frames}, **sizes)
-        return frames_of(prepared(made))
+        return frames_of(prepare(made))
 
     flow = curve({"kind": "flow", "until_log10_time": 2.0}, 400)
     length = 1.5
@@ -249,7 +249,7 @@ def test_a_run_depends_on_its_settings_alone() -> None:
     """Steps of power 0 from t = 0 have one length; a first step has the same whatever the power."""
     problem = parity("l2", 1, 0, step=0.25)
     for power in (0.0, 0.5, 1.0):
-        one = prepared(replace(parity("l2", 1, 0, step=0.25, power=power), start=problem.start))
+        one = prepare(replace(parity("l2", 1, 0, step=0.25, power=power), start=problem.start))
         moved = last_of(one) - problem.start.parameters
         assert np.linalg.norm(moved) == pytest.approx(0.25, rel=1e-12)
     lengths = []
@@ -260,14 +260,14 @@ def test_a_run_depends_on_its_settings_alone() -> None:
 
 
 def test_weights_that_overflow_end_the_run_as_diverged() -> None:
-    problem = prepared(
+    problem = prepare(
         small_problem(
             Case("quadratic", "cross_entropy", 3),
             steepest("sign", 10, step=1e14),
             run={"precision": "float32"},
         )
     )
-    one = integrator(problem)
+    one = make_integrator(problem)
     while (chunk := one.advance()).outcome is Outcome.GOING:
         pass
     assert chunk.outcome is Outcome.DIVERGED

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule, padded
+from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule, padded_length
 from core.dynamics.integrator import Outcome
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.dynamics.step_size import largest_curvature, stochastic_step
 from core.dynamics.stochastic import Stochastic
-from core.dynamics.stream import Fresh, Reshuffled
+from core.dynamics.stream import FreshStream, ReshuffledStream
 from core.errors import InputError
-from core.problem.problem import Problem, points_for_test, resolve
+from core.problem.problem import Problem, points_for_test, resolve_problem
 from core.run_files.frame import Frame
 from core.runs import open_run
 from core.study_file.validation import build_experiment
-from core.training.continuation import continued
+from core.training.continuation import continue_problem
 from core.training.trajectory import chunks
 from tests.chunked import check_small_chunks, trajectory
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem
@@ -75,7 +75,7 @@ def test_a_deep_head_goes_through_arrays() -> None:
 
 def test_every_pass_holds_every_example_once() -> None:
     at = problem(SGD)
-    stream = Reshuffled(at, 5, np.float64)
+    stream = ReshuffledStream(at, 5, np.float64)
     seen: list[float] = []
     while len(seen) < 64 * 20:
         xs, _, batches = stream.take(7)
@@ -89,7 +89,7 @@ def test_every_pass_holds_every_example_once() -> None:
 
 def test_fresh_examples_follow_the_distribution_and_the_seed() -> None:
     at = problem(SGD, "dynamics.fresh=true")
-    xs, ys, batches = Fresh(at, 1, np.float64).take(10**6)
+    xs, ys, batches = FreshStream(at, 1, np.float64).take(10**6)
     assert batches == ys.size > 1000
     generator = np.random.default_rng([0, 2])
     wanted = generator.choice([-1, 1], xs.shape) / np.sqrt(20)
@@ -101,7 +101,7 @@ def test_one_pass_equals_a_plain_loop_over_two_blocks() -> None:
     settings = ("dynamics.fresh=true", "dynamics.step=0.01", "loss.kind=logistic")
     at = problem(SGD, *settings, "dynamics.until_log10_time=1.7", m=5)
     last = list(trajectory(at))[-1]
-    block = Fresh(at, 1, np.float64).block_size
+    block = FreshStream(at, 1, np.float64).block_size
     assert last.step == 5012 > block
     generator = np.random.default_rng([0, 2])
     xs = np.concatenate([generator.choice([-1, 1], (block, 20)) for _ in range(2)]) / np.sqrt(20)
@@ -119,7 +119,7 @@ def test_rows_of_any_length(d: int, precision: str) -> None:
     wanted = loop(at, last.step, passes(at, 1, last.step))
     bound = 1e-11 if precision == "float64" else 2e-4
     assert np.allclose(last.parameters, wanted, rtol=bound, atol=bound)
-    assert padded(d, 8) % 16 <= 4
+    assert padded_length(d, 8) % 16 <= 4
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_results_do_not_depend_on_the_chunks(settings: tuple[str, ...]) -> None:
 
 def test_engines_agree() -> None:
     at = small_problem(Case("bias"), {"kind": "sgd", "batch": 4, "step": 0.1})
-    xs, ys, batches = Reshuffled(at, 4, np.float64).take(50)
+    xs, ys, batches = ReshuffledStream(at, 4, np.float64).take(50)
     for rule in (Rule(0.05), Rule(0.01, adam=True)):
         engines = [kind(at, rule, np.float64, 1e6, 4) for kind in (CompiledEngine, ArrayEngine)]
         for engine in engines:
@@ -195,7 +195,7 @@ def test_a_gradient_beyond_float32_ends_the_run(adam: bool) -> None:
 
 def test_the_default_step_of_sgd() -> None:
     """docs/theory.md, 4.7: for the logistic loss an example's edge at the start is 16 d/(m + d)."""
-    at = prepared(problem(SGD, "loss.kind=logistic", m=1024))
+    at = prepare(problem(SGD, "loss.kind=logistic", m=1024))
     edge = 2.0 / largest_curvature(at)
     assert edge == pytest.approx(16 * 20 / (1024 + 20), rel=0.3)
     assert at.experiment.dynamics.step == pytest.approx(edge / 10.0)
@@ -209,13 +209,13 @@ def test_the_default_step_of_sgd() -> None:
 
 def test_a_wild_step_is_noticed_and_the_suggested_one_holds() -> None:
     at = problem(SGD, "dynamics.step=40", m=64)
-    last = list(chunks(integrator(at)))[-1]
+    last = list(chunks(make_integrator(at)))[-1]
     assert last.outcome is Outcome.DIVERGED
     assert last.event is not None
     step = last.event[1]["suggested_step"]
     assert 0 < step <= stochastic_step(at)
     again = problem(SGD, f"dynamics.step={step}", "dynamics.until_log10_time=2", m=64)
-    assert list(chunks(integrator(again)))[-1].outcome is Outcome.COMPLETED
+    assert list(chunks(make_integrator(again)))[-1].outcome is Outcome.COMPLETED
 
 
 def test_a_continued_run_is_the_same_run(tmp_path: Any) -> None:
@@ -223,7 +223,7 @@ def test_a_continued_run_is_the_same_run(tmp_path: Any) -> None:
     recorded(tmp_path / "short.msrun", *settings, "dynamics.until_log10_time=1")
     recorded(tmp_path / "long.msrun", *settings, "dynamics.until_log10_time=2")
     with open_run(tmp_path / "short.msrun") as run, open_run(tmp_path / "long.msrun") as long:
-        further, _ = continued(run, None, ["dynamics.until_log10_time=2"])
+        further, _ = continue_problem(run, None, ["dynamics.until_log10_time=2"])
         last = list(trajectory(further))[-1]
         assert last.step == long.steps[-1]
         assert np.array_equal(last.parameters, long.parameters(long.frames - 1))
@@ -251,7 +251,7 @@ def test_data_without_a_distribution_have_no_fresh_examples() -> None:
     tables = {"data": {"kind": "digits"}, "network": {"m": 4}}
     experiment = build_experiment({**tables, "dynamics": {"kind": "sgd", "fresh": True}}, "here")
     with pytest.raises(InputError, match="no distribution"):
-        integrator(prepared(resolve(experiment)))
+        make_integrator(prepare(resolve_problem(experiment)))
 
 
 def test_a_batch_larger_than_the_file_is_refused(tmp_path: Any) -> None:
@@ -261,9 +261,9 @@ def test_a_batch_larger_than_the_file_is_refused(tmp_path: Any) -> None:
         "network": {"m": 4},
         "dynamics": {"kind": "sgd", "batch": 4},
     }
-    at = resolve(build_experiment(tables, "here"), tmp_path)
+    at = resolve_problem(build_experiment(tables, "here"), tmp_path)
     with pytest.raises(InputError, match="larger than n = 3"):
-        integrator(prepared(at))
+        make_integrator(prepare(at))
 
 
 def test_one_pass_sgd_learns_parity_with_13_to_18_d_samples() -> None:
@@ -304,7 +304,9 @@ def test_a_last_step_that_is_too_long_is_told(tmp_path: Path) -> None:
         "loss": {"kind": "logistic"},
         "dynamics": {"kind": "sgd", "batch": 6, "step": 1.5e270, "until_log10_time": 2.0},
     }
-    found = list(chunks(integrator(prepared(resolve(build_experiment(tables, "test"))))))
+    found = list(
+        chunks(make_integrator(prepare(resolve_problem(build_experiment(tables, "test")))))
+    )
     assert found[-1].outcome is Outcome.DIVERGED
     frames = [frame for chunk in found for frame in chunk.frames]
     assert [frame.step for frame in frames] == [0]

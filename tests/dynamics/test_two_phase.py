@@ -11,10 +11,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from core.dynamics.integrator import Outcome
-from core.dynamics.registry import integrator, prepared
-from core.dynamics.two_phase import TwoPhases, first_phase, hidden, outer_curvature
+from core.dynamics.registry import make_integrator, prepare
+from core.dynamics.two_phase import TwoPhases, first_phase, hidden_features, outer_curvature
 from core.errors import InputError
-from core.problem.problem import Problem, Start, points_for_test, resolve
+from core.problem.problem import Problem, Start, points_for_test, resolve_problem
 from core.study_file.validation import build_experiment
 from core.training.trajectory import chunks
 from tests.chunked import check_small_chunks, trajectory
@@ -24,7 +24,7 @@ PHASES = ("dynamics.kind=two_phase", "loss.kind=logistic", "recording.log10_time
 
 
 def two_phase(*settings: str, m: int = 12) -> Problem:
-    return prepared(problem(*PHASES, *settings, m=m))
+    return prepare(problem(*PHASES, *settings, m=m))
 
 
 @pytest.mark.parametrize("fresh", [0, 300])
@@ -87,7 +87,7 @@ def test_the_second_phase_ends_at_the_optimum() -> None:
     """The penalised logistic regression on the features, by scikit-learn."""
     at = two_phase("loss.l2=0.003", "dynamics.until_log10_time=4.5", "recording.frames=3")
     last = list(trajectory(at))[-1].parameters
-    H = hidden(first_phase(at), at.dataset.x)
+    H = hidden_features(first_phase(at), at.dataset.x)
     model = LogisticRegression(C=1 / (2 * 0.003 * 64), fit_intercept=False, tol=1e-10, max_iter=999)
     wanted = model.fit(H, at.dataset.y).coef_[0]
     assert np.allclose(last[:12], wanted, atol=1e-4)
@@ -96,7 +96,7 @@ def test_the_second_phase_ends_at_the_optimum() -> None:
 
 def test_the_default_step_is_that_of_the_outer_layer() -> None:
     at = two_phase("loss.l2=0.1")
-    H = hidden(first_phase(at), at.dataset.x)
+    H = hidden_features(first_phase(at), at.dataset.x)
     hessian = H.T @ H / (4 * 64) + 0.2 * np.eye(12)
     largest = float(np.linalg.eigvalsh(hessian)[-1])
     assert outer_curvature(at, H) == pytest.approx(largest, rel=1e-10)
@@ -105,7 +105,7 @@ def test_the_default_step_is_that_of_the_outer_layer() -> None:
 
 def test_a_wild_step_is_noticed() -> None:
     at = two_phase("dynamics.step=1e8", "dynamics.until_log10_time=12", "loss.l2=0.1")
-    last = list(chunks(integrator(at)))[-1]
+    last = list(chunks(make_integrator(at)))[-1]
     assert last.outcome is Outcome.DIVERGED
     assert last.event is not None
     assert last.event[1]["suggested_step"] < 1.0 / outer_curvature(at, np.zeros((64, 12))) + 1e-9
@@ -168,5 +168,5 @@ def test_a_node_that_sees_nothing_keeps_its_direction(tmp_path: Path) -> None:
         "loss": {"kind": "logistic"},
         "dynamics": {"kind": "two_phase"},
     }
-    V = first_phase(resolve(build_experiment(tables, "here"), tmp_path))
+    V = first_phase(resolve_problem(build_experiment(tables, "here"), tmp_path))
     assert np.allclose(V, [[-(0.5**0.5), -(0.5**0.5)], [0.4 / 0.8**0.5, -0.8 / 0.8**0.5]])

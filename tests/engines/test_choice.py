@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.dynamics import engines
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.runs import Recorder, open_run
@@ -23,7 +23,7 @@ STANDARD = Case("standard", "exponential")
 def sized(n: int, d: int, m: int, case: Case = STANDARD, **settings: str) -> Problem:
     """A problem of these sizes that has made few steps to take."""
     dynamics = {"kind": "gd", "step": 1e-3, "until_log10_time": -2.0}
-    return prepared(
+    return prepare(
         small_problem(case, dynamics, n=n, d=d, m=m, recording={"frames": 3}, run=settings)
     )
 
@@ -49,7 +49,7 @@ def test_by_size(
     n: int, d: int, m: int, case: Case, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_gpu(monkeypatch)
-    assert integrator(sized(n, d, m, case)).engine == engine
+    assert make_integrator(sized(n, d, m, case)).engine == engine
 
 
 def test_the_run_names_its_engine(tmp_path: Path) -> None:
@@ -63,14 +63,14 @@ def test_the_run_names_its_engine(tmp_path: Path) -> None:
 def test_cuda_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     no_gpu(monkeypatch)
     with pytest.raises(InputError, match="no CUDA device"):
-        integrator(sized(64, 20, 16, device="cuda"))
+        make_integrator(sized(64, 20, 16, device="cuda"))
     at = sized(64, 20, 16, device="cuda")
     flow = small_problem(STANDARD, {"kind": "flow"}, run={"device": "cuda"})
     with pytest.raises(InputError, match=r'not network\.kind = "standard" by "flow"'):
-        integrator(flow)
+        make_integrator(flow)
     cpu = at.experiment.run.model_copy(update={"device": "cpu"})
     there = replace(at, experiment=at.experiment.model_copy(update={"run": cpu}))
-    assert integrator(there).engine == "compiled float64"
+    assert make_integrator(there).engine == "compiled float64"
 
 
 def test_a_gpu_is_looked_for_only_by_large_problems(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,11 +87,11 @@ def test_a_gpu_is_looked_for_only_by_large_problems(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(found_device, "cuda_is_present", present)
     monkeypatch.setattr(engines, "TensorDescent", on)
-    integrator(sized(64, 20, 16))
+    make_integrator(sized(64, 20, 16))
     assert not asked
-    integrator(sized(1000, 100, 200))
+    make_integrator(sized(1000, 100, 200))
     assert made == ["cuda"]
-    integrator(sized(1000, 100, 200, device="cpu"))
+    make_integrator(sized(1000, 100, 200, device="cpu"))
     assert made == ["cuda"]
     assert asked == ["asked"]
 
@@ -115,4 +115,4 @@ def test_a_gpu_is_taken_where_it_gains(
     no_gpu(monkeypatch, present=True)
     monkeypatch.setattr(engines, "TensorDescent", lambda problem, device: device)
     at = sized(n, d, m, precision=precision)
-    assert (integrator(at) == "cuda") == gains
+    assert (make_integrator(at) == "cuda") == gains

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.errors import InputError
 from core.problem.problem import Problem, Start
 from core.run_files.frame import Frame
@@ -32,7 +32,7 @@ def on(problem: Problem, device: str) -> Problem:
 
 
 def frames_on(problem: Problem, device: str) -> list[Frame]:
-    dynamics = integrator(prepared(on(problem, device)))
+    dynamics = make_integrator(prepare(on(problem, device)))
     assert ("cuda" in dynamics.engine) == (device == "cuda")
     return frames_of(dynamics)
 
@@ -66,16 +66,16 @@ def test_many_blocks_of_examples(case: Case, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_large_problem_goes_there_by_itself() -> None:
     dynamics = {"kind": "gd", "step": 1e-3, "until_log10_time": -2.0}
     large = small_problem(TWO_LAYER[0], dynamics, n=1000, d=100, m=200, recording={"frames": 3})
-    assert "cuda" in integrator(prepared(large)).engine
-    assert "cuda" not in integrator(prepared(on(large, "cpu"))).engine
+    assert "cuda" in make_integrator(prepare(large)).engine
+    assert "cuda" not in make_integrator(prepare(on(large, "cpu"))).engine
     assert_equal_on_both(large)
 
 
 @pytest.mark.parametrize("case", [TWO_LAYER[1], TWO_LAYER[6], TWO_LAYER[-2]], ids=str)
 def test_a_run_in_pieces_is_the_run_as_a_whole(case: Case) -> None:
     problem = on(small_problem(case, GD), "cuda")
-    whole = frames_of(integrator(prepared(problem)))
-    check_small_chunks(integrator(prepared(problem)), whole)
+    whole = frames_of(make_integrator(prepare(problem)))
+    check_small_chunks(make_integrator(prepare(problem)), whole)
 
 
 def ended(problem: Problem, device: str, folder: Path) -> tuple[Any, ...]:
@@ -97,7 +97,7 @@ def test_divergence_is_found_at_the_same_step(tmp_path: Path) -> None:
 def test_dead_units_stay_where_they_are() -> None:
     at = on(small_problem(Case("standard"), {**GD, "until_log10_time": 3.0}), "cuda")
     flat = at.network.pack({"a": np.ones(9), "V": np.zeros((9, 7))})
-    found = [*chunks(integrator(prepared(replace(at, start=Start(flat, flat)))))]
+    found = [*chunks(make_integrator(prepare(replace(at, start=Start(flat, flat)))))]
     assert found[-1].event is not None
     assert (found[-1].event[0], found[-1].event[1]["step"]) == ("stationary", 0)
     frames = [frame for chunk in found for frame in chunk.frames]
@@ -111,7 +111,7 @@ def test_a_full_device_is_one_sentence() -> None:
     torch.cuda.set_per_process_memory_fraction(1e-5)
     try:
         with pytest.raises(InputError, match="The memory of the CUDA device is full"):
-            frames_of(integrator(prepared(problem)))
+            frames_of(make_integrator(prepare(problem)))
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
 

@@ -10,7 +10,7 @@ import pytest
 
 from core.dynamics import rows
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run
@@ -84,7 +84,7 @@ def test_stable_rank_of_frei23(tmp_path: Path) -> None:
         "recording": {"frames": 5, "log10_times": marks},
     }
     path = tmp_path / "run.msrun"
-    run(resolve(build_experiment(tables, "frei23")), partial(Recorder, path))
+    run(resolve_problem(build_experiment(tables, "frei23")), partial(Recorder, path))
     with open_run(path) as recorded:
         assert recorded.bytes_on_disk < 60e6  # of which data, basis and E are 56e6
         rank = OBSERVABLES["stable_rank"]

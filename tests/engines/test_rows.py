@@ -12,7 +12,7 @@ import pytest
 from core.dynamics import rows
 from core.dynamics.descent import Descent
 from core.dynamics.flow import Flow
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.dynamics.step_size import default_step
 from core.errors import InputError
 from core.problem.problem import Problem, with_dynamics
@@ -51,7 +51,7 @@ def descended(at: Problem, step: float, steps: int) -> np.ndarray:
 @pytest.mark.parametrize("l2", [0.0, 0.01])
 def test_equals_plain_coordinates_over_a_thousand_steps(case: Case, l2: float) -> None:
     at = wide(case, l2)
-    low = rows.reduced(at)
+    low = rows.reduce_rows(at)
     assert low.inputs.shape[1] < at.inputs.shape[1]
     step = min(0.02, 0.25 * default_step(at))  # well inside what is stable: rounding must not grow
     assert default_step(low) == pytest.approx(default_step(at), rel=1e-9)
@@ -71,7 +71,7 @@ def test_equals_plain_coordinates_over_a_thousand_steps(case: Case, l2: float) -
 @pytest.mark.parametrize("case", HOMOGENEOUS, ids=str)
 def test_flow_equals_plain_coordinates(case: Case) -> None:
     at = with_dynamics(wide(case), GradientFlow(until_log10_time=0.5))
-    low = rows.reduced(at)
+    low = rows.reduce_rows(at)
     ends = [
         [frame for chunk in chunks(Flow(one)) for frame in chunk.frames][-1] for one in (at, low)
     ]
@@ -84,38 +84,38 @@ def test_flow_equals_plain_coordinates(case: Case) -> None:
 @cases
 def test_there_and_back(case: Case) -> None:
     at = wide(case)
-    low = rows.reduced(at)
-    again = rows.restored(low)
+    low = rows.reduce_rows(at)
+    again = rows.restore_rows(low)
     assert again.reduction is None
     assert np.allclose(again.start.parameters, at.start.parameters, rtol=0, atol=1e-13)
     for name, array in at.network.fixed.items():
         assert np.allclose(again.network.fixed[name], array, rtol=0, atol=1e-13)
-    assert rows.reduced(low) is low
-    assert rows.restored(at) is at
+    assert rows.reduce_rows(low) is low
+    assert rows.restore_rows(at) is at
 
 
 def test_when_it_is_used() -> None:
     standard = Case("standard", "exponential")
-    assert rows.suited(wide(standard)).reduction is None  # too small to be worth it
+    assert rows.choose_coordinates(wide(standard)).reduction is None  # too small to be worth it
     large = small_problem(standard, d=700, n=40, m=40)
-    low = prepared(large)
+    low = prepare(large)
     assert low.reduction is not None
     assert low.inputs.shape == (40, 41)  # 40 rows of the data span 40 dimensions
-    assert prepared(low) is low or prepared(low).reduction is low.reduction
+    assert prepare(low) is low or prepare(low).reduction is low.reduction
     narrow = small_problem(standard, d=70, n=40, m=500)
-    assert prepared(narrow).reduction is None  # d < 2 (n + 1)
+    assert prepare(narrow).reduction is None  # d < 2 (n + 1)
 
 
 def test_where_it_is_not_exact_it_is_refused_and_taken_back() -> None:
     large = small_problem(Case("standard", "exponential"), d=700, n=40, m=40)
     moved = replace(large.start, parameters=large.start.parameters + 0.1)
     with pytest.raises(InputError, match="not exact"):
-        rows.reduced(replace(large, start=moved))
+        rows.reduce_rows(replace(large, start=moved))
     from core.study_file.descent import Adam
 
-    adam = with_dynamics(rows.reduced(large), Adam())
-    assert rows.suited(adam).reduction is None
-    assert prepared(with_dynamics(large, Adam())).reduction is None
+    adam = with_dynamics(rows.reduce_rows(large), Adam())
+    assert rows.choose_coordinates(adam).reduction is None
+    assert prepare(with_dynamics(large, Adam())).reduction is None
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_where_it_is_not_exact_it_is_refused_and_taken_back() -> None:
 )
 def test_a_run_file_keeps_the_coordinates(case: Case, tmp_path: Path) -> None:
     at = small_problem(case, d=700, n=40, m=40, recording={"frames": 60})
-    low, path = prepared(at), tmp_path / "run.msrun"
+    low, path = prepare(at), tmp_path / "run.msrun"
     run(at, partial(Recorder, path))
     with open_run(path) as recorded:
         assert recorded.reduction is not None
@@ -150,10 +150,10 @@ def test_a_run_file_keeps_the_coordinates(case: Case, tmp_path: Path) -> None:
 def test_stochastic_descent_on_the_training_set_stays_in_the_row_space(batch: int) -> None:
     settings = {"kind": "sgd", "step": 0.02, "batch": batch, "until_log10_time": 0.5}
     at = small_problem(Case("standard"), settings, d=D, n=N, m=M)
-    assert rows.possible(at)
-    low = rows.reduced(at)
+    assert rows.can_reduce(at)
+    low = rows.reduce_rows(at)
     ends = [
-        [frame for chunk in chunks(integrator(one)) for frame in chunk.frames][-1]
+        [frame for chunk in chunks(make_integrator(one)) for frame in chunk.frames][-1]
         for one in (at, low)
     ]
     found, wanted = full(low, ends[1].parameters), at.network.unpack(ends[0].parameters)
@@ -163,4 +163,4 @@ def test_stochastic_descent_on_the_training_set_stays_in_the_row_space(batch: in
 
 def test_fresh_examples_leave_the_row_space() -> None:
     settings = {"kind": "sgd", "step": 0.02, "fresh": True, "until_log10_time": 0.5}
-    assert not rows.possible(small_problem(Case("standard"), settings, d=D, n=N, m=M))
+    assert not rows.can_reduce(small_problem(Case("standard"), settings, d=D, n=N, m=M))

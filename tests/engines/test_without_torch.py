@@ -11,11 +11,11 @@ import pytest
 
 from core import trust
 from core.dynamics import engines
-from core.dynamics.registry import integrator
+from core.dynamics.registry import make_integrator
 from core.errors import InputError
 from core.network import custom
 from core.network.registry import NETWORKS
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.study_file.validation import build_experiment
 from tests.engines.test_choice import sized
 
@@ -69,7 +69,7 @@ def process(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedPro
 @pytest.mark.usefixtures("without")
 def test_cuda_is_refused_by_name() -> None:
     with pytest.raises(InputError, match=r'^run\.device = "cuda" needs PyTorch, which is not'):
-        integrator(sized(64, 20, 16, device="cuda"))
+        make_integrator(sized(64, 20, 16, device="cuda"))
     assert not engines._cuda_is_present()
 
 
@@ -93,7 +93,7 @@ def test_a_users_network_is_refused_before_its_code_runs(
     network = {"kind": "custom", "m": 4, "path": str(mine)}
     experiment = build_experiment({"network": network}, "a study")
     with pytest.raises(InputError, match=r'^network\.kind = "custom" needs PyTorch.*\[torch\]'):
-        resolve(experiment)
+        resolve_problem(experiment)
     assert not done.exists()
 
 

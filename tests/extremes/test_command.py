@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.cli.grammar import Parser, add_hunt
-from core.cli.hunting import budget_of, hunt_asked_for
+from core.cli.hunting import budget_of, make_hunt
 from core.cli.main import main
 from core.errors import InputError
 from core.extremes.question import range_of
@@ -217,6 +217,6 @@ def test_shipped_hunts_name_what_there_is() -> None:
         found += 1
         assert asked.seeds is not None
         assert asked.seeds[0] > max(study.axes["run.seed"])
-        made = hunt_asked_for(study, asked, asked.counts(None), options("--output", "nowhere"))
+        made = make_hunt(study, asked, asked.counts(None), options("--output", "nowhere"))
         assert made.space.over == asked.over
     assert found == 3

@@ -11,14 +11,14 @@ import pytest
 
 from core.errors import InputError
 from core.extremes.answering import hunt_for
-from core.extremes.hunt import Keeping
+from core.extremes.hunt import FileRetention
 from core.extremes.objective import (
     UNFIT,
     VALUE,
     VERDICT,
-    Asked,
     Frames,
-    named,
+    ObjectiveReader,
+    find_statement,
     objective_of,
     slug,
     verdict_words,
@@ -47,7 +47,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def value(
     run: Run, text: str, take: Take = "last", at: float | None = None, after: str = ""
 ) -> float:
-    asked = Asked(objective_of(text, True, Frames(take, at, after), SYMBOLS))
+    asked = ObjectiveReader(objective_of(text, True, Frames(take, at, after), SYMBOLS))
     return float(asked(run)[VALUE])
 
 
@@ -89,10 +89,10 @@ def test_runs_that_do_not_fit_can_be_left_out(path: Path, tmp_path: Path) -> Non
     objective = replace(objective_of("risk", True, Frames(), ()), fit=True)
     with open_run(path) as run:
         assert trace(run, "train_error")[-1] == 0.0
-        assert Asked(objective)(run)[VALUE] == trace(run, "risk")[-1]
+        assert ObjectiveReader(objective)(run)[VALUE] == trace(run, "risk")[-1]
     with open_run(early) as run:
         assert trace(run, "train_error")[-1] > 0.0
-        told = Asked(objective)(run)
+        told = ObjectiveReader(objective)(run)
         assert np.isnan(told[VALUE])
         assert told[UNFIT] == 1.0
         assert value(run, "risk") == trace(run, "risk")[-1]
@@ -115,14 +115,16 @@ def test_the_room_of_a_statement_is_that_of_its_verdict(path: Path) -> None:
         decided = [(one, told) for one, told in decided if told.comparison.holds is not None]
         assert decided, name
         for (one, told), kind in product(decided, ("slack", "ratio")):
-            asked = Asked(objective_of(f"{kind}:{one.full_name()}", True, Frames(), ()))
+            asked = ObjectiveReader(objective_of(f"{kind}:{one.full_name()}", True, Frames(), ()))
             found = asked(run)
             np.testing.assert_equal(found[VALUE], getattr(told.comparison, kind), one.full_name())
             assert verdict_words(found[VERDICT]) == told.verdict.value
 
 
 def test_a_statement_about_other_runs_is_refused(path: Path) -> None:
-    asked = Asked(objective_of("slack:telgarsky22-theorem-3-3-margin", True, Frames(), ()))
+    asked = ObjectiveReader(
+        objective_of("slack:telgarsky22-theorem-3-3-margin", True, Frames(), ())
+    )
     with open_run(path) as run, pytest.raises(InputError, match="but to the scalar network"):
         asked(run)
 
@@ -139,7 +141,7 @@ def test_an_observable_that_the_runs_lack_is_refused(path: Path, tmp_path: Path)
             with pytest.raises(InputError, match=f"{name} is defined for .*do not have"):
                 value(run, f"{name} + risk")
     # Of real targets every hard margin would be the best, before and after hours of training.
-    study, keeping = load_study("boursier25-spurious"), Keeping(tmp_path)
+    study, keeping = load_study("boursier25-spurious"), FileRetention(tmp_path)
     for text, after in (("hard_margin", ""), ("risk", "hard_margin - 1")):
         frames = Frames("least", after=after)
         with pytest.raises(InputError, match="hard_margin is defined for labels, not real"):
@@ -150,7 +152,7 @@ def test_an_observable_that_the_runs_lack_is_refused(path: Path, tmp_path: Path)
 def test_statements_are_found_by_any_spelling() -> None:
     one = STATEMENTS["telgarsky22, Theorem 3.3 (margin)"]
     for text in ("telgarsky22-theorem-3-3-margin", "telgarsky22 Theorem 3.3 (margin)"):
-        assert named(text) is one
+        assert find_statement(text) is one
     for text in (
         "slack('telgarsky22-theorem-3-3-margin')",
         "slack: telgarsky22-Theorem-3.3-margin",
@@ -160,7 +162,7 @@ def test_statements_are_found_by_any_spelling() -> None:
     slugs = [slug(name) for name in STATEMENTS]
     assert len(slugs) == len(set(slugs))
     for name in STATEMENTS:
-        assert named(slug(name)).full_name() == name
+        assert find_statement(slug(name)).full_name() == name
 
 
 @pytest.mark.parametrize(

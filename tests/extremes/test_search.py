@@ -10,15 +10,15 @@ import pytest
 
 from core.data.parity import ParityData
 from core.errors import InputError
-from core.extremes.hunt import Hunt, Keeping
+from core.extremes.hunt import FileRetention, Hunt
 from core.extremes.moved import space_of
 from core.extremes.objective import Frames, objective_of
 from core.extremes.search import DATA, GENERATION, NETWORK, RUN, Ground, Search, SeedSpace
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.runs import open_run
 from core.studies.study import Study, parse_study
 from core.sweep.control import SweepControl
-from core.sweep.pools import HerePool
+from core.sweep.pools import InProcessPool
 from tests.support.made_up_hunts import MadeUpPool, hunt_over, run, study_of, values
 from tests.support.sweeps import recorded_trials
 
@@ -192,7 +192,7 @@ def test_all_seeds_of_a_range_are_drawn_once_and_the_least_is_found(tmp_path: Pa
     forced = {}
     for seed in (0, *range(20, 70)):  # 0 is that of the study itself
         cell = study.with_settings([f"run.seed={seed}"]).cells()[0]
-        forced[seed] = of_seed(resolve(cell.experiment))
+        forced[seed] = of_seed(resolve_problem(cell.experiment))
     best = min(forced, key=forced.__getitem__)
     assert hunt.ranked()[0].seeds[RUN] == best
     assert hunt.ranked()[0].value == forced[best]
@@ -205,9 +205,11 @@ def test_a_hunt_of_trained_runs_agrees_with_a_sweep(tmp_path: Path) -> None:
     forced = {int(trial.setting("run.seed")): trial.value("hard_margin", None) for trial in trials}
     space = SeedSpace(Ground(swept, (0, 7)))
     objective = objective_of("hard_margin", True, Frames(), ())
-    hunt = Hunt(space, objective, Keeping(tmp_path / "hunt", best=2), {"over": "seeds"}, drawn=8)
+    hunt = Hunt(
+        space, objective, FileRetention(tmp_path / "hunt", best=2), {"over": "seeds"}, drawn=8
+    )
     control = SweepControl()
-    run(hunt, HerePool(control.cell), 8, control)
+    run(hunt, InProcessPool(control.cell), 8, control)
     found = {one.seeds[RUN]: one.value for one in hunt.ranked()}
     assert found == forced
     first = hunt.ranked()[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.study_file.validation import build_experiment
 from tests.chunked import trajectory
 
@@ -20,7 +20,7 @@ def digits(kind: str) -> Problem:
         "recording": {"frames": 3},
         "run": {"precision": "float32"},
     }
-    return resolve(build_experiment(tables, "test"))
+    return resolve_problem(build_experiment(tables, "test"))
 
 
 @pytest.mark.parametrize(("kind", "risk"), [("batch_norm", 0.00105), ("standard", 0.035)])

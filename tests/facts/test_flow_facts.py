@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from core.data.constructions import NearOrthogonalData
 from core.dynamics.flow import Flow
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.run_files.frame import Frame
 from core.study_file.validation import build_experiment
 from tests.chunked import frames_of, trajectory
@@ -32,7 +32,7 @@ def parity_problem(
         "dynamics": dynamics,
         "recording": {"frames": frames, "log10_times": list(marks)},
     }
-    return resolve(build_experiment(tables, "test"))
+    return resolve_problem(build_experiment(tables, "test"))
 
 
 def hard_margin(at: Problem, frame: Frame) -> float:

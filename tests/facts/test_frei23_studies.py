@@ -11,7 +11,7 @@ import pytest
 
 from core.cli.main import main
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.reference.registry import REFERENCES, compute
 from core.reference.watch import Watch
 from core.runs import Recorder, open_run
@@ -24,7 +24,7 @@ def stable_ranks(folder: Path, *settings: str) -> dict[int, float]:
     study = load_study("frei23-figure-1").with_settings(["run.seed=0", *settings])
     (cell,) = study.cells()
     path = folder / "run.msrun"
-    run_problem(resolve(cell.experiment), partial(Recorder, path))
+    run_problem(resolve_problem(cell.experiment), partial(Recorder, path))
     with open_run(path) as run:
         assert run.bytes_on_disk < 60e6  # of which data, basis and E are 56e6
         ranks = OBSERVABLES["stable_rank"].trace(run)
@@ -51,7 +51,7 @@ def test_every_step_of_figure_1_right_has_its_frame(tmp_path: Path) -> None:
 def test_theorem_3_2_item_by_item(tmp_path: Path) -> None:
     study = load_study("frei23-theorem-3-2").with_settings(["run.seed=3"])
     path = tmp_path / "run.msrun"
-    problem = resolve(study.cells()[0].experiment)
+    problem = resolve_problem(study.cells()[0].experiment)
     run_problem(problem, partial(Recorder, path))
     with open_run(path) as run:
         found = {name: item(run) for name, item in LEAKY.items()}
@@ -72,7 +72,7 @@ def test_outer_weights_beat_the_linear_margin_of_the_dyadic_points(d: int, times
     linear = math.sqrt(3.0 / (4.0 ** (d + 1) - 4.0))
     found = []
     for cell in study.cells():
-        problem = resolve(cell.experiment)
+        problem = resolve_problem(cell.experiment)
         found.append(compute(REFERENCES["gamma_a"], problem, Watch(), cache=False).bracket.value)
     assert np.mean(found) / linear == pytest.approx(times, rel=0.06)
 
@@ -91,7 +91,7 @@ def test_the_items_tell_a_flow_that_is_not_there_yet(tmp_path: Path) -> None:
     settings = ["run.seed=3", "dynamics.until_log10_time=2.0"]
     study = load_study("frei23-theorem-3-2").with_settings(settings)
     path = tmp_path / "run.msrun"
-    run_problem(resolve(study.cells()[0].experiment), partial(Recorder, path))
+    run_problem(resolve_problem(study.cells()[0].experiment), partial(Recorder, path))
     with open_run(path) as run:
         assert LEAKY["1"](run) > 0.01
         assert LEAKY["2"](run) > 0.1

@@ -19,7 +19,7 @@ import pytest
 
 from core import trust
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
@@ -59,7 +59,7 @@ def test_tanh_reaches_the_edge_and_stays(
         "recording": {"frames": 1 + steps // EACH, "spacing": "even"},
         "run": {"seed": seed},
     }
-    problem = resolve(build_experiment(tables, "tanh"), tmp_path)
+    problem = resolve_problem(build_experiment(tables, "tanh"), tmp_path)
     train(problem, partial(Recorder, tmp_path / "a.msrun"))
     with closing(open_run(tmp_path / "a.msrun")) as run:
         stability = OBSERVABLES["stability"]

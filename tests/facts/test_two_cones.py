@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.data.geometry import max_margin
-from core.problem.problem import Start, resolve
+from core.problem.problem import Start, resolve_problem
 from core.study_file.validation import build_experiment
 from tests.chunked import trajectory
 
@@ -21,7 +21,7 @@ def final_margin(m: int, noise: float, seed: int) -> float:
         "dynamics": {"kind": "flow", "until_log10_time": 300.0},
         "recording": {"frames": 3},
     }
-    at = resolve(build_experiment(tables, "test"))
+    at = resolve_problem(build_experiment(tables, "test"))
     _, w, _ = max_margin(at.dataset.y[:, None] * at.dataset.x)
     each = 1.0 / np.sqrt(2.0 * m)
     V = each * np.tile(w / np.linalg.norm(w), (m, 1))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run
@@ -27,7 +27,10 @@ def last_values(path: Path, seed: int, l2: float) -> tuple[float, float]:
         "recording": {"frames": 3},
         "run": {"seed": seed, "precision": "float32"},
     }
-    run(resolve(build_experiment(tables, "test")), lambda at, **facts: Recorder(path, at, **facts))
+    run(
+        resolve_problem(build_experiment(tables, "test")),
+        lambda at, **facts: Recorder(path, at, **facts),
+    )
     with open_run(path) as found:
         assert found.steps[-1] == 20_000
         names = ("hard_margin", "patterns_changed")

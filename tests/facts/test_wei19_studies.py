@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from core.figures.palette import LIGHT
-from core.figures.study_panels import coloured
+from core.figures.study_panels import colours_of_lines
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.reference.intervals import (
     PathMargin,
     circle,
     l1_margin,
-    lifted,
+    lift,
     max_margin,
     path_point,
     plane,
@@ -48,7 +48,7 @@ LINE = {
 
 def problem(tables: dict[str, Any], **changes: dict[str, Any]) -> Problem:
     merged = {name: {**tables.get(name, {}), **changes.get(name, {})} for name in tables}
-    return resolve(build_experiment(merged, "test"))
+    return resolve_problem(build_experiment(merged, "test"))
 
 
 def record(at: Problem, path: Path) -> None:
@@ -57,7 +57,7 @@ def record(at: Problem, path: Path) -> None:
 
 def cell(study: str, *settings: str) -> Problem:
     (found,) = load_study(study).with_settings(settings).cells()
-    return resolve(found.experiment)
+    return resolve_problem(found.experiment)
 
 
 def last(at: Problem, path: Path, *names: str) -> list[float]:
@@ -167,8 +167,8 @@ def points_on_the_line(seed: int, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
 def test_the_solution_meets_its_conditions(penalty: float) -> None:
     """|F'q| <= 2 lambda everywhere, with equality and the right sign where alpha is not 0."""
     x, y = points_on_the_line(0)
-    found = path_point(lifted(x), y, penalty, circle(300))
-    F = y[:, None] * np.maximum(lifted(x) @ found.directions.T, 0.0)
+    found = path_point(lift(x), y, penalty, circle(300))
+    F = y[:, None] * np.maximum(lift(x) @ found.directions.T, 0.0)
     p = F @ found.alpha
     slopes = F.T @ (1.0 / (1.0 + np.exp(p))) / y.size
     assert np.abs(slopes).max() <= 2.0 * penalty * (1.0 + 1e-3)
@@ -184,7 +184,7 @@ def test_the_solution_against_proximal_descent() -> None:
     """Another method on the same few directions."""
     x, y = points_on_the_line(1)
     penalty, directions = 2.0**-7, circle(24)
-    F = y[:, None] * np.maximum(lifted(x) @ directions.T, 0.0)
+    F = y[:, None] * np.maximum(lift(x) @ directions.T, 0.0)
     step = 4.0 * y.size / np.linalg.norm(F, 2) ** 2
     alpha = before = np.zeros(24)
     for k in range(20_000):
@@ -192,7 +192,7 @@ def test_the_solution_against_proximal_descent() -> None:
         down = ahead + step * F.T @ (1.0 / (1.0 + np.exp(F @ ahead))) / y.size
         before, alpha = alpha, np.sign(down) * np.maximum(np.abs(down) - 2 * penalty * step, 0.0)
     value = np.log1p(np.exp(-F @ alpha)).mean() + 2.0 * penalty * np.abs(alpha).sum()
-    found = path_point(lifted(x), y, penalty, directions)
+    found = path_point(lift(x), y, penalty, directions)
     assert found.objective == pytest.approx(value, rel=1e-6)
 
 
@@ -200,9 +200,9 @@ def test_the_hard_margin_is_the_certified_one() -> None:
     """1000 directions against exact pricing between breakpoints; the path comes near from below."""
     x, y = points_on_the_line(0)
     lower, upper, _ = l1_margin(x, y, Watch())
-    svm = max_margin(lifted(x), y, circle())
+    svm = max_margin(lift(x), y, circle())
     assert 0.998 * lower <= svm.margin <= upper * (1.0 + 1e-9)
-    margins = [path_point(lifted(x), y, 2.0**-e, circle(400)).margin for e in (8, 11, 14)]
+    margins = [path_point(lift(x), y, 2.0**-e, circle(400)).margin for e in (8, 11, 14)]
     assert margins[0] < margins[1] < margins[2] < upper
     assert margins[2] > 0.7 * lower
 
@@ -244,11 +244,11 @@ def test_the_function_panel_shows_network_and_svm(tmp_path: Path) -> None:
     assert [line.value for line in lines] == ["network", "l1-SVM", "y = +1", "y = -1"]
     assert [line.joined for line in lines] == [True, True, False, False]
     y, x = at.dataset.y, at.dataset.x[:, 0]
-    values = panel_lines.normalised(found.record.run, x)
+    values = panel_lines.normalised_function(found.record.run, x)
     assert (y * values).min() == pytest.approx(found.record.at("hard_margin", 2))
     svm = np.interp(x, lines[1].x, lines[1].mean)
     assert 2.0 * (y * svm).min() == pytest.approx(l1_margin(at.dataset.x, y, Watch())[0], rel=0.05)
-    colours = coloured(lines, LIGHT)
+    colours = colours_of_lines(lines, LIGHT)
     assert colours[2:] == [LIGHT.positive, LIGHT.negative]
     found.record.run.close()
 

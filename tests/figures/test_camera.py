@@ -9,10 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.figures.camera import LOOKS, SIDE, eased, looks, signed_root, signed_square
+from core.figures.camera import (
+    SAMPLES,
+    SIDE,
+    sample_frames,
+    signed_root,
+    signed_square,
+    smooth_reach,
+)
 
 LOGS = st.floats(-300.0, 300.0)
-EXTENTS = st.lists(LOGS, min_size=LOOKS, max_size=LOOKS)
+EXTENTS = st.lists(LOGS, min_size=SAMPLES, max_size=SAMPLES)
 
 
 def test_of_nodes_that_grow_evenly() -> None:
@@ -22,33 +29,33 @@ def test_of_nodes_that_grow_evenly() -> None:
     """
     slope = 0.07
     extents = 3.0 + slope * np.arange(-4, 5)
-    assert eased(extents, 3.0) == pytest.approx(3.0 + 0.8 * slope)
+    assert smooth_reach(extents, 3.0) == pytest.approx(3.0 + 0.8 * slope)
 
 
 def test_of_nodes_that_shrink_the_present_extent_is_the_reach() -> None:
-    assert eased(-0.3 * np.arange(-4, 5), 0.0) == pytest.approx(0.3 * 0.8)
-    assert eased([-math.inf] * LOOKS, 2.0) == 2.0
-    assert eased([-math.inf] * LOOKS, -math.inf) == -math.inf
+    assert smooth_reach(-0.3 * np.arange(-4, 5), 0.0) == pytest.approx(0.3 * 0.8)
+    assert smooth_reach([-math.inf] * SAMPLES, 2.0) == 2.0
+    assert smooth_reach([-math.inf] * SAMPLES, -math.inf) == -math.inf
 
 
 @given(EXTENTS, LOGS, LOGS)
 def test_nothing_is_outside_and_only_ratios_count(
     extents: list[float], now: float, shift: float
 ) -> None:
-    reach = eased(extents, now)
+    reach = smooth_reach(extents, now)
     assert now - 1e-9 <= reach <= max(now, *extents) + 1e-9
-    moved = eased([one + shift for one in extents], now + shift)
+    moved = smooth_reach([one + shift for one in extents], now + shift)
     assert moved == pytest.approx(reach + shift, abs=1e-9)
 
 
 @given(st.integers(1, 3000), st.integers(0, 3000), st.integers(1, 3000))
 def test_the_frames_that_are_looked_at(frames: int, frame: int, planned: int) -> None:
     planned, frame = max(planned, frames), min(frame, frames - 1)
-    shown = looks(frame, frames, planned)
-    assert shown.shape == (LOOKS,)
+    shown = sample_frames(frame, frames, planned)
+    assert shown.shape == (SAMPLES,)
     assert ((shown >= 0) & (shown < frames)).all()
     assert (np.diff(shown) >= 0).all()
-    assert shown[LOOKS // 2] == frame
+    assert shown[SAMPLES // 2] == frame
     assert np.abs(shown - frame).max() <= max(math.ceil(SIDE * planned), 1)
 
 

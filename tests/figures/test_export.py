@@ -13,7 +13,7 @@ from PIL import Image
 
 from core.errors import DiskError, InputError
 from core.figures import export
-from core.figures.draw import drawing
+from core.figures.draw import matplotlib_style
 from core.figures.draw_keys import font_text
 from core.figures.export import figure_bytes, save_figure
 from core.figures.scene import build_scene
@@ -85,7 +85,7 @@ def test_nothing_is_drawn_outside_the_page() -> None:
     from core.figures.draw import draw_scene
 
     for scene in (build_scene(two_runs()), build_scene([far_run()], ["rotations", "margins"])):
-        with drawing():
+        with matplotlib_style():
             figure = draw_scene(scene, 100)
             tight = figure.get_tightbbox()
         width, height = figure.get_size_inches()

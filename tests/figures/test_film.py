@@ -13,9 +13,9 @@ import pytest
 from PIL import Image, ImageSequence
 
 from core.errors import DiskError, InputError
-from core.figures.camera import eased, looks
+from core.figures.camera import sample_frames, smooth_reach
 from core.figures.film import film_frames, film_size, frames_shown, save_film
-from core.figures.neurons import followed, track
+from core.figures.neurons import follow_nodes, track
 from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.time_axis import TimeAxis, time_axis
@@ -323,10 +323,10 @@ def test_the_camera_of_films_is_that_of_the_window() -> None:
     run = two_runs()[0]
     nodes = track(checked_projection(run, NodePlane()), np.arange(run.frames))
     for position in (0, run.frames // 2, run.frames - 1):
-        seen = followed(nodes, position)
-        around = nodes.extents[looks(position, run.frames, run.frames)]
+        seen = follow_nodes(nodes, position)
+        around = nodes.extents[sample_frames(position, run.frames, run.frames)]
         reach = seen.extent * 10.0**seen.power
-        assert np.log10(reach) == pytest.approx(eased(around, nodes.extents[position]))
+        assert np.log10(reach) == pytest.approx(smooth_reach(around, nodes.extents[position]))
         np.testing.assert_allclose(
             seen.points * 10.0**seen.power, nodes.points * 10.0**nodes.power, rtol=1e-12
         )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.figures.export import figure_bytes
-from core.figures.options import FigureOptions, Look, Region
+from core.figures.options import FigureOptions, Region, ViewOptions
 from core.figures.primitives import Level, Panel
 from core.figures.scene import build_scene
 from core.observables.registry import OBSERVABLES
@@ -29,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 
 def curves_of(run: Run, *names: str, **look: object) -> Panel:
-    chosen = Look(names, **look)
+    chosen = ViewOptions(names, **look)
     return build_scene([run], ["curves"], options=FigureOptions(look=chosen)).panels[0]
 
 
@@ -45,7 +45,8 @@ def test_two_by_eta_is_beside_the_sharpness_alone(run: Run) -> None:
     assert bytes(panel.ink.curves[0].colours[0, :3]).hex() == line.colour[1:]
     assert lines_of(curves_of(run, "hessian_2", "distance")) == []
     assert figure_bytes(
-        build_scene([run], ["curves"], options=FigureOptions(look=Look(("sharpness",)))), ".svg"
+        build_scene([run], ["curves"], options=FigureOptions(look=ViewOptions(("sharpness",)))),
+        ".svg",
     )
 
 

@@ -15,17 +15,25 @@ import pytest
 
 from core.errors import InputError
 from core.figures import page as pages
-from core.figures.material import gather
+from core.figures.material import compute_panel_data
 from core.figures.names import PAGE_PANELS, PANELS
-from core.figures.options import FigureOptions, Look, Region
+from core.figures.options import FigureOptions, Region, ViewOptions
 from core.figures.page import PageOptions, page_html, save_page, views_of
 from core.figures.page_data import frames_of
-from core.figures.page_encoding import encoded, numbers, pieces, places, trimmed, whole, words
+from core.figures.page_encoding import (
+    encode,
+    encode_floats,
+    encode_integers,
+    encode_places,
+    encode_trimmed,
+    pieces,
+    plain_words,
+)
 from core.figures.palette import DARK, LIGHT, css, reference_colour, rgb
 from core.figures.primitives import Box
 from core.observables.node_sets import NodeSet
 from core.observables.planes import parse_plane
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.reference.margin import ReferenceMargin
 from core.studies.study import Study
 from tests.support.made_up_figures import DEGENERATE, far_run, problem_of, two_runs, written
@@ -39,13 +47,13 @@ SQUARE = Box(0.0, 0.0, 40.0, 40.0)
 CLOSE = 1e-3  # of the range of an axis
 LOOKS = {
     "as it is": FigureOptions(LIGHT),
-    "roots": FigureOptions(LIGHT, look=Look(roots=True)),
-    "directions": FigureOptions(LIGHT, look=Look(nodes="directions")),
+    "roots": FigureOptions(LIGHT, look=ViewOptions(roots=True)),
+    "directions": FigureOptions(LIGHT, look=ViewOptions(nodes="directions")),
     "a plane": FigureOptions(LIGHT, parse_plane("motion")),
-    "steps": FigureOptions(LIGHT, look=Look(against="step")),
+    "steps": FigureOptions(LIGHT, look=ViewOptions(against="step")),
     "zoomed": FigureOptions(
         LIGHT,
-        look=Look(
+        look=ViewOptions(
             regions=(
                 Region(0, "neurons", 0.1, 0.3, 0.05, 0.1),
                 Region(0, "rotations", 0.0, 1.0, 0.98, 1.0),
@@ -65,7 +73,7 @@ def stops_of(runs, most=400):
 
 def material_of(runs, shown, kinds=PANELS):
     """What films draw, at the frames of a page."""
-    return gather(runs, kinds, [run.frames - 1 for run in runs], shown, stops_of(runs))
+    return compute_panel_data(runs, kinds, [run.frames - 1 for run in runs], shown, stops_of(runs))
 
 
 # ------------------------------------------------------------------------------------- numbers
@@ -83,7 +91,7 @@ def test_nodes_stand_where_a_film_draws_them(name) -> None:
                 drawn, dots = material.panel(number, "neurons", "", Box(0, 0, 40.0, 10.0))
                 ink = material.ink(drawn, frame, dots)
             else:
-                drawn = material.followed(number, frame, SQUARE)
+                drawn = material.follow_nodes(number, frame, SQUARE)
                 ink = drawn.ink
             view = panel["view"][stop]
             assert view == pytest.approx([drawn.x.low, drawn.x.high, drawn.y.low, drawn.y.high])
@@ -134,7 +142,7 @@ def test_colours_and_data_are_those_of_a_film() -> None:
     for dark, palette in enumerate((LIGHT, DARK)):
         material = material_of([run], FigureOptions(palette))
         for stop, frame in enumerate(material.tracks[0].frames.tolist()):
-            ink = material.followed(0, frame, SQUARE).ink
+            ink = material.follow_nodes(0, frame, SQUARE).ink
             drawn = next(dots for dots in ink.dots if dots.name == "nodes")
             strength = np.sort(nodes["norms"][stop].astype(float))
             order = np.argsort(nodes["norms"][stop], kind="stable")
@@ -203,7 +211,7 @@ def test_a_head_has_the_views_that_exist() -> None:
 def test_selected_and_pinned_nodes_are_told_apart() -> None:
     run = two_runs()[0]
     nodes = NodeSet("late </script>", frozenset({1, 4}))
-    shown = FigureOptions(LIGHT, selected=[nodes], look=Look(pinned=(frozenset({2}),)))
+    shown = FigureOptions(LIGHT, selected=[nodes], look=ViewOptions(pinned=(frozenset({2}),)))
     data = page_of([run], shown=shown)
     (row,) = data["rows"]
     assert row["nodes"]["chosen"] == [1, 4]
@@ -219,34 +227,34 @@ def test_selected_and_pinned_nodes_are_told_apart() -> None:
 @pytest.mark.parametrize("shape", [(0,), (1,), (7,), (3, 4), (5, 2, 3)])
 def test_arrays_come_back_to_the_last_bit(kind, shape) -> None:
     values = (200 * np.random.default_rng(3).random(shape)).astype(kind)
-    found = decoded(encoded(values))
+    found = decoded(encode(values))
     assert found.dtype == values.dtype
     assert (found == values).all()
     assert found.shape == shape
 
 
 def test_numbers_beyond_single_precision_are_kept_in_double() -> None:
-    assert numbers([1e300, 0.0])["type"] == "f8"
-    assert numbers([1e-300])["type"] == "f8"
-    assert numbers([np.nan, np.inf, 1.0])["type"] == "f4"
+    assert encode_floats([1e300, 0.0])["type"] == "f8"
+    assert encode_floats([1e-300])["type"] == "f8"
+    assert encode_floats([np.nan, np.inf, 1.0])["type"] == "f4"
 
 
 def test_precision_is_what_is_promised() -> None:
     generator = np.random.default_rng(4)
     points = generator.standard_normal((4, 50, 2)) * 10.0 ** generator.uniform(-3, 2, (4, 50, 2))
-    packed, reach = (decoded(part) for part in places(points))
+    packed, reach = (decoded(part) for part in encode_places(points))
     found = packed.astype(float) * reach[:, None, None]
     assert np.abs(points).min() < 1e-5 * reach.max()
     assert np.abs(found / points - 1.0).max() < 2.0**-16
     share = np.append(generator.random((3, 40)), [np.full(40, np.nan)], axis=0)
-    assert decoded(trimmed(share)) == pytest.approx(share, rel=2.0**-16, nan_ok=True)
-    assert decoded(trimmed(share, True)) == pytest.approx(share, rel=1e-7, nan_ok=True)
+    assert decoded(encode_trimmed(share)) == pytest.approx(share, rel=2.0**-16, nan_ok=True)
+    assert decoded(encode_trimmed(share, True)) == pytest.approx(share, rel=1e-7, nan_ok=True)
 
 
 def test_whole_numbers_have_room_for_the_largest(tmp_path: Path) -> None:
     for most in (0, 255, 256, 65_535, 70_000):  # in two bytes node 70,000 was 4,464
         values = np.array([[most, 0], [1, most]])
-        assert np.array_equal(decoded(whole(values)), values)
+        assert np.array_equal(decoded(encode_integers(values)), values)
     classes = np.arange(300)
     np.savez(tmp_path / "data.npz", x=np.stack([np.cos(classes), np.sin(classes)], 1), y=classes)
     tables = {
@@ -254,7 +262,7 @@ def test_whole_numbers_have_room_for_the_largest(tmp_path: Path) -> None:
         "network": {"kind": "multiclass", "m": 300},
         "loss": {"kind": "cross_entropy"},
     }
-    problem = resolve(Study("a", "", "", tables, {}, {}).cells()[0].experiment)
+    problem = resolve_problem(Study("a", "", "", tables, {}, {}).cells()[0].experiment)
 
     def diagonal(problem: Problem, position: int) -> tuple[np.ndarray, float]:
         """Node j is of class j."""
@@ -280,7 +288,7 @@ def test_whole_numbers_have_room_for_the_largest(tmp_path: Path) -> None:
     ],
 )
 def test_formulas_become_pieces(text, plain) -> None:
-    assert words(text).startswith(plain)
+    assert plain_words(text).startswith(plain)
 
 
 # -------------------------------------------------------------------------------------- safety

@@ -16,12 +16,12 @@ from core.figures import page as pages
 from core.figures.margin_curves import CURVES
 from core.figures.node_panels import sorted_values
 from core.figures.numbers import linear_ticks
-from core.figures.options import FigureOptions, Look, Region
+from core.figures.options import FigureOptions, Region, ViewOptions
 from core.figures.page import PageOptions, page_html
 from core.figures.page_data import frames_of
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.primitives import Box
-from core.figures.ticks import rooted
+from core.figures.ticks import root_ticks
 from core.numbers import number_text, time_text
 from core.observables.node_sets import NodeSet
 from core.observables.registry import OBSERVABLES
@@ -145,7 +145,7 @@ def test_numbers_and_ticks_are_those_of_the_program(shown) -> None:
     assert found[1] == [number_text(value, 4) for value in values]
     finite = [time for time in times if math.isfinite(time)]
     assert found[2] == [time_text(time) for time in finite]
-    for mine, own in ((found[3], (linear_ticks, 6)), (found[4], (rooted, 5))):
+    for mine, own in ((found[3], (linear_ticks, 6)), (found[4], (root_ticks, 5))):
         for ticks, (low, high) in zip(mine, ranges, strict=True):
             expected = own[0](low, high, own[1])
             assert [text for _, text in ticks] == [text for _, text in expected]
@@ -204,7 +204,7 @@ def test_the_palette_is_that_of_the_reader_until_another_is_chosen(shown) -> Non
 def test_every_run_is_drawn_at_its_start_and_its_end(shown, name) -> None:
     looks = (
         FigureOptions(LIGHT),
-        FigureOptions(LIGHT, look=Look(roots=True, against="step", pinned=({0},))),
+        FigureOptions(LIGHT, look=ViewOptions(roots=True, against="step", pinned=({0},))),
     )
     for look in looks:
         page = shown(page_html(SHAPES[name](), pages.PAGE_PANELS, look))
@@ -274,7 +274,7 @@ def test_nodes_are_drawn_to_a_tenth_of_a_pixel_where_a_film_has_them(shown, name
                 drawn, dots = material.panel(number, "neurons", "", box)
                 ink = material.ink(drawn, frame, dots)
             else:
-                drawn = material.followed(number, frame, box)
+                drawn = material.follow_nodes(number, frame, box)
                 ink = drawn.ink
             x, y = drawn.x, drawn.y
             assert found["ends"] == pytest.approx([x.low, x.high, y.low, y.high], rel=1e-6)
@@ -565,5 +565,7 @@ def test_a_browser_without_unpacking_says_so(chromium, tmp_path) -> None:
 def test_a_zoomed_page_shows_the_chosen_range(shown) -> None:
     run = two_runs()[0]
     region = Region(0, "margins", 0.0, 2.0, -1.0, 1.0)
-    page = shown(page_html([run], ["margins"], FigureOptions(LIGHT, look=Look(regions=(region,)))))
+    page = shown(
+        page_html([run], ["margins"], FigureOptions(LIGHT, look=ViewOptions(regions=(region,))))
+    )
     assert inked(page)[0] > 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.figures import page_panels
-from core.figures.neurons import Track, followed
+from core.figures.neurons import Track, follow_nodes
 from core.figures.page import page_html
 from tests.support.made_up_figures import two_runs
 
@@ -16,9 +16,9 @@ def test_the_range_of_a_moment_needs_no_node_of_the_others(monkeypatch: pytest.M
 
     def counted(nodes: Track, position: int) -> Track:
         scaled.append(nodes.points.size)
-        return followed(nodes, position)
+        return follow_nodes(nodes, position)
 
-    monkeypatch.setattr(page_panels, "followed", counted)
+    monkeypatch.setattr(page_panels, "follow_nodes", counted)
     run = two_runs()[0]
     page_html([run], ("neurons",))
     assert len(scaled) == run.frames

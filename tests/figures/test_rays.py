@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.figures.options import FigureOptions, Look
+from core.figures.options import FigureOptions, ViewOptions
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import Panel
 from core.figures.rays import TIP, rays_of
 from core.figures.scene import build_scene
 from core.observables.planes import COORDINATES, NodePlane
 from core.observables.projection import Projection
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.reference.extremal import extremal_vectors
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
@@ -25,7 +25,7 @@ from core.training.trajectory import run as train
 from tests.support.made_up_figures import two_runs
 from tests.support.pages import flat, page_of
 
-DIRECTIONS = Look(nodes="directions")
+DIRECTIONS = ViewOptions(nodes="directions")
 
 
 @cache
@@ -39,7 +39,7 @@ def run_of(kind: str, **more: Any) -> Run:
     }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.msrun"
-        train(resolve(build_experiment(tables, "rays")), partial(Recorder, path))
+        train(resolve_problem(build_experiment(tables, "rays")), partial(Recorder, path))
         run = open_run(path)
         for index in range(run.frames):
             run.parameters(index)
@@ -47,7 +47,7 @@ def run_of(kind: str, **more: Any) -> Run:
     return run
 
 
-def neurons(run: Run, look: Look = DIRECTIONS, **options: Any) -> Panel:
+def neurons(run: Run, look: ViewOptions = DIRECTIONS, **options: Any) -> Panel:
     return build_scene([run], ["neurons"], options=FigureOptions(look=look, **options)).panels[0]
 
 
@@ -107,7 +107,7 @@ def test_there_are_none_of_weights_of_labels_and_of_crowds() -> None:
     key = [entry.text for entry in neurons(run).key]
     assert key[1:] == ["$G$ > 0"]
     for other, look in (
-        (run, Look()),
+        (run, ViewOptions()),
         (two_runs()[0], DIRECTIONS),
         (run_of("regression", d=2, n=201), DIRECTIONS),
         (run_of("regression", d=8, n=40), DIRECTIONS),
@@ -118,7 +118,7 @@ def test_there_are_none_of_weights_of_labels_and_of_crowds() -> None:
 
 
 def test_the_figure_says_what_they_are() -> None:
-    for look, there in ((DIRECTIONS, True), (Look(), False)):
+    for look, there in ((DIRECTIONS, True), (ViewOptions(), False)):
         scene = build_scene([run_of("spurious")], ["neurons"], options=FigureOptions(look=look))
         text = " ".join(one.text for one in scene.texts)
         assert ("extremal vectors" in text) == there

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.figures.draw import draw_scene, drawing
+from core.figures.draw import draw_scene, matplotlib_style
 from core.figures.export import figure_bytes
 from core.figures.margin_curves import math_label, reference_levels
 from core.figures.options import FigureOptions
@@ -84,7 +84,7 @@ def test_lines_and_labels_are_drawn(palette, suffix: str, start: bytes) -> None:
     scene = build_scene(
         two_runs(), ["margins"], options=FigureOptions(palette=palette, references=references)
     )
-    with drawing():
+    with matplotlib_style():
         figure = draw_scene(scene, 100.0)
         written = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert written.count("$\\gamma_{\\mathrm{gl}}$ / 2") == 2

@@ -17,7 +17,7 @@ from core.figures import export
 from core.figures.export import FigureProcess, figure_bytes, render_film, save_figure
 from core.figures.film import save_film
 from core.figures.names import EVERY_PANEL
-from core.figures.options import USUAL, BoundCurve, FigureOptions, Look, Region
+from core.figures.options import USUAL, BoundCurve, FigureOptions, Region, ViewOptions
 from core.figures.palette import DARK
 from core.figures.primitives import FigureScene
 from core.figures.scene import build_scene
@@ -45,7 +45,9 @@ def scene(runs) -> FigureScene:
     with open_run(runs[0]) as run:
         panels = [name for name in EVERY_PANEL if name not in ("waves", "phases")]
         return build_scene(
-            [run], panels, options=FigureOptions(palette=DARK, look=Look(pinned=(frozenset({1}),)))
+            [run],
+            panels,
+            options=FigureOptions(palette=DARK, look=ViewOptions(pinned=(frozenset({1}),))),
         )
 
 
@@ -93,7 +95,7 @@ def whole_options() -> FigureOptions:
         bracket=Bracket(math.nan, math.inf, math.nan, False, "not computed"), drawn=False,
     )  # fmt: skip
     values = np.array([math.nan, -math.inf, *np.linspace(1e-3, 0.2, 10) / 3.0])
-    look = Look(
+    look = ViewOptions(
         ("hard_margin",), True, "step", "directions", True,
         (Region(0, "margins", 0.1, 7.0 / 3.0, -0.01, 0.9),), (frozenset({0, 3}), frozenset()),
         ((BoundCurve("lemma", "Lemma 2.3", "margins", values),), ()),

@@ -10,11 +10,11 @@ import pytest
 from core.cli.main import main
 from core.figures.film import film_frames
 from core.figures.options import FigureOptions
-from core.figures.palette import LIGHT, dimmed
-from core.figures.primitives import FigureScene, Ink, Panel
+from core.figures.palette import LIGHT, dim_colours
+from core.figures.primitives import FigureScene, Panel, PanelContent
 from core.figures.scene import build_scene
 from core.library.about import change_about
-from core.library.entry import About
+from core.library.entry import RunNotes
 from core.observables.node_sets import NodeSet, nodes_text, parse_nodes
 from core.runs import Run, open_run
 from tests.recording import recorded
@@ -46,7 +46,7 @@ def test_the_others_are_dim_on_paper(run: Run) -> None:
         # Those that are dim are drawn first.
         assert bright == (position >= 7)
         if not bright:
-            faint = dimmed(np.array([marks[point]], dtype=np.uint8), LIGHT)[0]
+            faint = dim_colours(np.array([marks[point]], dtype=np.uint8), LIGHT)[0]
             assert colour == tuple(faint.tolist())
     assert len({tuple(place) for place in places}) == 10
     norms = panel(chosen, "norms").ink.dots[-1]
@@ -61,7 +61,7 @@ def test_the_others_are_dim_on_paper(run: Run) -> None:
     assert "Selected" not in " ".join(text.text for text in plain.texts)
 
 
-def _nodes(ink: Ink) -> list[tuple[tuple[float, float], tuple[int, ...]]]:
+def _nodes(ink: PanelContent) -> list[tuple[tuple[float, float], tuple[int, ...]]]:
     dots = ink.dots[-1]
     assert dots.name == "nodes"
     return [
@@ -85,7 +85,7 @@ def test_a_film_is_dim_as_well(run: Run, kind: str) -> None:
 def test_the_command_takes_a_name_or_nodes(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change_about(run.path, lambda _: About(sets=(NodeSet("early", NODES),)))
+    change_about(run.path, lambda _: RunNotes(sets=(NodeSet("early", NODES),)))
     pictures = {}
     for text in ("early", "0,3,7", "1-2"):
         out = tmp_path / f"{len(pictures)}.svg"

@@ -11,13 +11,13 @@ import pytest
 
 from core.cli.main import main
 from core.comparison.recorded import most_of
-from core.figures.options import BoundCurve, FigureOptions, Look
+from core.figures.options import BoundCurve, FigureOptions, ViewOptions
 from core.figures.primitives import Marker
 from core.figures.scene import build_scene
 from core.observables.registry import OBSERVABLES
 from core.reference.margin import Bracket, ReferenceMargin
 from core.reference.registry import REFERENCES
-from core.reference.share import Promise, first_reach, promise, scaled, share
+from core.reference.share import Promise, first_reach, make_promise, margin_share, scale_margins
 from core.runs import open_run
 from tests.recording import recorded
 
@@ -67,17 +67,17 @@ def test_without_a_frame_before_it_is_the_frame_itself(
 def test_gamma_gl_comes_first_and_is_waited_for() -> None:
     known = {one.reference.name: one for one in (margin("gamma_linear", 0.1, 0.1),)}
     references = [REFERENCES["gamma_linear"], REFERENCES["gamma_ntk"], REFERENCES["gamma_gl"]]
-    waits = promise(references, known)
+    waits = make_promise(references, known)
     assert (waits.margin, waits.waits, waits.scale) == (None, ("gamma_gl",), 1.0)
     known["gamma_gl"] = margin("gamma_gl", 0.08, 0.12)
-    found = promise(references, known)
+    found = make_promise(references, known)
     assert found.most == pytest.approx(0.05)
     assert found.label == "gamma_gl / 2"
     # Of a network with whose margins it cannot be compared the next one that can stands for it.
     known["gamma_gl"] = margin("gamma_gl", 0.08, 0.12, drawn=False)
-    assert promise(references, known).margin is known["gamma_linear"]
-    assert promise([REFERENCES["gamma_ntk"]], {}).waits == ()
-    (line,) = scaled([margin("gamma_gl", 0.08, 0.12)], 1.0 / found.most)
+    assert make_promise(references, known).margin is known["gamma_linear"]
+    assert make_promise([REFERENCES["gamma_ntk"]], {}).waits == ()
+    (line,) = scale_margins([margin("gamma_gl", 0.08, 0.12)], 1.0 / found.most)
     ends = [
         line.factor * end for end in (line.bracket.lower, line.bracket.value, line.bracket.upper)
     ]
@@ -108,7 +108,7 @@ def test_a_figure_of_shares_has_the_same_curves_divided(path: Path) -> None:
 @pytest.mark.parametrize("against", ["log10_time", "step", "norm_squared"])
 def test_the_rest_of_curves_is_faint_and_the_whole_runs(path: Path, against: str) -> None:
     """The picture of the whole run, faint, and over it the part up to the moment."""
-    panels, look = ("margins", "curves", "spectrum"), Look(against=against)
+    panels, look = ("margins", "curves", "spectrum"), ViewOptions(against=against)
     with open_run(path) as run:
         whole = build_scene([run], panels, options=FigureOptions(look=look)).panels
         until = float(run.log10_time[25])
@@ -141,7 +141,7 @@ def test_the_ring_stands_on_the_curve_at_that_moment(path: Path, against: str) -
         hard = OBSERVABLES["hard_margin"].trace(run)
         promised = Promise(margin("gamma_gl", 1.6 * hard[-1], 1.6 * hard[-1]))
         bound = BoundCurve("x", "x", "margins", 0.5 * hard)
-        look = Look(against=against, bounds=((bound,),))
+        look = ViewOptions(against=against, bounds=((bound,),))
         scene = build_scene(
             [run], ("margins",), options=FigureOptions(look=look, promises=[promised])
         )
@@ -190,7 +190,7 @@ def test_every_place_has_the_same_share(path: Path) -> None:
         one = promise_of_run(run)
         assert one.most == most
         assert one.scale * last == pytest.approx(last / most)
-        assert share(last, 0.5, 2.0 * most) == pytest.approx(last / most)
+        assert margin_share(last, 0.5, 2.0 * most) == pytest.approx(last / most)
 
 
 def promise_of_run(run: object) -> Promise:

@@ -13,7 +13,7 @@ from core.cli.main import main
 from core.errors import InputError
 from core.figures.palette import LIGHT
 from core.figures.study_figure import figure_of_runs, layout_of
-from core.figures.study_panels import coloured
+from core.figures.study_panels import colours_of_lines
 from core.studies.cells import check_formula, runs_of, studies_in
 from core.studies.study import Study, load_study, shipped_ids
 from core.sweep.folder import results_in, sweeps_in
@@ -121,7 +121,7 @@ def test_a_figure_is_drawn_before_its_claims_are_judged(
 
 def test_colours_repeat_where_lines_are_many() -> None:
     lines = [SimpleNamespace(joined=True, value=float(k)) for k in range(20)]
-    colours = coloured(lines, LIGHT)
+    colours = colours_of_lines(lines, LIGHT)
     assert len(colours) == 20 and colours[0] == LIGHT.foreground
     period = 1 + len(LIGHT.references)
     assert colours[period:] == colours[:-period]

@@ -21,11 +21,11 @@ from core.runs import Run, open_run
 from core.studies import cells as study_cells
 from core.studies import trials
 from core.studies.cells import open_cell, runs_of
-from core.studies.moments import MOST_REQUESTED, Moment, Requested, requested_of
+from core.studies.moments import MOST_REQUESTED, Moment, ValueRequest, requested_of
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.trials import trials_of
 from core.studies.verdicts import judge
-from core.sweep.folder import kept_once, results_in
+from core.sweep.folder import one_per_path, results_in
 from core.sweep.plan import WITHOUT_SUMS, ledger_rows, read_ledger
 from tests.figures.test_study_figure import TEXT as SMALL_STUDY
 from tests.support.made_up_figures import two_runs
@@ -244,7 +244,7 @@ def test_shipped_studies_ask_for_few_values(subtests: pytest.Subtests) -> None:
             asked = requested_of(load_study(name))
             assert len(asked) < MOST_REQUESTED
             assert len({one.key for one in asked}) == len(asked)
-            assert all(isinstance(one, Requested) for one in asked)
+            assert all(isinstance(one, ValueRequest) for one in asked)
 
 
 def test_a_run_is_kept_open_once() -> None:
@@ -255,6 +255,6 @@ def test_a_run_is_kept_open_once() -> None:
         held.append(one)
         return one
 
-    keep = kept_once(hold)
+    keep = one_per_path(hold)
     assert [keep(run), keep(run)] == [run, run]
     assert held == [run]

@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import InputError
 from core.figures.export import figure_bytes
-from core.figures.names import PRESETS, Sheet
+from core.figures.names import PRESETS, PageSize
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import FigureScene, Panel, TimeKey
 from core.figures.study_axes import Scale
@@ -166,8 +166,8 @@ def test_activations() -> None:
     assert line.mean == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("sheet", [*PRESETS.values(), Sheet(100.0, 90.0, 6.0, "serif")])
-def test_a_page_fits_its_sheet(sheet: Sheet) -> None:
+@pytest.mark.parametrize("sheet", [*PRESETS.values(), PageSize(100.0, 90.0, 6.0, "serif")])
+def test_a_page_fits_its_sheet(sheet: PageSize) -> None:
     """Fewer panels stand side by side on a narrow sheet; all of them share a given height."""
     drawn = study_scene(layout_of_three(), cells(), Caption("A study " * 12), sheet=sheet)
     assert (drawn.points, drawn.family) == (sheet.points, sheet.family)
@@ -184,8 +184,8 @@ def test_a_page_fits_its_sheet(sheet: Sheet) -> None:
     assert len(lines) == (3 if drawn.width_mm == 85.0 else 2 if drawn.width_mm < 110.0 else 1)
 
 
-@pytest.mark.parametrize("sheet", [Sheet(40.0, None, 24.0), Sheet(180.0, 30.0)])
-def test_a_sheet_without_room_is_refused(sheet: Sheet) -> None:
+@pytest.mark.parametrize("sheet", [PageSize(40.0, None, 24.0), PageSize(180.0, 30.0)])
+def test_a_sheet_without_room_is_refused(sheet: PageSize) -> None:
     with pytest.raises(InputError, match=r"is too (narrow|low)"):
         study_scene(layout_of_three(), cells(), Caption("A study"), sheet=sheet)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.studies.cells import Recorded, StudyCell, cell_of
+from core.studies.cells import RecordedValues, StudyCell, cell_of
 from core.studies.layout import PanelLayout, parse_layout
 from core.studies.panel_lines import Line, lines_of
 from core.studies.statistics import (
@@ -36,7 +36,7 @@ def cell(
     with np.errstate(divide="ignore"):
         log10_times = np.log10(t)
     steps = np.round(t * 10).astype(np.int64)
-    record = Recorded(log10_times, steps, lambda name, frame: value(name, float(t[frame])))
+    record = RecordedValues(log10_times, steps, lambda name, frame: value(name, float(t[frame])))
     return StudyCell(keys, lambda: record)
 
 

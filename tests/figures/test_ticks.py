@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from core.errors import InputError
-from core.figures.options import Look, Region, check_look
+from core.figures.options import Region, ViewOptions, check_view_options
 from core.figures.ticks import FARTHEST, MAKERS, TickMaker, range_problem
 
 LARGEST = 1.7976931348623157e308
@@ -51,7 +51,7 @@ def test_a_range_of_a_figure_that_cannot_be_shown_is_a_sentence(
 ) -> None:
     for ends in ((low, high, 0.0, 1.0), (0.0, 1.0, low, high)):
         with pytest.raises(InputError) as caught:
-            check_look(Look(regions=(Region(0, "margins", *ends),)))
+            check_view_options(ViewOptions(regions=(Region(0, "margins", *ends),)))
         assert words in caught.value.sentence and "margins" in caught.value.sentence
 
 

@@ -12,7 +12,7 @@ from app.views.run_panel import RunPanel
 from core.comparison.question import CompareQuestion
 from core.comparison.recorded import compare_runs
 from core.figures.comparison import _decades, comparison_scene
-from core.figures.options import FigureOptions, Look
+from core.figures.options import FigureOptions, ViewOptions
 from core.figures.palette import LIGHT
 from core.figures.scene import build_scene
 from core.figures.study_axes import Scale
@@ -85,7 +85,7 @@ def test_norms_beyond_floats_stand_on_a_logarithmic_axis(qtbot: QtBot, tmp_path:
     qtbot.addWidget(panel)
     with open_run(path) as run:
         scene = build_scene(
-            [run], ("margins",), options=FigureOptions(look=Look(against="norm_squared"))
+            [run], ("margins",), options=FigureOptions(look=ViewOptions(against="norm_squared"))
         )
         axis = panel_of(scene, "margins").x
         assert 694.0 < axis.low < axis.high < 696.0 and len(axis.ticks) >= 3

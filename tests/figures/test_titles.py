@@ -12,8 +12,8 @@ from matplotlib.ft2font import FT2Font
 from core.figures.film import film_scene
 from core.figures.labels import headings, titles
 from core.figures.layout import MARGIN, PAGE_HEIGHT, WIDTHS, page, title_texts
-from core.figures.material import gather
-from core.figures.names import COLUMN, FAMILIES, PAGE, POINTS, Sheet
+from core.figures.material import compute_panel_data
+from core.figures.names import COLUMN, FAMILIES, PAGE, POINTS, PageSize
 from core.figures.options import USUAL
 from core.figures.page_data import title_of
 from core.figures.primitives import MM_PER_INCH, Text, plain
@@ -21,7 +21,7 @@ from core.figures.scene import build_scene
 from core.figures.study_figure import WIDTHS as STUDY_WIDTHS
 from core.observables.registry import OBSERVABLES, title_with_unit
 from core.studies.study import shipped_summaries
-from core.terminal.text import shortened
+from core.terminal.text import shorten
 from tests.support.made_up_figures import problem_of, written
 
 FONTS = {"sans": "DejaVu Sans", "serif": "STIXGeneral"}
@@ -78,7 +78,7 @@ def test_a_page_has_its_runs_title_whole() -> None:
 @pytest.mark.parametrize("size", [(320, 240), (800, 600), (1920, 1080)])
 def test_a_film_wraps_its_title_beside_the_clock(size) -> None:
     runs = [long_run(), long_run()]
-    material = gather(runs, ["norms"], [run.frames - 1 for run in runs], USUAL)
+    material = compute_panel_data(runs, ["norms"], [run.frames - 1 for run in runs], USUAL)
     scene, _, _, clock = film_scene(material, ["norms"], size)
     assert " ".join(text.text for text in scene.texts) == LONG
     for text in scene.texts:
@@ -87,9 +87,9 @@ def test_a_film_wraps_its_title_beside_the_clock(size) -> None:
 
 
 def test_names_in_keys_end_at_a_word() -> None:
-    assert shortened("a name") == "a name"
-    assert shortened(LONG) == "Modified from Boursier and Flammarion 2025, early\u2026"
-    assert shortened("x" * 61) == "x" * 59 + "\u2026"
+    assert shorten("a name") == "a name"
+    assert shorten(LONG) == "Modified from Boursier and Flammarion 2025, early\u2026"
+    assert shorten("x" * 61) == "x" * 59 + "\u2026"
     runs = [written(problem_of("network.m=6", title=f"{LONG} {k}")) for k in range(2)]
     assert all(len(name) < 100 for name in headings(runs))
 
@@ -108,7 +108,7 @@ def test_titles_of_axes_say_no_word_twice() -> None:
 def test_views_of_two_runs_fit_a_page(runs: int, views: int) -> None:
     """Five views of two runs were 309 mm high."""
     headings, keys = ["m = 16", "m = 256"][:runs], [[2] * views] * runs
-    figure = page(headings, keys, LONG, ["a caption " * 60], Sheet())
+    figure = page(headings, keys, LONG, ["a caption " * 60], PageSize())
     assert figure.height <= PAGE_HEIGHT
     for box in (box for row in figure.boxes for box in row):
         assert box.left + box.width < figure.width

@@ -9,10 +9,10 @@ import pytest
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 
-from core.figures.draw import draw_scene, drawing
+from core.figures.draw import draw_scene, matplotlib_style
 from core.figures.draw_keys import font_text
 from core.figures.margin_curves import label_heights, line_height
-from core.figures.options import FigureOptions, Look
+from core.figures.options import FigureOptions, ViewOptions
 from core.figures.primitives import Axis, TimeKey
 from core.figures.scene import build_scene, with_one_key
 from core.reference.margin import Bracket, ReferenceMargin
@@ -46,7 +46,7 @@ def test_labels_are_below_their_lines_where_there_is_no_room_above() -> None:
 
 
 def test_titles_beside_each_other_are_on_one_line() -> None:
-    look = Look(curves=("log10_risk", "distance", "hard_margin"))
+    look = ViewOptions(curves=("log10_risk", "distance", "hard_margin"))
     drawn = build_scene(two_runs()[:1], ["margins", "curves"], options=FigureOptions(look=look))
     assert [panel.key_lines for panel in drawn.panels] == [1, 1]
     assert drawn.panels[0].box.top == drawn.panels[1].box.top
@@ -57,7 +57,7 @@ def test_titles_beside_each_other_are_on_one_line() -> None:
 def test_labels_lie_on_paper() -> None:
     """Lines behind a label are dimmed, whether it names a level or a slope."""
     marks = {"levels": [{"value": 0.3, "text": "a level"}]}
-    with drawing():
+    with matplotlib_style():
         figure = draw_scene(scene({**SWEEP, **marks}))
     (label,) = (one for one in figure.findobj(Text) if one.get_text() == " a level")
     patch = label.get_bbox_patch()
@@ -96,7 +96,7 @@ def test_runs_below_each_other_share_their_keys() -> None:
 
 def test_the_index_of_a_sum_does_not_reach_below_the_line() -> None:
     parser = MathTextParser("path")
-    with drawing():
+    with matplotlib_style():
         _, _, depth, _, _ = parser.parse(font_text("$N=\\sum_j|\\theta_j|^3$"), 72, None)[:5]
         flat = parser.parse("$N=|\\theta_j|^3$", 72, None)[2]
     assert depth == pytest.approx(flat, abs=0.5)

@@ -15,8 +15,8 @@ from PIL import Image
 from core.errors import InputError
 from core.figures.export import figure_bytes
 from core.figures.film import film_frames
-from core.figures.names import EVERY_PANEL, Sheet, parse_size
-from core.figures.options import BoundCurve, FigureOptions, Look, Region
+from core.figures.names import EVERY_PANEL, PageSize, parse_size
+from core.figures.options import BoundCurve, FigureOptions, Region, ViewOptions
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.primitives import Axis, FigureScene, Marker, Panel, TimeKey
 from core.figures.scene import build_scene
@@ -59,7 +59,7 @@ def test_every_view_of_every_run_is_drawn(subtests: pytest.Subtests) -> None:
         with subtests.test(run=name):
             run = make()
             scene = build_scene(
-                [run], EVERY_PANEL, options=FigureOptions(palette=DARK, sheet=Sheet(180.0))
+                [run], EVERY_PANEL, options=FigureOptions(palette=DARK, sheet=PageSize(180.0))
             )
             assert [panel.kind for panel in scene.panels] == list(EVERY_PANEL)
             panels = tuple(
@@ -85,11 +85,11 @@ def test_every_view_of_every_run_is_drawn(subtests: pytest.Subtests) -> None:
 
 def test_curves_are_the_observables_and_logarithms_stand_as_they_are() -> None:
     run = two_runs()[0]
-    look = Look(("smoothed_margin",))
+    look = ViewOptions(("smoothed_margin",))
     panel = panel_of(build_scene([run], ["curves"], options=FigureOptions(look=look)), "curves")
     for curves in panel.ink.curves:
         np.testing.assert_array_equal(curves.y[0], OBSERVABLES[curves.name].trace(run))
-    logs = Look(("risk", "log10_risk"), logarithmic=True)
+    logs = ViewOptions(("risk", "log10_risk"), logarithmic=True)
     both = panel_of(
         build_scene([run], ["curves"], options=FigureOptions(look=logs)), "curves"
     ).ink.curves
@@ -138,7 +138,7 @@ def test_the_predictor_is_f_and_its_line_is_where_f_is_0() -> None:
 def test_curves_stand_against_another_quantity(against: str) -> None:
     run = two_runs()[0]
     scene = build_scene(
-        [run], ["margins", "curves"], options=FigureOptions(look=Look(against=against))
+        [run], ["margins", "curves"], options=FigureOptions(look=ViewOptions(against=against))
     )
     for panel in scene.panels:
         x = panel.ink.curves[0].x[0]
@@ -153,13 +153,16 @@ def test_curves_stand_against_another_quantity(against: str) -> None:
 def test_directions_and_roots() -> None:
     run = two_runs()[0]
     roots = panel_of(
-        build_scene([run], ["neurons"], options=FigureOptions(look=Look(roots=True))), "neurons"
+        build_scene([run], ["neurons"], options=FigureOptions(look=ViewOptions(roots=True))),
+        "neurons",
     )
     plain = panel_of(build_scene([run], ["neurons"]), "neurons")
     x, y = roots.ink.curves[0].x, plain.ink.curves[0].x
     np.testing.assert_allclose(np.sign(x) * x**2, y, atol=1e-12)
     one = panel_of(
-        build_scene([run], ["neurons"], options=FigureOptions(look=Look(nodes="directions"))),
+        build_scene(
+            [run], ["neurons"], options=FigureOptions(look=ViewOptions(nodes="directions"))
+        ),
         "neurons",
     )
     ends = one.ink.dots[-1]
@@ -168,7 +171,7 @@ def test_directions_and_roots() -> None:
 
 def test_pinned_nodes_have_rings_where_they_are() -> None:
     run, last = two_runs()[0], two_runs()[0].frames - 1
-    look = Look(pinned=(frozenset({2, 4}), frozenset()))
+    look = ViewOptions(pinned=(frozenset({2, 4}), frozenset()))
     scene = build_scene(
         two_runs(), ["neurons", "rotations", "norms"], options=FigureOptions(look=look)
     )
@@ -191,9 +194,9 @@ def test_a_range_is_that_of_the_axes() -> None:
         Region(0, "neurons", -0.5, 1.5, -1.0, 0.0),
         Region(0, "predictor", -0.1, 0.1, -0.1, 0.1),
     )
-    look = Look(regions=regions)
+    look = ViewOptions(regions=regions)
     scene = build_scene(
-        [two_runs()[0]], EVERY_PANEL, options=FigureOptions(look=look, sheet=Sheet(180.0))
+        [two_runs()[0]], EVERY_PANEL, options=FigureOptions(look=look, sheet=PageSize(180.0))
     )
     for one in regions[:2]:
         panel = panel_of(scene, one.panel)
@@ -216,13 +219,14 @@ def test_bounds_are_curves_with_their_names() -> None:
     values = np.linspace(0.0, 0.01, run.frames)
     bounds = ((BoundCurve("p Lemma 1", "Lemma 1", "margins", values),),)
     panel = panel_of(
-        build_scene([run], ["margins"], options=FigureOptions(look=Look(bounds=bounds))), "margins"
+        build_scene([run], ["margins"], options=FigureOptions(look=ViewOptions(bounds=bounds))),
+        "margins",
     )
     np.testing.assert_array_equal(panel.ink.curves[-1].y[0], values)
     assert [words.text for words in panel.ink.words] == ["Lemma 1"]
     values = 0.8 * OBSERVABLES["distance"].trace(run)
     distance = ((BoundCurve("p Lemma 2", "Lemma 2", "distance", values),),)
-    look = Look(("distance",), bounds=distance)
+    look = ViewOptions(("distance",), bounds=distance)
     curves = panel_of(
         build_scene([run], ["curves"], options=FigureOptions(look=look)), "curves"
     ).ink.curves
@@ -233,7 +237,7 @@ def test_bounds_are_curves_with_their_names() -> None:
 @pytest.mark.parametrize("width", [85.0, 180.0])
 @pytest.mark.parametrize("points", [6.0, 7.0, 9.0])
 def test_panels_stand_on_the_paper_apart(width: float, points: float) -> None:
-    sheet = Sheet(width, None, points)
+    sheet = PageSize(width, None, points)
     scene = build_scene(two_runs(), EVERY_PANEL, options=FigureOptions(sheet=sheet))
     assert scene.width_mm == width
     boxes = [panel.box for panel in scene.panels]
@@ -255,18 +259,20 @@ def test_an_own_size_is_kept_and_caption_and_title_can_be_left_out() -> None:
     scene = build_scene(
         [two_runs()[0]],
         ["margins"],
-        options=FigureOptions(sheet=Sheet(100.0, 62.0, 8.0, "serif", False)),
+        options=FigureOptions(sheet=PageSize(100.0, 62.0, 8.0, "serif", False)),
     )
     assert (scene.width_mm, scene.height_mm, scene.texts) == (100.0, 62.0, ())
     assert (scene.points, scene.family) == (8.0, "serif")
-    rows = build_scene(two_runs(), ["margins"], options=FigureOptions(sheet=Sheet(caption=False)))
+    rows = build_scene(
+        two_runs(), ["margins"], options=FigureOptions(sheet=PageSize(caption=False))
+    )
     assert [text.text for text in rows.texts] == ["$m$ = 6", "$m$ = 9"]
 
 
 def test_letters_with_serifs_are_embedded() -> None:
     """Of those without, tests.figures.test_export says so."""
     scene = build_scene(
-        [two_runs()[0]], ["margins"], options=FigureOptions(sheet=Sheet(family="serif"))
+        [two_runs()[0]], ["margins"], options=FigureOptions(sheet=PageSize(family="serif"))
     )
     content = figure_bytes(scene, ".pdf")
     assert b"STIXGeneral" in content and b"/Type3" not in content
@@ -276,15 +282,15 @@ def test_letters_with_serifs_are_embedded() -> None:
 @pytest.mark.parametrize(
     ("sheet", "said"),
     [
-        (Sheet(0.0), "cannot be 0 mm wide; choose 20 to 1000 mm"),
-        (Sheet(85.0, 5000.0), "5000 mm high"),
-        (Sheet(85.0, 20.0), "make it at least"),
-        (Sheet(20.0), "is too narrow for its panels"),
-        (Sheet(points=2.0), "The font cannot have 2 points"),
-        (Sheet(family="comic"), "allowed are sans, serif"),
+        (PageSize(0.0), "cannot be 0 mm wide; choose 20 to 1000 mm"),
+        (PageSize(85.0, 5000.0), "5000 mm high"),
+        (PageSize(85.0, 20.0), "make it at least"),
+        (PageSize(20.0), "is too narrow for its panels"),
+        (PageSize(points=2.0), "The font cannot have 2 points"),
+        (PageSize(family="comic"), "allowed are sans, serif"),
     ],
 )
-def test_papers_that_cannot_be_are_sentences(sheet: Sheet, said: str) -> None:
+def test_papers_that_cannot_be_are_sentences(sheet: PageSize, said: str) -> None:
     with pytest.raises(InputError) as caught:
         build_scene([two_runs()[0]], options=FigureOptions(sheet=sheet))
     assert said in caught.value.sentence and caught.value.sentence.endswith(".")
@@ -293,18 +299,18 @@ def test_papers_that_cannot_be_are_sentences(sheet: Sheet, said: str) -> None:
 @pytest.mark.parametrize(
     ("look", "said"),
     [
-        (Look(("nothing",)), "'nothing' is not one of the scalar observables"),
-        (Look(()), "choose 1 to 6"),
-        (Look(against="luck"), "not 'luck'"),
-        (Look(nodes="all"), "weights or directions"),
+        (ViewOptions(("nothing",)), "'nothing' is not one of the scalar observables"),
+        (ViewOptions(()), "choose 1 to 6"),
+        (ViewOptions(against="luck"), "not 'luck'"),
+        (ViewOptions(nodes="all"), "weights or directions"),
         (
-            Look(regions=(Region(0, "norms", 1.0, 0.0, 0.0, 1.0),)),
+            ViewOptions(regions=(Region(0, "norms", 1.0, 0.0, 0.0, 1.0),)),
             "range of the norms: left must be less than right",
         ),
-        (Look(regions=(Region(0, "norms", 0.0, math.nan, 0.0, 1.0),)), "finite numbers"),
+        (ViewOptions(regions=(Region(0, "norms", 0.0, math.nan, 0.0, 1.0),)), "finite numbers"),
     ],
 )
-def test_looks_that_cannot_be_are_sentences(look: Look, said: str) -> None:
+def test_looks_that_cannot_be_are_sentences(look: ViewOptions, said: str) -> None:
     with pytest.raises(InputError) as caught:
         build_scene([two_runs()[0]], options=FigureOptions(look=look))
     assert said in caught.value.sentence

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from core.library.about import About, change_about, place, read_about
+from core.library.about import RunNotes, change_about, place, read_about
 from core.library.index import TRASH
 from core.library.trash import Trash
 
@@ -59,7 +59,7 @@ def made(folder: Path) -> Path:
     run = folder / "a.msrun"
     run.write_bytes(CONTENT)
     run.with_name("a.msrun-wal").write_bytes(WAL)
-    change_about(run, lambda about: About(name="first", tags=("old",)))
+    change_about(run, lambda about: RunNotes(name="first", tags=("old",)))
     return run
 
 
@@ -78,7 +78,7 @@ def check_whole(run: Path, names: tuple[str, ...]) -> None:
 
 def check_once(root: Path, names: tuple[str, ...] = ("first",)) -> None:
     """After the next program has started, the run is in its place or in the trash, not in both."""
-    Trash(root).mend()
+    Trash(root).complete_moves()
     run, trashed = root / "a.msrun", thrown(root)
     assert len(trashed) + run.exists() == 1
     check_whole(trashed[0] if trashed else run, names)
@@ -103,7 +103,7 @@ def for_each_kill(
 
 
 def throw(root: Path) -> Path:
-    return Trash(root).throw(root / "a.msrun")
+    return Trash(root).move_to_trash(root / "a.msrun")
 
 
 def test_throwing_away(tmp_path: Path) -> None:
@@ -127,20 +127,20 @@ def test_removing_for_good(tmp_path: Path) -> None:
     roots = for_each_kill(tmp_path, throw, lambda root: Trash(root).purge(*thrown(root)))
     assert len(roots) > 3
     for root in roots[1:]:
-        Trash(root).mend()
+        Trash(root).complete_moves()
         assert thrown(root) == [] and not (root / "a.msrun").exists()
         assert list((root / TRASH).iterdir()) == []
     check_once(roots[0])
 
 
-def rename(root: Path) -> About:
+def rename(root: Path) -> RunNotes:
     return change_about(
         root / "a.msrun", lambda about: replace(about, name="second", note="x", tags=("new",))
     )
 
 
-def clear(root: Path) -> About:
-    return change_about(root / "a.msrun", lambda about: About())
+def clear(root: Path) -> RunNotes:
+    return change_about(root / "a.msrun", lambda about: RunNotes())
 
 
 @pytest.mark.parametrize(
@@ -162,5 +162,5 @@ def test_while_another_program_mends(tmp_path: Path) -> None:
     """What a kill has left is mended by a program that is killed itself, and by a third one."""
     roots = for_each_kill(tmp_path, lambda root: None, throw)
     for number, root in enumerate(roots):
-        run_killed(Trash(root).mend, number % 4)
+        run_killed(Trash(root).complete_moves, number % 4)
         check_once(root)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.library.about import change_about, place, read_about, tags_of
-from core.library.entry import About, Entry, Facts
+from core.library.entry import Entry, RunNotes, RunSummary
 from core.library.index import Row, RunIndex
 from core.library.library import Listing, surplus
 from core.library.reading import heights, picture_of, read_facts
@@ -182,7 +182,7 @@ def test_a_file_that_is_gone_between_two_looks_is_no_error(
     for name in ("a", "b"):
         record(library.root / f"{name}.msrun")
 
-    def vanishing(path: Path) -> Facts | None:
+    def vanishing(path: Path) -> RunSummary | None:
         path.unlink(missing_ok=True)
         return read_facts(path)
 
@@ -202,7 +202,7 @@ def test_a_recording_grows_and_one_that_was_left_is_cut_off(tmp_path: Path) -> N
     growing = only(library.refresh())
     assert (growing.state, growing.facts.frames) == ("growing", 3)
     with pytest.raises(InputError, match="being recorded"):
-        library.throw(growing)
+        library.move_to_trash(growing)
     recorder.append(frames_of(problem, 5)[3:])
     recorder.flush()
     assert only(library.refresh()).facts.frames == 5
@@ -246,7 +246,7 @@ def test_nothing_is_listed_anew_where_nothing_has_changed(tmp_path: Path) -> Non
     assert library.refresh() is first
     library.judged(path, {"holds": 2, "holds although the hypotheses are not met": 1})
     one = only(library.refresh())
-    assert (one.holds, one.violated) == (3.0, 0.0)
+    assert (one.holds, one.n_violated) == (3.0, 0.0)
     assert math.isnan(replace(one, verdicts=None).holds)
     path.unlink()
     assert library.refresh().entries == ()
@@ -258,7 +258,7 @@ def test_verdicts_of_a_run_that_was_never_listed_are_kept(tmp_path: Path) -> Non
     path = record(library.root / "a.msrun")
     library.judged(path, {"violated": 1})
     library.judged(library.root / "b.msrun", {"violated": 1})
-    assert only(library.refresh()).violated == 1.0
+    assert only(library.refresh()).n_violated == 1.0
     library.close()
 
 
@@ -276,7 +276,7 @@ def test_an_index_spares_reading_and_a_changed_file_is_read_anew(
     first.close()
     read: list[str] = []
 
-    def noting(path: Path) -> Facts | None:
+    def noting(path: Path) -> RunSummary | None:
         read.append(path.name)
         return read_facts(path)
 
@@ -391,7 +391,7 @@ def test_an_index_that_cannot_be_kept_is_made_in_memory(tmp_path: Path) -> None:
     assert len(listing.said) == 1
 
 
-def through_the_index(facts: Facts) -> Facts | None:
+def through_the_index(facts: RunSummary) -> RunSummary | None:
     """Return facts as the next start has them; None where their file is read again."""
     with tempfile.TemporaryDirectory() as name:
         for index in (RunIndex(Path(name) / "index"), RunIndex(Path(name) / "index")):
@@ -411,8 +411,8 @@ JSON = st.recursive(
 @settings(max_examples=30)
 @given(JSON, st.sampled_from(["settings", "results", "frames", "title", "waiting"]))
 def test_rows_of_others_are_no_facts(value: object, key: str) -> None:
-    facts = through_the_index(replace(Facts(), **{key: value}))
-    assert facts is None or type(getattr(facts, key)) is type(getattr(Facts(), key))
+    facts = through_the_index(replace(RunSummary(), **{key: value}))
+    assert facts is None or type(getattr(facts, key)) is type(getattr(RunSummary(), key))
 
 
 def test_facts_come_back_from_the_index_as_they_were() -> None:
@@ -431,17 +431,17 @@ def test_names_notes_and_tags_lie_beside_the_run_and_outlive_the_index(tmp_path:
     path = record(library.root / "a.msrun")
     content = path.read_bytes()
     library.refresh()
-    said = About("The one", "for the talk", ("talk", "figure 1"))
-    library.describe(path, lambda _: About(" The one ", "for the talk\n", ("talk", "figure 1")))
+    said = RunNotes("The one", "for the talk", ("talk", "figure 1"))
+    library.describe(path, lambda _: RunNotes(" The one ", "for the talk\n", ("talk", "figure 1")))
     assert only(library.refresh()).about == said
     library.close()
     (tmp_path / "library.sqlite").unlink()
     library = library_of(tmp_path)
     assert only(library.refresh()).about == said
     assert path.read_bytes() == content
-    library.describe(path, lambda _: About())
+    library.describe(path, lambda _: RunNotes())
     assert not place(path).exists()
-    assert only(library.refresh()).about == About()
+    assert only(library.refresh()).about == RunNotes()
     library.close()
 
 
@@ -462,18 +462,18 @@ def test_notes_that_cannot_be_read_are_said_and_set_aside(tmp_path: Path, conten
 @pytest.mark.parametrize(
     "wrong",
     [
-        About(name="a" * 201),
-        About(note="a" * 20_001),
-        About(tags=("a" * 61,)),
-        About(tags=tuple(map(str, range(51)))),
+        RunNotes(name="a" * 201),
+        RunNotes(note="a" * 20_001),
+        RunNotes(tags=("a" * 61,)),
+        RunNotes(tags=tuple(map(str, range(51)))),
     ],
 )
-def test_too_much_is_refused(tmp_path: Path, wrong: About) -> None:
+def test_too_much_is_refused(tmp_path: Path, wrong: RunNotes) -> None:
     path = record(tmp_path / "a.msrun")
     with pytest.raises(InputError, match="at most"):
         change_about(path, lambda _: wrong)
     with pytest.raises(InputError, match="no longer exists"):
-        change_about(tmp_path / "b.msrun", lambda _: About("x"))
+        change_about(tmp_path / "b.msrun", lambda _: RunNotes("x"))
 
 
 def test_tags_are_told_apart_by_commas() -> None:
@@ -487,7 +487,7 @@ def test_headings_say_what_differs_within_a_study() -> None:
     entries = [
         entry(1, {"network.m": 4, "dynamics.step": 0.5, "recording.frames": 3}),
         entry(1, {"network.m": 8, "dynamics.step": 0.5, "recording.frames": 4}),
-        entry(1, {"network.m": 8}, about=About("named")),
+        entry(1, {"network.m": 8}, about=RunNotes("named")),
     ]
     assert [one.heading for one in with_headings(entries)] == ["m = 4", "m = 8", "m = 8"]
 
@@ -530,10 +530,10 @@ def test_the_oldest_runs_of_first_starts_are_too_many() -> None:
         for day in range(1, 6)
     ]
     others = [
-        replace(starts[0], path=root / "noted.msrun", about=About(note="keep")),
-        replace(starts[0], path=root / "tagged.msrun", about=About(tags=("keep",))),
-        replace(starts[0], path=root / "named.msrun", about=About("keep")),
-        replace(starts[0], path=root / "restored.msrun", about=About(kept=True)),
+        replace(starts[0], path=root / "noted.msrun", about=RunNotes(note="keep")),
+        replace(starts[0], path=root / "tagged.msrun", about=RunNotes(tags=("keep",))),
+        replace(starts[0], path=root / "named.msrun", about=RunNotes("keep")),
+        replace(starts[0], path=root / "restored.msrun", about=RunNotes(kept=True)),
         replace(starts[0], path=root / "growing.msrun", state="growing"),
         replace(starts[0], path=root / "left.msrun", state="cut off"),
         replace(starts[0], path=root / "studies" / "cell.msrun"),
@@ -547,5 +547,5 @@ def test_the_oldest_runs_of_first_starts_are_too_many() -> None:
     assert len(surplus(starts, plain, 0.0, root)) == 5
 
 
-def _on(facts: Facts, day: int) -> Facts:
+def _on(facts: RunSummary, day: int) -> RunSummary:
     return replace(facts, created=f"2026-11-{day:02d}T10:00:00+00:00")

@@ -12,15 +12,15 @@ import pytest
 from core.errors import InputError
 from core.library import about
 from core.library.about import change_about, locked_folder, read_about
-from core.library.entry import About
+from core.library.entry import RunNotes
 from core.library.trash import Trash
 
 
-def noted(said: About) -> About:
+def noted(said: RunNotes) -> RunNotes:
     return replace(said, note="mine")
 
 
-def tagged(said: About, tag: str) -> About:
+def tagged(said: RunNotes, tag: str) -> RunNotes:
     return replace(said, tags=(*said.tags, tag))
 
 
@@ -38,13 +38,13 @@ def test_a_run_with_a_long_name_is_thrown_away_and_restored(tmp_path: Path, size
     if size == 249:
         change_about(path, noted)
     else:
-        assert read_about(path) == About()
+        assert read_about(path) == RunNotes()
         with pytest.raises(InputError, match=f"has {size} bytes, but a run with notes.* at most"):
             change_about(path, noted)
-    thrown = trash.throw(path)
+    thrown = trash.move_to_trash(path)
     assert thrown.is_file()
     assert not path.exists()
-    trash.mend()
+    trash.complete_moves()
     path.touch()  # another one, in the same place
     restored = trash.restore(thrown)
     assert restored.is_file()
@@ -53,7 +53,7 @@ def test_a_run_with_a_long_name_is_thrown_away_and_restored(tmp_path: Path, size
     assert read_about(restored).note == ("mine" if size == 249 else "")
     path.unlink()
     change_about(restored, noted)
-    assert trash.restore(trash.throw(restored)) == restored
+    assert trash.restore(trash.move_to_trash(restored)) == restored
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_two_programs_that_change_one_file_of_notes_lose_nothing(run: Path) -> N
         threading.Thread(target=change_about, args=(run, lambda said: tagged(said, "second"))),
     )
 
-    def first(said: About) -> About:
+    def first(said: RunNotes) -> RunNotes:
         other.start()
         reading.wait(0.05)  # in which the other one would read, and write, without a lock
         return tagged(said, "first")

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.library.entry import About, Entry
+from core.library.entry import Entry, RunNotes
 from core.library.query import query
 from tests.support.made_up_library import chosen, entry, many, with_headings
 
 RUNS = (
     entry(1, {"dynamics.kind": "gd"}, {"hard_margin": 0.03}, {"gamma_gl": 0.08}),
-    entry(2, None, {"hard_margin": 0.039}, {"gamma_gl": 0.08}, About("Best", "for Tuesday", ())),
-    entry(8, None, {"hard_margin": math.nan}, {"gamma_gl": 0.08}, About(tags=("talk", "a b"))),
-    entry(9, None, {"log10_time": 400.0}, {}, About(tags=("Talk",)), origin=None),
+    entry(2, None, {"hard_margin": 0.039}, {"gamma_gl": 0.08}, RunNotes("Best", "for Tuesday", ())),
+    entry(8, None, {"hard_margin": math.nan}, {"gamma_gl": 0.08}, RunNotes(tags=("talk", "a b"))),
+    entry(9, None, {"log10_time": 400.0}, {}, RunNotes(tags=("Talk",)), origin=None),
 )
 
 

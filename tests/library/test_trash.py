@@ -39,9 +39,9 @@ def test_a_run_goes_into_the_trash_and_comes_back_with_its_notes(tmp_path: Path)
     path = with_note(record(library.root / "a.msrun"))
     content = path.read_bytes()
     before = only(library)
-    library.throw(before)
+    library.move_to_trash(before)
     thrown = only(library)
-    assert (thrown.trashed, thrown.origin, thrown.about.note) == (True, path, "mine")
+    assert (thrown.is_trashed, thrown.origin, thrown.about.note) == (True, path, "mine")
     assert thrown.facts == before.facts
     assert [one.name for one in library.root.iterdir()] == [".trash"]
     listing = library.refresh()
@@ -49,7 +49,7 @@ def test_a_run_goes_into_the_trash_and_comes_back_with_its_notes(tmp_path: Path)
     assert library.restore(thrown) == path
     assert path.read_bytes() == content
     restored = only(library)
-    assert (restored.trashed, restored.about.note, restored.about.kept) == (False, "mine", True)
+    assert (restored.is_trashed, restored.about.note, restored.about.kept) == (False, "mine", True)
     assert not any((library.root / ".trash").iterdir())
     library.close()
 
@@ -59,7 +59,7 @@ def test_a_run_that_a_crash_has_left_takes_its_last_frames_along(tmp_path: Path)
     path = crash(library.root / "a.msrun")
     for suffix in ("", "-wal"):
         os.utime(f"{path}{suffix}", (1.7e9, 1.7e9))
-    library.throw(only(library))
+    library.move_to_trash(only(library))
     thrown = only(library)
     with open_run(thrown.path) as run:
         assert run.frames == 6
@@ -72,9 +72,9 @@ def test_a_run_that_a_crash_has_left_takes_its_last_frames_along(tmp_path: Path)
 def test_nothing_is_restored_over_what_is_there(tmp_path: Path) -> None:
     library = library_of(tmp_path)
     path = with_note(record(library.root / "a.msrun", count=3))
-    library.throw(only(library))
+    library.move_to_trash(only(library))
     new = record(path, count=5).read_bytes()
-    thrown = next(one for one in library.refresh().entries if one.trashed)
+    thrown = next(one for one in library.refresh().entries if one.is_trashed)
     target = library.restore(thrown)
     assert target.name == "a-2.msrun"
     assert path.read_bytes() == new
@@ -91,7 +91,7 @@ def test_purging_frees_the_disk_and_is_for_the_trash_only(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="no longer in the trash"):
         library.purge(only(library))
     assert path.exists()
-    library.throw(only(library))
+    library.move_to_trash(only(library))
     library.purge(only(library))
     assert library.refresh().entries == ()
     assert [one for one in library.root.rglob("*") if one.is_file()] == []
@@ -104,9 +104,9 @@ def test_what_is_gone_meanwhile_is_a_sentence(tmp_path: Path) -> None:
     listed = only(library)
     path.unlink()
     with pytest.raises(InputError, match="no longer exists"):
-        library.throw(listed)
+        library.move_to_trash(listed)
     record(path)
-    library.throw(only(library))
+    library.move_to_trash(only(library))
     thrown = only(library)
     shutil.rmtree(thrown.path.parent)
     for act in (library.restore, library.purge):
@@ -121,7 +121,7 @@ def test_a_trash_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
     path = with_note(record(library.root / "a.msrun"))
     (library.root / ".trash").touch()
     with pytest.raises(InputError, match="cannot be moved"):
-        library.throw(only(library))
+        library.move_to_trash(only(library))
     assert path.exists()
     assert read_about(path).note == "mine"
     library.close()
@@ -208,12 +208,12 @@ def test_killed_at_any_moment_nothing_is_lost(
         shutil.copytree(template, root)
         run = root / "a.msrun"
         if act == "restore":
-            run = Trash(root).throw(run)
+            run = Trash(root).move_to_trash(run)
         assert killer.stdin is not None and killer.stdout is not None
         print(json.dumps([str(root), act, moment, str(run)]), file=killer.stdin, flush=True)
         ended = int(killer.stdout.readline())
         trash = Trash(root)
-        trash.mend()
+        trash.complete_moves()
         items = trash.items()
         home = Path(items[0].found.path).parent if items else root
         found = {p.name: p.read_bytes() for p in home.iterdir() if p.is_file()}
@@ -234,13 +234,13 @@ def _made(folder: Path) -> Path:
 def test_what_another_program_is_moving_is_not_mended(tmp_path: Path) -> None:
     root = _made(tmp_path / "runs")
     run = with_note(record(root / "a.msrun"))
-    thrown = Trash(root).throw(run)
+    thrown = Trash(root).move_to_trash(run)
     place(thrown).replace(place(run))  # as between two steps of another program
     origin = json.loads((thrown.parent / ORIGIN).read_text())
     (thrown.parent / ORIGIN).write_text(json.dumps(origin | {"pid": os.getppid()}))
-    Trash(root).mend()
+    Trash(root).complete_moves()
     assert place(run).exists()
     (thrown.parent / ORIGIN).write_text(json.dumps(origin))
-    Trash(root).mend()
+    Trash(root).complete_moves()
     assert not place(run).exists()
     assert place(thrown).exists()

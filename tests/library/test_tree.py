@@ -9,7 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.library.entry import About, Bookmark, Entry, arranged, headings, missed_by_none
+from core.library.entry import (
+    Bookmark,
+    Entry,
+    RunNotes,
+    arrange_by_parent,
+    headings,
+    missed_by_none,
+)
 from core.library.library import surplus
 from core.library.reading import read_facts
 from core.runs.meta import lineage_of
@@ -58,14 +65,14 @@ def test_what_files_say(tmp_path: Path) -> None:
     assert f"branched at t = {moment:.3g}" in by_name["b.msrun"].heading
     assert "step = 0.125" in by_name["b.msrun"].heading
     assert by_name["c.msrun"].heading.endswith("continued")
-    rows = [(one.path.stem, depth) for one, depth in arranged(listing.entries)]
+    rows = [(one.path.stem, depth) for one, depth in arrange_by_parent(listing.entries)]
     assert rows == [("a", 0), ("b", 1), ("c", 2)]
     # The name goes with the file, so that the tree outlives other names of files.
     (folder / "a.msrun").rename(folder / "z.msrun")
-    rows = [(one.path.stem, depth) for one, depth in arranged(library.refresh().entries)]
+    rows = [(one.path.stem, depth) for one, depth in arrange_by_parent(library.refresh().entries)]
     assert rows == [("z", 0), ("b", 1), ("c", 2)]
     (folder / "z.msrun").unlink()  # a parent that is gone leaves its children
-    rows = [(one.path.stem, depth) for one, depth in arranged(library.refresh().entries)]
+    rows = [(one.path.stem, depth) for one, depth in arrange_by_parent(library.refresh().entries)]
     assert rows == [("b", 0), ("c", 1)]
     library.close()
 
@@ -102,7 +109,7 @@ def test_children_stand_below_their_parents() -> None:
     one, two = named(1), named(2)
     three, four, five = child_of(one, 3), child_of(one, 4), child_of(two, 5)
     six = child_of(three, 6)
-    rows = arranged([six, five, four, three, two, one])
+    rows = arrange_by_parent([six, five, four, three, two, one])
     assert [(row.path.stem[4:], depth) for row, depth in rows] == [
         ("2", 0),
         ("5", 1),
@@ -111,8 +118,8 @@ def test_children_stand_below_their_parents() -> None:
         ("3", 1),
         ("6", 2),
     ]
-    assert arranged([one, two]) == [(one, 0), (two, 0)]
-    assert arranged([six, one]) == [(six, 0), (one, 0)]  # its parent is not among them
+    assert arrange_by_parent([one, two]) == [(one, 0), (two, 0)]
+    assert arrange_by_parent([six, one]) == [(six, 0), (one, 0)]  # its parent is not among them
 
 
 def test_parents_that_cannot_be() -> None:
@@ -122,11 +129,13 @@ def test_parents_that_cannot_be() -> None:
         child_of(named(8), 7, parent_run="name-8"),
         child_of(named(7), 8, parent_run="name-7"),
     ]
-    assert sorted(row.path.stem for row, _ in arranged(circle)) == ["run-7", "run-8"]
-    assert arranged([child_of(named(3), 3, parent_run="name-3")])[0][1] == 0
+    assert sorted(row.path.stem for row, _ in arrange_by_parent(circle)) == ["run-7", "run-8"]
+    assert arrange_by_parent([child_of(named(3), 3, parent_run="name-3")])[0][1] == 0
     copy = replace(one, path=Path("/other/run-1.msrun"))
     there = replace(child_of(one, 2), path=Path("/other/run-2.msrun"))
-    rows = [(row.path, depth) for row, depth in arranged([one, copy, there, child_of(one, 3)])]
+    rows = [
+        (row.path, depth) for row, depth in arrange_by_parent([one, copy, there, child_of(one, 3)])
+    ]
     assert rows == [
         (one.path, 0),
         (Path("/runs/run-3.msrun"), 1),
@@ -134,9 +143,9 @@ def test_parents_that_cannot_be() -> None:
         (there.path, 1),
     ]
     foreign = child_of(one, 4, parent_run="another")
-    assert [depth for _, depth in arranged([one, foreign])] == [0, 0]
+    assert [depth for _, depth in arrange_by_parent([one, foreign])] == [0, 0]
     older = child_of(entry(1), 5, parent_run="")  # of files without names: by the file's own
-    assert [depth for _, depth in arranged([entry(1), older])] == [0, 1]
+    assert [depth for _, depth in arrange_by_parent([entry(1), older])] == [0, 1]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -149,7 +158,7 @@ def test_any_parents_at_all(seed: int) -> None:
         if chance.random() < 0.7:
             one = child_of(named(int(chance.integers(60))), number)
         entries.append(one)
-    rows = arranged(entries)
+    rows = arrange_by_parent(entries)
     assert sorted(row.path for row, _ in rows) == sorted(one.path for one in entries)
     above: list[str] = []
     for row, depth in rows:
@@ -164,7 +173,7 @@ def test_thousands_in_a_chain() -> None:
     for number in range(1, 3000):
         entries.append(child_of(entries[-1], number % 60, run=f"name-{number}"))
         entries[-1] = replace(entries[-1], path=Path(f"/runs/chain-{number}.msrun"))
-    assert [depth for _, depth in arranged(entries[::-1])] == list(range(3000))
+    assert [depth for _, depth in arrange_by_parent(entries[::-1])] == list(range(3000))
 
 
 # ------------------------------------------------------------------------------------ and searches
@@ -208,15 +217,15 @@ def test_a_first_start_that_others_go_on_from_stays() -> None:
 
 def test_runs_of_their_own_stay_in_their_order() -> None:
     entries = many(500)
-    assert [row for row, _ in arranged(entries)] == list(entries)
+    assert [row for row, _ in arrange_by_parent(entries)] == list(entries)
 
 
 def test_what_somebody_has_kept_is_missed(tmp_path: Path) -> None:
     """A name, a note, a tag, a bookmark, a set, a child, or that it grows or is in the trash."""
     plain = entry(1)
-    marks = (About(name="a"), About(note="a"), About(tags=("a",)), About(kept=True))
+    marks = (RunNotes(name="a"), RunNotes(note="a"), RunNotes(tags=("a",)), RunNotes(kept=True))
     kept = [entry(2 + k, about=about) for k, about in enumerate(marks)]
-    kept += [entry(10, about=About(bookmarks=(Bookmark("a", 0.0),)))]
+    kept += [entry(10, about=RunNotes(bookmarks=(Bookmark("a", 0.0),)))]
     kept += [entry(11, state="growing"), entry(12, origin=tmp_path)]
     parent = entry(13)
     child = entry(14)

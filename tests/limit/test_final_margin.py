@@ -12,13 +12,13 @@ import pytest
 from core.observables.final_margin import (
     FinalMargin,
     final_margin,
+    find_first_frame,
     lower_end,
     refusal,
-    since,
     traces,
 )
 from core.observables.margins import flat_margins
-from core.reference.gated import Kept, gates_and_nodes
+from core.reference.gated import FixedPattern, gates_and_nodes
 from core.reference.margin import ReferenceMargin, exact
 from core.reference.registry import REFERENCES, compute
 from core.reference.watch import CancelledError, Watch
@@ -57,7 +57,7 @@ def test_no_run_leaves_its_bracket(study: str, tmp_path: Path) -> None:
     with open_run(tmp_path / "run") as run:
         last, known = run.frames - 1, promised(run)
         kept = bracket(run, last, known=known).held.kept
-        first = since(run, last, kept, Watch())
+        first = find_first_frame(run, last, kept, Watch())
         check_bracket(run, known, {last, first, (first + last) // 2})
         assert not known or np.isfinite(bracket(run, known=known).above_always)
 
@@ -90,15 +90,20 @@ def test_the_conditions_are_of_the_frames_before(tmp_path: Path) -> None:
             on = (V @ run.inputs.T) > 0.0
             return np.column_stack([np.sign(a), on & (a[:, None] * y > 0.0) if own else on])
 
-        for kept in (Kept.OWN, Kept.CELLS):
-            first = since(run, last, kept, Watch())
+        for kept in (FixedPattern.OWN_LABEL, FixedPattern.CONES):
+            first = find_first_frame(run, last, kept, Watch())
             same = [
-                np.array_equal(state(k, kept is Kept.OWN), state(last, kept is Kept.OWN))
+                np.array_equal(
+                    state(k, kept is FixedPattern.OWN_LABEL),
+                    state(last, kept is FixedPattern.OWN_LABEL),
+                )
                 for k in range(run.frames)
             ]
             assert all(same[first:])
             assert first == 0 or not same[first - 1]
-        assert since(run, last, Kept.OWN, Watch()) <= since(run, last, Kept.CELLS, Watch())
+        assert find_first_frame(run, last, FixedPattern.OWN_LABEL, Watch()) <= find_first_frame(
+            run, last, FixedPattern.CONES, Watch()
+        )
 
 
 def test_the_carriers_are_those_of_the_certificate(tmp_path: Path) -> None:
@@ -114,7 +119,7 @@ def test_the_carriers_are_those_of_the_certificate(tmp_path: Path) -> None:
                 assert {int(np.sign(a[j])) for j in part.nodes} == {part.sign}
                 own = part.sign * run.dataset.y > 0.0
                 on = active[list(part.nodes)]
-                on = on[:, own] if one.kept is Kept.OWN else on
+                on = on[:, own] if one.kept is FixedPattern.OWN_LABEL else on
                 assert (on == on[0]).all()
         assert found.above <= found.above_always
         assert found.always == "gamma_gl / 2"
@@ -128,7 +133,7 @@ def test_nodes_of_weight_zero_and_dead_ones_count_for_nothing(tmp_path: Path) ->
     a[1], V[2] = 0.0, -at.inputs[0]
     # Every example within a right angle of the first, from which node 2 points away.
     x = at.inputs * np.where(at.inputs @ at.inputs[0] < 0.0, -1.0, 1.0)[:, None]
-    for kept in Kept:
+    for kept in FixedPattern:
         _, nodes = gates_and_nodes(replace(at, dataset=replace(at.dataset, x=x)), flat, kept)
         named = {node for group in nodes for node in group}
         assert not named & {1, 2}

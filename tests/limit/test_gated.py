@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from core.data.cones import simplex
-from core.reference.gated import Gates, Kept, gated_limit, gates_and_nodes, leaky_limit
+from core.reference.gated import FixedPattern, Gates, gated_limit, gates_and_nodes, leaky_limit
 from core.reference.global_margin import global_margin
 from core.reference.leaky import optimum
 from core.reference.watch import Watch
@@ -32,8 +32,8 @@ def sample(n: int, d: int, m: int, seed: int) -> Sample:
     return x, y, Gates(np.sign(a)[used], active[used])
 
 
-def kept_of(cells: bool) -> Kept:
-    return Kept.CELLS if cells else Kept.GATES
+def kept_of(cells: bool) -> FixedPattern:
+    return FixedPattern.CONES if cells else FixedPattern.GATES
 
 
 def price(q: np.ndarray, x: np.ndarray, y: np.ndarray, gates: Gates) -> float:
@@ -41,13 +41,13 @@ def price(q: np.ndarray, x: np.ndarray, y: np.ndarray, gates: Gates) -> float:
     return 0.5 * max(float(np.linalg.norm((q * y * one) @ x)) for one in gates.active)
 
 
-def by_another_solver(x: np.ndarray, y: np.ndarray, gates: Gates, kept: Kept) -> float:
+def by_another_solver(x: np.ndarray, y: np.ndarray, gates: Gates, kept: FixedPattern) -> float:
     """The program itself: linear in u (k, d), w = relu(<u, x>) on examples of the other label
     (k, n), lengths (k,) and t, with tangent planes for |u_k| <= length_k until none is violated."""
     k, (n, d) = len(gates.signs), x.shape
     first_w, first_s = k * d, k * d + k * n
     size = first_s + k + 1
-    other = gates.others(y) & (kept is Kept.OWN)
+    other = gates.others(y) & (kept is FixedPattern.OWN_LABEL)
     rows: list[np.ndarray] = []
     ends: list[float] = []
 
@@ -72,7 +72,7 @@ def by_another_solver(x: np.ndarray, y: np.ndarray, gates: Gates, kept: Kept) ->
     for j, i in product(range(k), range(n)):
         if other[j, i]:
             at_most(0.0, ("u", j, x[i]), ("w", n * j + i, -1.0))
-        elif kept is not Kept.GATES:
+        elif kept is not FixedPattern.GATES:
             at_most(0.0, ("u", j, -x[i] if gates.active[j, i] else x[i]))
     at_most(0.5, ("s", 0, np.ones(k)))
     for j, c in product(range(k), np.vstack([np.eye(d), -np.eye(d)])):
@@ -122,7 +122,7 @@ def test_cells_are_tighter() -> None:
     for seed in range(6):
         x, y, gates = sample(10, 3, 8, seed)
         wide = gated_limit(x, y, gates, Watch(), 1e-6)
-        tight = gated_limit(x, y, gates, Watch(), 1e-6, kept=Kept.CELLS)
+        tight = gated_limit(x, y, gates, Watch(), 1e-6, kept=FixedPattern.CONES)
         assert tight.lower <= wide.upper * (1 + 1e-9)
 
 
@@ -131,7 +131,7 @@ def test_no_network_with_these_patterns_is_beyond_it() -> None:
     at = small_problem(Case("standard", "exponential"), n=12, m=20, d=5)
     flat = at.physical_start()
     gates = gates_and_nodes(at, flat)[0]
-    limit = gated_limit(at.dataset.x, at.dataset.y, gates, Watch(), 1e-6, kept=Kept.CELLS)
+    limit = gated_limit(at.dataset.x, at.dataset.y, gates, Watch(), 1e-6, kept=FixedPattern.CONES)
     a, V = at.network.effective(flat)
     g = np.random.default_rng(0)
     best = -np.inf
@@ -192,7 +192,7 @@ def test_every_gate_of_all_directions_is_gamma_gl() -> None:
     active = np.unique(V @ x.T > 0.0, axis=0)
     active = active[active.any(axis=1)]
     both = Gates(np.repeat([1.0, -1.0], len(active)), np.vstack([active, active]))
-    limit = gated_limit(x, y, both, Watch(), 1e-5, kept=Kept.CELLS)
+    limit = gated_limit(x, y, both, Watch(), 1e-5, kept=FixedPattern.CONES)
     bracket = global_margin(x, y, Watch()).bracket
     assert 2.0 * limit.lower <= bracket.upper * (1 + 1e-9)
     assert 2.0 * limit.upper >= bracket.lower * (1 - 1e-9)
@@ -221,9 +221,11 @@ def own(gates: Gates, y: np.ndarray) -> Gates:
 @pytest.mark.parametrize("seed", range(4))
 def test_another_solver_finds_the_same_of_own_examples(seed: int) -> None:
     x, y, gates = sample(6, 3, 5, seed)
-    limit = gated_limit(x, y, own(gates, y), Watch(), 1e-5, Kept.OWN)
+    limit = gated_limit(x, y, own(gates, y), Watch(), 1e-5, FixedPattern.OWN_LABEL)
     assert limit.lower <= limit.upper <= limit.lower * (1 + 2e-5) + 1e-8
-    assert limit.upper == pytest.approx(by_another_solver(x, y, own(gates, y), Kept.OWN), abs=2e-5)
+    assert limit.upper == pytest.approx(
+        by_another_solver(x, y, own(gates, y), FixedPattern.OWN_LABEL), abs=2e-5
+    )
 
 
 def test_own_examples_leave_more_room_than_cells_and_gamma_gl_more_still() -> None:
@@ -231,8 +233,8 @@ def test_own_examples_leave_more_room_than_cells_and_gamma_gl_more_still() -> No
     more, and every one of them is the margin of some network."""
     for seed in range(6):
         x, y, gates = sample(8, 3, 8, seed)
-        cells = gated_limit(x, y, gates, Watch(), 1e-5, Kept.CELLS)
-        loose = gated_limit(x, y, own(gates, y), Watch(), 1e-5, Kept.OWN)
+        cells = gated_limit(x, y, gates, Watch(), 1e-5, FixedPattern.CONES)
+        loose = gated_limit(x, y, own(gates, y), Watch(), 1e-5, FixedPattern.OWN_LABEL)
         most = global_margin(x, y, Watch()).bracket.upper / 2.0
         assert cells.lower <= loose.upper
         assert loose.lower <= most * (1 + 1e-6)
@@ -249,19 +251,21 @@ def test_every_own_pattern_is_gamma_gl(seed: int) -> None:
     active = np.unique(V @ x.T > 0.0, axis=0)
     signs = np.repeat([1.0, -1.0], len(active))
     both = own(Gates(signs, np.vstack([active, active])), y)
-    limit = gated_limit(x, y, both, Watch(), 1e-5, Kept.OWN)
+    limit = gated_limit(x, y, both, Watch(), 1e-5, FixedPattern.OWN_LABEL)
     bracket = global_margin(x, y, Watch()).bracket
     assert 2.0 * limit.lower <= bracket.upper * (1 + 1e-6)
     assert 2.0 * limit.upper >= bracket.lower * (1 - 1e-9)
     assert 2.0 * limit.upper == pytest.approx(bracket.value, rel=1e-3)
     # And what fewer nodes can do is no more.
     few = Gates(both.signs[::3], both.active[::3])
-    assert gated_limit(x, y, few, Watch(), 1e-4, Kept.OWN).lower <= limit.upper * (1 + 1e-6)
+    assert gated_limit(x, y, few, Watch(), 1e-4, FixedPattern.OWN_LABEL).lower <= limit.upper * (
+        1 + 1e-6
+    )
 
 
-@pytest.mark.parametrize("kept", list(Kept))
+@pytest.mark.parametrize("kept", list(FixedPattern))
 @pytest.mark.parametrize("r", [2, 3, 5])
-def test_a_node_for_each_of_r_collapsed_cones(r: int, kept: Kept) -> None:
+def test_a_node_for_each_of_r_collapsed_cones(r: int, kept: FixedPattern) -> None:
     """gamma_nc/(2 r) with gamma_nc = 1 (telgarsky22, Assumption 3.1): |u_k| = 1/(2 r) each."""
     x, y = simplex(r, r + 1), np.where(np.arange(r) % 2, -1.0, 1.0)
     gates = Gates(y.copy(), np.eye(r, dtype=bool))
@@ -278,7 +282,7 @@ def test_the_linear_solution_of_two_cones_can_rise_no_further() -> None:
     x = np.array([[0.0, 1.0], [alpha, -np.sqrt(1.0 - alpha**2)]])
     gates = Gates(np.ones(1), np.ones((1, 2), dtype=bool))
     expected = 0.5 * np.sin(0.5 * np.arcsin(alpha))
-    for kept in Kept:
+    for kept in FixedPattern:
         limit = gated_limit(x, np.ones(2), gates, Watch(), 1e-6, kept)
         assert limit.upper == pytest.approx(expected, rel=1e-6)
 

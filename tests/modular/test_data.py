@@ -11,7 +11,7 @@ import pytest
 from core.data.modular import ModularData, pairs_of
 from core.errors import InputError
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import Problem, points_for_test, resolve
+from core.problem.problem import Problem, points_for_test, resolve_problem
 from core.runs import Recorder, open_run
 from core.studies.study import load_study
 from core.study_file.validation import build_experiment
@@ -30,7 +30,7 @@ def problem_of(p: int = 5, fraction: float = 1.0, seed: int = 0, **data: object)
         },
         "test",
     )
-    return resolve(experiment)
+    return resolve_problem(experiment)
 
 
 @pytest.mark.parametrize("p", [3, 5, 9, 23])
@@ -110,7 +110,7 @@ def test_choosing_it_brings_a_network_and_a_loss_of_many_classes() -> None:
     study = load_study("telgarsky22-figure-1")
     chosen = study.with_settings(["data.kind=modular", "network.m=8"]).cells()[0].experiment
     assert (chosen.network.kind, chosen.loss.kind) == ("quadratic", "cross_entropy")
-    resolve(chosen)
+    resolve_problem(chosen)
     kept = study.with_settings(
         ["network.kind=multiclass", "loss.kind=cross_entropy", "data.kind=modular", "network.m=8"]
     )

@@ -12,7 +12,7 @@ import pytest
 
 from core.observables import fourier
 from core.observables.registry import OBSERVABLES, scalars_of
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.reference.modular import gamma_star, penalised_optimum
 from core.reference.registry import REFERENCES, compute, references_of
 from core.reference.watch import Watch
@@ -31,7 +31,7 @@ def problem_of(folder: Path | None = None, **tables: dict[str, Any]) -> Problem:
         "dynamics": {"kind": "gd", "step": 0.01, "until_log10_time": -1.0},
         "recording": {"frames": 5},
     }
-    return resolve(build_experiment(given, "test"), folder)
+    return resolve_problem(build_experiment(given, "test"), folder)
 
 
 @pytest.fixture(params=[5, 9])
@@ -153,10 +153,10 @@ def test_a_row_space_run_sees_the_same_waves(tmp_path: Path) -> None:
     """Few pairs of a large p: inner weights are kept in other coordinates."""
     from dataclasses import replace
 
-    from core.dynamics.rows import reduced
+    from core.dynamics.rows import reduce_rows
 
     made = problem_of(data={"p": 23, "fraction": 0.02}, network={"m": 4})
-    for name, at in (("plain", made), ("rows", reduced(made))):
+    for name, at in (("plain", made), ("rows", reduce_rows(made))):
         run(replace(at), partial(Recorder, tmp_path / f"{name}.msrun"))
     with open_run(tmp_path / "plain.msrun") as one, open_run(tmp_path / "rows.msrun") as other:
         assert (one.reduction is None) != (other.reduction is None)

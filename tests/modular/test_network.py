@@ -7,7 +7,7 @@ import pytest
 
 from core.compiled import network as compiled
 from core.data.modular import ModularData
-from core.dynamics.twin import twin, work_for
+from core.dynamics.twin import compiled_network, work_for
 from core.network.parametrisation import Network, Shape, TwoLayer
 from core.network.quadratic import Quadratic, QuadraticNetwork
 from core.reference.modular import gamma_star
@@ -79,7 +79,7 @@ def test_the_compiled_twin_agrees(p: int, m: int, dtype: str, tolerance: float) 
     net, flat = network_of(p, m)
     g = np.random.default_rng(2).standard_normal((p * p, p))
     inputs, weights = x.astype(dtype), flat.astype(dtype)
-    made = twin(net, p * p, 2 * p, dtype)
+    made = compiled_network(net, p * p, 2 * p, dtype)
     XT, G = np.ascontiguousarray(inputs.T), np.ascontiguousarray(g.T.astype(dtype))
     Z, C = np.zeros((m, p * p), dtype), np.zeros((m, p * p), dtype)
     F, result = np.zeros((p, p * p), dtype), np.zeros(flat.size, dtype)

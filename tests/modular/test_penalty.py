@@ -11,7 +11,7 @@ import torch
 from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule
 from core.dynamics.descent import Descent
 from core.dynamics.engines import descent
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.dynamics.stochastic import Stochastic
 from core.errors import InputError
 from core.network.quadratic import cubed_norm, cubed_norm_gradient, node_squares
@@ -100,7 +100,7 @@ def test_adam_and_adamw_equal_torch(
 @pytest.mark.parametrize("loss", [{"l23": 0.02}, {"l2": 0.01, "l23": 0.02}, {"l2": 0.01}])
 def test_descent_equals_torch(loss: dict[str, Any], schedule: str) -> None:
     at = small_problem(QUADRATIC, {**GD, "schedule": schedule}, loss=loss)
-    last = frames_of(integrator(prepared(at)))[-1]
+    last = frames_of(make_integrator(prepare(at)))[-1]
     factor = linear(last.step) if schedule == "linear" else (lambda step: 1.0)
     wanted = by_torch(at, last.step, lambda parts: torch.optim.SGD(parts, lr=0.05), factor)
     assert last.step == 64
@@ -139,19 +139,19 @@ def test_engines_agree_on_every_layout(case: Case, dtype: Any) -> None:
     ids=lambda keys: keys["kind"],
 )
 def test_results_do_not_depend_on_the_chunks(keys: dict[str, Any]) -> None:
-    at = prepared(small_problem(QUADRATIC, keys, loss={"l23": 0.01}))
+    at = prepare(small_problem(QUADRATIC, keys, loss={"l23": 0.01}))
     check_small_chunks(Stochastic(at), frames_of(Stochastic(at)))
 
 
 def test_plain_descent_keeps_its_engines() -> None:
-    plain = descent(prepared(small_problem(Case("bias"), GD, d=5)))
+    plain = descent(prepare(small_problem(Case("bias"), GD, d=5)))
     assert isinstance(plain, Descent)
     shaped = small_problem(Case("bias"), {**GD, "schedule": "linear"}, d=5)
-    assert isinstance(descent(prepared(shaped)), Stochastic)
+    assert isinstance(descent(prepare(shaped)), Stochastic)
 
 
 def test_a_schedule_of_constant_steps_is_plain_descent() -> None:
-    at = prepared(small_problem(QUADRATIC, GD, loss={"l2": 0.01}))
+    at = prepare(small_problem(QUADRATIC, GD, loss={"l2": 0.01}))
     plain, stepped = frames_of(descent(at)), frames_of(Stochastic(at))
     assert [frame.step for frame in plain] == [frame.step for frame in stepped]
     assert np.allclose(plain[-1].parameters, stepped[-1].parameters, rtol=1e-11, atol=1e-13)

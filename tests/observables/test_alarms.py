@@ -9,7 +9,7 @@ import pytest
 
 import marginscope as ms
 from core.observables import alarms as module
-from core.observables.alarms import alarms, monotone_margin
+from core.observables.alarms import find_alarms, monotone_margin
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from tests.recording import recorded
@@ -21,14 +21,14 @@ SMALL = ("data.d=6", "data.n=20", "network.m=9")
 def test_runs_along_the_flow_raise_none(kind: str, tmp_path: Path) -> None:
     recorded(tmp_path / "run.msrun", f"dynamics.kind={kind}", "dynamics.until_log10_time=4")
     with open_run(tmp_path / "run.msrun") as run:
-        assert alarms(run) == ()
+        assert find_alarms(run) == ()
 
 
 def test_large_steps_raise_what_the_traces_show(tmp_path: Path) -> None:
     large = ("dynamics.kind=gd", "dynamics.step=6", "dynamics.until_log10_time=3")
     recorded(tmp_path / "run.msrun", *SMALL, *large, "recording.frames=100")
     with open_run(tmp_path / "run.msrun") as run:
-        found = alarms(run)
+        found = find_alarms(run)
         margin = np.array([monotone_margin(run, k) for k in range(run.frames)])
         fell = (margin[:-1] > 0.0) & (margin[1:] < margin[:-1])
         falls = set((np.flatnonzero(fell) + 1).tolist())
@@ -50,14 +50,14 @@ def test_falling_margin_and_lost_resolution_are_told_once(
     monkeypatch.setattr(module, "tolerance", lambda run, k, margin: 0.01)
     monkeypatch.setattr(module, "atoms", lambda run, k: 1.0 if k in (2, 3, 9) else 20.0)
     with open_run(tmp_path / "run.msrun") as run:
-        found = alarms(run)
+        found = find_alarms(run)
         at = {
             kind: [alarm.frame for alarm in found if alarm.kind == kind]
             for kind in ("margin", "resolution")
         }
         assert at == {"margin": [3, 6], "resolution": [2, 9]}
         assert all(np.isfinite(alarm.h) for alarm in found)
-        assert alarms(run) == found
+        assert find_alarms(run) == found
 
 
 def test_each_frame_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,8 +70,8 @@ def test_each_frame_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(module, "monotone_margin", look)
     with open_run(tmp_path / "run.msrun") as run:
-        alarms(run)
-        alarms(run)
+        find_alarms(run)
+        find_alarms(run)
         assert seen == list(range(run.frames))
 
 
@@ -90,8 +90,8 @@ def test_looking_for_alarms_is_left_and_gone_on_with(tmp_path: Path) -> None:
     recorded(tmp_path / "run.msrun", *SMALL, *large, "recording.frames=100")
     with open_run(tmp_path / "run.msrun") as run, open_run(tmp_path / "run.msrun") as other:
         with pytest.raises(EnoughError):
-            alarms(run, third)
-        assert alarms(run, lambda: seen.append(-1)) == alarms(other) != ()
+            find_alarms(run, third)
+        assert find_alarms(run, lambda: seen.append(-1)) == find_alarms(other) != ()
         assert len(seen) == run.frames  # none was looked at twice
 
 
@@ -107,7 +107,7 @@ def test_states_of_a_loop_that_were_not_finite_are_marked(tmp_path: Path) -> Non
             r.frame(t, V=V, a=np.nan * a if t in (2, 3, 5) else a)
     with open_run(tmp_path / "a.msrun") as run:
         assert run.steps.tolist() == [0, 1, 4, 6, 7] and run.reason == "completed"
-        found = alarms(run)
+        found = find_alarms(run)
         assert [(alarm.frame, alarm.kind, alarm.step) for alarm in found] == [
             (1, "not_finite", 1),
             (2, "not_finite", 4),
@@ -124,7 +124,7 @@ def test_weights_that_become_zero_are_no_alarm_of_the_margin(tmp_path: Path) -> 
         r.frame(1, V=0.0 * V, a=0.0 * a)
     with open_run(path) as run:
         assert monotone_margin(run, 0) > 0.0 and np.isnan(monotone_margin(run, 1))
-        assert "margin" not in {alarm.kind for alarm in alarms(run)}
+        assert "margin" not in {alarm.kind for alarm in find_alarms(run)}
 
 
 def test_errors_of_a_network_whose_activation_is_not_known_are_not_known(tmp_path: Path) -> None:

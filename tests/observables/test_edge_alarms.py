@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from core.observables import alarms as module
-from core.observables.alarms import Alarm, alarms
+from core.observables.alarms import Alarm, find_alarms
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
@@ -28,13 +28,13 @@ def trained(path: Path, eta: float, frames: int = 61, **data: str) -> Run:
         "dynamics": {"kind": "gd", "step": eta, "until_log10_time": np.log10(eta * STEPS).item()},
         "recording": {"frames": frames, "spacing": "pairs"},
     }
-    train(resolve(build_experiment(tables, "edge"), None), partial(Recorder, path))
+    train(resolve_problem(build_experiment(tables, "edge"), None), partial(Recorder, path))
     return open_run(path)
 
 
 def told(run: Run) -> dict[str, list[Alarm]]:
     found: dict[str, list[Alarm]] = {}
-    for alarm in alarms(run):
+    for alarm in find_alarms(run):
         found.setdefault(alarm.kind, []).append(alarm)
     return found
 
@@ -90,7 +90,7 @@ def test_so_is_one_between_two_frames(tmp_path: Path) -> None:
         (alarm,) = told(run)["risk"]
         assert alarm.frame == 0
         assert "diverged after this frame" in alarm.text
-        assert alarms(run) == (alarm,)  # told once
+        assert find_alarms(run) == (alarm,)  # told once
 
 
 @pytest.mark.parametrize(("q", "kind"), [(0.5, "risk"), (0.95, "edge"), (float("nan"), "")])

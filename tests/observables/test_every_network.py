@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from core.dynamics.rows import reduced
+from core.dynamics.rows import reduce_rows
 from core.dynamics.step_size import jacobian
 from core.losses import LOSSES
 from core.observables.certificates import certificate
@@ -256,7 +256,7 @@ def test_row_space_runs_read_as_direct_ones(case: Case, tmp_path: Path) -> None:
     at = small_problem(case, dynamics, d=40, n=8, m=9, recording={"frames": 4})
     with (
         recorded(at, tmp_path / "direct.msrun") as direct,
-        recorded(reduced(at), tmp_path / "rows.msrun") as rows,
+        recorded(reduce_rows(at), tmp_path / "rows.msrun") as rows,
     ):
         assert direct.reduction is None
         assert rows.reduction is not None

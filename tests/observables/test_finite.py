@@ -12,7 +12,7 @@ import pytest
 from core.observables.observable import Observable, Shape
 from core.observables.proofs import log_mean_slope
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.run_files.frame import Frame
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
@@ -28,7 +28,7 @@ DESCENT = {"kind": "gd", "step": 0.1, "until_log10_time": 1.0}
 
 
 def built(**tables: dict[str, Any]) -> Problem:
-    return resolve(build_experiment(tables, "test"))
+    return resolve_problem(build_experiment(tables, "test"))
 
 
 def on_cones() -> Problem:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.dynamics.rows import reduced
+from core.dynamics.rows import reduce_rows
 from core.observables.norm_margins import OBSERVABLES
 from core.observables.registry import OBSERVABLES as ALL
 from core.observables.registry import explain, usual_of
@@ -81,7 +81,7 @@ def test_they_are_taken_in_the_space_of_the_data(tmp_path: Path) -> None:
     problem = small_problem(Case("standard"), DESCENT, d=30, n=5, recording={"frames": 3})
     with (
         recorded(problem, tmp_path / "plain.msrun") as plain,
-        recorded(reduced(problem), tmp_path / "reduced.msrun") as other,
+        recorded(reduce_rows(problem), tmp_path / "reduced.msrun") as other,
     ):
         assert other.reduction is not None
         assert values(other, 2) == pytest.approx(values(plain, 2), rel=1e-9)

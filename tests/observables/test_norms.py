@@ -14,7 +14,7 @@ from core.figures.scene import build_scene
 from core.observables.registry import OBSERVABLES, explain
 from core.problem.problem import Problem
 from core.runs import Run, open_run
-from core.studies.panel_lines import normalised
+from core.studies.panel_lines import normalised_function
 from tests.support.loops import loop
 from tests.support.made_up_figures import problem_of, two_runs, written
 
@@ -102,7 +102,9 @@ def test_a_function_of_the_line_keeps_its_values_when_weights_are_multiplied() -
     told = ("data.d=1", "data.k=1", "data.n=3", "data.seed=1", "network.kind=fixed_outer")
     problem = problem_of(*told, "loss.kind=logistic")
     one, large = (
-        normalised(written(problem, (-np.inf,), partial(multiplied, c)), np.linspace(-1.0, 1.0, 5))
+        normalised_function(
+            written(problem, (-np.inf,), partial(multiplied, c)), np.linspace(-1.0, 1.0, 5)
+        )
         for c in (1.0, C)
     )
     assert large == pytest.approx(one) and np.abs(one).max() > 0.0

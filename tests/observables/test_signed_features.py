@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.observables.features import reparametrised, signed_features
+from core.observables.features import reparametrise, signed_features
 from core.runs import open_run
 from tests.recording import recorded
 
@@ -30,7 +30,7 @@ def test_margins_are_inner_products_with_u(tmp_path: Path, kind: str) -> None:
     with open_run(path) as run:
         for index in (0, run.frames - 1):
             p = run.network.margins(run.parameters(index), run.inputs, run.dataset.y)
-            found = signed_features(run, index) @ reparametrised(run, index)
+            found = signed_features(run, index) @ reparametrise(run, index)
             np.testing.assert_allclose(found, p, rtol=1e-10, atol=1e-12)
 
 

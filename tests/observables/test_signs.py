@@ -13,10 +13,10 @@ from core.observables.registry import OBSERVABLES
 from core.observables.testing import (
     KEY,
     Weights,
+    are_right,
     bound_of_sum,
     of_size_one,
     points_of,
-    right_on,
     weights_of,
 )
 from core.runs import Recorder, Run, open_run
@@ -120,7 +120,7 @@ def test_few_points_are_evaluated_where_little_moves(
         near = flat + 1e-4 * np.linalg.norm(flat) / np.linalg.norm(noise) * noise
         for at in (flat, near):
             counts.append(0)
-            right = right_on(run, at, inputs, points.y, 512)
+            right = are_right(run, at, inputs, points.y, 512)
             assert np.array_equal(right, run.network.outputs(at, inputs) * points.y > 0.0)
     assert counts[0] >= points.y.size
     assert counts[1] < 0.1 * counts[0]

@@ -15,7 +15,7 @@ import pytest
 
 import marginscope as ms
 from core.cli.main import main
-from core.figures.options import FigureOptions, Look
+from core.figures.options import FigureOptions, ViewOptions
 from core.figures.scene import build_scene
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
@@ -110,7 +110,9 @@ def test_they_are_curves_of_figures_and_are_compared(
     assert main([*drawn, "--curves", "val_ac"]) == 2
     assert "'val_ac' is not one of the scalar observables" in capsys.readouterr().err
     with open_run(path) as run:
-        scene = build_scene([run], ["curves"], options=FigureOptions(look=Look(("val_acc",))))
+        scene = build_scene(
+            [run], ["curves"], options=FigureOptions(look=ViewOptions(("val_acc",)))
+        )
         (curve,) = scene.panels[0].ink.curves
         assert np.isfinite(curve.y[0]).tolist() == [False, False, *[True] * (STEPS - 1)]
     with ms.open(path) as run:

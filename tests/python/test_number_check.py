@@ -99,7 +99,9 @@ def test_outputs_are_compared_where_they_are_given(tmp_path: Path) -> None:
         r.frame(2, V=one.V, a=2 * one.a, outputs=f)  # from before the step
         with pytest.warns(ms.RecordingWarning, match=r"at t = 3 .* differ by up to 0\.5"):
             r.frame(3, V=one.V, a=one.a, outputs=f + 0.5)
-        with pytest.warns(ms.RecordingWarning, match=r"outputs have shape \(3,\); they must have \(12,\)"):
+        with pytest.warns(
+            ms.RecordingWarning, match=r"outputs have shape \(3,\); they must have \(12,\)"
+        ):
             r.frame(4, V=one.V, a=one.a, outputs=f[:3])
     with ms.open(tmp_path / "a.msrun") as run:
         assert run.frame(1).numbers == {}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import marginscope as ms
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.reference.registry import REFERENCES, compute, references_of
 from core.reference.watch import Watch
 from core.runs import RunFile, open_run
@@ -110,7 +110,7 @@ def test_data_of_a_run_have_its_margins(run: ms.Run) -> None:
 def test_margins_of_batch_norm_are_those_of_the_start() -> None:
     study = load_study("batchnorm-figure-1").at_size("quick")
     (cell, *_) = study.cells()
-    problem = resolve(cell.experiment, study.folder)
+    problem = resolve_problem(cell.experiment, study.folder)
     start = problem.network.unpack(problem.start.parameters)
     data = problem.dataset
     given = {name: start[name] for name in ("V", "a", "c")}

@@ -17,7 +17,7 @@ import pytest
 
 import marginscope as ms
 from core.dynamics.rows import worth_it
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.terminal.bar import Bar
 from marginscope._engine import training
 from tests.python.small import FIGURE_1, SHORT, WIDTHS, command, trained, typed, written
@@ -162,7 +162,7 @@ def test_weights_are_in_the_original_coordinates(d: int) -> None:
     assert run.V.shape == (len(run), 100, d)
     study = ms.study(FIGURE_1, **{**SHORT, **own, **steps, "recording.log10_times": []})
     (cell,) = study._study.cells()
-    problem = resolve(cell.experiment)
+    problem = resolve_problem(cell.experiment)
     assert worth_it(problem) == (d == 900)  # the one is in row-space form, the other is not
     start = problem.network.unpack(problem.start.parameters)
     a, V = start["a"], start["V"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.reference.generation import Master
 from core.reference.global_margin import GlobalMargin, GlobalResult, global_margin
 from core.reference.watch import CancelledError, Watch
@@ -138,7 +138,7 @@ def test_parity_is_certified() -> None:
 def test_two_cones(seed: int) -> None:
     """Near the .495034 of docs/theory.md, 7.3 (draws differ by .0006), and a fine grid's."""
     settings = {"data": {"kind": "two_cones", "d": 2}, "network": {"m": 4}, "run": {"seed": seed}}
-    problem = resolve(build_experiment(settings, "test"))
+    problem = resolve_problem(build_experiment(settings, "test"))
     bracket = GlobalMargin().compute(problem, Watch())
     brute = on_grid(problem.dataset.x, problem.dataset.y, fine_directions(2, 4000))
     assert bracket.certified

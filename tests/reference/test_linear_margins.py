@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from core.network.kernel_predictor import tangent_kernel
 from core.problem.problem import Problem
-from core.reference.hull import coordinates, nearest
+from core.reference.hull import coordinates, separate_from_origin
 from core.reference.leaky import LeakyOptimum, form, optimum
 from core.reference.linear import KernelMargin, LinearMargin, OuterMargin, ScaleMargin
 from core.reference.margin import Bracket, Reference
@@ -54,7 +54,7 @@ def by_slsqp(G: np.ndarray) -> float:
 @pytest.mark.parametrize(("n", "d", "seed"), [(20, 3, 0), (40, 5, 1), (64, 20, 2), (8, 30, 3)])
 def test_hull_agrees_with_quadratic_programming(n: int, d: int, seed: int) -> None:
     G = separable(n, d, seed)
-    found = nearest(G)
+    found = separate_from_origin(G)
     assert found.upper - found.lower < 1e-10
     assert found.lower == pytest.approx((G @ found.w).min(), abs=1e-13)
     assert found.upper == pytest.approx(np.linalg.norm(G.T @ found.q), abs=1e-13)

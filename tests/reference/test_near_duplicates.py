@@ -14,7 +14,7 @@ from core.data.dataset import Array, Dataset
 from core.network.kernel_predictor import arc_cosine
 from core.problem.problem import Problem
 from core.reference.global_margin import global_margin
-from core.reference.hull import nearest, on_one_ray, pair_bound, why_not
+from core.reference.hull import are_on_one_ray, pair_bound, separate_from_origin, why_not
 from core.reference.linear import KernelMargin, LinearMargin, bracket_of
 from core.reference.registry import REFERENCES, references_of
 from core.reference.watch import Watch
@@ -136,8 +136,8 @@ def test_one_ray_in_rational_numbers() -> None:
             for i in range(3)
             for k in range(3)
         )
-        assert on_one_ray(a, b) == parallel
-        assert not on_one_ray(a, -b)
+        assert are_on_one_ray(a, b) == parallel
+        assert not are_on_one_ray(a, -b)
 
 
 def test_odd_parity_is_proved_and_its_neighbours_are_not() -> None:
@@ -187,7 +187,7 @@ def test_linear_margin_with_a_near_duplicate_among_others(e: float) -> None:
     y = np.sign(x @ u)
     y[:2] = LABELS
     G = y[:, None] * x
-    found = nearest(G)
+    found = separate_from_origin(G)
     bracket = bracket_of(found, "a hyperplane")
     exact = in_rational_numbers(G[found.q > 0.0])
     assert bracket.lower <= exact <= bracket.upper
@@ -197,15 +197,15 @@ def test_linear_margin_with_a_near_duplicate_among_others(e: float) -> None:
 def test_farkas_weights_are_proved() -> None:
     """True where the hull holds 0 for certain, in floating point and in rational numbers."""
     rng = np.random.default_rng(4)
-    assert nearest(rng.standard_normal((60, 4))).farkas
+    assert separate_from_origin(rng.standard_normal((60, 4))).farkas
     corners = np.array(list(product((-1.0, 1.0), repeat=3)))
-    assert nearest(corners).farkas
-    assert nearest(np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])).farkas
+    assert separate_from_origin(corners).farkas
+    assert separate_from_origin(np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])).farkas
     tilted = np.array([[1.0, 0.0], [-1.0, 1e-17]])
-    assert not nearest(tilted).farkas
-    assert bracket_of(nearest(tilted), "a hyperplane").open
+    assert not separate_from_origin(tilted).farkas
+    assert bracket_of(separate_from_origin(tilted), "a hyperplane").open
     thin = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
-    assert bracket_of(nearest(thin), "a hyperplane").nothing
+    assert bracket_of(separate_from_origin(thin), "a hyperplane").nothing
 
 
 # -------------------------------------------------------------------------------- tangent kernel

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from core.data.parity import all_corners
-from core.reference.intervals import BiasMargin, breakpoints, candidates, l1_margin, lifted
+from core.reference.intervals import BiasMargin, breakpoints, candidates, l1_margin, lift
 from core.reference.population import (
     CollapseMargin,
     DyadicPopulation,
@@ -40,7 +40,7 @@ def intervals(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def on_a_grid(x: np.ndarray, y: np.ndarray, count: int) -> float:
     """The l1 margin on `count` evenly spaced (w, b), as wei19 F.4 does it."""
     angle = np.arange(count) * 2.0 * np.pi / count
-    F = y[:, None] * np.maximum(lifted(x) @ np.array([np.cos(angle), np.sin(angle)]), 0.0)
+    F = y[:, None] * np.maximum(lift(x) @ np.array([np.cos(angle), np.sin(angle)]), 0.0)
     A = np.hstack([-F, F, np.ones((y.size, 1))])
     mass = np.r_[np.ones(2 * count), 0.0][None]
     bounds = [(0.0, None)] * (2 * count) + [(None, None)]
@@ -65,7 +65,7 @@ def test_pricing_on_the_line_misses_no_direction() -> None:
     generator = np.random.default_rng(3)
     for n in (1, 2, 9):
         x, c = generator.standard_normal((n, 1)), generator.standard_normal(n)
-        points = lifted(x)
+        points = lift(x)
         directions, h = candidates(points, c, breakpoints(points))
         assert np.allclose(np.linalg.norm(directions, axis=1), 1.0)
         angle = np.linspace(0.0, 2.0 * np.pi, 100_001)

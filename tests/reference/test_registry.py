@@ -18,7 +18,7 @@ from core.reference.margin import (
     Reference,
     ReferenceMargin,
     SavedMargin,
-    absent,
+    absent_bracket,
     contradiction,
     exact,
     load_margin,
@@ -47,7 +47,7 @@ class Counted(Reference):
     def compute(self, problem: Problem, watch: Watch) -> Bracket:
         self.times += 1
         watch.look()
-        return Bracket(0.25, 0.75, 0.5, False, "early") if watch.late else exact(0.5, "whole")
+        return Bracket(0.25, 0.75, 0.5, False, "early") if watch.timed_out else exact(0.5, "whole")
 
 
 def test_names_and_texts() -> None:
@@ -132,7 +132,7 @@ def test_what_ended_early_is_computed_again_with_more_time() -> None:
 
 def test_no_number_survives_the_cache(own_cache: Path) -> None:
     path = own_cache / "x.json"
-    save_margin(path, SavedMargin(absent("Why."), 1.0))
+    save_margin(path, SavedMargin(absent_bracket("Why."), 1.0))
     entry = load_margin(path)
     assert not entry.bracket.exists
     assert entry.bracket.method == "Why."

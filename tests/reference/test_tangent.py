@@ -252,7 +252,7 @@ def test_controls_narrow_the_draw() -> None:
     plain, left = np.c_[values.length, e], pilot.controls.subtract(values)
     assert (left.std(axis=0) < 0.7 * plain.std(axis=0)).all()
     error = (plain.std(axis=0) + left.std(axis=0)) / np.sqrt(2.0**14)
-    apart = plain.mean(axis=0) - left.mean(axis=0) - pilot.controls.expected()
+    apart = plain.mean(axis=0) - left.mean(axis=0) - pilot.controls.expected_values()
     assert (np.abs(apart) < 5.0 * error).all()
     # No value is further out than the bound takes it to be.
     out = np.c_[left[:, :1] - pilot.means[:1], pilot.means[1:] - left[:, 1:]]

@@ -61,9 +61,9 @@ def test_sleep_does_not_make_it_late(clock: Clock) -> None:
     watch = Watch(limit=1.0, share=lambda: 0.1)
     _work(clock, watch, 19, 0.05)
     assert clock.now > 9.0
-    assert not watch.late
+    assert not watch.timed_out
     _work(clock, watch, 2, 0.05)
-    assert watch.late
+    assert watch.timed_out
 
 
 def test_a_part_keeps_to_the_share_and_the_sleep_of_the_whole(clock: Clock) -> None:
@@ -71,13 +71,13 @@ def test_a_part_keeps_to_the_share_and_the_sleep_of_the_whole(clock: Clock) -> N
     _work(clock, watch, 20, 0.05)
     slept = clock.now - watch.seconds
     part = watch.within(2.0)
-    assert (part.limit, part.late) == (pytest.approx(watch.seconds + 2.0), False)
+    assert (part.limit, part.timed_out) == (pytest.approx(watch.seconds + 2.0), False)
     _work(clock, part, 39, 0.05)
-    assert not part.late
+    assert not part.timed_out
     assert clock.now - part.seconds == pytest.approx(slept + 39 * 0.45)
     assert watch.seconds == part.seconds  # of which the whole knows, so that it does not rest again
     _work(clock, part, 2, 0.05)
-    assert part.late
+    assert part.timed_out
 
 
 def test_it_wakes_up_when_it_may_have_all(clock: Clock) -> None:

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from core.reference import pricing
-from core.reference.pricing import climb, largest, prove, value_at, zonotopes
+from core.reference.pricing import climb, maximise, prove, value_at, zonotopes
 from core.reference.watch import CancelledError, Watch
 
 Array = NDArray[np.float64]
@@ -53,7 +53,7 @@ def test_three_routes_agree(d: int, seed: int, monkeypatch: pytest.MonkeyPatch) 
     assert proof.direction is not None
     assert value_at(x, c, proof.direction[None])[0] == pytest.approx(brute, rel=1e-6)
     if d <= 3:
-        assert largest(x, c, Watch())[0] == pytest.approx(brute, rel=1e-7)
+        assert maximise(x, c, Watch())[0] == pytest.approx(brute, rel=1e-7)
 
 
 @pytest.mark.parametrize("d", [4, 8])
@@ -74,7 +74,7 @@ def test_tree_against_arrangement(d: int, monkeypatch: pytest.MonkeyPatch) -> No
     """Degenerate points too: parallel, opposite and repeated ones."""
     x, c = case(12, d, 7)
     x[3], x[4], x[5] = 2.0 * x[0], -x[1], x[2]
-    value = largest(x, c, Watch())[0]
+    value = maximise(x, c, Watch())[0]
     assert by_tree(x, c, 0.01 * value, monkeypatch).bound == pytest.approx(value, rel=1e-6)
 
 

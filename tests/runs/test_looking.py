@@ -14,7 +14,7 @@ import pytest
 from core.errors import InputError, RunFileError
 from core.run_files.in_use import checksum, header_of
 from core.runs import Recorder, code_of, connection, looking, open_run
-from core.training.continuation import continued
+from core.training.continuation import continue_problem
 from tests.support.run_changes import SIZE, frame, meta
 from tests.support.run_files import (
     connections,
@@ -148,7 +148,7 @@ def test_an_error_is_believed_where_nothing_changed(tmp_path: Path) -> None:
         raise RunFileError("damaged")
 
     with pytest.raises(RunFileError, match="damaged"):
-        looking.steadily(path, damaged)
+        looking.retry_while_changing(path, damaged)
     assert calls == 1
     calls = 0
 
@@ -160,7 +160,7 @@ def test_an_error_is_believed_where_nothing_changed(tmp_path: Path) -> None:
             raise RunFileError("half a file")
         return calls
 
-    assert looking.steadily(path, look) == 4
+    assert looking.retry_while_changing(path, look) == 4
 
 
 def test_a_file_that_changes_for_ever_is_given_up(
@@ -175,7 +175,7 @@ def test_a_file_that_changes_for_ever_is_given_up(
         raise RunFileError("half a file")
 
     with pytest.raises(RunFileError, match="half a file"):
-        looking.steadily(path, look)
+        looking.retry_while_changing(path, look)
 
 
 # ---------------------------------------------------------------------- the -wal of another run
@@ -385,4 +385,4 @@ def test_no_run_goes_on_from_a_norm_beyond_all_bounds(tmp_path: Path, rho: float
         open_run(path) as run,
         pytest.raises(InputError, match="beyond the range in which a run can continue"),
     ):
-        continued(run, None, ())
+        continue_problem(run, None, ())

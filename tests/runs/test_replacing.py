@@ -98,7 +98,7 @@ def test_a_disk_that_refuses_at_the_start_leaves_the_old_run(
     def full(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr("core.run_files.writer.created", full)
+    monkeypatch.setattr("core.run_files.writer.create_run_file", full)
     with pytest.raises(DiskError):
         recorder_at(path, small_problem(), force=True)
     assert path.read_bytes() == before

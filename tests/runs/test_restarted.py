@@ -13,11 +13,11 @@ from app.state.session import OpenRun, Session
 from app.training.recipes import FromExperiment, FromRun, recipe_of
 from core.comparison.recorded import describe
 from core.data.image_files import IMAGES, LABELS
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.runs import Recorder, open_run
 from core.studies.study import Study
 from core.study_file.validation import build_experiment
-from core.training.continuation import restarted
+from core.training.continuation import restart
 from core.training.trajectory import run as train
 
 TABLES = {
@@ -54,7 +54,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     folder.mkdir()
     experiment = build_experiment({**TABLES, "data": request.param(folder)}, "test")
     path = tmp_path / "a.msrun"
-    train(resolve(experiment), partial(Recorder, path))
+    train(resolve_problem(experiment), partial(Recorder, path))
     for file in folder.iterdir():
         file.unlink()
     return path
@@ -62,7 +62,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def test_the_same_again_and_with_other_settings(path: Path) -> None:
     with open_run(path) as run:
-        same = restarted(run.problem, run.experiment)
+        same = restart(run.problem, run.experiment)
         np.testing.assert_array_equal(same.start.parameters, run.origin)
         seeded = run.experiment.model_copy(
             update={"run": run.experiment.run.model_copy(update={"seed": 5})}
@@ -71,13 +71,13 @@ def test_the_same_again_and_with_other_settings(path: Path) -> None:
             update={"network": run.experiment.network.model_copy(update={"m": 7})}
         )
         for experiment, m in ((seeded, 4), (wider, 7)):
-            made = restarted(run.problem, experiment)
+            made = restart(run.problem, experiment)
             assert made.network.m == m
             np.testing.assert_array_equal(made.dataset.x, run.dataset.x)
             np.testing.assert_array_equal(made.dataset.y, run.dataset.y)
             assert made.start.parameters.tobytes() != run.origin.tobytes()
             assert made.experiment.data == run.experiment.data
-        train(restarted(run.problem, wider), partial(Recorder, path.with_name("b.msrun")))
+        train(restart(run.problem, wider), partial(Recorder, path.with_name("b.msrun")))
 
 
 class Shown:

@@ -109,7 +109,7 @@ def test_the_command_line_names_a_removed_run(
 ) -> None:
     study, out = tmp_path / "a.toml", tmp_path / "out"
     study.write_text('[network]\nm = 4\n[dynamics]\nkind = "gd"\nuntil_log10_time = 2.0\n')
-    taken, take = [], trajectory._take
+    taken, take = [], trajectory._record_chunk
 
     def take_away(*arguments: object) -> object:
         if not taken:
@@ -138,10 +138,10 @@ def test_the_library_leaves_a_recording_that_rests(tmp_path: Path, old: None) ->
     library = Library(path.parent, tmp_path / "index.db")
     (entry,) = library.refresh().entries
     with pytest.raises(InputError, match=r"a\.msrun is being recorded; stop the training first"):
-        library.throw(entry)
+        library.move_to_trash(entry)
     recorder.append(FRAMES[5:])
     recorder.finish("completed")
-    thrown = library.throw(entry)
+    thrown = library.move_to_trash(entry)
     library.close()
     with open_run(thrown) as run:
         assert_frames(run, FRAMES)
@@ -154,9 +154,9 @@ def test_the_library_leaves_the_recording_of_another_program(tmp_path: Path, old
         library = Library(folder, tmp_path / "index.db")
         (entry,) = library.refresh().entries
         with pytest.raises(InputError, match="is being recorded"):
-            library.throw(entry)
+            library.move_to_trash(entry)
         other.kill()  # what a crash has left may go
-        assert library.throw(entry).parent != folder
+        assert library.move_to_trash(entry).parent != folder
         library.close()
 
 

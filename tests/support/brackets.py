@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from core.observables.final_margin import final_margin, since
+from core.observables.final_margin import final_margin, find_first_frame
 from core.observables.margins import hard_margin, smoothed_margin
 from core.reference.margin import ReferenceMargin
 from core.reference.watch import Watch
@@ -26,7 +26,7 @@ def check_bracket(
         found = final_margin(run, frame, known, Watch(SECONDS), precision=precision)
         later = range(frame, run.frames)
         for one in found.above_while:
-            holds = [k for k in later if since(run, k, one.kept, Watch()) <= frame]
+            holds = [k for k in later if find_first_frame(run, k, one.kept, Watch()) <= frame]
             assert reached[holds].max() <= one.above
             assert one.reached <= one.above * (1 + 1e-9), (frame, one)
         if found.why:

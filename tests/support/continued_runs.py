@@ -12,7 +12,7 @@ import numpy as np
 
 from core.problem.problem import Problem
 from core.runs import RecordedRun, Recorder, open_run
-from core.training.continuation import continued
+from core.training.continuation import continue_problem
 from core.training.control import Status
 from core.training.trajectory import run
 
@@ -42,7 +42,7 @@ def recorded_at(path: Path, problem: Problem) -> Status:
 def continued_at(path: Path, source: Path, *settings: str, frame: int | None = None) -> Status:
     """Go on from a frame of a run file, into another one."""
     with open_run(source) as begun:
-        problem, _ = continued(begun, frame, settings)
+        problem, _ = continue_problem(begun, frame, settings)
     return recorded_at(path, problem)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.reference.margin import Bracket, Reference, ReferenceMargin, exact
 from core.reference.registry import REFERENCES, compute, references_of
 from core.reference.watch import Watch
@@ -41,7 +41,7 @@ def problem_of(
         "recording": {"frames": frames},
         "run": {"seed": seed},
     }
-    return resolve(build_experiment(tables, "test"))
+    return resolve_problem(build_experiment(tables, "test"))
 
 
 def recorded_run(path: Path, problem: Problem) -> Run:

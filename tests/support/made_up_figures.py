@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.run_files.frame import Frame
 from core.runs import Recorder, Run, open_run
 from core.studies.study import load_study
@@ -21,7 +21,7 @@ TIMES = (-np.inf, *np.linspace(-1.0, 4.0, 11).tolist())
 def problem_of(*settings: str, title: str = "A title") -> Problem:
     """A problem of the first shipped study with some settings, without its axis."""
     study = load_study("telgarsky22-figure-1").with_settings(["network.m=6", "data.d=4", *settings])
-    return resolve(study.cells()[0].experiment, title=title, source="telgarsky22")
+    return resolve_problem(study.cells()[0].experiment, title=title, source="telgarsky22")
 
 
 def growing(problem: Problem, position: int) -> tuple[Array, float]:

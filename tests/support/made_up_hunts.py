@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import final
 
-from core.extremes.hunt import Budget, Hunt, HuntStatus, Keeping
+from core.extremes.hunt import Budget, FileRetention, Hunt, HuntStatus
 from core.extremes.moved import space_of
 from core.extremes.objective import VALUE, Objective
 from core.extremes.search import LARGEST_SEED, Ground
@@ -88,7 +88,7 @@ def hunt_over(
     ground = Ground(study or study_of(), seeds, seed)
     question = {"over": over, "seed": str(seed), "drawn": str(drawn)}
     space = space_of(over, ground, flips)
-    return Hunt(space, Objective("made up", least), Keeping(folder, best), question, drawn)
+    return Hunt(space, Objective("made up", least), FileRetention(folder, best), question, drawn)
 
 
 def run(hunt: Hunt, pool: Pool, runs: int, control: SweepControl | None = None) -> list[HuntStatus]:

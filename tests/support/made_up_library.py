@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from core.library.entry import About, Entry, Facts, Setting, headings
+from core.library.entry import Entry, RunNotes, RunSummary, Setting, headings
 from core.library.library import Library
 from core.library.query import query
 
@@ -17,10 +17,10 @@ def entry(
     settings: Mapping[str, Setting] | None = None,
     results: Mapping[str, float] | None = None,
     margins: Mapping[str, float] | None = None,
-    about: About | None = None,
+    about: RunNotes | None = None,
     **others: object,
 ) -> Entry:
-    facts = Facts(
+    facts = RunSummary(
         title="Figure 1",
         source="telgarsky22",
         settings={"network.m": 2**number, "run.seed": number, **(settings or {})},
@@ -33,7 +33,9 @@ def entry(
         reason="completed",
     )
     values = {"size": 1000 * number, "modified": float(number), "state": "completed", **others}
-    return Entry(Path(f"/runs/run-{number}.msrun"), facts=facts, about=about or About(), **values)
+    return Entry(
+        Path(f"/runs/run-{number}.msrun"), facts=facts, about=about or RunNotes(), **values
+    )
 
 
 def with_headings(entries: Iterable[Entry]) -> tuple[Entry, ...]:
@@ -53,7 +55,7 @@ def many(count: int) -> tuple[Entry, ...]:
         tags = ("talk",) if number % 7 == 0 else ()
         settings = {"network.m": 1 << (number % 11), "run.seed": number, "dynamics.kind": "flow"}
         margins = {"gamma_gl": 0.08} if number % 2 else {}
-        entries.append(entry(number, settings, results, margins, About(tags=tags)))
+        entries.append(entry(number, settings, results, margins, RunNotes(tags=tags)))
     return with_headings(entries)
 
 

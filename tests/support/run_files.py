@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from core.errors import RunFileError
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.run_files.frame import Frame
 from core.runs import Recorder, Run, open_run
 from core.studies.study import load_study
@@ -32,7 +32,7 @@ def small_problem(m: int = 4, d: int = 3, n: int = 5, settings: tuple[str, ...] 
         experiment = study.cells()[0].experiment
         corners = np.random.default_rng(seed).choice([-1, 1], (n, d))
         if abs(int(corners[:, :2].prod(axis=1).sum())) < n:
-            return resolve(experiment, title="A title", source="telgarsky22")
+            return resolve_problem(experiment, title="A title", source="telgarsky22")
     raise AssertionError("no seed has both classes")
 
 

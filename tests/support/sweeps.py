@@ -12,13 +12,13 @@ from core.studies.verdicts import Judged, judge
 from core.sweep.control import SweepControl
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
-from core.sweep.pools import HerePool
+from core.sweep.pools import InProcessPool
 from tests.support.small_studies import QUICK
 
 
 def recorded_trials(study: Study, folder: Path) -> tuple[Trial, ...]:
     made, control = plan(study, folder), SweepControl()
-    assert [*sweep(made, HerePool(control.cell), control)][-1].failed == 0
+    assert [*sweep(made, InProcessPool(control.cell), control)][-1].failed == 0
     rows = {name: entry.row for name, entry in made.ledger.entries.items()}
     return trials_of(study, rows, made.paths)
 

@@ -24,7 +24,7 @@ from core.theorems.statement import (
     Hypothesis,
     Statement,
     Verdict,
-    timed,
+    make_timing,
 )
 from core.theorems.states import State, States
 
@@ -164,7 +164,7 @@ class MadeUpStatements:
                     hypotheses,
                     comparison,
                     verdict,
-                    timed(comparison.states, told, run.log10_time[: run.frames]),
+                    make_timing(comparison.states, told, run.log10_time[: run.frames]),
                     premises_of(run.frames),
                 )
             )

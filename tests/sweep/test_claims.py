@@ -12,9 +12,9 @@ import pytest
 from core.cli.main import main
 from core.errors import InputError
 from core.studies.cell_table import Row
-from core.studies.measures.registry import measured
+from core.studies.measures.registry import measure
 from core.studies.study import Study, parse_study
-from core.studies.trials import Trial, kept, trials_of
+from core.studies.trials import Trial, select_trials, trials_of
 from core.studies.verdicts import judge
 from tests.support.small_studies import BASE, QUICK
 
@@ -69,14 +69,14 @@ def test_the_crossing_slope_of_a_power_law_is_its_rate(rate: float) -> None:
     _, trials = power_law(rate)
     options = 'options = { y = "test_error", along = "data.n", x = "data.d", level = 0.1 }'
     ask = claim(f'measure = "crossing_slope"\n{options}\ncompare = "~"\nvalue = 1.0').claims[0]
-    found = measured(trials, ask)
+    found = measure(trials, ask)
     assert found.value == pytest.approx(rate, abs=1e-9)
     assert found.low <= found.value + 1e-9
     assert found.value - 1e-9 <= found.high
     one = claim(
         f'measure = "crossing"\n{options}\nwhere = {{ "data.d" = 8 }}\ncompare = "~"\nvalue = 1.0'
     ).claims[0]
-    assert measured(kept(trials, one), one).value == pytest.approx(1.25 * 8.0**rate)
+    assert measure(select_trials(trials, one), one).value == pytest.approx(1.25 * 8.0**rate)
 
 
 def test_shares_and_ranks() -> None:
@@ -86,17 +86,17 @@ def test_shares_and_ranks() -> None:
         'compare = "~"\nvalue = 0.5'
     ).claims[0]
     values = np.array([trial.value("test_error", None) for trial in trials])
-    assert measured(trials, share).value == np.mean(values < 0.0)
+    assert measure(trials, share).value == np.mean(values < 0.0)
     text = 'measure = "spearman"\noptions = { y = "test_error", x = "data.n" }\n'
     rank = claim(text + 'where = { "data.d" = 8 }\ncompare = "<="\nvalue = 0.0').claims[0]
-    assert measured(kept(trials, rank), rank).value == pytest.approx(-1.0)
+    assert measure(select_trials(trials, rank), rank).value == pytest.approx(-1.0)
 
 
 def test_an_unknown_measure_is_told_with_those_there_are() -> None:
     _, trials = power_law(1.0)
     ask = claim('measure = "no_such"\ncompare = "~"\nvalue = 0.0').claims[0]
     with pytest.raises((InputError, FileNotFoundError)):
-        measured(trials, ask)
+        measure(trials, ask)
 
 
 @pytest.mark.parametrize(
@@ -161,11 +161,11 @@ def test_values_of_nodes(tmp_path: Path) -> None:
     from core.sweep.control import SweepControl
     from core.sweep.loop import sweep
     from core.sweep.plan import plan
-    from core.sweep.pools import HerePool
+    from core.sweep.pools import InProcessPool
 
     study = parse_study(QUICK, "quick").with_settings(["data.n=16"])
     made, control = plan(study, tmp_path), SweepControl()
-    assert [*sweep(made, HerePool(control.cell), control)][-1].done == 2
+    assert [*sweep(made, InProcessPool(control.cell), control)][-1].done == 2
     rows = {name: entry.row for name, entry in made.ledger.entries.items()}
     trials = trials_of(study, rows, made.paths)
     least = []
@@ -174,10 +174,10 @@ def test_values_of_nodes(tmp_path: Path) -> None:
             least.append(float(np.min(OBSERVABLES["rotation"].at(run, run.frames - 1))))
     text = 'measure = "nodes"\noptions = { of = "rotation", by = "min" }\nover = "max"\n'
     ask = claim(text + 'compare = "~"\nvalue = 1').claims[0]
-    assert measured(trials, ask).value == max(least)
+    assert measure(trials, ask).value == max(least)
     below = (
         'measure = "nodes"\noptions = { of = "rotation", below = 2.0 }\ncompare = "~"\nvalue = 1'
     )
-    assert measured(trials, claim(below).claims[0]).value == 1.0
+    assert measure(trials, claim(below).claims[0]).value == 1.0
     with pytest.raises(InputError, match="is not a value of each node"):
         trials[0].nodes("risk", None)

@@ -12,14 +12,14 @@ from core.cli.main import main
 from core.studies.cell_table import Row
 from core.studies.study import parse_study
 from core.sweep.cell import Task
-from core.sweep.cost import Cost, GroupCost, estimate, fitted, work
+from core.sweep.cost import Cost, GroupCost, estimate, fit_line, work
 from tests.support.small_studies import QUICK
 
 
 def test_a_line_through_measured_points_is_found() -> None:
-    a, b = fitted([(w, 0.5 + 2e-9 * w) for w in (1e6, 1e8, 1e9)])
+    a, b = fit_line([(w, 0.5 + 2e-9 * w) for w in (1e6, 1e8, 1e9)])
     assert (a, b) == pytest.approx((0.5, 2e-9))
-    assert fitted([(4.0, 2.0), (4.0, 4.0)]) == (0.0, 0.75)
+    assert fit_line([(4.0, 2.0), (4.0, 4.0)]) == (0.0, 0.75)
 
 
 def test_probed_cells_give_the_model(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,4 +73,4 @@ def test_without_the_effect_no_claim_holds(name: str, tmp_path: Path) -> None:
 def test_a_measured_effect_excludes_its_absence(name: str, start: str, nothing: float) -> None:
     """The first two also held for a margin of all of gamma* and for no growth."""
     (claim,) = (one for one in load_study(name).claims if one.text.startswith(start))
-    assert not claim.confirmed(nothing)
+    assert not claim.is_confirmed(nothing)

@@ -9,7 +9,7 @@ from core.studies.study import load_study
 from core.sweep.control import SweepControl
 from core.sweep.loop import missing_kernels, sweep
 from core.sweep.plan import plan
-from core.sweep.pools import HerePool
+from core.sweep.pools import InProcessPool
 from tests.support.cold_kernels import Cold, cold
 
 __all__ = ["cold"]
@@ -35,7 +35,7 @@ def test_cells_wait_for_kernels_that_are_compiled_once(cold: Cold, tmp_path: Pat
     wanted = (warming.DESCENT, warming.GRAM)
     assert missing_kernels(made.tasks) == wanted
     told = []
-    for status in sweep(made, HerePool(control.cell), control):
+    for status in sweep(made, InProcessPool(control.cell), control):
         told.append(status)
         if len(told) == 5:
             cold.release(*wanted)
@@ -51,7 +51,7 @@ def test_a_sweep_that_waits_for_kernels_can_be_stopped(cold: Cold, tmp_path: Pat
     study.write_text(STUDY)
     control = SweepControl()
     made = plan(load_study(str(study)), tmp_path / "runs", None)
-    for count, status in enumerate(sweep(made, HerePool(control.cell), control)):
+    for count, status in enumerate(sweep(made, InProcessPool(control.cell), control)):
         if count == 2:
             assert status.compiling
             control.stop()

@@ -14,7 +14,7 @@ from core.sweep.control import SweepControl
 from core.sweep.folder import existing_sweeps, ledger_of_runs, sweeps_in
 from core.sweep.loop import sweep
 from core.sweep.plan import place, plan, read_ledger
-from core.sweep.pools import HerePool
+from core.sweep.pools import InProcessPool
 
 OWN = """
 [data]
@@ -73,7 +73,7 @@ def test_runs_of_a_shipped_study_without_a_ledger(
         existing_sweeps(tmp_path)
     control = SweepControl()
     made = plan(study.at_size("quick"), tmp_path)
-    assert [*sweep(made, HerePool(control.cell), control)][-1].done == 2
+    assert [*sweep(made, InProcessPool(control.cell), control)][-1].done == 2
     place("shipped", tmp_path).unlink()
     (found,) = existing_sweeps(tmp_path)
     assert found.size == "quick"

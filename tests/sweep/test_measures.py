@@ -14,12 +14,12 @@ from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from core.studies.cell_table import Row
-from core.studies.measures.measured import Measured, aggregated
+from core.studies.measures.measured import Measurement, aggregate_values
 from core.studies.measures.over_frames import first_passage, largest_fall
-from core.studies.measures.registry import measured
+from core.studies.measures.registry import measure
 from core.studies.statistics import mean_interval
 from core.studies.study import Study, parse_study
-from core.studies.trials import Trial, kept, trials_of
+from core.studies.trials import Trial, select_trials, trials_of
 from core.studies.verdicts import Judged, judge
 from tests.support.small_studies import BASE
 from tests.support.sweeps import recorded_trials, with_claims
@@ -197,11 +197,11 @@ def test_a_span_is_over_the_frames_it_names(run_trials: Any) -> None:
         risks[(trial.log10_times >= -0.2) & (trial.log10_times <= 0.8)].min()
         for trial, risks in zip(trials, traces(trials, "risk"), strict=True)
     ]
-    found = measured(trials, ask)
+    found = measure(trials, ask)
     assert found.value == pytest.approx(max(wanted))
     assert (found.count, found.requested) == (2, 2)
     none = quantity(study, 'measure = "span"\noptions = { of = "risk", by = "min", since = 5 }\n')
-    assert (measured(trials, none).count, measured(trials, none).requested) == (0, 2)
+    assert (measure(trials, none).count, measure(trials, none).requested) == (0, 2)
 
 
 def test_a_span_of_nodes(run_trials: Any) -> None:
@@ -212,7 +212,7 @@ def test_a_span_of_nodes(run_trials: Any) -> None:
         'options = { of = "rotation", nodes = "min", by = "min" }\n',
     )
     wanted = min(float(trace.min()) for trace in traces(trials, "rotation"))
-    assert measured(trials, ask).value == pytest.approx(wanted)
+    assert measure(trials, ask).value == pytest.approx(wanted)
 
 
 def test_where_a_level_is_first_passed(run_trials: Any) -> None:
@@ -220,17 +220,17 @@ def test_where_a_level_is_first_passed(run_trials: Any) -> None:
     study, trials = run_trials
     level = 0.999 * min(float(trace[0]) for trace in traces(trials, "risk"))
     text = 'measure = "when"\nover = "max"\noptions = {{ of = "risk", level = {}{} }}\n'
-    found = measured(trials, quantity(study, text.format(level, ', x = "distance"')))
+    found = measure(trials, quantity(study, text.format(level, ', x = "distance"')))
     both = zip(traces(trials, "risk"), traces(trials, "distance"), strict=True)
     wanted = [float(np.interp(-level, -risk, distance)) for risk, distance in both]
     assert found.value == pytest.approx(max(wanted)) and found.count == 2
-    in_time = measured(trials, quantity(study, text.format(level, "")))
+    in_time = measure(trials, quantity(study, text.format(level, "")))
     times = [10.0**trial.log10_times for trial in trials]
     pairs = zip(traces(trials, "risk"), times, strict=True)
     wanted = [float(np.interp(-level, -risk, t)) for risk, t in pairs]
     assert in_time.value == pytest.approx(max(wanted))
-    late = measured(trials, quantity(study, text.format(level, ", since = 99")))
-    never = measured(trials, quantity(study, text.format(-1.0, "")))
+    late = measure(trials, quantity(study, text.format(level, ", since = 99")))
+    never = measure(trials, quantity(study, text.format(-1.0, "")))
     assert (late.count, never.count, never.requested) == (0, 0, 2)
 
 
@@ -246,18 +246,18 @@ def test_a_level_is_passed_either_way_or_not_at_all() -> None:
 def test_falls_begin_where_they_are_asked_to(run_trials: Any) -> None:
     study, trials = run_trials
     text = 'measure = "fall"\nover = "max"\noptions = {{ of = "hard_margin"{} }}\n'
-    found = measured(trials, quantity(study, text.format("")))
+    found = measure(trials, quantity(study, text.format("")))
     wanted = [largest_fall(trace, np.zeros(trace.size)) for trace in traces(trials, "hard_margin")]
     assert found.value == pytest.approx(max(wanted))
-    after = measured(trials, quantity(study, text.format(', after = "0.9 * risk_0 - risk"')))
+    after = measure(trials, quantity(study, text.format(', after = "0.9 * risk_0 - risk"')))
     later = []
     for margins, risks in zip(traces(trials, "hard_margin"), traces(trials, "risk"), strict=True):
         kept_part = margins[int(np.flatnonzero(risks < 0.9 * risks[0])[0]) :]
         later.append(largest_fall(kept_part, np.zeros(kept_part.size)))
     assert after.value == pytest.approx(max(later))
-    never = measured(trials, quantity(study, text.format(', after = "0 - risk"')))
+    never = measure(trials, quantity(study, text.format(', after = "0 - risk"')))
     assert (never.count, never.requested) == (0, 2)
-    roomy = measured(trials, quantity(study, text.format(', room = "risk_0"')))
+    roomy = measure(trials, quantity(study, text.format(', room = "risk_0"')))
     assert roomy.value <= found.value
 
 
@@ -276,7 +276,7 @@ def test_a_statement_is_what_the_theorems_say(run_trials: Any) -> None:
 
     study, trials = run_trials
     with pytest.raises(InputError, match="applies to this run"):
-        measured(trials, quantity(study, 'measure = "statement"\noptions = { name = "x" }\n'))
+        measure(trials, quantity(study, 'measure = "statement"\noptions = { name = "x" }\n'))
     ask = quantity(
         study, 'measure = "statement"\nover = "max"\noptions = { name = "Lemma A.2 (norms)" }\n'
     )
@@ -286,7 +286,7 @@ def test_a_statement_is_what_the_theorems_say(run_trials: Any) -> None:
         with open_run(trial.path) as run:
             told = assess(statement, Context(run, margins_of(run.problem))).comparison
             wanted.append(told.measured / told.bound)
-    found = measured(trials, ask)
+    found = measure(trials, ask)
     assert found.value == pytest.approx(max(wanted))
     assert "hypotheses met in" in found.note
 
@@ -303,7 +303,7 @@ def test_ranks_of_nodes(run_trials: Any) -> None:
         with open_run(trial.path) as run:
             pair = [OBSERVABLES[k].at(run, run.frames - 1) for k in ("relative_norm", "rotation")]
             wanted.append(spearmanr(*pair).statistic)
-    assert measured(trials, ask).value == pytest.approx(max(wanted))
+    assert measure(trials, ask).value == pytest.approx(max(wanted))
 
 
 # --------------------------------------------------------------------------------- over the seeds
@@ -314,7 +314,7 @@ def test_pairs_of_seeds() -> None:
     told = {}
     for by in ("ratio", "difference", "share"):
         ask = quantity(study, PAIRED + f', by = "{by}" }}\n')
-        told[by] = measured(trials, ask)
+        told[by] = measure(trials, ask)
     assert told["ratio"].value == pytest.approx(9.0 / 6.0)
     assert told["difference"].value == pytest.approx(1.0)
     assert told["share"].value == pytest.approx(2.0 / 3.0)
@@ -328,10 +328,10 @@ def test_pairs_of_which_one_does_not_fit_are_told() -> None:
     values = errors([1.0, 2.0, 3.0], [2.0, 1.0, 6.0])
     values[8, 1]["train_error"] = 0.5
     study, trials = made_up(values)
-    found = measured(trials, quantity(study, PAIRED + " }\n"))
+    found = measure(trials, quantity(study, PAIRED + " }\n"))
     assert (found.count, found.value) == (2, 2.0)
     assert found.used == "over 2 runs, without 1 that does not fit"
-    assert measured(trials, quantity(study, PAIRED + ", fit = false }\n")).count == 3
+    assert measure(trials, quantity(study, PAIRED + ", fit = false }\n")).count == 3
 
 
 def test_runs_left_out_as_unfit_are_told() -> None:
@@ -354,7 +354,7 @@ def test_two_runs_of_one_seed_are_no_pair() -> None:
     }
     trials = trials_of(study, rows, {name: Path(name) for name in rows})
     with pytest.raises(InputError, match="two runs of one seed"):
-        measured(trials, quantity(study, PAIRED + " }\n"))
+        measure(trials, quantity(study, PAIRED + " }\n"))
 
 
 def test_an_interval_is_judged_by_its_ends() -> None:
@@ -367,7 +367,7 @@ def test_an_interval_is_judged_by_its_ends() -> None:
     ):
         assert asked(study, trials, claim.format(value, flag)).verdict == verdict
     low, high = t.interval(0.95, 3, loc=1.0, scale=np.std([1.0, 1.2, 0.8, 1.0], ddof=1) / 2.0)
-    found = measured(trials, with_claims(study, claim.format(1.0, "")).claims[0])
+    found = measure(trials, with_claims(study, claim.format(1.0, "")).claims[0])
     assert (found.low, found.high) == pytest.approx((low, high))
     one = made_up(errors([1.0], []))  # no interval of one run
     assert asked(*one, claim.format(2.0, "interval = true\n")).verdict == "refuted"
@@ -375,7 +375,7 @@ def test_an_interval_is_judged_by_its_ends() -> None:
 
 def test_a_mean_over_different_settings_has_no_interval() -> None:
     study, trials = made_up(errors([1.0, 2.0, 3.0], [1.0]))
-    found = measured(trials, quantity(study, 'measure = "risk"\n'))
+    found = measure(trials, quantity(study, 'measure = "risk"\n'))
     assert math.isnan(found.low) and found.count == 4
 
 
@@ -403,12 +403,12 @@ def test_what_measures_need_is_told() -> None:
         (PAIRED + ', by = "sum" }\n', "by is one of"),
     ):
         with pytest.raises(InputError, match=why):
-            measured(trials, quantity(study, text))
+            measure(trials, quantity(study, text))
 
 
 def test_no_numbers_are_no_number() -> None:
-    empty = aggregated([], "mean")
+    empty = aggregate_values([], "mean")
     assert math.isnan(empty.value) and empty.missing == 0
     assert all(math.isnan(x) for x in mean_interval([]))
-    assert Measured(1.0, count=2, requested=2).used == "over 2 runs"
-    assert kept((), quantity(parse_study(WIDTHS, "w"), 'measure = "risk"\n')) == []
+    assert Measurement(1.0, count=2, requested=2).used == "over 2 runs"
+    assert select_trials((), quantity(parse_study(WIDTHS, "w"), 'measure = "risk"\n')) == []

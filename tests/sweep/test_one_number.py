@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from core.studies.cell_table import Row, means, points, rows_of
-from core.studies.cells import Recorded, StudyCell, settings_of
+from core.studies.cells import RecordedValues, StudyCell, settings_of
 from core.studies.claims import Quantity
 from core.studies.layout import PanelLayout, parse_layout
-from core.studies.measures.registry import measured
+from core.studies.measures.registry import measure
 from core.studies.panel_lines import lines_of
-from core.studies.statistics import grouped
+from core.studies.statistics import group_by
 from core.studies.study import Study, load_study, parse_study
-from core.studies.trials import kept, trials_of
+from core.studies.trials import select_trials, trials_of
 from tests.support.small_studies import BASE
 from tests.support.sweeps import with_claims
 
@@ -31,7 +31,7 @@ def noise(cell: Any) -> float:
     return float(NOISE[sum(cell.name.encode()) * 31 % NOISE.size])
 
 
-def closed() -> Recorded:
+def closed() -> RecordedValues:
     raise AssertionError("the row says all that is asked")
 
 
@@ -56,7 +56,7 @@ def shown(study: Study, rows: dict[str, Row]) -> list[StudyCell]:
 def claimed(study: Study, rows: dict[str, Row], quantity: Quantity) -> Any:
     """A quantity as `check` measures it."""
     trials = trials_of(study, rows, {name: Path(name) for name in rows})
-    return measured(kept(trials, quantity), quantity)
+    return measure(select_trials(trials, quantity), quantity)
 
 
 def pairs(study: Study) -> Iterator[tuple[PanelLayout, Any, Quantity]]:
@@ -96,7 +96,7 @@ def test_crossings_and_slopes_of_figures_and_claims(
         return int(cell.experiment.data.n + getattr(cell.experiment.dynamics, "first_batch", 0))
 
     grids = {
-        at: [along(cell) for cell in some] for at, some in grouped(study.cells(), curve).items()
+        at: [along(cell) for cell in some] for at, some in group_by(study.cells(), curve).items()
     }
 
     def values(cell: Any) -> dict[str, float]:

@@ -20,7 +20,7 @@ from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.folder import judged_in
 from core.sweep.loop import sweep
 from core.sweep.plan import Ledger, Plan, plan, read_ledger
-from core.sweep.pools import HerePool, ProcessPool, pool_for
+from core.sweep.pools import InProcessPool, ProcessPool, pool_for
 from tests.chunked import trajectory
 from tests.support.small_studies import BASE, QUICK
 
@@ -32,7 +32,7 @@ def study() -> Study:
 
 def swept(made: Plan, control: SweepControl | None = None) -> list[SweepStatus]:
     control = control or SweepControl()
-    return list(sweep(made, HerePool(control.cell), control))
+    return list(sweep(made, InProcessPool(control.cell), control))
 
 
 def rows(made: Plan) -> dict[str, Row]:
@@ -152,7 +152,7 @@ def test_a_finished_cell_does_not_solve_for_its_default_step_again(
 
 def test_a_stopped_sweep_goes_on_where_it_stopped(study: Study, tmp_path: Path) -> None:
     control = SweepControl()
-    for status in sweep(plan(study, tmp_path), HerePool(control.cell), control):
+    for status in sweep(plan(study, tmp_path), InProcessPool(control.cell), control):
         if status.done == 2:
             control.stop()
     assert (status.stopped, status.ended, status.done) == (True, True, 2)
@@ -163,7 +163,7 @@ def test_a_stopped_sweep_goes_on_where_it_stopped(study: Study, tmp_path: Path) 
 
 def test_a_pause_starts_no_more_cells(study: Study, tmp_path: Path) -> None:
     control = SweepControl()
-    work = sweep(plan(study, tmp_path), HerePool(control.cell), control)
+    work = sweep(plan(study, tmp_path), InProcessPool(control.cell), control)
     while next(work).done < 1:
         pass
     control.pause()

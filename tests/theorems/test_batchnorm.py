@@ -102,7 +102,7 @@ def test_theorem_2_1(sgd: Run, of_sgd: dict[str, Assessment]) -> None:
     assert inner.comparison.bound == pytest.approx(1 / (2 * EPS_N))
     assert outer.comparison.measured_trace == pytest.approx(moved(sgd, "a", "c"))
     assert inner.comparison.measured_trace == pytest.approx(moved(sgd, "V"))
-    assert condition(outer, "Lemma D.3").present == common.shown(radius)
+    assert condition(outer, "Lemma D.3").present == common.format_number(radius)
     assert condition(outer, "Lemma D.3").met is False
     assert condition(outer, "fresh").met is False
 
@@ -112,14 +112,16 @@ def test_hypotheses(sgd: Run, of_sgd: dict[str, Assessment]) -> None:
     assert steps == 200
     logarithm = math.log(5 * N * steps / DELTA)
     lower = 2**29 * EPS_N**3 * logarithm**1.5 / GAMMA**2
-    assert condition(one, "width m >=").needed == f">= {common.shown(lower)}"
-    assert condition(one, "width m <=").needed == f"<= {common.shown(DELTA * math.exp(D / 8))}"
+    assert condition(one, "width m >=").needed == f">= {common.format_number(lower)}"
+    assert (
+        condition(one, "width m <=").needed == f"<= {common.format_number(DELTA * math.exp(D / 8))}"
+    )
     step = 1 / (28 * EPS_N * GAMMA ** (2 / 3) * M ** (1 / 3))
-    assert condition(one, "step eta").needed == common.shown(step)
+    assert condition(one, "step eta").needed == common.format_number(step)
     assert condition(one, "step eta").met is False
     assert condition(one, "Assumption 1.2").met is True
     x = sgd.dataset.x - sgd.dataset.x.mean(axis=0)
-    assert condition(one, "|x - mu|").present == common.shown(
+    assert condition(one, "|x - mu|").present == common.format_number(
         float(np.sqrt(np.square(x).sum(axis=1)).max())
     )
 

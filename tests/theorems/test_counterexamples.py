@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core import trust
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.study_file.validation import build_experiment
 from core.theorems.statement import Assessment, Verdict
 from tests.support.judging import (
@@ -191,7 +191,7 @@ def test_a_degree_that_is_not_true_is_found_out(
         "dynamics": {"kind": "gd", "step": 0.05, "until_log10_time": 0.5},
         "recording": {"frames": 8},
     }
-    at = resolve(build_experiment(tables, "test"))
+    at = resolve_problem(build_experiment(tables, "test"))
     with recorded_run(tmp_path / "run", at) as run:
         found = judged(run, {})
     for key in (

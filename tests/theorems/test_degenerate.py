@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.study_file.validation import build_experiment
 from core.theorems.statement import Verdict
 from tests.support.judging import judged, problem_of, recorded_run, violated, without_numbers
@@ -97,4 +97,4 @@ def test_a_direction_that_is_not_there_is_refused(kind: str, tmp_path: Path) -> 
     network = {"kind": kind, "init": "file", "init_path": str(tmp_path / "start.npz")}
     tables = {"network": network, "data": {"d": 2, "n": 4}, "dynamics": GD}
     with pytest.raises(InputError, match=r"row 0 of V in .*start\.npz"):
-        resolve(build_experiment(tables, "test"))
+        resolve_problem(build_experiment(tables, "test"))

@@ -85,7 +85,10 @@ def test_orthogonality(limit: Run, of_limit: dict[str, Assessment]) -> None:
     low, high, most = lengths(limit)
     needed = 3 * GAMMA**-3 * (high / low) ** 2 * N * most
     found = condition(of_limit["Theorem 3.2, item 1"], "near-orthogonal")
-    assert (found.needed, found.present) == (f">= {common.shown(needed)}", common.shown(low**2))
+    assert (found.needed, found.present) == (
+        f">= {common.format_number(needed)}",
+        common.format_number(low**2),
+    )
     assert low**2 >= needed
 
 
@@ -236,10 +239,10 @@ def test_hypotheses_of_theorem_4_2(smooth: Run, of_smooth: dict[str, Assessment]
     step = GAMMA**2 / (5 * n * high**2 * ratio * c_r * 1.0)  # H = (1 - gamma)/4 < 1
     root = math.sqrt(M * d * math.log(4 * M / DELTA))
     start = STEP * GAMMA**2 * low / (72 * (high / low) * c_r * n * root)
-    assert condition(one, "near-orthogonal").needed == f">= {common.shown(near)}"
-    assert condition(one, "(A1)").needed == f"<= {common.shown(step)}"
-    assert condition(one, "(A2)").needed == f"<= {common.shown(start)}"
-    assert condition(one, "(A2)").present == common.shown(1e-10 * math.sqrt(2 / (M + d)))
+    assert condition(one, "near-orthogonal").needed == f">= {common.format_number(near)}"
+    assert condition(one, "(A1)").needed == f"<= {common.format_number(step)}"
+    assert condition(one, "(A2)").needed == f"<= {common.format_number(start)}"
+    assert condition(one, "(A2)").present == common.format_number(1e-10 * math.sqrt(2 / (M + d)))
 
 
 def test_bounds_of_theorem_4_2(smooth: Run, of_smooth: dict[str, Assessment]) -> None:

@@ -241,8 +241,8 @@ def test_theorem_3_1(shallow: Run, found: dict[str, Assessment]) -> None:
     last = 6.0 * math.log(10) + math.log(N)
     limit = last * (8 * R + 2) + 32
     spread = condition(one, "|pbar|_inf")
-    assert spread.present == common.shown(float(pbar_of(shallow).max()))
-    assert condition(one, "C_2").needed == f"<= {common.shown(gamma / (4 * limit**2))}"
+    assert spread.present == common.format_number(float(pbar_of(shallow).max()))
+    assert condition(one, "C_2").needed == f"<= {common.format_number(gamma / (4 * limit**2))}"
     assert (condition(one, "C_2").present, condition(one, "C_2").met) == ("0", True)
     # C_1 of the shallow network is at most 1 (|x| <= 1, |v| = 1), so this is the least bound.
     assert float(spread.needed.removeprefix("<= ")) >= 0.99 * gamma**3 / (4 * limit**2)
@@ -251,7 +251,7 @@ def test_theorem_3_1(shallow: Run, found: dict[str, Assessment]) -> None:
     assert features_stay.measured_trace == pytest.approx(gammas(shallow), abs=1e-9)
     assert one.verdict is Verdict.UNDECIDED  # t = (20 R/gamma)^4 is far off
     exponent = 4 * math.log10(20 * R / gamma)
-    assert f"10^{common.shown(exponent)} " in one.comparison.why
+    assert f"10^{common.format_number(exponent)} " in one.comparison.why
 
 
 def test_theorem_3_1_after_its_time(late: Run) -> None:
@@ -324,7 +324,7 @@ def test_theorem_4_1(found: dict[str, Assessment]) -> None:
     first = 2**10 * last**2 * D**2 / CORNERS**8
     logarithm = math.log(2 * N / (DELTA * CORNERS)) ** 2
     second = 2**10 * logarithm * (8 / CORNERS) ** (2 * D - 2)
-    assert condition(one, "width").needed == f">= {common.shown(max(first, second))}"
+    assert condition(one, "width").needed == f">= {common.format_number(max(first, second))}"
     assert second > first
     assert condition(one, "width").met is False
 

@@ -20,7 +20,14 @@ from core.runs import Run
 from core.theorems import homogeneity_sampling
 from core.theorems.homogeneity_sampling import nearest_measure, start_features
 from core.theorems.statement import Assessment, Context, Verdict, assess
-from core.theorems.telgarsky22_data import SEED, Mixture, below, fit, nodes, outer_transport
+from core.theorems.telgarsky22_data import (
+    SEED,
+    Mixture,
+    fit,
+    margin_lower_bound,
+    nodes,
+    outer_transport,
+)
 from core.theorems.telgarsky22_lemmas import linear_network
 from tests.support.judging import (
     condition,
@@ -59,7 +66,7 @@ def test_gamma_of_one_example_by_quadrature() -> None:
     exact = dblquad(
         density, 0.0, 2.0, lambda v: -math.sqrt(4.0 - v * v), lambda v: math.sqrt(4.0 - v * v)
     )[0]
-    found = below(np.ones((1, 1)), np.ones(1), Mixture(np.ones(1), 0.0))
+    found = margin_lower_bound(np.ones((1, 1)), np.ones(1), Mixture(np.ones(1), 0.0))
     assert 0.96 * exact < found < exact
 
 
@@ -112,7 +119,7 @@ def test_the_transport_nearly_has_the_largest_margin_of_the_outer_layer() -> Non
     cost, columns = np.append(np.zeros(count), -1.0), np.column_stack([-G.T / count, np.ones(8)])
     within = [(-1.0, 1.0)] * count + [(None, None)]
     largest = -length * linprog(cost, A_ub=columns, b_ub=np.zeros(8), bounds=within).fun
-    found = below(x, y, fit(np.concatenate(list(nodes(x, 16_000, SEED))) * y))
+    found = margin_lower_bound(x, y, fit(np.concatenate(list(nodes(x, 16_000, SEED))) * y))
     assert 0.8 * largest < found < largest
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.observables.final_margin import refusal
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.studies.study import load_study, shipped_ids
 from core.theorems.statement import Verdict
 from tests.support.brackets import check_bracket
@@ -131,7 +131,7 @@ def test_nothing_is_violated(name: str, tmp_path: Path) -> None:
         if variant in seen:
             continue
         seen.add(variant)
-        at = resolve(cell.experiment, study.folder, study.title, study.source)
+        at = resolve_problem(cell.experiment, study.folder, study.title, study.source)
         with recorded_run(tmp_path / str(number), at) as run:
             margins = margins_of(at, 0.4, without)
             found = judged(run, margins)

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from matplotlib.mathtext import MathTextParser
 
-from core.reference.margin import Bracket, absent, nothing, unresolved
+from core.reference.margin import Bracket, absent_bracket, nothing, unresolved_bracket
 from core.reference.watch import CancelledError, Watch
 from core.runs import Run
 from core.theorems import common
-from core.theorems.registry import STATEMENTS, applicable, assess_all
+from core.theorems.registry import STATEMENTS, applicable_statements, assess_all
 from core.theorems.report import report
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement, Verdict, assess
 from tests.support.judging import (
@@ -239,7 +239,9 @@ def test_a_margin_that_does_not_exist_is_a_hypothesis_that_is_not_met(descent: R
     assert one.comparison.why == "no linear margin exists"
 
 
-@pytest.mark.parametrize("bracket", [absent("Not computed."), unresolved(1e-9, 1.0, True, "near")])
+@pytest.mark.parametrize(
+    "bracket", [absent_bracket("Not computed."), unresolved_bracket(1e-9, 1.0, True, "near")]
+)
 def test_a_margin_that_is_not_known_decides_nothing(descent: Run, bracket: Bracket) -> None:
     """Neither that there is one, nor that there is none, nor a bound of it."""
     names = ("gamma_linear", "gamma_ntk", "gamma_gl")
@@ -347,7 +349,7 @@ def test_a_run_without_frames_has_no_statements(tmp_path: Path, descent: Run) ->
 
     with open_run(tmp_path / "empty") as run:
         assert run.frames == 0
-        assert applicable(run) == ()
+        assert applicable_statements(run) == ()
         assert assess_all(run, {}) == []
 
 
@@ -366,8 +368,8 @@ def test_throughout_is_told_by_the_worst_frame() -> None:
     for found in (
         common.throughout(">=", -math.inf, [-1e300, 0.0]),
         common.throughout("<=", 1.0, [0.5, math.inf]),
-        common.once("<=", math.inf, 1.0),
-        common.at_the_end("<=", 1.0, np.array([0.5, -math.inf])),
+        common.compare_once("<=", math.inf, 1.0),
+        common.compare_final("<=", 1.0, np.array([0.5, -math.inf])),
     ):
         assert (found.holds, found.why) == (None, common.INFINITE)
     assert found.states.tolist() == [1, 2]
@@ -397,4 +399,4 @@ def test_hypotheses_in_numbers(
 ) -> None:
     assert common.at_least("", needed, present).met is at_least
     assert common.at_most("", needed, present).met is at_most
-    assert common.below("", needed, present).met is below
+    assert common.less_than("", needed, present).met is below

@@ -101,7 +101,7 @@ def test_the_start(flow: Run, of_flow: dict[str, Assessment]) -> None:
     ratio = max(np.linalg.norm(parts["a"]) / 2, np.linalg.norm(parts["V"]) / (2 * math.sqrt(M)))
     assert (norms.comparison.bound, norms.comparison.measured) == (1.0, pytest.approx(ratio))
     needed = condition(norms, "2 ln(1/delta)").needed
-    assert needed == f">= {common.shown(2 * math.log(1 / DELTA))}"
+    assert needed == f">= {common.format_number(2 * math.log(1 / DELTA))}"
     assert outputs.comparison.bound == pytest.approx(4 * math.log(N / DELTA))
     largest = math.exp(2 * flow.rho[0]) * np.abs(margins_at(flow, 0)).max()
     assert outputs.comparison.measured == pytest.approx(largest)
@@ -127,10 +127,13 @@ def test_hypotheses_of_theorem_2_1(sgd: Run, of_sgd: dict[str, Assessment]) -> N
     steps = int(sgd.steps[-1])
     assert steps == 500
     width = (64 * math.log(steps / DELTA) / CORNERS) ** 2
-    assert condition(one, "width").needed == f">= {common.shown(width)}"
+    assert condition(one, "width").needed == f">= {common.format_number(width)}"
     assert (condition(one, "width").present, condition(one, "width").met) == (str(M), False)
     low, high = CORNERS / (10 * math.sqrt(M)), CORNERS**2 / 6400
-    assert condition(one, "step eta").needed == f"{common.shown(low)} to {common.shown(high)}"
+    assert (
+        condition(one, "step eta").needed
+        == f"{common.format_number(low)} to {common.format_number(high)}"
+    )
     assert condition(one, "step eta").met is False
     assert condition(one, "fresh").met is True
     assert condition(one, "loss").met is True
@@ -155,7 +158,7 @@ def test_lemma_2_3(flow: Run, of_flow: dict[str, Assessment]) -> None:
     assert measured[index] == pytest.approx(math.log10(np.exp(-p).mean()))
     assert distance.comparison.bound == pytest.approx(CORNERS * math.sqrt(M) / 80)
     needed = (640 * (30 * math.log(10) - math.log(DELTA)) / CORNERS) ** 2
-    assert condition(risk, "width").needed == f">= {common.shown(needed)}"
+    assert condition(risk, "width").needed == f">= {common.format_number(needed)}"
     assert risk.verdict is distance.verdict is Verdict.VIOLATED_NOT_MET
 
 
@@ -166,7 +169,9 @@ def test_the_width_of_lemma_2_3_is_finite_at_times_that_overflow(
     with recorded_run(tmp_path_factory.mktemp("runs") / "late", at) as run:
         found = of_paper(run, MARGINS, "telgarsky22", DELTA)
     needed = (640 * (400 * math.log(10) - math.log(DELTA)) / CORNERS) ** 2
-    assert condition(found["Lemma 2.3 (risk)"], "width").needed == f">= {common.shown(needed)}"
+    assert (
+        condition(found["Lemma 2.3 (risk)"], "width").needed == f">= {common.format_number(needed)}"
+    )
 
 
 def test_lemma_2_4(flow: Run, of_flow: dict[str, Assessment]) -> None:
@@ -186,7 +191,7 @@ def test_lemma_2_4(flow: Run, of_flow: dict[str, Assessment]) -> None:
     assert margin.comparison.holds is (min(measured) >= NTK**2 / 4096)
     assert any(margin.comparison.measured == pytest.approx(value) for value in measured)
     assert condition(margin, "width").needed == (
-        f">= {common.shown(256 * math.log(N / DELTA) / NTK**2)}"
+        f">= {common.format_number(256 * math.log(N / DELTA) / NTK**2)}"
     )
     tau = condition(margin, "a time tau")
     fits = [
@@ -194,8 +199,8 @@ def test_lemma_2_4(flow: Run, of_flow: dict[str, Assessment]) -> None:
         for k in range(flow.frames)
         if np.exp(-math.exp(2 * flow.rho[k]) * margins_at(flow, k)).mean() < 1 / N
     ]
-    assert tau.needed == f"<= {common.shown(radius / 2)}"
-    assert tau.present == common.shown(min(fits))
+    assert tau.needed == f"<= {common.format_number(radius / 2)}"
+    assert tau.present == common.format_number(min(fits))
 
 
 def test_the_rebalanced_iterate_is_that_of_one_time(
@@ -218,7 +223,7 @@ def test_theorem_2_2(flow: Run, of_flow: dict[str, Assessment]) -> None:
     margin = of_flow["Theorem 2.2 (margin)"]
     assert margin.comparison.bound == pytest.approx(NTK**2 / 4096)
     needed = (640 * math.log(N / DELTA) / CORNERS) ** 2
-    assert condition(margin, "width").needed == f">= {common.shown(needed)}"
+    assert condition(margin, "width").needed == f">= {common.format_number(needed)}"
     for name, power in (("Theorem 2.2 (error)", 4), ("Theorem 2.2 (error at W_t)", 2)):
         shape = of_flow[name]
         bracket = math.log(N) ** 3 / (N * NTK**power) + math.log(1 / DELTA) / N
@@ -236,7 +241,7 @@ def test_lemma_2_5(flow: Run, of_flow: dict[str, Assessment]) -> None:
     assert trace[-1] == pytest.approx(bracket)
     assert math.isnan(trace[0])
     assert one.verdict is Verdict.NO_CONSTANT
-    assert condition(one, "smoothed margin").present == common.shown(last)
+    assert condition(one, "smoothed margin").present == common.format_number(last)
 
 
 # ------------------------------------------------------------------------- appendix A, flow
@@ -295,7 +300,7 @@ def test_two_cones(tmp_path_factory: pytest.TempPathFactory) -> None:
     unmet = [one.text for one in escape.hypotheses if not one.met]
     assert unmet == ["x' leaves the data a linear margin below c/(2^15 d)", "width m >= m_0"]
     across = condition(escape, "across")
-    assert across.present == common.shown(float((x[:4] @ x[4:8].T).max()))
+    assert across.present == common.format_number(float((x[:4] @ x[4:8].T).max()))
     lemma = found["Lemma A.1"]
     assert lemma.comparison.bound == pytest.approx(0.495 / (8 * math.sqrt(2)))
     assert lemma.verdict is Verdict.HOLDS
@@ -312,7 +317,7 @@ def test_theorem_3_2(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert margin.comparison.bound == pytest.approx((0.8 - 0.1) / (8 * 3))
     assert margin.comparison.measured == pytest.approx(last)
     needed = 2 * (2 / 0.1) ** 3 * math.log(3 / DELTA)
-    assert condition(margin, "width").needed == f">= {common.shown(needed)}"
+    assert condition(margin, "width").needed == f">= {common.format_number(needed)}"
     assert margin.verdict is Verdict.HOLDS_ANYWAY
     error = found["Theorem 3.2 (error)"]
     bracket = 3**2 * math.log(12) ** 3 / (12 * 0.7**2) + math.log(1 / DELTA) / 12
@@ -345,8 +350,8 @@ def test_theorem_3_3_with_its_width(tmp_path_factory: pytest.TempPathFactory) ->
         narrow = of_paper(run, margins, "telgarsky22", 1e-3)
     margin = found["Theorem 3.3 (margin)"]
     needed = 2 * (4 / gamma) ** 2 * math.log(4 / DELTA)
-    assert common.shown(needed) == "1.89e3" or needed == pytest.approx(1.9e3, rel=0.01)
-    assert condition(margin, "width").needed == f">= {common.shown(needed)}"
+    assert common.format_number(needed) == "1.89e3" or needed == pytest.approx(1.9e3, rel=0.01)
+    assert condition(margin, "width").needed == f">= {common.format_number(needed)}"
     assert margin.comparison.bound == pytest.approx(gamma / 4)
     assert margin.verdict is Verdict.HOLDS
     assert found["Theorem 3.3 (balance)"].verdict is Verdict.HOLDS

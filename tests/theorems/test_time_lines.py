@@ -14,7 +14,7 @@ from core.runs import Run
 from core.runs.meta import Reason
 from core.runs.run_file import Event, Index
 from core.theorems.report import timing_words
-from core.theorems.statement import Assessment, Comparison, Hypothesis, Verdict, timed
+from core.theorems.statement import Assessment, Comparison, Hypothesis, Verdict, make_timing
 from core.theorems.states import State, all_of, met_of, spans, state_of
 from tests.support.judging import Margins, exactly, judged, problem_of, recorded_run
 from tests.theorems.gallery import GALLERY
@@ -217,11 +217,11 @@ def test_some_hypotheses_end_and_some_begin(tmp_path: Any) -> None:
 def test_moments_of_a_verdict() -> None:
     times = np.array([-np.inf, 0.0, 1.0, 2.0, 3.0])
     states = np.array([3, 1, 0, 1, 1])
-    found = timed(states, 2, times)
+    found = make_timing(states, 2, times)
     assert (found.told, found.first_violated, found.holds_from) == (1.0, 1.0, 2.0)
-    assert timed(states[:3], None, times).holds_from is None
-    assert timed(None, -1, times).told == 3.0
-    assert timed(None, 0, times).told == -np.inf
+    assert make_timing(states[:3], None, times).holds_from is None
+    assert make_timing(None, -1, times).told == 3.0
+    assert make_timing(None, 0, times).told == -np.inf
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_slack_and_ratio(
 
 
 def assessed(comparison: Comparison, times: Any, verdict: Verdict = Verdict.HOLDS) -> Assessment:
-    timing = timed(comparison.states, comparison.frame, np.asarray(times))
+    timing = make_timing(comparison.states, comparison.frame, np.asarray(times))
     return Assessment(made_up(True, True), (), comparison, verdict, timing)
 
 

@@ -151,5 +151,5 @@ def test_the_perturbed_flow_is_a_shape(tmp_path: Path) -> None:
     assert one.verdict is Verdict.NO_CONSTANT
     assert [one.comparison.bound, one.comparison.measured] == pytest.approx(risks)
     smooth, sigma = condition(one, "Assumption 3.1"), condition(one, "sigma")
-    assert (smooth.met, sigma.met, sigma.present) == (False, None, common.shown(1e-3))
+    assert (smooth.met, sigma.met, sigma.present) == (False, None, common.format_number(1e-3))
     assert (start.met, start.present) == (False, 'particles = "sphere"')

@@ -19,12 +19,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from core.figures.study_figure import cells_of_runs
-from core.numbers import finite
+from core.numbers import replace_nonfinite
 from core.program import result_file
 from core.runs import Run
 from core.studies.cell_table import known_values
 from core.studies.claims import Claim
-from core.studies.measures.measured import Measured
+from core.studies.measures.measured import Measurement
 from core.studies.shipped_result import (
     SIZE,
     at_result_size,
@@ -74,13 +74,13 @@ def reworded(study_id: str) -> str:
     study, result = load_study(study_id), shipped_result(study_id)
     assert result is not None
     judged = (_reworded(claim, one) for claim, one in zip(study.claims, result.claims, strict=True))
-    claims = [finite(one.as_dict()) for one in judged]
+    claims = [replace_nonfinite(one.as_dict()) for one in judged]
     table = json.dumps(claims, ensure_ascii=False, allow_nan=False)
     return f'{first}\n{panels}\n"claims": {table}}}\n'
 
 
 def _reworded(claim: Claim, one: Judged) -> Judged:
-    numbers = Measured(one.measured, one.low, one.high, one.runs, "", one.asked, one.unfit)
+    numbers = Measurement(one.measured, one.low, one.high, one.runs, "", one.asked, one.unfit)
     judgeable = one.verdict != NOT_HERE or SIZE in claim.sizes
     return make_judged(claim, numbers, one.verdict, one.why if judgeable else claim.reason)
 

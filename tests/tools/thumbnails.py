@@ -22,7 +22,7 @@ from typing import Any
 from core.errors import InputError
 from core.library.reading import picture_of
 from core.observables.margins import hard_margin
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.runs import Recorder, open_run
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import Cell
@@ -50,7 +50,9 @@ def made(identifier: str) -> dict[str, Any]:
         timer = threading.Timer(LIMIT_S, control.stop)
         timer.start()
         begun = time.process_time()
-        problem = resolve(seen_first(study).experiment, study.folder, study.title, study.source)
+        problem = resolve_problem(
+            seen_first(study).experiment, study.folder, study.title, study.source
+        )
         status = run(problem, partial(Recorder, path), control)
         seconds = time.process_time() - begun
         timer.cancel()

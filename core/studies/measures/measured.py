@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.studies.claims import Quantity
-from core.studies.statistics import NAN, aggregate, grouped, mean_interval, ratio_of_means, same
+from core.studies.statistics import NAN, aggregate, group_by, mean_interval, ratio_of_means, same
 from core.studies.trials import Trial
 
 Array = NDArray[np.float64]
@@ -25,7 +25,7 @@ STATISTICS = ("min", "max", "mean", "median")
 
 @final
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurement:
     """A number with its .95 interval (NaN where it has none), and a note.
 
     `count` runs were used of the `requested` ones that the quantity is about (None: all of them);
@@ -54,7 +54,7 @@ class Measured:
         return f"over {some} run{'s' * (self.count != 1 or self.missing > 0)}{rest}"
 
 
-def aggregated(values: Sequence[float], over: str, note: str = "") -> Measured:
+def aggregate_values(values: Sequence[float], over: str, note: str = "") -> Measurement:
     """Bring the numbers of runs together; numbers that are not finite are missing.
 
     Parameters
@@ -68,7 +68,7 @@ def aggregated(values: Sequence[float], over: str, note: str = "") -> Measured:
 
     Returns
     -------
-    Measured
+    Measurement
         Without an interval.
 
     Examples
@@ -77,7 +77,7 @@ def aggregated(values: Sequence[float], over: str, note: str = "") -> Measured:
     Measured(value=1.0, low=nan, high=nan, count=1, note='', requested=2, unfit=0)
     """
     known = sum(math.isfinite(value) for value in values)
-    return Measured(aggregate([*values], over), count=known, note=note, requested=len(values))
+    return Measurement(aggregate([*values], over), count=known, note=note, requested=len(values))
 
 
 def option(quantity: Quantity, name: str) -> Any:
@@ -141,7 +141,7 @@ def formula_values(trials: Sequence[Trial], quantity: Quantity, formula: str) ->
     return np.array([trial.value(formula, quantity.at) for trial in trials], dtype=np.float64)
 
 
-def with_interval(trials: Sequence[Trial], values: Sequence[float], over: str) -> Measured:
+def with_interval(trials: Sequence[Trial], values: Sequence[float], over: str) -> Measurement:
     """Bring the numbers of runs together, a mean over seeds with Student's interval.
 
     Parameters
@@ -155,16 +155,16 @@ def with_interval(trials: Sequence[Trial], values: Sequence[float], over: str) -
 
     Returns
     -------
-    Measured
+    Measurement
         Interval NaN where runs differ in more than seeds, or numbers are missing.
     """
-    result = aggregated(values, over)
+    result = aggregate_values(values, over)
     # Student's interval is for repetitions; runs that differ in more than seeds are none.
-    alike = len(grouped(trials, lambda trial: trial.apart_from_seeds)) == 1
+    alike = len(group_by(trials, lambda trial: trial.apart_from_seeds)) == 1
     if over != "mean" or not alike or result.missing:
         return result
     mean, low, high = mean_interval(values)
-    return Measured(mean, low, high, result.count, result.note, result.requested)
+    return Measurement(mean, low, high, result.count, result.note, result.requested)
 
 
 # ------------------------------------------------------------------ runs compared on the same seeds
@@ -175,7 +175,7 @@ def with_interval(trials: Sequence[Trial], values: Sequence[float], over: str) -
 WAYS = ("ratio", "difference", "share")
 
 
-def paired(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def compare_pairs(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Compare the formula `y` at the two `ends` of the setting `along`, seed by seed.
 
     With `nodes` (min, max, mean, median) `y` is an observable of each node, reduced by that
@@ -193,12 +193,14 @@ def paired(trials: Sequence[Trial], quantity: Quantity) -> Measured:
         raise InputError(f"The measure paired: by is one of {', '.join(WAYS)}, fit true or false.")
     first, second, seeds = pairs(trials, quantity, setting, ends, fit)
     if not first.size:
-        return Measured(NAN, requested=seeds, note="no seed has a run that fits at both ends")
+        return Measurement(NAN, requested=seeds, note="no seed has a run that fits at both ends")
     note = "over seeds that fit at both ends" if fit else "compared seed by seed"
     known = np.isfinite(first) & np.isfinite(second)
     estimate = _COMPARED[by](first[known], second[known])
     unfit = seeds - first.size
-    return Measured(*estimate, count=int(known.sum()), note=note, requested=first.size, unfit=unfit)
+    return Measurement(
+        *estimate, count=int(known.sum()), note=note, requested=first.size, unfit=unfit
+    )
 
 
 def pairs(
@@ -278,7 +280,7 @@ REACHED = 0.999  # of eta S/2
 QUANTITY = "stability"
 
 
-def edge(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def edge(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Measure which runs reach the edge of stability, from S at the end of the smallest step.
 
     S_end is the last sharpness of the run, of the same seeds, with the smallest value of the
@@ -290,7 +292,7 @@ def edge(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     if by not in ("share", "difference"):
         raise InputError("The measure edge: by is share or difference.")
     found: list[float] = []
-    for some in grouped(trials, lambda trial: trial.seeds).values():
+    for some in group_by(trials, lambda trial: trial.seeds).values():
         ordered = sorted(some, key=lambda trial: float(trial.setting(along)))
         q = float(ordered[0].trace(QUANTITY)[-1]) / float(ordered[0].setting(along))  # S_end/2
         for trial in ordered[1:]:
@@ -300,7 +302,7 @@ def edge(trials: Sequence[Trial], quantity: Quantity) -> Measured:
             elif abs(expected - 1.0) > number(quantity, "apart", 0.0):
                 reached = bool(np.fmax.reduce(values) >= REACHED)
                 found.append(float(reached == (expected > 1.0)))
-    return aggregated(found or [NAN], "max" if by == "difference" else "mean")
+    return aggregate_values(found or [NAN], "max" if by == "difference" else "mean")
 
 
 def share_of_rises(values: np.ndarray) -> float:

@@ -19,9 +19,9 @@ from core.network.standard import FixedOuter
 from core.reference.intervals import PathPoint, plane, solve
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
-from core.studies.measures.measured import Array, Measured, aggregated, option
+from core.studies.measures.measured import Array, Measurement, aggregate_values, option
 from core.studies.measures.over_frames import RunMargins
-from core.studies.panel_lines import on_the_line
+from core.studies.panel_lines import evaluate_on_interval
 from core.studies.trials import Trial
 from core.theorems.frei23_points import (
     TOLERANCE,
@@ -41,10 +41,12 @@ ARGUMENTS = np.linspace(-40.0, 40.0, 32_001)  # at which an activation is looked
 Functions = Mapping[str, Callable[[Run], float]]
 
 
-def measure_of(functions: Functions, key: str) -> Callable[[Sequence[Trial], Quantity], Measured]:
+def measure_of(
+    functions: Functions, key: str
+) -> Callable[[Sequence[Trial], Quantity], Measurement]:
     """Return the measure that evaluates the function that an option names, joined by `over`."""
 
-    def measure(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    def measure(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
         name = str(option(quantity, key))
         if name not in functions:
             raise InputError(f"options.{key} = {name!r}: {did_you_mean(name, functions)}")
@@ -52,7 +54,7 @@ def measure_of(functions: Functions, key: str) -> Callable[[Sequence[Trial], Qua
         for trial in trials:
             with open_run(trial.path) as run:
                 values.append(functions[name](run))
-        return aggregated(values, quantity.over)
+        return aggregate_values(values, quantity.over)
 
     return measure
 
@@ -165,7 +167,7 @@ def _objective(run: Run, frame: int) -> float:
     return float(run.loss.value(p).mean()) + run.experiment.loss.l2 * run.network.norm(flat) ** 2
 
 
-def _solved(run: Run) -> PathPoint:
+def _path_solution(run: Run) -> PathPoint:
     point = solve(run.problem)
     if point is None:
         raise InputError(
@@ -177,13 +179,13 @@ def _solved(run: Run) -> PathPoint:
 
 def excess(run: Run) -> float:
     """Return the run's objective over the least one, less 1."""
-    return _objective(run, run.frames - 1) / _solved(run).objective - 1.0
+    return _objective(run, run.frames - 1) / _path_solution(run).objective - 1.0
 
 
 def least_excess(run: Run) -> float:
     """Return the least `excess` of all frames (Theorem 3.3 is about min over t)."""
     best = min(_objective(run, frame) for frame in range(run.frames))
-    return best / _solved(run).objective - 1.0
+    return best / _path_solution(run).objective - 1.0
 
 
 def distance(run: Run) -> float:
@@ -193,7 +195,7 @@ def distance(run: Run) -> float:
     """
     if plane(run.problem) is None or run.dataset.d != 1:
         raise InputError("Functions are compared on the line, with network.kind = bias.")
-    _, f, g = on_the_line(run)
+    _, f, g = evaluate_on_interval(run)
     assert g is not None
     return float(np.abs(f - g).max() / np.abs(g).max())
 

@@ -19,8 +19,8 @@ from core.runs import Run, open_run
 from core.studies.claims import Quantity
 from core.studies.measures.measured import (
     Array,
-    Measured,
-    aggregated,
+    Measurement,
+    aggregate_values,
     number,
     option,
     share_of_rises,
@@ -33,7 +33,7 @@ from core.theorems.statement import Context, assess
 MARGIN_SECONDS = 20.0  # for a reference margin, of which then the bracket at hand is taken
 
 
-def span(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def span(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Return a statistic `by` (min, max, mean, median) of the formula `of` over frames.
 
     The frames are those with `since` <= log10 t <= `until`, and with `after` those from the first
@@ -44,13 +44,13 @@ def span(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     by = statistic(str(option(quantity, "by")), "by")
     numbers = []
     for trial in trials:
-        values = _followed(trial, quantity)
+        values = _values_over_frames(trial, quantity)
         whole = values.size > 0 and bool(np.isfinite(values).all())
         numbers.append(aggregate([*values], by) if whole else NAN)
-    return aggregated(numbers, quantity.over)
+    return aggregate_values(numbers, quantity.over)
 
 
-def fall(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def fall(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Return the largest relative fall of the formula `of` over the frames of `span`.
 
     That is max over s < t of (y_s - y_t - room_t)/|y_s|, and 0 for a formula that never falls;
@@ -59,19 +59,19 @@ def fall(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """
     numbers = []
     for trial in trials:
-        values = _followed(trial, quantity)
+        values = _values_over_frames(trial, quantity)
         room = np.zeros(values.size)
         if "room" in quantity.options:
-            room = _followed(trial, quantity, "room")
+            room = _values_over_frames(trial, quantity, "room")
         whole = values.size > 1 and bool(np.isfinite(values).all() and np.isfinite(room).all())
         numbers.append(largest_fall(values, room) if whole else NAN)
-    return aggregated(numbers, quantity.over)
+    return aggregate_values(numbers, quantity.over)
 
 
-def rises(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def rises(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Return the share of intervals between frames of `span` in which the formula `of` rises."""
-    values = [share_of_rises(_followed(trial, quantity)) for trial in trials]
-    return aggregated(values, quantity.over)
+    values = [share_of_rises(_values_over_frames(trial, quantity)) for trial in trials]
+    return aggregate_values(values, quantity.over)
 
 
 def largest_fall(values: Array, room: Array) -> float:
@@ -88,7 +88,7 @@ def largest_fall(values: Array, room: Array) -> float:
     return float(worst)
 
 
-def when(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def measure_first_passage(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Return where the formula `of` first passes `level` over the frames of `span`.
 
     The place is t, or the formula `x`, linear between the two frames. A run that does not pass the
@@ -97,14 +97,16 @@ def when(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     level = float(option(quantity, "level"))
     numbers = []
     for trial in trials:
-        values = _followed(trial, quantity)
+        values = _values_over_frames(trial, quantity)
         given = "x" in quantity.options
         places = (
-            _followed(trial, quantity, "x") if given else _chosen(trial, quantity, _times(trial))
+            _values_over_frames(trial, quantity, "x")
+            if given
+            else _at_frames(trial, quantity, _times(trial))
         )
         known = np.isfinite(values) & np.isfinite(places)
         numbers.append(first_passage(places[known], values[known], level))
-    return aggregated(numbers, quantity.over)
+    return aggregate_values(numbers, quantity.over)
 
 
 def first_passage(x: Array, y: Array, level: float) -> float:
@@ -142,7 +144,7 @@ def _times(trial: Trial) -> Array:
         return np.asarray(10.0**trial.log10_times)
 
 
-def _followed(trial: Trial, quantity: Quantity, name: str = "of") -> Array:
+def _values_over_frames(trial: Trial, quantity: Quantity, name: str = "of") -> Array:
     """Return the formula of an option at the frames of the quantity, (k,)."""
     formula = str(option(quantity, name))
     if "nodes" in quantity.options and name == "of":
@@ -150,10 +152,10 @@ def _followed(trial: Trial, quantity: Quantity, name: str = "of") -> Array:
         values = trial.node_trace(formula, lambda each: aggregate([*each], by))
     else:
         values = trial.trace(formula)
-    return _chosen(trial, quantity, values)
+    return _at_frames(trial, quantity, values)
 
 
-def _chosen(trial: Trial, quantity: Quantity, values: Array) -> Array:
+def _at_frames(trial: Trial, quantity: Quantity, values: Array) -> Array:
     """Return values of all frames (T,) at the frames of the quantity, (k,)."""
     times = trial.log10_times
     # Frames of descent are steps, at which log10 t is a mark but for rounding.
@@ -190,7 +192,7 @@ class RunMargins(Mapping[str, ReferenceMargin]):
         return len(self._references)
 
 
-def statement(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def statement(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Return measured over bound of the statement `name`, at the worst frame of each run.
 
     The theorems' panel evaluates the same (core.theorems): the bound holds in a run where the
@@ -200,18 +202,18 @@ def statement(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     ratios, met = [], 0
     for trial in trials:
         with open_run(trial.path) as run:
-            ratio, hypotheses = _judged(run, str(option(quantity, "name")))
+            ratio, hypotheses = _worst_ratio(run, str(option(quantity, "name")))
         ratios.append(ratio)
         met += hypotheses
     note = f"hypotheses met in {met} of {len(ratios)} runs"
-    return aggregated(ratios, quantity.over, note)
+    return aggregate_values(ratios, quantity.over, note)
 
 
-def _judged(run: Run, name: str) -> tuple[float, bool]:
+def _worst_ratio(run: Run, name: str) -> tuple[float, bool]:
     """Return measured over bound at the worst frame, and True if all hypotheses are met."""
-    from core.theorems.registry import applicable
+    from core.theorems.registry import applicable_statements
 
-    known = {one.name: one for one in applicable(run)}
+    known = {one.name: one for one in applicable_statements(run)}
     if name not in known:
         raise InputError(f"No statement {name} applies to this run: {did_you_mean(name, known)}")
     with np.errstate(all="ignore"):  # late frames overflow

@@ -17,16 +17,16 @@ from core.errors import InputError, did_you_mean
 from core.studies.claims import Quantity
 from core.studies.measures.measured import (
     Array,
-    Measured,
-    aggregated,
+    Measurement,
+    aggregate_values,
+    compare_pairs,
     edge,
     formula_values,
     option,
-    paired,
     with_interval,
 )
 from core.studies.measures.of_run import ACTIVATION, LEAKY, PATH, SAMPLE, measure_of
-from core.studies.measures.over_frames import fall, rises, span, statement, when
+from core.studies.measures.over_frames import fall, measure_first_passage, rises, span, statement
 from core.studies.statistics import NAN, aggregate, by_setting, crossings, slope_of
 from core.studies.trials import Trial
 
@@ -37,23 +37,23 @@ CURVES = "one n* per curve, of one x and one seed"
 class Measure(NamedTuple):
     """Function that measures a quantity on its trials, and the options that it takes."""
 
-    of: Callable[[Sequence[Trial], Quantity], Measured]
+    of: Callable[[Sequence[Trial], Quantity], Measurement]
     options: tuple[str, ...]
 
 
-def share(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def share(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Share of the runs in which the formula `of` is above `above`, or below `below`."""
     values = formula_values(trials, quantity, str(option(quantity, "of")))
     above = float(quantity.options.get("above", -math.inf))
     below = float(quantity.options.get("below", math.inf))
     known = values[np.isfinite(values)]
     if not known.size:
-        return Measured(NAN, requested=values.size)
+        return Measurement(NAN, requested=values.size)
     part = float(np.mean((known > above) & (known < below)))
-    return Measured(part, count=known.size, requested=values.size)
+    return Measurement(part, count=known.size, requested=values.size)
 
 
-def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Return a statistic of each run's nodes, brought together by `over`.
 
     `by` is mean, median, min or max of the observable `of`; with `below` it is the share of nodes
@@ -67,17 +67,17 @@ def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measured:
         numbers.append(
             aggregate([*values], by) if below is None else float(np.mean(values < float(below)))
         )
-    return aggregated(numbers, quantity.over)
+    return aggregate_values(numbers, quantity.over)
 
 
-def node_ranks(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def node_ranks(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Return Spearman's rank correlation of the observables `of` and `with` over nodes.
 
     Each is an observable of nodes. Runs are brought together by `over`.
     """
     names = [str(option(quantity, name)) for name in ("of", "with")]
     pairs = [[trial.nodes(name, quantity.at) for name in names] for trial in trials]
-    return aggregated([rank_correlation(x, y) for x, y in pairs], quantity.over)
+    return aggregate_values([rank_correlation(x, y) for x, y in pairs], quantity.over)
 
 
 def rank_correlation(x: Array, y: Array) -> float:
@@ -96,15 +96,15 @@ def rank_correlation(x: Array, y: Array) -> float:
     return round(float(spearmanr(x[known], y[known]).statistic), 12)
 
 
-def spearman(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def spearman(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Spearman's rank correlation over runs of the formula `y` with the setting or formula `x`."""
     y = formula_values(trials, quantity, str(option(quantity, "y")))
     x = np.array([float(trial.setting(str(option(quantity, "x")))) for trial in trials])
     count = int((np.isfinite(x) & np.isfinite(y)).sum())
-    return Measured(rank_correlation(x, y), count=count, requested=x.size)
+    return Measurement(rank_correlation(x, y), count=count, requested=x.size)
 
 
-def slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def slope(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Slope of log y on log x: y is a formula brought together by `over` at each `x`.
 
     The interval is the wider of two: bootstrap over seeds, and regression residuals.
@@ -117,7 +117,7 @@ def slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     return _slope(table, quantity.over)
 
 
-def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Slope of log n* on log x, n* being where y first falls to `level` as `along` grows.
 
     n* is found for each seed, ln along interpolated, and averaged geometrically over seeds; the
@@ -127,10 +127,10 @@ def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     return _slope(_crossings(trials, quantity), "geometric", CURVES)
 
 
-def crossing(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def crossing(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Return n*, where y first falls to `level` as `along` grows, geometric mean over seeds."""
     values = [n for _, by_seed in _crossings(trials, quantity) for n in by_seed.values()]
-    return aggregated(values, "geometric", CURVES if any(map(math.isfinite, values)) else "")
+    return aggregate_values(values, "geometric", CURVES if any(map(math.isfinite, values)) else "")
 
 
 def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float, dict[Any, float]]]:
@@ -141,12 +141,14 @@ def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float,
     return crossings(trials, x, along, level, lambda trial: trial.value(formula, quantity.at))
 
 
-def _slope(table: Sequence[tuple[float, dict[Any, float]]], over: str, note: str = "") -> Measured:
+def _slope(
+    table: Sequence[tuple[float, dict[Any, float]]], over: str, note: str = ""
+) -> Measurement:
     fit = slope_of(table, over)
     every = [value for _, by_seed in table for value in by_seed.values()]
     count = sum(math.isfinite(value) for value in every)
     words = "; ".join(filter(None, (fit.note, note)))
-    return Measured(fit.value, fit.low, fit.high, count, words, len(every))
+    return Measurement(fit.value, fit.low, fit.high, count, words, len(every))
 
 
 FRAMES = ("of", "since", "until", "after", "nodes")
@@ -163,10 +165,10 @@ MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
         "activation": Measure(measure_of(ACTIVATION, "of"), ("of",)),
         "l1_path": Measure(measure_of(PATH, "of"), ("of",)),
         "sample": Measure(measure_of(SAMPLE, "of"), ("of",)),
-        "paired": Measure(paired, ("y", "along", "ends", "by", "fit", "nodes")),
+        "paired": Measure(compare_pairs, ("y", "along", "ends", "by", "fit", "nodes")),
         "span": Measure(span, (*FRAMES, "by")),
         "fall": Measure(fall, (*FRAMES, "room")),
-        "when": Measure(when, (*FRAMES, "level", "x")),
+        "when": Measure(measure_first_passage, (*FRAMES, "level", "x")),
         "rises": Measure(rises, FRAMES),
         "edge": Measure(edge, ("along", "apart", "by")),
         "statement": Measure(statement, ("name",)),
@@ -174,7 +176,7 @@ MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
 )
 
 
-def measured(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+def measure(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Measure a quantity by its named measure, or by its formula over the runs.
 
     Raises InputError for a name that is neither, and for an option that the measure does not have:

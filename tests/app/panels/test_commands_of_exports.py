@@ -25,13 +25,13 @@ from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob, complet
 from core.cli.looks import promises_of
 from core.cli.main import main
 from core.figures.film import save_film
-from core.figures.names import EVERY_PANEL, PAGE_PANELS, Sheet
-from core.figures.options import FigureOptions, Look
+from core.figures.names import EVERY_PANEL, PAGE_PANELS, PageSize
+from core.figures.options import FigureOptions, ViewOptions
 from core.figures.palette import DARK
 from core.observables.node_sets import NodeSet
 from core.observables.planes import NodePlane
 from core.runs import open_run
-from core.studies.papers import PAPERS, bibtex, escaped
+from core.studies.papers import PAPERS, bibtex, escape_tex
 from tests.recording import recorded
 from tests.support.made_up_runs import run_file
 
@@ -52,7 +52,7 @@ def drawn_of(runs: tuple[Path, ...]) -> Exportable:
         DARK,
         selected=(None, NodeSet("", frozenset({1, 2, 5}))),
         panels=EVERY_PANEL,
-        look=Look(("hard_margin",), True, "step", roots=True),
+        look=ViewOptions(("hard_margin",), True, "step", roots=True),
         pinned=(frozenset({0, 3}),),
         ranges=((("norms", (0.1, 0.7 / 3.0, -0.0001, 0.9)),),),
         moment=1.0 / 3.0 + 1e-6,
@@ -106,7 +106,7 @@ def test_a_figures_command_draws_the_same_bytes(
 ) -> None:
     shown = drawn_of(runs)
     options = FigureOptions(
-        DARK, shown.plane, look=shown.look, sheet=Sheet(180.0, None, 6.5, "serif")
+        DARK, shown.plane, look=shown.look, sheet=PageSize(180.0, None, 6.5, "serif")
     )
     job = FigureJob(
         runs[:count], tmp_path / f"it's{suffix}", panels, 70, options, shown.moment, ranges=True,
@@ -152,7 +152,7 @@ def test_the_command_of_shares_draws_the_same_bytes(tmp_path: Path) -> None:
         (promised,) = promises_of([run], quiet=True)
     assert promised.margin is not None
     shown = Exportable(
-        (path,), promises=(promised,), look=Look(against="norm_squared"),
+        (path,), promises=(promised,), look=ViewOptions(against="norm_squared"),
         references=((promised.margin,),),
     )  # fmt: skip
     given = {"options": FigureOptions(look=shown.look)}
@@ -370,7 +370,7 @@ def test_every_paper_has_an_entry_that_can_be_read() -> None:
     assert list(entries) == ["marginscope", *PAPERS]
     for name, paper in PAPERS.items():
         fields = entries[name]
-        assert fields["title"].replace("{", "").replace("}", "") == escaped(paper.title)
+        assert fields["title"].replace("{", "").replace("}", "") == escape_tex(paper.title)
         assert fields.get("year", "") == paper.year
         if not paper.authors.startswith("anonymous"):
             assert fields["author"].split(" and ") == paper.authors.split(", ")
@@ -379,7 +379,7 @@ def test_every_paper_has_an_entry_that_can_be_read() -> None:
 
 def test_what_tex_reads_as_its_own_is_escaped() -> None:
     text = "50% of {a}_1 & b^2 # ~ \\ $"
-    entry = parsed("@misc{x,\n  title = {" + escaped(text) + "},\n}")["x"]["title"]
+    entry = parsed("@misc{x,\n  title = {" + escape_tex(text) + "},\n}")["x"]["title"]
     back = entry.replace(r"\textbackslash{}", "\\").replace(r"\textasciitilde{}", "~")
     back = back.replace(r"\textasciicircum{}", "^")
     assert re.sub(r"\\([{}&%$#_])", r"\1", back) == text

@@ -34,7 +34,7 @@ from app.export.jobs import (
 from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob
 from app.state.session import MOST_RUNS
 from core.figures.export import Draw
-from core.figures.names import MOST_ROWS, PANELS, PRESETS, Sheet
+from core.figures.names import MOST_ROWS, PANELS, PRESETS, PageSize
 from core.figures.options import FigureOptions
 from core.figures.palette import DARK
 from core.observables.planes import NodePlane
@@ -506,15 +506,15 @@ def test_the_preview_has_half_of_the_dialog(qtbot, runs, tmp_path, tab: str) -> 
 def test_a_preset_is_paper_and_letters(qtbot, runs, tmp_path) -> None:
     dialog = ExportDialog(Exportable((runs[0],)), tmp_path)
     qtbot.addWidget(dialog)
-    assert dialog.job().options.sheet == Sheet()
+    assert dialog.job().options.sheet == PageSize()
     for place, sheet in enumerate(PRESETS.values()):
         dialog.form.size_choice.setCurrentIndex(place)
         assert dialog.job().options.sheet == sheet
     dialog.form.size_choice.setCurrentIndex(len(PRESETS))
     dialog.form.wide.setValue(100.0)
-    assert dialog.job().options.sheet == Sheet(100.0, None, 24.0)
+    assert dialog.job().options.sheet == PageSize(100.0, None, 24.0)
     dialog.form.high.setValue(80.0)
-    assert dialog.job().options.sheet == Sheet(100.0, 80.0, 24.0)
+    assert dialog.job().options.sheet == PageSize(100.0, 80.0, 24.0)
 
 
 def test_tab_and_preset_are_remembered(controller: ExportController, shown: Shown, runs) -> None:

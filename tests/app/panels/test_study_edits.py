@@ -11,7 +11,7 @@ from app.training.fields import fields_of, value_of
 from app.training.studies import with_playback_frames
 from app.training.study_edits import StudyEdits
 from core.errors import InputError
-from core.studies.changes import changes_between, comes_from
+from core.studies.changes import changes_between, is_derived_title
 from core.studies.study import Study, load_study, shipped_ids
 from core.study_file.experiment import KINDS
 
@@ -194,7 +194,7 @@ def test_a_changed_study_says_so_in_its_title() -> None:
     study = edits.outcome().study
     words = "network with normalised head, m = 16"
     assert study.title == f"{words} \u00b7 after {base.title}"
-    assert comes_from(study.title, base.title)
+    assert is_derived_title(study.title, base.title)
     # It is put into the form as it is, as a new seed does, and changed further.
     again = StudyEdits(study)
     again.set_text("run.seed", "3")
@@ -216,7 +216,7 @@ def test_a_modified_run_is_compared_with_the_shipped_study() -> None:
     recorded = study.outcome().study.cells()[0].experiment.model_dump(exclude_none=True)
     # As older versions wrote titles.
     title = f"Modified from {base.title}: logistic loss, m = 8 and 12"
-    assert comes_from(title, base.title)
+    assert is_derived_title(title, base.title)
     run = StudyEdits(Study("a-run", title, "", recorded, axes={}, sizes={}))
     run.set_kind("loss", "logistic")
     assert run.outcome().study.title == f"m = 8, logistic loss{after}"

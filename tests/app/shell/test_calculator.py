@@ -81,7 +81,7 @@ def test_what_is_asked_for_is_computed_and_told(
 ) -> None:
     later = BackgroundValues(run)
     calculator.watch([later])
-    later.ask_traces("curves", ("risk", "stable_rank"), run.frames)
+    later.request_traces("curves", ("risk", "stable_rank"), run.frames)
     with qtbot.waitSignal(calculator.computed):
         calculator.wake()
     qtbot.waitUntil(lambda: not calculator.busy)
@@ -96,7 +96,7 @@ def test_it_goes_on_after_a_run_that_was_closed(
     other = open_run(run_file)
     laters = [BackgroundValues(other), BackgroundValues(run)]
     for later in laters:
-        later.ask_traces("curves", ("risk",), run.frames)
+        later.request_traces("curves", ("risk",), run.frames)
     other.close()
     calculator.watch(laters)
     qtbot.waitUntil(lambda: not calculator.busy)

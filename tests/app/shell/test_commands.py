@@ -209,7 +209,7 @@ def check_that_the_entries_of_many_runs_are_made_a_few_in_each_turn(
         return run_entries(runs)
 
     monkeypatch.setattr(commands, "run_entries", counted)
-    program.commands._librarian.listed.disconnect(program.commands._on_listed)
+    program.commands._librarian.runs_listed.disconnect(program.commands._on_listed)
     runs = tuple(replace(made_up(k % 20), path=Path(f"/runs/{k}.msrun")) for k in range(2500))
     for some in (runs[:1000], runs):
         program.commands._on_listed(Listing(some))

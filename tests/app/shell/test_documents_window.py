@@ -19,8 +19,8 @@ from app.shell.documents import (
     PARTS,
     Document,
     documents,
+    find_pages,
     folder,
-    found,
     slug,
 )
 from app.shell.documents_window import MISSING, NONE, DocumentsWindow
@@ -108,7 +108,7 @@ def test_every_link_between_documents_has_its_page_and_heading() -> None:
 
 def test_words_are_found_in_all_documents(reader: DocumentsWindow) -> None:
     QTest.keyClicks(reader.line, "SQLite journal")
-    expected = [page.title for page in found(documents(), "sqlite JOURNAL")]
+    expected = [page.title for page in find_pages(documents(), "sqlite JOURNAL")]
     assert titles(reader) == expected and 0 < len(expected) < len(documents())
     assert reader.page.textCursor().selectedText().lower() == "sqlite"
     first = reader.page.textCursor().position()

@@ -23,7 +23,7 @@ from app.training.study_edits import Edits, StudyEdits
 from core.data.points import ISLAND, MAX_POINTS, PointsData
 from core.errors import InputError
 from core.library.about import change_about
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.runs import Recorder, open_run
 from core.studies.study import load_study, parse_study
 from core.training.trajectory import run
@@ -199,7 +199,7 @@ def test_a_wrong_value_of_the_form_is_said(
 def test_a_recorded_run_gives_its_points(show_files: Opener, tmp_path: Path, qtbot: QtBot) -> None:
     path = tmp_path / "drawn.msrun"
     study = StudyEdits.of(with_points(Edits(parse_study(STUDY, "small")), FOUR)).outcome().study
-    run(resolve(next(study.each()).experiment), partial(Recorder, path))
+    run(resolve_problem(next(study.each()).experiment), partial(Recorder, path))
     program = show_files(path)
     qtbot.waitUntil(lambda: runs_of(program) == [path] and trained(program))
     program.drawing.show()

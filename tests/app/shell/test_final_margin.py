@@ -15,7 +15,7 @@ from app.theory.results import FINAL
 from app.views.margins import MarginsView
 from app.worker import Request
 from core.observables.final_margin import KEY, final_margin
-from core.reference.gated import Kept
+from core.reference.gated import FixedPattern
 from core.reference.watch import Watch
 from core.runs import open_run
 from tests.app.mouse import keys
@@ -64,7 +64,7 @@ def check_that_the_panel_says_what_the_headless_program_says(
     assert found is not None and line.isVisible()
     with open_run(run.path) as file:
         margins = program.theory.results(run.key).proved
-        again = final_margin(file, -1, margins, Watch(), (Kept.OWN,), 1e-3)
+        again = final_margin(file, -1, margins, Watch(), (FixedPattern.OWN_LABEL,), 1e-3)
         assert found.frame == file.frames - 1
     assert (found.below, found.held, found.above) == (again.below, again.held, again.above)
     text = line.words.text()

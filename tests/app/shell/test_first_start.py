@@ -50,35 +50,35 @@ def test_every_group_is_told_as_it_is_ready(
     told: list[Stage | None] = []
     compiler.progress.connect(told.append)
     assert compiler.look()
-    compiler.want(())
+    compiler.request(())
     qtbot.waitUntil(lambda: len(told) == 1)
     assert told[0] == Stage(0, len(warming.GROUPS), FIRST)
-    assert compiler.lacks((FIRST,))
+    assert compiler.is_missing((FIRST,))
     cold.release(FIRST)
     qtbot.waitUntil(lambda: len(told) == 2)
     assert told[1] == Stage(1, len(warming.GROUPS), REST[0])
-    assert not compiler.lacks((FIRST,))
-    assert compiler.lacks((FIRST, REST[0]))
+    assert not compiler.is_missing((FIRST,))
+    assert compiler.is_missing((FIRST, REST[0]))
     cold.release(*REST)
     qtbot.waitUntil(lambda: told[-1] is None)
     stages = [stage for stage in told if stage is not None]
     assert [stage.done for stage in stages] == list(range(len(warming.GROUPS)))
     assert [stage.group for stage in stages] == list(warming.GROUPS)
-    assert not compiler.lacks(warming.GROUPS)
+    assert not compiler.is_missing(warming.GROUPS)
     assert compiler.stage is None
     assert cold.asked == [list(warming.GROUPS)]
 
 
 def test_what_is_waited_for_goes_first(cold: Cold, compiler: CompilerProcess, qtbot: QtBot) -> None:
     compiler.look()
-    compiler.want(())
+    compiler.request(())
     qtbot.waitUntil(lambda: len(cold.asked) == 1)
-    compiler.want((warming.MIRROR,))
+    compiler.request((warming.MIRROR,))
     qtbot.waitUntil(lambda: len(cold.asked) == 2)
     assert cold.asked[1][0] == warming.MIRROR
     assert sorted(cold.asked[1]) == sorted(warming.GROUPS)
     cold.release(warming.MIRROR)
-    qtbot.waitUntil(lambda: not compiler.lacks((warming.MIRROR,)))
+    qtbot.waitUntil(lambda: not compiler.is_missing((warming.MIRROR,)))
     assert compiler.stage == Stage(1, len(warming.GROUPS), FIRST)
 
 
@@ -89,8 +89,8 @@ def test_where_compiling_fails_the_runs_compile_for_themselves(
     monkeypatch.setattr(beside, "warm_command", lambda: broken)
     compiler.look()
     with qtbot.waitSignal(compiler.progress, check_params_cb=lambda stage: stage is None):
-        compiler.want(())
-    assert not compiler.lacks(warming.GROUPS)
+        compiler.request(())
+    assert not compiler.is_missing(warming.GROUPS)
 
 
 def test_where_kernels_cannot_be_kept_the_window_says_so(
@@ -109,14 +109,14 @@ def test_where_kernels_cannot_be_kept_the_window_says_so(
     monkeypatch.setattr(beside, "warm_command", lambda: broken)
     bar.show_message("Settings are not remembered.")
     assert compiler.look()
-    compiler.want(())
+    compiler.request(())
     qtbot.waitUntil(lambda: "NUMBA_CACHE_DIR" in bar.text)
     assert bar.text.startswith("Settings are not remembered. Compiled kernels cannot be saved in ")
 
 
 def test_closing_ends_the_process(cold: Cold, compiler: CompilerProcess, qtbot: QtBot) -> None:
     compiler.look()
-    compiler.want(())
+    compiler.request(())
     qtbot.waitUntil(lambda: len(cold.asked) == 1)
     process = compiler.process
     compiler.close()

@@ -11,13 +11,13 @@ from pytestqt.qtbot import QtBot
 
 from app.scenes.history import (
     MOST_STEPS,
-    Changed,
     ExternalChange,
-    Recoloured,
     Redo,
     SceneHistory,
     Select,
+    ThemeChange,
     Undo,
+    UserChange,
     find_differences,
     reduce,
 )
@@ -60,7 +60,7 @@ def test_steps_are_taken_back_and_made_again_in_order() -> None:
     scenes.append(replace(scenes[2], panels=frozenset({"form"})))
     history = SceneHistory(scenes[0])
     for at, scene in enumerate(scenes[1:]):
-        history = reduce(history, Changed(scene, 10.0 * at))
+        history = reduce(history, UserChange(scene, 10.0 * at))
     words = [step.words for step in history.past]
     assert words == ["Colours: dark", "Unlink axes of runs", "Show settings"]
     for scene in scenes[-2::-1]:
@@ -76,8 +76,8 @@ def test_steps_are_taken_back_and_made_again_in_order() -> None:
 
 
 def test_a_change_after_an_undo_ends_what_was_undone() -> None:
-    history = reduce(SceneHistory(Scene()), Changed(wished(palette="dark"), 0.0))
-    history = reduce(reduce(history, Undo()), Changed(wished(equal=True), 10.0))
+    history = reduce(SceneHistory(Scene()), UserChange(wished(palette="dark"), 0.0))
+    history = reduce(reduce(history, Undo()), UserChange(wished(equal=True), 10.0))
     assert history.future == ()
     assert [step.words for step in history.past] == ["Equal aspect"]
 
@@ -87,18 +87,18 @@ def test_a_change_that_goes_on_is_one_step() -> None:
     history = SceneHistory(Scene(form=Edits(study)))
     for at, text in enumerate(("3", "32", "320")):
         edits = Edits(study, texts=(("network.m", text),))
-        history = reduce(history, Changed(Scene(form=edits), 0.3 * at))
+        history = reduce(history, UserChange(Scene(form=edits), 0.3 * at))
     assert [step.words for step in history.past] == ["m = 320"]
     # Other values, later: another step.
     later = Scene(form=Edits(study, texts=(("network.m", "64"),)))
-    assert len(reduce(history, Changed(later, 10.0)).past) == 2
+    assert len(reduce(history, UserChange(later, 10.0)).past) == 2
     # Back to where it began, at once: none.
-    assert reduce(history, Changed(Scene(form=Edits(study)), 1.2)).past == ()
+    assert reduce(history, UserChange(Scene(form=Edits(study)), 1.2)).past == ()
 
 
 def test_what_passes_is_never_a_step_and_is_kept_by_undo() -> None:
-    history = reduce(SceneHistory(Scene()), Changed(wished(palette="dark"), 0.0))
-    history = reduce(history, Changed(wished(palette="dark", cursor=1.5, playing=True), 5.0))
+    history = reduce(SceneHistory(Scene()), UserChange(wished(palette="dark"), 0.0))
+    history = reduce(history, UserChange(wished(palette="dark", cursor=1.5, playing=True), 5.0))
     assert len(history.past) == 1
     history = reduce(history, Undo())
     assert history.scene.intent == replace(Intent(), cursor=1.5, playing=True)
@@ -108,7 +108,7 @@ def test_the_past_is_bounded_and_came_is_no_step() -> None:
     history = SceneHistory(Scene())
     for at in range(3 * MOST_STEPS):
         scene = wished(plane=NodePlane("coordinates", (0, at + 1)))
-        history = reduce(history, Changed(scene, 10.0 * at))
+        history = reduce(history, UserChange(scene, 10.0 * at))
     assert len(history.past) == MOST_STEPS
     assert reduce(history, ExternalChange(Scene())).past == history.past
 
@@ -118,8 +118,8 @@ def test_a_palette_of_the_system_reaches_only_scenes_that_had_the_one_before() -
     scenes = [wished(), by_hand, wished(equal=True), wished(equal=True, linked=False)]
     history = SceneHistory(scenes[0])
     for at, scene in enumerate(scenes[1:]):
-        history = reduce(history, Changed(scene, 10.0 * at))
-    history = reduce(reduce(history, Undo()), Recoloured("dark"))
+        history = reduce(history, UserChange(scene, 10.0 * at))
+    history = reduce(reduce(history, Undo()), ThemeChange("dark"))
     assert history.scene.intent == by_hand.intent
     assert history.future[0].scene.intent.palette == "dark"
     assert [step.scene.intent.palette for step in history.past] == ["light", "dark"]
@@ -129,22 +129,22 @@ def test_selections_are_gone_through_like_pages() -> None:
     first, second = frozenset({(0, 1)}), frozenset({(0, 1), (0, 2)})
     history = SceneHistory(Scene())
     for at, pinned in enumerate((first, second)):
-        history = reduce(history, Changed(wished(pinned=pinned), 10.0 * at))
-    assert history.can_go_back
-    assert not history.can_go_forward
+        history = reduce(history, UserChange(wished(pinned=pinned), 10.0 * at))
+    assert history.has_previous
+    assert not history.has_next
     back = reduce(history, Select(-1, 30.0))
     assert back.scene.intent.pinned == first
-    assert back.can_go_forward
+    assert back.has_next
     assert reduce(back, Select(1, 40.0)).scene.intent.pinned == second
     assert (
         reduce(reduce(back, Select(-1, 40.0)), Select(-1, 50.0)).scene.intent.pinned == frozenset()
     )
     # To select something else ends what lay ahead.
-    third = reduce(back, Changed(wished(pinned=frozenset({(0, 9)})), 60.0))
-    assert not third.can_go_forward
+    third = reduce(back, UserChange(wished(pinned=frozenset({(0, 9)})), 60.0))
+    assert not third.has_next
     # Nodes of other runs mean nothing.
     other = replace(third.scene, runs=(Path("b.msrun"),))
-    assert not reduce(third, Changed(other, 70.0)).can_go_back
+    assert not reduce(third, UserChange(other, 70.0)).has_previous
 
 
 def test_zooms_have_words() -> None:

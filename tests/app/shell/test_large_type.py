@@ -31,7 +31,7 @@ from app.training import controller
 from app.widgets.header import ViewHeader
 from app.widgets.inputs import text_width
 from app.widgets.labels import ElidedLabel
-from core.study_file.weight import Room
+from core.study_file.weight import MachineLimits
 from tests.app.mouse import LEFT
 from tests.app.shell.conftest import STUDY, Opener, trained
 
@@ -146,7 +146,9 @@ def test_nothing_is_cut(
     scene = program.scenes.scene
     with subtests.test("library"):
         check_library(program, points, qtbot)
-    monkeypatch.setattr(controller, "room_at", lambda _: Room(memory=16e9, free=8e9, disk=1e6))
+    monkeypatch.setattr(
+        controller, "room_at", lambda _: MachineLimits(memory=16e9, free=8e9, disk=1e6)
+    )
     put_back(program, scene, qtbot)
     with subtests.test("branch"):
         check_branch(program, qtbot)

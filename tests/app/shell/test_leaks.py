@@ -125,7 +125,7 @@ def test_questions_that_are_answered_leave_no_dialog(
     actions = program.library.actions
     questions: dict[str, Callable[[], None]] = {
         **{k: partial(actions.start, k, (run,)) for k in ("purge", "rename", "tags", "note")},
-        "running": partial(program.questions.ask_replacement, study.title, 1, print, print),
+        "running": partial(program.questions.confirm_replacement, study.title, 1, print, print),
         "bookmark": program.bookmarks.request_name,
         "layout": program.layouts.request_name,
         "link": program.links.ask,

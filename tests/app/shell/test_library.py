@@ -24,7 +24,7 @@ from core.library.about import change_about, read_about
 from core.library.entry import Entry
 from core.library.library import Library
 from core.library.reading import read_facts
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.studies.study import load_study
 from tests.app.mouse import click, close_menus, entry, opened, pick
 from tests.app.shell.conftest import Opener, trained
@@ -353,7 +353,7 @@ def test_the_trash_in_one_window(
 
 def test_runs_of_first_starts_are_known_by_their_settings(tmp_path: Path) -> None:
     cell = load_study(FIRST_STUDY).cells()[0]
-    facts = read_facts(record(tmp_path / "a.msrun", resolve(cell.experiment), count=2))
+    facts = read_facts(record(tmp_path / "a.msrun", resolve_problem(cell.experiment), count=2))
     other = read_facts(record(tmp_path / "b.msrun", small_problem(), count=2))
     assert facts.settings in first_settings()
     assert other.settings not in first_settings()
@@ -362,7 +362,7 @@ def test_runs_of_first_starts_are_known_by_their_settings(tmp_path: Path) -> Non
 def test_old_runs_of_first_starts_go_to_the_trash(
     open_program: Opener, runs: Path, study: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
-    problem = resolve(load_study(FIRST_STUDY).cells()[0].experiment)
+    problem = resolve_problem(load_study(FIRST_STUDY).cells()[0].experiment)
     for number in range(3):
         record(runs / f"start-{number}.msrun", problem, count=2)
     change_about(runs / "start-0.msrun", lambda about: replace(about, note="mine"))
@@ -383,7 +383,7 @@ def test_the_librarian_says_what_could_not_be_done(tmp_path: Path, qtbot: QtBot)
     path = record(tmp_path / "runs" / "a.msrun")
     librarian = Librarian(tmp_path / "runs", tmp_path / "index.sqlite")
     try:
-        with qtbot.waitSignal(librarian.listed) as listed:
+        with qtbot.waitSignal(librarian.runs_listed) as listed:
             librarian.list()
         path.unlink()
         with qtbot.waitSignal(librarian.operations_finished) as finished:
@@ -395,5 +395,5 @@ def test_the_librarian_says_what_could_not_be_done(tmp_path: Path, qtbot: QtBot)
 
 
 def _trash(entry: Entry, library: Library) -> str:
-    library.throw(entry)
+    library.move_to_trash(entry)
     return ""

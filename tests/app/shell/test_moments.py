@@ -16,12 +16,12 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.playback.time_slider import TimeSlider
-from app.scenes.history import Changed, SceneHistory, reduce
+from app.scenes.history import SceneHistory, UserChange, reduce
 from app.scenes.scene import Scene
 from app.scenes.scene_texts import LAYOUTS, apply_layout, check_layout_name, layout_of
 from app.settings import load_settings
 from app.shell.application import Marginscope
-from app.state.resolve import TimeSpan, advanced
+from app.state.resolve import TimeSpan, advance
 from app.state.session import RunSnapshot, Snapshot
 from core.errors import InputError
 from core.figures.palette import LIGHT
@@ -56,7 +56,7 @@ def test_playing_goes_round_in_an_interval() -> None:
     intent = replace(Scene().intent, playing=True, interval=(-0.5, 0.5))
     seen = []
     for _ in range(400):
-        intent = advanced(intent, Snapshot((run,)), 0.05)
+        intent = advance(intent, Snapshot((run,)), 0.05)
         seen.append(intent.cursor)
     assert intent.playing
     assert min(seen) == pytest.approx(-0.5)
@@ -69,10 +69,10 @@ def test_playing_goes_round_in_an_interval() -> None:
 def test_an_interval_that_ends_with_the_run_goes_round_too() -> None:
     run = RunSnapshot(1, np.linspace(-1.0, 1.0, 41), 1.0, False, 4)
     intent = replace(Scene().intent, playing=True, interval=(0.0, 1.0), cursor=0.999)
-    assert advanced(intent, Snapshot((run,)), 0.05).cursor == 0.0
+    assert advance(intent, Snapshot((run,)), 0.05).cursor == 0.0
     # While frames are to come it waits at the live edge.
     live = RunSnapshot(1, np.linspace(-1.0, 0.5, 41), 1.0, True, 4)
-    waiting = advanced(replace(intent, cursor=0.5), Snapshot((live,)), 0.05)
+    waiting = advance(replace(intent, cursor=0.5), Snapshot((live,)), 0.05)
     assert (waiting.cursor, waiting.playing) == (0.5, True)
 
 
@@ -202,7 +202,7 @@ def test_every_layout_says_what_it_is_and_is_one_step() -> None:
     for name, layout in LAYOUTS.items():
         scene = apply_layout(base, layout)
         assert layout_of(apply_layout(Scene(), layout_of(scene))) == layout_of(scene), name
-        assert len(reduce(SceneHistory(base), Changed(scene, 0.0, name)).past) == 1
+        assert len(reduce(SceneHistory(base), UserChange(scene, 0.0, name)).past) == 1
 
 
 @pytest.mark.parametrize("name", ["", "  ", "Paper", "x" * 61])

@@ -33,7 +33,7 @@ from app.widgets import labels
 from app.widgets.dialogs import Question, line_dialog
 from app.widgets.labels import menu_text, plain_label, plain_tip, window_title
 from core.library.about import change_about
-from core.library.entry import About, Bookmark
+from core.library.entry import Bookmark, RunNotes
 from core.observables.node_sets import NodeSet
 from tests.app.shell.conftest import Opener
 from tests.app.shell.shared_window import settle, trained
@@ -141,7 +141,7 @@ def open_hostile(opener: Opener, folder: Path, qtbot: QtBot) -> Marginscope:
     qtbot.waitUntil(lambda: trained(program) and program.window.form.study().title == HOSTILE)
     source = next(iter(program.session)).source
     marks, sets = (Bookmark(HOSTILE, 1.0),), (NodeSet(HOSTILE, (1, 2)),)
-    change_about(Path(source), lambda _: About(HOSTILE, HOSTILE, (HOSTILE,), False, marks, sets))
+    change_about(Path(source), lambda _: RunNotes(HOSTILE, HOSTILE, (HOSTILE,), False, marks, sets))
     program.window.set_recent([str(path)])
     settle(program)
     return program
@@ -166,7 +166,7 @@ def test_no_text_of_a_file_is_html(
     assert study is not None
     states = {
         "runs": lambda: None,
-        "running": lambda: program.questions.ask_replacement(study.title, 1, print, print),
+        "running": lambda: program.questions.confirm_replacement(study.title, 1, print, print),
         "box": lambda: Question(window, "box").ask(HOSTILE, HOSTILE, {}, default=""),
         "bookmark": program.bookmarks.request_name,
         "line": line_dialog(window, "line", HOSTILE, HOSTILE).open,
@@ -198,7 +198,7 @@ def test_no_text_of_a_file_is_html_in_other_windows(
 
 def test_the_library_and_its_trash_say_what_files_say(qapp: QApplication) -> None:
     entry = many(1)[0]
-    facts, about = replace(entry.facts, title=HOSTILE), About(HOSTILE, HOSTILE, (HOSTILE,))
+    facts, about = replace(entry.facts, title=HOSTILE), RunNotes(HOSTILE, HOSTILE, (HOSTILE,))
     model = LibraryModel()
     model.set_entries(
         [

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.data.preview import OUR_ERROR, WRONG, drawn
+from app.data.preview import OUR_ERROR, WRONG, make_preview
 from app.data.preview_dialog import PreviewDialog, class_styles
 from app.shell.application import Marginscope
 from app.worker import Worker
@@ -126,7 +126,7 @@ def test_classes_can_be_told_apart_without_colour_where_colours_run_out() -> Non
 
 
 def test_of_several_requests_the_last_counts(qtbot: QtBot) -> None:
-    worker = Worker("preview", drawn, our_error=OUR_ERROR)
+    worker = Worker("preview", make_preview, our_error=OUR_ERROR)
     made: list[Preview] = []
     worker.result.connect(made.append)
     for n in (50, 60, 70):
@@ -139,7 +139,7 @@ def test_of_several_requests_the_last_counts(qtbot: QtBot) -> None:
 
 
 def test_an_error_of_ours_is_a_sentence(qtbot: QtBot) -> None:
-    worker = Worker("preview", drawn, our_error=OUR_ERROR)
+    worker = Worker("preview", make_preview, our_error=OUR_ERROR)
     with qtbot.waitSignal(worker.error) as signal:
         worker.ask(object(), 0, None)
     assert signal.args == [OUR_ERROR]

@@ -13,7 +13,7 @@ from app.scenes.scene_texts import OF_SESSION, write_fields
 from app.settings import Settings
 from app.shell.application import Marginscope
 from app.state.intent import FIRST_CURVES, NEURON_POINTS
-from app.state.views import FIGURE_1, NEXT, ON_A_LINE, VIEWS, suited
+from app.state.views import FIGURE_1, NEXT, ON_A_LINE, VIEWS, choose_views
 from core.errors import InputError
 from core.observables.planes import PLANES
 from core.observables.registry import OBSERVABLES
@@ -82,7 +82,7 @@ def test_what_is_proposed_has_something_to_show(qtbot: QtBot, tmp_path: Path, ki
             widget.set_data(data)
             assert view.fits(data) == widget.shows_something, name
         for wished in ((), FIGURE_1, ("neurons", "spectrum"), ("no view",)):
-            found = suited(wished, [data])
+            found = choose_views(wished, [data])
             assert found
             assert all(VIEWS[name].fits(data) for name in found)
             if kind != "kernel":
@@ -99,7 +99,7 @@ def test_neither_of_two_runs_is_left_with_sentences_alone(tmp_path: Path) -> Non
     (tmp_path / "kernel").mkdir()
     kernel, other = shown(tmp_path / "kernel", RUNS["kernel"]), shown(tmp_path, RUNS["standard"])
     with kernel.run, other.run:
-        found = suited((), [other, kernel])
+        found = choose_views((), [other, kernel])
         assert len(found) == 4
         for data in (kernel, other):
             assert any(VIEWS[name].fits(data) for name in found)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from app.state.intent import START, Intent
 from app.state.resolve import (
     PLAY_SECONDS,
-    advanced,
-    clamped,
+    advance,
+    clamp,
+    find_next_moment,
     has_room,
     resolve,
     span_of,
-    stepped,
 )
 from app.state.session import RunSnapshot, Snapshot
 from core.problem.schedule import coordinate, inverse_coordinate
@@ -74,7 +74,7 @@ def test_what_is_shown_exists(intent: Intent, snapshot: Snapshot) -> None:
 def test_frames_that_arrive_move_nothing_unless_followed(
     intent: Intent, snapshot: Snapshot, more: float
 ) -> None:
-    intent = replace(intent, cursor=clamped(intent.cursor, span_of(snapshot)), follow=False)
+    intent = replace(intent, cursor=clamp(intent.cursor, span_of(snapshot)), follow=False)
     before = resolve(intent, snapshot)
     grown = []
     for run in snapshot.runs:
@@ -93,7 +93,7 @@ def test_frames_that_arrive_move_nothing_unless_followed(
 def test_playing_goes_forward_and_never_beyond_what_there_is(
     intent: Intent, snapshot: Snapshot, seconds: float
 ) -> None:
-    later = advanced(intent, snapshot, seconds)
+    later = advance(intent, snapshot, seconds)
     before, after = resolve(intent, snapshot), resolve(later, snapshot)
     if not intent.playing or intent.follow:
         assert later == intent
@@ -113,7 +113,7 @@ def test_a_whole_run_plays_in_ten_seconds_of_log_time() -> None:
     intent = Intent(playing=True)
     elapsed, times = 0.0, []
     while intent.playing:
-        intent = advanced(intent, snapshot, 0.033)
+        intent = advance(intent, snapshot, 0.033)
         times.append(float(inverse_coordinate(resolve(intent, snapshot).cursor)))
         elapsed += 0.033
     assert elapsed == pytest.approx(PLAY_SECONDS, abs=0.05)
@@ -124,17 +124,17 @@ def test_a_whole_run_plays_in_ten_seconds_of_log_time() -> None:
 def test_playing_waits_at_the_live_edge_and_goes_on_when_frames_come() -> None:
     short, longer = Snapshot((_run(live=True),)), Snapshot((_run(live=False, until=2.0),))
     intent = Intent(cursor=1.99999, playing=True, pace=10.0)
-    waiting = advanced(intent, short, 0.1)
+    waiting = advance(intent, short, 0.1)
     assert waiting.playing
     assert waiting.cursor == 2.0
     assert not has_room(waiting, short)
     assert has_room(waiting, longer)
-    assert not advanced(waiting, longer, 0.1).playing
+    assert not advance(waiting, longer, 0.1).playing
 
 
 def test_a_loop_begins_again() -> None:
     intent = Intent(cursor=1.99999, playing=True, loop=True, pace=10.0)
-    assert advanced(intent, Snapshot((_run(),)), 0.1).cursor == START
+    assert advance(intent, Snapshot((_run(),)), 0.1).cursor == START
 
 
 @given(snapshots(), st.integers(1, 40))
@@ -142,7 +142,7 @@ def test_steps_forward_and_back_visit_frames(snapshot: Snapshot, count: int) -> 
     intent = Intent()
     for direction in [1] * count + [-1] * (count + 2):
         before = resolve(intent, snapshot)
-        intent = replace(intent, cursor=stepped(intent, snapshot, direction))
+        intent = replace(intent, cursor=find_next_moment(intent, snapshot, direction))
         after = resolve(intent, snapshot)
         assert (after.cursor - before.cursor) * direction >= -1e-9
     assert resolve(intent, snapshot).cursor == span_of(snapshot).low

@@ -20,12 +20,18 @@ from core.studies.study import load_study, shipped_summaries
 from core.studies.watching import worth_seeing
 from core.study_file.experiment import Experiment
 from core.study_file.validation import build_experiment
-from core.study_file.weight import Room, concerns, refusal, room_at, weigh
+from core.study_file.weight import (
+    MachineLimits,
+    blocking_reason,
+    estimate_resources,
+    resource_warnings,
+    room_at,
+)
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener, trained
 
 CTRL = Qt.KeyboardModifier.ControlModifier
-SMALL = Room(memory=16e9, free=8e9, disk=50e9)
+SMALL = MachineLimits(memory=16e9, free=8e9, disk=50e9)
 
 
 @pytest.fixture(autouse=True)
@@ -139,15 +145,15 @@ def experiment(tables: dict[str, dict[str, object]]) -> Experiment:
         ),
         (
             {"network": {"m": 20_000}, "recording": {"frames": 2000}},
-            Room(disk=5e9),
+            MachineLimits(disk=5e9),
             "network.m = 20000 and recording.frames = 2000 take about 7.3 GB on disk, but 5.0 GB",
         ),
         ({"network": {"m": 256}}, SMALL, ""),
-        ({"data": {"n": 50_000}, "network": {"m": 50_000}}, Room(), ""),
+        ({"data": {"n": 50_000}, "network": {"m": 50_000}}, MachineLimits(), ""),
     ],
 )
-def test_refusals(tables: dict[str, dict[str, object]], room: Room, words: str) -> None:
-    sentence = refusal(weigh([experiment(tables)]), room)
+def test_refusals(tables: dict[str, dict[str, object]], room: MachineLimits, words: str) -> None:
+    sentence = blocking_reason(estimate_resources([experiment(tables)]), room)
     assert sentence.startswith(words)
     assert bool(sentence) is bool(words)
 
@@ -175,7 +181,7 @@ def test_refusals(tables: dict[str, dict[str, object]], room: Room, words: str) 
     ],
 )
 def test_concerns(tables: dict[str, dict[str, object]], words: list[str]) -> None:
-    told = concerns(weigh([experiment(tables)]), SMALL)
+    told = resource_warnings(estimate_resources([experiment(tables)]), SMALL)
     assert len(told) == len(words)
     assert all(part in sentence for part, sentence in zip(words, told, strict=True))
 
@@ -184,9 +190,9 @@ def test_no_shipped_study_is_asked_about_but_the_longest() -> None:
     asked = set()
     for summary in shipped_summaries():
         cells = worth_seeing(load_study(summary.id), 2, ())
-        weight = weigh([with_playback_frames(cell.experiment) for cell in cells])
-        assert refusal(weight, SMALL) == ""
-        if concerns(weight, SMALL):
+        weight = estimate_resources([with_playback_frames(cell.experiment) for cell in cells])
+        assert blocking_reason(weight, SMALL) == ""
+        if resource_warnings(weight, SMALL):
             asked.add(summary.id)
     assert asked <= {"frei23-figure-2"}
 

@@ -21,7 +21,7 @@ from app.state.intent import Intent
 from app.views.neurons import NeuronsView
 from app.views.sorted_nodes import SortedView
 from app.views.view import RunView
-from core.figures.palette import DARK, DIM, LIGHT, Palette, dimmed
+from core.figures.palette import DARK, DIM, LIGHT, Palette, dim_colours
 from core.library.about import place, read_about
 from core.observables.node_sets import NodeSet
 from core.runs import Run
@@ -157,7 +157,7 @@ def test_one_or_two_nodes_keep_rings(program: Marginscope, qtbot: QtBot) -> None
 def test_what_is_dim_is_near_the_ground_and_not_gone(palette: Palette) -> None:
     ground = np.array([int(palette.background[k : k + 2], 16) for k in (1, 3, 5)])
     colours = np.array([[0, 114, 178, 255], [213, 94, 0, 128]], dtype=np.uint8)
-    faint = dimmed(colours, palette)
+    faint = dim_colours(colours, palette)
     wanted = (1.0 - DIM) * colours[:, :3] + DIM * ground
     assert np.abs(faint[:, :3] - wanted).max() <= 0.5 + 1e-9
     assert faint[:, 3].tolist() == [255, 128]

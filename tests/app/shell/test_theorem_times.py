@@ -29,7 +29,7 @@ from app.theory.statement_lines import (
 from app.theory.theorem_times import MOST_ROWS, NO_LINES, NO_RUN, TheoremTimes, TimeRows
 from core.figures.palette import LIGHT
 from core.problem.schedule import coordinate
-from core.theorems.statement import Assessment, Comparison, Verdict, timed
+from core.theorems.statement import Assessment, Comparison, Verdict, make_timing
 from core.theorems.states import State
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener
@@ -282,7 +282,7 @@ def assessed(states: list[int], premises: list[int], verdict: Verdict) -> Assess
         (),
         comparison,
         verdict,
-        timed(comparison.states, None, np.zeros(len(states))),
+        make_timing(comparison.states, None, np.zeros(len(states))),
         np.array(premises, dtype=np.int8),
     )
 

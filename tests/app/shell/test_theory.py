@@ -22,7 +22,7 @@ from app.theory.statement_row import INDENT, STRIPE
 from app.views.margins import MarginsView
 from app.widgets.levels import level_at
 from app.widgets.verdict_mark import hue_of
-from core.numbers import raised, time_text
+from core.numbers import raise_powers, time_text
 from core.problem.problem import Problem
 from core.problem.schedule import coordinate
 from core.reference.margin import Reference, ReferenceMargin, exact
@@ -277,7 +277,7 @@ def test_a_row_says_what_is_stated_since_when_and_by_how_much(
     panel = judged.window.theory
     row = panel.row("telgarsky22 Theorem 1")
     run = list(judged.session)[-1]
-    begins = raised(time_text(float(run.data.log10_time[stand_ins.BEGINS])))
+    begins = raise_powers(time_text(float(run.data.log10_time[stand_ins.BEGINS])))
     assert row.line.timing == f"From {begins} on, least slack .0115 (ratio 1.57) at {begins}"
     assert row.line.sentence.startswith(
         "Telgarsky 2022: The normalised margin reaches a constant share of \u03b3"

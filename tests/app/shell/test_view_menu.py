@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.export.figure_form import FigureForm
-from app.export.form import chosen
+from app.export.form import checked_names
 from app.shell.application import Marginscope
 from app.shell.view_menu import NUMBERS_COPIED, ViewMenu
 from app.state.views import VIEWS
@@ -187,7 +187,7 @@ def test_this_view_alone_is_exported(shown: Marginscope, qtbot: QtBot) -> None:
     choose(view_menu(shown, panels(shown)[1].view("norms").header), "Export this view ...")
     dialog = shown.export.dialog
     assert isinstance(dialog.form, FigureForm)
-    assert chosen(dialog.form.panels) == ("norms",)
+    assert checked_names(dialog.form.panels) == ("norms",)
     dialog.reject()
 
 

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from app.shell.action_state import EDITED
 from app.shell.application import Marginscope
 from app.training.study_edits import Edits
-from core.numbers import raised, time_text
+from core.numbers import raise_powers, time_text
 from tests.app.shell.conftest import STUDY, Opener, trained
 
 
@@ -80,7 +80,7 @@ def test_what_is_trained_and_what_is_shown_are_told_apart(
     status = run.control.status
     qtbot.waitUntil(lambda: "Trained to" in line.toolTip())
     words = line.toolTip().replace("\u202f", "")
-    moment = raised(time_text(status.log10_time))
+    moment = raise_powers(time_text(status.log10_time))
     assert f"Trained to step {status.step}, {moment}" in words
     assert program.window.transport.time.text() == "t = 0"
 

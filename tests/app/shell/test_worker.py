@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.training.recipes import FromExperiment, FromRun, Further, Recipe
+from app.training.recipes import ContinuedRun, FromExperiment, FromRun, Recipe
 from app.training.run_worker import RunWorker, TrainingJob
 from core.problem.problem import Problem
 from core.runs import open_run
@@ -62,7 +62,7 @@ def test_a_failure_is_a_sentence_and_the_other_run_goes_on(
     worker: RunWorker, study: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
     good = job(1, tmp_path, FromExperiment(load_study(str(study)).cells()[0].experiment))
-    missing = job(2, tmp_path, Further(tmp_path / "gone.msrun"))
+    missing = job(2, tmp_path, ContinuedRun(tmp_path / "gone.msrun"))
     broken = job(3, tmp_path, Broken())
     told: dict[int, str] = {}
     worker.error.connect(told.__setitem__)
@@ -84,7 +84,7 @@ def test_a_run_is_made_from_another_one(
     with qtbot.waitSignal(worker.finished):
         worker.submit(first)
     second = job(2, tmp_path, FromRun(first.path, experiment))
-    third = job(3, tmp_path, Further(first.path))
+    third = job(3, tmp_path, ContinuedRun(first.path))
     with qtbot.waitSignals([worker.finished, worker.finished]):
         worker.submit(second, third)
     with open_run(first.path) as one, open_run(second.path) as two, open_run(third.path) as three:

@@ -21,7 +21,7 @@ from app.views.margins import MarginsView
 from app.views.run_panel import GAP, RunPanel
 from app.widgets import levels
 from app.widgets.axis import far_times, logarithmic, plain, powers
-from app.widgets.levels import NO_CURVES, Obstacles, fitted, label_width, places_of
+from app.widgets.levels import NO_CURVES, Obstacles, fit_text, label_width, places_of
 from app.widgets.plot_item import Home, Plot
 from core.figures.palette import LIGHT
 from core.figures.ticks import TickMaker
@@ -236,7 +236,7 @@ def place_all(
             and box.bottom() <= BOX.bottom()
             and not any(box.intersects(other) for other in placed.values())
         ]
-        clear = [box for box in free if not curves.crossed(box)]
+        clear = [box for box in free if not curves.is_crossed(box)]
         last = QRectF(home.left(), BOX.top(), width, height)
         placed[number] = (clear or free or [last])[0]
     return [placed[number] for number in range(len(heights))]
@@ -258,7 +258,7 @@ def test_labels_stand_where_the_best_of_all_candidates_is() -> None:
             curves = Obstacles(BOX.left(), zigzag[None, :])
         wanted = place_all(heights, sizes, curves)
         assert places_of(heights, sizes, BOX, curves) == wanted, case
-        crowded += any(curves.crossed(box) for box in wanted)
+        crowded += any(curves.is_crossed(box) for box in wanted)
     assert 0 < crowded < 10
 
 
@@ -283,9 +283,9 @@ def test_a_steep_curve_is_an_obstacle_between_its_columns() -> None:
 def test_a_label_that_is_too_wide_is_cut_at_its_end(qtbot: QtBot) -> None:
     font = QFont()
     label = "all corners / 2 (heuristic)"
-    assert fitted(label, font, 1000.0) == label
+    assert fit_text(label, font, 1000.0) == label
     for room in (40.0, 60.0, 90.0):
-        text = fitted(label, font, room)
+        text = fit_text(label, font, room)
         assert text.endswith("\u2026")
         assert label.startswith(text[:-1])
         assert label_width(text, font) <= room

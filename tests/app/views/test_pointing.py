@@ -12,7 +12,7 @@ from app.state.display import DisplayData
 from app.views.curves import CurvesView
 from app.views.pixels import nearest_point, resolved_text
 from app.views.run_panel import RunPanel
-from app.widgets.overlay import Pointed
+from app.widgets.overlay import HoverReadout
 from app.widgets.plot_item import Home, Plot
 from app.widgets.screen_text import shown_number
 from core.observables.registry import OBSERVABLES
@@ -20,7 +20,7 @@ from tests.app.mouse import move, pixel
 from tests.app.options import mark_nodes, set_options, show_frame
 
 
-def said(plot: Plot) -> Pointed:
+def said(plot: Plot) -> HoverReadout:
     pointed = plot.overlay.pointed
     assert pointed is not None
     return pointed

@@ -18,7 +18,7 @@ from core.figures.palette import DARK, LIGHT
 from core.figures.rays import TIP, rays_of, why_no_rays
 from core.observables.planes import NodePlane
 from core.observables.projection import Projection
-from core.problem.problem import resolve
+from core.problem.problem import resolve_problem
 from core.reference.extremal import extremal_vectors
 from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
@@ -35,7 +35,7 @@ def trained(path: Path, points: dict[str, Any]) -> Path:
         "dynamics": {"kind": "plain_flow", "until_log10_time": 0.5},
         "recording": {"frames": 6},
     }
-    train(resolve(build_experiment(tables, "rays")), partial(Recorder, path))
+    train(resolve_problem(build_experiment(tables, "rays")), partial(Recorder, path))
     return path
 
 

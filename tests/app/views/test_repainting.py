@@ -126,7 +126,7 @@ def test_ticks_are_kept_for_one_range_only(panel: RunPanel, orientation: str) ->
     # Room for larger letters leaves room for fewer ticks.
     font = plot.font()
     font.setPointSizeF(4.0 * font.pointSizeF())
-    axis.set_look(plot.palette_of_plot, QFontMetricsF(font), font)
+    axis.set_style(plot.palette_of_plot, QFontMetricsF(font), font)
     assert len(axis.ticks(0.0, 50.0, 300.0)) < len(other)
 
 

@@ -231,7 +231,7 @@ def test_a_trace_is_coarse_at_first_and_whole_at_the_end() -> None:
 def test_a_run_that_was_closed_is_left_alone(run_file: Path) -> None:
     run = open_run(run_file)
     later = BackgroundValues(run)
-    later.ask_traces("curves", ("risk",), run.frames)
+    later.request_traces("curves", ("risk",), run.frames)
     run.close()
     assert later.work(1.0)
     assert not later.pending
@@ -241,10 +241,10 @@ def test_a_run_that_was_closed_is_left_alone(run_file: Path) -> None:
 def test_frames_that_come_later_are_computed_too(run_file: Path) -> None:
     with open_run(run_file) as run:
         later = BackgroundValues(run)
-        later.ask_traces("curves", ("risk",), 10)
+        later.request_traces("curves", ("risk",), 10)
         assert later.work(10.0)
         assert not later.pending
-        later.ask_traces("curves", ("risk",), run.planned + 7)
+        later.request_traces("curves", ("risk",), run.planned + 7)
         assert later.pending
         assert later.trace("risk", run.planned + 7).shape == (run.planned + 7, 1)
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, final
 
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.runs import Recorder
 from core.training.trajectory import run
 from tests.problems import problem
@@ -60,7 +60,7 @@ def along(axis: str, rounds: int) -> list[Curve]:
     found: list[Mapping[str, Timing]] = []
     for value in AXES[axis]:
         at = problem_of(Size(**(BASE | {axis: value}), precision="float64"))
-        engine = integrator(prepared(at))
+        engine = make_integrator(prepare(at))
         rivals: dict[str, Callable[[], float]] = {
             "ours": partial(seconds_a_step, engine, SECONDS),
             "torch loop": seconds_of(contenders.torch_loop(at), SECONDS),
@@ -138,11 +138,11 @@ def draw(curves: Sequence[Curve], path: Path) -> None:
     """A panel for each axis; least and largest as a band."""
     from matplotlib.figure import Figure
 
-    from core.figures.draw import drawing
+    from core.figures.draw import matplotlib_style
     from core.figures.palette import LIGHT
 
     axes = dict.fromkeys(one.axis for one in curves)
-    with drawing():
+    with matplotlib_style():
         figure = Figure(figsize=(7.1, 4.6), layout="constrained", facecolor=LIGHT.background)
         for panel, axis in zip(figure.subplots(2, 2).flat, axes, strict=True):
             _panel(panel, axis, [one for one in curves if one.axis == axis])

@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 
 from core.dynamics.integrator import Integrator, Outcome
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.problem.problem import Problem
 from tests.networks import HEADS, Case, small_problem
 from tests.tools.benchmarks import contenders
@@ -135,7 +135,7 @@ def descent_speed(rounds: int) -> None:
         row(f"matrix product, {name}, one core", f"{rate / 1e9:.1f} GFLOP/s")
     for size in SIZES:
         at = problem_of(size)
-        engine = integrator(prepared(at))
+        engine = make_integrator(prepare(at))
         rivals: dict[str, Callable[[], float]] = {"ours": partial(seconds_a_step, engine)}
         rivals["A"] = seconds_of(contenders.torch_loop(at))
         if jax:
@@ -168,7 +168,7 @@ def stochastic_speed(rounds: int) -> None:
             recording={"frames": 2},
             run={"precision": precision},
         )
-        engine = integrator(prepared(at))
+        engine = make_integrator(prepare(at))
         rivals = {
             "ours": partial(seconds_a_step, engine),
             "A": seconds_of(contenders.torch_stochastic(at)),
@@ -216,7 +216,7 @@ def network_speed(rounds: int) -> None:
                 recording={"frames": 2},
                 run={"precision": precision},
             )
-            engine = integrator(prepared(made))
+            engine = make_integrator(prepare(made))
             return medians({"": partial(seconds_a_step, engine)}, rounds)[""]
 
         double, single = at(FAR), at(FAR, "float32")

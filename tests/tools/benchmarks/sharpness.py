@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run
@@ -31,7 +31,7 @@ def edge_problem(m: int, steps: int = STEPS) -> Problem:
         "dynamics": {"kind": "gd", "step": STEP, "until_log10_time": until},
         "recording": {"frames": 1 + steps // EACH, "spacing": "even"},
     }
-    return resolve(build_experiment(tables, "edge"), None)
+    return resolve_problem(build_experiment(tables, "edge"), None)
 
 
 def recorded(problem: Problem, path: Path, observable: str = "") -> None:

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from app.state.display import DisplayData
 from app.views.compare import CompareView
 from app.views.run_panel import RunPanel
-from core.comparison.comparison import compared
+from core.comparison.comparison import compare_over_time
 from core.comparison.question import KINDS, MOST_COMPARED, CompareQuestion
 from core.comparison.recorded import traced_of
 from core.figures.film import film_frames
@@ -129,7 +129,7 @@ def _compare(folder: Path, application: Any) -> None:
     view.show()
     for kind in KINDS:
         question = CompareQuestion(kind=kind)
-        answer = compared(question, traced)
+        answer = compare_over_time(question, traced)
         view.show_comparison(answer)
         application.processEvents()
         seconds = []

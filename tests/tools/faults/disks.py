@@ -138,7 +138,7 @@ def export(folder: Path, number: int) -> Tally:
 
 def _entry(library: Library, name: str) -> tuple[object, ...]:
     entry = next(one for one in library.refresh().entries if one.path.name == name)
-    return (entry, entry.about.tags, entry.trashed)
+    return (entry, entry.about.tags, entry.is_trashed)
 
 
 def library(folder: Path, number: int) -> Tally:
@@ -158,7 +158,7 @@ def library(folder: Path, number: int) -> Tally:
         lost += tags != ("before",)
         for deed in (
             lambda: kept.describe(entry.path, lambda about: replace(about, tags=("x" * 60,) * 2)),
-            lambda: kept.throw(entry),
+            lambda: kept.move_to_trash(entry),
         ):
             try:
                 deed()

@@ -33,17 +33,17 @@ def work(folder: Path, seed: int) -> None:
         entries = library.refresh(again=count % 5 == 0).entries
         entry = chance.choice(entries)
         name = entry.path.name
-        if chance.random() < 0.5 and not entry.trashed:
+        if chance.random() < 0.5 and not entry.is_trashed:
             deed = f"tag {name} t{count}"
         else:
-            deed = f"{'restore' if entry.trashed else 'throw'} {name} ."
+            deed = f"{'restore' if entry.is_trashed else 'throw'} {name} ."
         os.write(said, f"begin {deed}\n".encode())
         if deed.startswith("tag"):
             library.describe(entry.path, lambda about, tag=count: replace(about, tags=(f"t{tag}",)))
-        elif entry.trashed:
+        elif entry.is_trashed:
             library.restore(entry)
         else:
-            library.throw(entry)
+            library.move_to_trash(entry)
         os.write(said, f"end {deed}\n".encode())
 
 
@@ -101,7 +101,7 @@ def _as_said(entry: Entry, name: str, lines: list[str]) -> bool:
     places = [deed for deed, _ in mine if deed != "tag"]
     tags = [rest for deed, rest in mine if deed == "tag"]
     trashed = bool(places) and places[-1] == "throw"
-    return entry.trashed == trashed and entry.about.tags == tuple(tags[-1:])
+    return entry.is_trashed == trashed and entry.about.tags == tuple(tags[-1:])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import numpy as np
 from app.scenes.scene_texts import link_of
 from core.errors import MarginscopeError
 from core.library.about import change_about, place, read_about
-from core.library.entry import About, Bookmark, Facts
+from core.library.entry import Bookmark, RunNotes, RunSummary
 from core.library.index import Row, RunIndex
 from core.library.trash import ORIGIN, Trash
 from core.observables.node_sets import NodeSet
@@ -43,7 +43,7 @@ class NotesFile(Format):
         run.touch()
         marks = (Bookmark("zero", -math.inf), Bookmark("b", 2.5, link_of(SCENE)))
         sets = (NodeSet("late movers", (1, 2, 3, 9)),)
-        about = About("a name", "a note\nof two lines", ("talk", "x"), True, marks, sets)
+        about = RunNotes("a name", "a note\nof two lines", ("talk", "x"), True, marks, sets)
         change_about(run, lambda _: about)
         return {"a.msrun.notes": place(run).read_bytes()}
 
@@ -63,8 +63,8 @@ class NotesFile(Format):
             raise WrongError("other notes when they are written")
 
 
-def _facts(number: int) -> Facts:
-    return Facts(
+def _facts(number: int) -> RunSummary:
+    return RunSummary(
         title=f"Run {number}",
         created="2026-11-02T10:00:00+00:00",
         status="finished",
@@ -85,7 +85,7 @@ class LibraryIndex(Format):
     def files(self, folder: Path) -> dict[str, bytes]:
         path = folder / "library.sqlite"
         index = RunIndex(path)
-        about = About("n", "", ("talk",), bookmarks=(Bookmark("b", 1.5),))
+        about = RunNotes("n", "", ("talk",), bookmarks=(Bookmark("b", 1.5),))
         index.put(
             {
                 f"/r/{k}.msrun": Row(f"stamp {k}", _facts(k), f"noted {k}", about)
@@ -93,7 +93,7 @@ class LibraryIndex(Format):
             }
         )
         index.judged("/r/1.msrun", {"holds": 3, "violated": 0})
-        index.put_picture("/r/1.msrun", bytes(range(64)))
+        index.save_picture("/r/1.msrun", bytes(range(64)))
         index.close()
         return {path.name: path.read_bytes()}
 

@@ -26,7 +26,7 @@ import numpy as np
 from core.cli.main import main as run_command
 from core.cli.reading import facts
 from core.errors import InputError
-from core.observables.alarms import alarms
+from core.observables.alarms import find_alarms
 from core.observables.registry import OBSERVABLES
 from core.observables.table import write_table
 from core.problem.problem import Problem
@@ -35,7 +35,7 @@ from core.reference.registry import compute, references_of
 from core.reference.watch import Watch
 from core.runs import Recorder, Run, open_run
 from core.studies.study import parse_study
-from core.theorems.registry import applicable
+from core.theorems.registry import applicable_statements
 from core.theorems.statement import Assessment, Context, Verdict, assess
 from core.training.control import Control
 from core.training.trajectory import record
@@ -163,7 +163,7 @@ def _look_at(run: Run, folder: Path, found: Found) -> None:
     with found.watched("info"):
         json.dumps(facts(run))
     with found.watched("alarms"):
-        alarms(run)
+        find_alarms(run)
     for name, item in OBSERVABLES.items():
         with found.watched(f"observable {name}"):
             wrong = not_finite(run, name) if item.applies(run) else ""
@@ -188,7 +188,7 @@ def _judge(
 ) -> None:
     """Every statement, one by one."""
     context = Context(run.whole, margins)
-    for statement in applicable(run):
+    for statement in applicable_statements(run):
         what = f"statement {statement.source}, {statement.name}"
         with found.watched(what), np.errstate(all="ignore"):  # as the registry judges
             note(assess(statement, context), found)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.dynamics.registry import integrator, prepared
+from core.dynamics.registry import make_integrator, prepare
 from core.errors import InputError
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve_problem
 from core.studies.study import Study, parse_study
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 from core.study_file.validation import build_experiment
@@ -40,7 +40,7 @@ class Drawn:
         """Made concrete, as `run` does it."""
         study = self.study
         (cell,) = study.cells()
-        return resolve(cell.experiment, study.folder, study.title, study.source)
+        return resolve_problem(cell.experiment, study.folder, study.title, study.source)
 
 
 def drawn(seed: int, number: int, folder: Path) -> Drawn:
@@ -58,8 +58,8 @@ def drawn(seed: int, number: int, folder: Path) -> Drawn:
         try:
             _write_files(tables, folder, chance)
             study = _written(tables, folder, f"seed {seed}, number {number}")
-            problem = prepared(Drawn(study).problem())
-            integrator(problem)
+            problem = prepare(Drawn(study).problem())
+            make_integrator(problem)
         except InputError as error:
             refused.append(str(error))
             continue
