@@ -91,7 +91,7 @@ def test_what_is_not_computed_yet_is_waited_for(
     qtbot.waitUntil(lambda: trained(program))
     asked(program, qtbot)
     view = margins_view(program)
-    waits = "time to 90 %: waits for \u03b3<sub>gl</sub>"
+    waits = "time to 90 %: waiting for \u03b3<sub>gl</sub>"
     qtbot.waitUntil(lambda: program.window.theory.reach.text() == waits)
     qtbot.waitUntil(lambda: facts_of_run(program).get("time to 90 %") == "waiting for \u03b3_gl")
     qtbot.waitUntil(lambda: any("not computed yet" in one for one in view.plot.overlay.corner))
