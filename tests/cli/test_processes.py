@@ -153,5 +153,5 @@ def test_files_that_the_disk_has_no_room_for_are_refused(
     check_room([], tmp_path)
     with pytest.raises(InputError, match="on disk, but"):
         check_room([one, *others], tmp_path, memory=False)
-    with pytest.raises(InputError, match="of memory, and this machine has"):
+    with pytest.raises(InputError, match="of memory, but this machine has"):
         check_room([one], tmp_path)
