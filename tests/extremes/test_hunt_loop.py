@@ -169,7 +169,7 @@ def test_another_hunt_of_the_same_folder_is_refused(tmp_path: Path) -> None:
     run(hunt_over("seeds", tmp_path), MadeUpPool(of_seed), 8)
     with pytest.raises(InputError, match=r"to another hunt \(seed 0, not 1"):
         hunt_over("seeds", tmp_path, seed=1)
-    with pytest.raises(InputError, match="over seeds and not start"):
+    with pytest.raises(InputError, match="over seeds, not start"):
         hunt_over("start", tmp_path)
     assert sweeps_in(tmp_path) == []  # it is no sweep, for those who look for one
 

@@ -73,7 +73,7 @@ def test_what_cannot_be_is_refused_at_the_field(program: Marginscope, qtbot: QtB
     assert words.property("problem")
     assert "16.0 GB" in words.toolTip()
     pick(qtbot, program.window, "Experiment", "Run")
-    said = "m = 1000000 and n = 1000000 take about 32.0 TB of memory, and this machine has 16.0 GB"
+    said = "m = 1000000 and n = 1000000 take about 32.0 TB of memory, but this machine has 16.0 GB"
     assert program.window.bar.text == f"{said}; choose a smaller m or n."
     assert row(program, "network.m").problem.text() == program.window.bar.text
     assert box() is None
