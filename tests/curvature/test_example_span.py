@@ -73,7 +73,7 @@ def test_eigenvalues_above_a_number_are_counted(case: Case) -> None:
     ends = np.concatenate([[2.0 * known[0]], positive])
     span = span_of(problem, flat)
     for mu in np.sqrt(ends[1:] * ends[:-1]):  # between two of them
-        assert span._above(mu / span._scale) == (known > mu).sum()
+        assert span._count_above(mu / span._scale) == (known > mu).sum()
 
 
 def test_a_wrong_end_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

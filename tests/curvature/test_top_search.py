@@ -141,7 +141,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Use Lanczos also where the whole matrix or a proof is cheaper."""
     if request.param == "lanczos":
         monkeypatch.setattr(module, "is_dense", lambda _: False)
-        monkeypatch.setattr(observable, "proving", lambda _: None)
+        monkeypatch.setattr(observable, "make_prover", lambda _: None)
     return str(request.param)
 
 

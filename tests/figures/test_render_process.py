@@ -148,6 +148,6 @@ def test_a_film_whose_process_is_killed_leaves_nothing(runs, tmp_path, monkeypat
     with pytest.raises(MarginscopeError, match=r"^The film was not written: .* was killed; clo"):
         long_film(runs, tmp_path / "a.webp", kill, never)
     monkeypatch.setattr(export, "_save_film", die)
-    with pytest.raises(MarginscopeError, match="was ended"):
+    with pytest.raises(MarginscopeError, match="was killed"):
         long_film(runs, tmp_path / "a.webp", report, never)
     assert list(tmp_path.iterdir()) == [] and not workers()

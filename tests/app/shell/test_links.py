@@ -96,7 +96,7 @@ def test_a_zoom_goes_to_the_other_run_and_a_double_click_ends_both(
 def test_axes_that_show_something_else_are_left_alone(wide: Marginscope) -> None:
     one, other = plots(wide, "margins")
     other.side.set_label("something else")
-    wide.display.panels[1].view("margins").ranged.emit()
+    wide.display.panels[1].view("margins").range_changed.emit()
     assert one.shown().top() == pytest.approx(one.home.bottom)
     assert other.shown().top() == pytest.approx(other.home.bottom)
     assert (one.shown().left(), one.shown().right()) == pytest.approx(

@@ -70,7 +70,7 @@ def test_a_failure_is_a_sentence_and_the_other_run_goes_on(
         worker.submit(missing, broken, good)
     qtbot.waitUntil(lambda: len(told) == 2)
     assert "gone.msrun" in told[2]
-    assert "Internal error" in told[3]
+    assert "internal error" in told[3]
     assert "ZeroDivision" not in told[3]
     assert broken.control.status.state is RunState.FINISHED
     assert broken.control.status.reason is FinishReason.FAILED
