@@ -138,7 +138,7 @@ def test_real_targets_have_the_colours_that_f_has(qtbot: QtBot, tmp_path: Path) 
         f = found.fitted * 10.0**found.log10_scale
         for place, (target, value) in enumerate(zip(run.dataset.y, f, strict=True)):
             x, y = view.plot.pixels(run.dataset.x[place : place + 1, :2])[0]
-            text = view._pointed(x + 1.0, y).text
+            text = view._readout_at(x + 1.0, y).text
             numbers = [part.partition(" = ")[2] for part in text.replace("\n", ", ").split(", ")]
             wanted = (target, value, target - value)
             for number, one in zip(numbers, wanted, strict=True):
