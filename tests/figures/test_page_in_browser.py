@@ -355,7 +355,7 @@ def test_the_pointer_reads_nodes_curves_and_reference_margins(shown) -> None:
     last = run.frames - 1
     rotation, norm = (OBSERVABLES[name].at(run, last) for name in ("rotation", "relative_norm"))
     known = {
-        f"node {j}": (f"rotation: {number_text(rotation[j], 4)}", number_text(norm[j]))
+        f"neuron {j}": (f"rotation: {number_text(rotation[j], 4)}", number_text(norm[j]))
         for j in range(6)
     }
     track = material_of([run], FigureOptions(LIGHT)).tracks[0]
@@ -364,7 +364,7 @@ def test_the_pointer_reads_nodes_curves_and_reference_margins(shown) -> None:
     assert {lines[1] for lines in read} == set(known)
     for lines in read:
         words, share = known[lines[1]]
-        node = int(lines[1].removeprefix("node "))
+        node = int(lines[1].removeprefix("neuron "))
         for place, line in zip(places[node].tolist(), lines[2:4], strict=True):
             assert line.endswith(f": {number_text(place)}")
         assert float(lines[-2].split(": ")[1].replace("\u2212", "-")) == pytest.approx(

@@ -73,7 +73,7 @@ def test_a_browser_draws_and_reads_them(run: Run, tmp_path: Path) -> None:
     (tmp_path / "figure.html").write_text(page_html([run], KINDS), encoding="utf-8")
     found = node_waves(run, run.frames - 1)
     known = {
-        f"node {node}": [
+        f"neuron {node}": [
             f"frequency: {found.frequency[node]}",
             *(number_text(value) for value in found.points[node].tolist()),
         ]
