@@ -124,7 +124,7 @@ def test_several_classes() -> None:
     ("plane", "match"),
     [
         (NodePlane("motions", ()), "motions is not a plane; choose one of coordinates, motion"),
-        (NodePlane("nodes", ()), "needs two pinned nodes"),
+        (NodePlane("nodes", ()), "needs two pinned neurons"),
         (NodePlane("nodes", (0, 99, 0)), "choose two of 0 to 6"),
         (NodePlane("nodes", (1, 1, 0)), "choose two of 0 to 6"),
         (NodePlane("nodes", (0, 1, 99)), "Frame 99 does not exist"),
