@@ -52,7 +52,7 @@ def is_ambiguous(text: str, whole: bool = False) -> bool:
 def replace_nonfinite(value: Any) -> Any:
     """Return the value with every non-finite number replaced by None, for JSON.
 
-    >>> finite({"a": [1.0, float("nan")], "b": float("-inf")})
+    >>> replace_nonfinite({"a": [1.0, float("nan")], "b": float("-inf")})
     {'a': [1.0, None], 'b': None}
     """
     if isinstance(value, Mapping):
@@ -249,7 +249,7 @@ SQUARE = re.compile(r"\^2(?![\d.])")
 def raise_powers(text: str) -> str:
     """Raise whole powers, and put a cross before a power of ten; other powers stay.
 
-    >>> raised("1.04 10^-7") == "1.04 \u00d7 10\u207b\u2077", raised("t = 10^2.31")
+    >>> raise_powers("1.04 10^-7") == "1.04 \u00d7 10\u207b\u2077", raise_powers("t = 10^2.31")
     (True, 't = 10^2.31')
     """
     crossed = re.sub(r"(?<=\d) (?=10\^)", " \u00d7 ", text)

@@ -35,7 +35,7 @@ AUTO = "auto"
 def preset_text(name: str, sheet: PageSize) -> str:
     """Return the title of a preset with its size.
 
-    >>> preset_text("automatic", Sheet()), preset_text("one column", Sheet(85.0))
+    >>> preset_text("automatic", PageSize()), preset_text("one column", PageSize(85.0))
     ('Automatic', 'One column: 85 mm')
     """
     title = name[:1].upper() + name[1:]

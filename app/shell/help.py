@@ -257,7 +257,7 @@ class HelpCard(QFrame):
 def has_more_words(formula: str) -> bool:
     """Return True if a formula in one line has words beside its symbols.
 
-    >>> says_more("R = (1/n) sum_i l(p_i)"), says_more("the second singular value of V")
+    >>> has_more_words("R = (1/n) sum_i l(p_i)"), has_more_words("the second singular value of V")
     (False, True)
     """
     return bool(set(re.findall(r"[A-Za-z]{2,}", formula)) - SYMBOLS)

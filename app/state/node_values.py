@@ -45,7 +45,7 @@ class SortedNodes:
 def with_finite_first(values: Floats) -> Floats:
     """Return values whose first, if -inf (t = 0, or step 0), is one spacing before the second.
 
-    >>> with_stand_in(np.array([-np.inf, 1.0, 1.5])).tolist()
+    >>> with_finite_first(np.array([-np.inf, 1.0, 1.5])).tolist()
     [0.5, 1.0, 1.5]
     """
     result = np.array(values, dtype=np.float64)

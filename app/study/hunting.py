@@ -310,7 +310,7 @@ def words_of(news: HuntUpdate) -> str:
     """Say in a line how far a hunt is.
 
     >>> from core.extremes.hunt import HuntStatus
-    >>> words_of(HuntNews(HuntStatus(tried=37, failed=1, best=0.468, running=2), ()))
+    >>> words_of(HuntUpdate(HuntStatus(tried=37, failed=1, best=0.468, running=2), ()))
     '37 runs, 1 failed, 2 running; best .468'
     """
     status = news.status

@@ -214,7 +214,7 @@ def _moment(log10_time: float) -> float:
 def _interval_text(first: float, last: float, steps: bool = False) -> str:
     """Return the times of a stretch in words; `steps`: t counts steps.
 
-    >>> _between(-math.inf, 2.0), _between(2.0, 2.0)
+    >>> _interval_text(-math.inf, 2.0), _interval_text(2.0, 2.0)
     ('from t = 0 to t = 100', 'at t = 100')
     """
     begin, end = (raise_powers(time_text(one, steps)) for one in (first, last))

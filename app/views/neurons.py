@@ -360,7 +360,7 @@ class NeuronsView(NodeView):
 def shorten_label(label: str) -> str:
     """Return the name of an axis for little room.
 
-    >>> shortened("coordinate 2"), shortened("motion 1")
+    >>> shorten_label("coordinate 2"), shorten_label("motion 1")
     ('coord. 2', 'motion 1')
     """
     for word, short in SHORT.items():

@@ -46,7 +46,7 @@ def rect_of(home: Home) -> QRectF:
 def equalise_units(span: QRectF, size: QSizeF) -> QRectF:
     """Enlarge a range so that units are equally long on both axes of a plot of a size in pixels.
 
-    >>> squared(QRectF(0.0, 0.0, 1.0, 1.0), QSizeF(200.0, 100.0)).getRect()
+    >>> equalise_units(QRectF(0.0, 0.0, 1.0, 1.0), QSizeF(200.0, 100.0)).getRect()
     (-0.5, 0.0, 2.0, 1.0)
     """
     width, height = max(size.width(), 1.0), max(size.height(), 1.0)
@@ -59,7 +59,7 @@ def equalise_units(span: QRectF, size: QSizeF) -> QRectF:
 def used_share(span: QRectF, size: QSizeF) -> float:
     """Return the share of a plot that a range takes with equal units.
 
-    >>> used(QRectF(0.0, 0.0, 1.0, 1.0), QSizeF(200.0, 100.0))
+    >>> used_share(QRectF(0.0, 0.0, 1.0, 1.0), QSizeF(200.0, 100.0))
     0.5
     """
     whole = equalise_units(span, size)

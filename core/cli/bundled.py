@@ -88,7 +88,7 @@ def restore_environment(environment: MutableMapping[str, str], names: Sequence[s
     This program itself, started again, makes its own environment.
 
     >>> found = {"LD_LIBRARY_PATH": "/the/bundle", "LD_LIBRARY_PATH_ORIG": "/usr/lib"}
-    >>> give_back(found, LOADER)
+    >>> restore_environment(found, LOADER)
     >>> found.pop(AFRESH), found
     ('1', {'LD_LIBRARY_PATH': '/usr/lib'})
     """

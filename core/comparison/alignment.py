@@ -138,7 +138,8 @@ def first_passages(keys: Array, values: Array) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> places, then = reached(np.array([0.0, 2.0, 1.0, 3.0]), np.array([0.0, 1.0, 5.0, 7.0]))
+    >>> values, times = np.array([0.0, 2.0, 1.0, 3.0]), np.array([0.0, 1.0, 5.0, 7.0])
+    >>> places, then = first_passages(values, times)
     >>> places.tolist(), then.tolist()
     ([0.0, 2.0, 2.0, 3.0], [0.0, 1.0, 6.0, 7.0])
     """

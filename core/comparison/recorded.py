@@ -130,7 +130,7 @@ def _families(runs: Sequence[RunDescription]) -> list[str]:
 def _column_texts(key: str, column: Sequence[str]) -> list[str]:
     """Return the values of a setting as tables have them.
 
-    >>> _shown("data.content", ["c9e3", "e83c", "c9e3"])
+    >>> _column_texts("data.content", ["c9e3", "e83c", "c9e3"])
     ['no. 1', 'no. 2', 'no. 1']
     """
     if not key.endswith(CONTENT):

@@ -173,7 +173,7 @@ class RowEngine(BatchEngine):
 def padded_length(d: int, itemsize: int) -> int:
     """Return a row length that suits the compiled loop: whole runs of 128 bytes, or few beyond.
 
-    >>> padded(50, 8), padded(50, 4), padded(20, 8)
+    >>> padded_length(50, 8), padded_length(50, 4), padded_length(20, 8)
     (50, 64, 20)
     """
     run = 128 // itemsize

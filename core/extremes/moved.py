@@ -49,7 +49,7 @@ def perturb_on_sphere(rng: Generator, array: Array, step: float) -> Array:
 
     Examples
     --------
-    >>> a = like(np.random.default_rng(0), np.array([3.0, 4.0]), 0.1)
+    >>> a = perturb_on_sphere(np.random.default_rng(0), np.array([3.0, 4.0]), 0.1)
     >>> bool(np.isclose(np.linalg.norm(a), 5.0))
     True
     """

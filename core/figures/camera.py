@@ -40,7 +40,7 @@ def sample_frames(frame: int, frames: int, planned: int) -> Indices:
 
     Examples
     --------
-    >>> looks(50, 101, 101).tolist()
+    >>> sample_frames(50, 101, 101).tolist()
     [46, 47, 48, 49, 50, 51, 52, 53, 54]
     """
     side = max(SIDE * (planned - 1), 1.0)
@@ -49,12 +49,12 @@ def sample_frames(frame: int, frames: int, planned: int) -> Indices:
 
 
 def smooth_reach(log10_extents: ArrayLike, log10_now: float) -> float:
-    """Return log10 of the camera's reach from log10 extents (LOOKS,) of the frames around.
+    """Return log10 of the camera's reach from log10 extents (SAMPLES,) of the frames around.
 
     The reach is a mean with weights that fall evenly to both sides. No extent counts less than the
     present one, so that no node is ever outside. -inf where no node has a length.
 
-    >>> eased([0.0] * LOOKS, 0.0), eased([-3.0] * LOOKS, 1.0)
+    >>> smooth_reach([0.0] * SAMPLES, 0.0), smooth_reach([-3.0] * SAMPLES, 1.0)
     (0.0, 1.0)
     """
     if not math.isfinite(log10_now):

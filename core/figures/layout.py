@@ -104,7 +104,7 @@ def wrap(text: str, width_mm: float, points: float, em: float = LETTER_EM) -> li
 
     Examples
     --------
-    >>> wrapped(r"half the $\ell_1$ margin", 10.0, 7.0)
+    >>> wrap(r"half the $\ell_1$ margin", 10.0, 7.0)
     ['half the', '$\\ell_1$', 'margin']
     """
     most = max(int(width_mm / (em * points * MM_PER_POINT)), 8)
@@ -223,7 +223,8 @@ class Grid:
 def grid_of(panels: int, sheet: PageSize) -> Grid:
     """Return a grid with as many panels in a line as can be read, and lines of about as many each.
 
-    >>> grid_of(4, Sheet()).columns, grid_of(4, Sheet(85.0)).columns, grid_of(7, Sheet()).columns
+    >>> sizes = (4, PageSize()), (4, PageSize(85.0)), (7, PageSize())
+    >>> tuple(grid_of(*one).columns for one in sizes)
     (4, 2, 4)
     """
     scale = sheet.scale

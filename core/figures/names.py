@@ -115,7 +115,7 @@ def parse_size(text: str) -> tuple[float, float | None]:
 def size_text(sheet: PageSize) -> str:
     """Return the text that `parse_size` reads; "" where the panels decide.
 
-    >>> size_text(Sheet(85.0)), size_text(Sheet(120.0, 80.5)), size_text(Sheet())
+    >>> size_text(PageSize(85.0)), size_text(PageSize(120.0, 80.5)), size_text(PageSize())
     ('85mm', '120x80.5mm', '')
     """
     if sheet.width is None:

@@ -55,7 +55,7 @@ def pieces(text: str) -> list[Piece]:
 def plain_words(text: str) -> str:
     r"""Return a text of a figure on one line without styles, for places of plain text.
 
-    >>> words("$t$ = $10^{2.31}$"), words("$|a_j|\\,v_j$")
+    >>> plain_words("$t$ = $10^{2.31}$"), plain_words("$|a_j|\\,v_j$")
     ('t = 10^2.31', '|a_j|\u2009v_j')
     """
     parts = [(style[:1] if style[:1] in "^_" else "") + piece for piece, style in pieces(text)]
@@ -129,7 +129,7 @@ BITS = 17  # of the 24 of float32, that are kept of numbers of nodes
 def encode(values: Array) -> dict[str, Any]:
     """Encode an array as JSON: type, shape and text.
 
-    >>> encoded(np.array([[1, 2], [1, 3]], dtype=np.uint16))["shape"]
+    >>> encode(np.array([[1, 2], [1, 3]], dtype=np.uint16))["shape"]
     [2, 2]
     """
     plain = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
@@ -145,7 +145,7 @@ def encode(values: Array) -> dict[str, Any]:
 def encode_integers(values: ArrayLike) -> dict[str, Any]:
     """Encode whole numbers of at least 0 in as few bytes as the largest of them needs.
 
-    >>> [whole([0, most])["type"] for most in (255, 256, 70_000)]
+    >>> [encode_integers([0, most])["type"] for most in (255, 256, 70_000)]
     ['u1', 'u2', 'u4']
     """
     plain = np.asarray(values, dtype=np.int64)

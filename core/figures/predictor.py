@@ -100,7 +100,7 @@ WEAKEST, STRONGEST = 0.10, 0.55  # shares of the class colour where f is near 0,
 def range_around(values: Floats) -> tuple[float, float]:
     """Return the ends of an axis around some values.
 
-    >>> around(np.array([-1.0, 1.0])), around(np.array([2.0]))
+    >>> range_around(np.array([-1.0, 1.0])), range_around(np.array([2.0]))
     ((-1.5, 1.5), (1.0, 3.0))
     """
     low, high = float(values.min()), float(values.max())

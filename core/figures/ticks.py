@@ -79,7 +79,7 @@ def multiples(first: int, last: int, most: int) -> range:
 def root_ticks(low: float, high: float, most: int) -> Ticks:
     """Return ticks of an axis that shows signed roots, in terms of the quantity.
 
-    >>> rooted(-1.0, 2.0, 3)
+    >>> root_ticks(-1.0, 2.0, 3)
     ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'), (2.0, '4'))
     """
     places = [place for place, _ in linear_ticks(low, high, most)]
@@ -89,7 +89,7 @@ def root_ticks(low: float, high: float, most: int) -> Ticks:
 def power_ticks(low: float, high: float, most: int) -> Ticks:
     """Return ticks of an axis that shows log10 of a quantity, in terms of the quantity.
 
-    >>> powers(-1.2, 3.0, 5)
+    >>> power_ticks(-1.2, 3.0, 5)
     ((-1.0, '.1'), (0.0, '1'), (1.0, '10'), (2.0, '10^2'), (3.0, '10^3'))
     """
     if not 0.0 < high - low < math.inf:
@@ -151,7 +151,7 @@ def far_times(low: float, high: float, most: int) -> Ticks:
 def integer_ticks(low: float, high: float, most: int) -> Ticks:
     """Return ticks of an axis that shows whole numbers.
 
-    >>> whole(-0.5, 2.5, 8)
+    >>> integer_ticks(-0.5, 2.5, 8)
     ((0.0, '0'), (1.0, '1'), (2.0, '2'))
     """
     return tuple((float(k), number_text(float(k))) for k in whole_numbers(low, high, most))

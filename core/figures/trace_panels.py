@@ -218,7 +218,7 @@ def bridge_gaps(x: Array, y: Array) -> Array:
 
     Examples
     --------
-    >>> bridged(np.arange(5.0), np.array([np.nan, 1.0, np.nan, 3.0, np.nan])).tolist()
+    >>> bridge_gaps(np.arange(5.0), np.array([np.nan, 1.0, np.nan, 3.0, np.nan])).tolist()
     [nan, 1.0, 2.0, 3.0, nan]
     """
     places = np.flatnonzero(np.isfinite(x) & np.isfinite(y))

@@ -258,7 +258,7 @@ def short_key(key: str) -> str:
 def setting_text(value: Setting) -> str:
     """Return a setting as in headings.
 
-    >>> shown(0.1), shown(16), shown(True), shown("flow")
+    >>> setting_text(0.1), setting_text(16), setting_text(True), setting_text("flow")
     ('0.1', '16', 'yes', 'flow')
     """
     if isinstance(value, bool):

@@ -80,7 +80,7 @@ def settings_of(run: Run) -> dict[str, Setting]:
 def flatten_tables(tables: Mapping[str, Any]) -> dict[str, Setting]:
     """Flatten tables of settings; lists become text, rows of lists a short one.
 
-    >>> flattened({"data": {"n": 4, "marks": [1, 2]}, "title": "A"})
+    >>> flatten_tables({"data": {"n": 4, "marks": [1, 2]}, "title": "A"})
     {'data.n': 4, 'data.marks': '1, 2', 'title': 'A'}
     """
     flat: dict[str, Setting] = {}

@@ -51,7 +51,7 @@ def group_of(name: str) -> str:
 def group_names(names: list[str]) -> dict[str, list[str]]:
     """Return names by group, both in the order of lists; empty groups are left out.
 
-    >>> grouped(["kkt_residual", "hard_margin", "risk"])
+    >>> group_names(["kkt_residual", "hard_margin", "risk"])
     {'Risk and error': ['risk'], 'Margins': ['hard_margin'], 'Others': ['kkt_residual']}
     """
     places = {name: place for known in GROUPS.values() for place, name in enumerate(known)}

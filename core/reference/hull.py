@@ -79,7 +79,8 @@ def are_on_one_ray(a: Array, b: Array) -> bool:
     """Return True if b = s a for some s > 0, exactly, for nonzero vectors.
 
     >>> a = np.array([0.1, 0.3])
-    >>> on_one_ray(a, 2.0 * a), on_one_ray(a, -a), on_one_ray(a, a + np.array([0.0, 1e-16]))
+    >>> others = (2.0 * a, -a, a + np.array([0.0, 1e-16]))
+    >>> tuple(are_on_one_ray(a, one) for one in others)
     (True, False, False)
     """
     pivot = int(np.abs(a).argmax())
@@ -211,7 +212,7 @@ def separate_from_origin(G: Array) -> Separation:
 
     Raises ArithmeticError where the active-set method does not end.
 
-    >>> best = nearest(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    >>> best = separate_from_origin(np.array([[1.0, 0.0], [0.0, 1.0]]))
     >>> round(best.lower, 12), round(best.upper, 12), best.q.round(12).tolist()
     (0.707106781187, 0.707106781187, [0.5, 0.5])
     """

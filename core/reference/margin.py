@@ -95,7 +95,7 @@ def unresolved_bracket(upper: float, size: float, certified: bool, why: str) -> 
 
     Examples
     --------
-    >>> unresolved(5e-10, 2.0, True, "two examples are near").method
+    >>> unresolved_bracket(5e-10, 2.0, True, "two examples are near").method
     "Not resolved: between 0 and 5e-10, that is 2.5e-10 of the data's size; two examples are near."
     """
     sentence = (

@@ -173,7 +173,7 @@ def maximise(x: Array, c: Array, watch: Watch) -> tuple[float, Array, int]:
 
     Examples
     --------
-    >>> value, v, _ = largest(np.array([[3.0, 4.0]]), np.array([2.0]), Watch())
+    >>> value, v, _ = maximise(np.array([[3.0, 4.0]]), np.array([2.0]), Watch())
     >>> value, v.tolist()
     (10.0, [0.6, 0.8])
     """

@@ -24,7 +24,7 @@ REACHED = 0.9
 def largest_margin(factor: float | None, value: float) -> float:
     """Return the divisor of a share: factor * value of a reference margin; NaN unless positive.
 
-    >>> most(0.5, 0.08), most(None, 0.08), most(0.5, -1.0)
+    >>> largest_margin(0.5, 0.08), largest_margin(None, 0.08), largest_margin(0.5, -1.0)
     (0.04, nan, nan)
     """
     product = math.nan if factor is None else factor * value

@@ -81,7 +81,7 @@ _WITHOUT_LOCKS: set[int] = set()  # devices whose files could not be locked
 def typed_column(column: str, kind: str) -> str:
     """Return SQL for a column's value if it has a type, else NULL (without reading it).
 
-    >>> typed("step", "integer")
+    >>> typed_column("step", "integer")
     "CASE typeof(step) WHEN 'integer' THEN step END"
     """
     return f"CASE typeof({column}) WHEN '{kind}' THEN {column} END"

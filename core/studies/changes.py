@@ -175,7 +175,8 @@ def is_modified(title: str) -> bool:
 def is_derived_title(title: str, origin: str) -> bool:
     """Return True if a title is that of a study, changed or not.
 
-    >>> comes_from("m = 16 \u00b7 after Figure 1", "Figure 1"), comes_from("Figure 1", "Figure 1")
+    >>> titles = ("m = 16 \u00b7 after Figure 1", "Figure 1")
+    >>> tuple(is_derived_title(one, "Figure 1") for one in titles)
     (True, True)
     """
     old = f"{MODIFIED}{origin}: "

@@ -109,7 +109,7 @@ class Claim(Quantity):
     def is_confirmed(self, measured: float) -> bool:
         """Return True if a measured number confirms the claim; NaN never does.
 
-        >>> Claim(text="", measure="risk", compare="~", value=1.0, tolerance=0.1).confirmed(1.05)
+        >>> Claim(text="", measure="risk", compare="~", value=1.0, tolerance=0.1).is_confirmed(1.05)
         True
         """
         if self.compare == "~":

@@ -131,7 +131,7 @@ def _with_signs(formula: str) -> str:
 def dotted_name(node: ast.expr) -> str:
     """Return the name that a syntax tree is, dots included; "" for any other tree.
 
-    >>> dotted(ast.parse("network.m", mode="eval").body), dotted(ast.parse("2", mode="eval").body)
+    >>> tuple(dotted_name(ast.parse(one, mode="eval").body) for one in ("network.m", "2"))
     ('network.m', '')
     """
     parts: list[str] = []

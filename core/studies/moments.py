@@ -79,7 +79,8 @@ class ValueRequest:
     def key(self) -> str:
         """Name in rows: NAME at the end, NAME_0 at the start, or as in NAME@step=100.
 
-        >>> Requested("risk", Moment("near", -0.5)).key, Requested("risk", Moment("start")).key
+        >>> moments = (Moment("near", -0.5), Moment("start"))
+        >>> tuple(ValueRequest("risk", one).key for one in moments)
         ('risk@near=-0.5', 'risk_0')
         """
         if self.moment.kind == "end":

@@ -153,7 +153,7 @@ CAPITALS = re.compile(r"\b(?=\w*[A-Z]\w*[A-Z])\w+|\b[A-Z]\w*")
 def escape_tex(text: str) -> str:
     r"""Escape the characters that TeX acts upon.
 
-    >>> print(escaped("50 % of A_1 & {B}"))
+    >>> print(escape_tex("50 % of A_1 & {B}"))
     50 \% of A\_1 \& \{B\}
     """
     return "".join(ESCAPES.get(char, char) for char in " ".join(text.split()))

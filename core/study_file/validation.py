@@ -46,7 +46,8 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
 def _locate_error(reason: str, text: str) -> str:
     """Return a parser's objection after the line that it names.
 
-    >>> _located("Invalid value (at line 2, column 9)", ""), _located("nested too deeply", "")
+    >>> problems = ("Invalid value (at line 2, column 9)", "nested too deeply")
+    >>> tuple(_locate_error(one, "") for one in problems)
     (', line 2: invalid value', ' is not a TOML file: nested too deeply')
     """
     found = POSITION.search(reason)

@@ -238,10 +238,10 @@ def blocking_reason(weight: ResourceEstimate, room: MachineLimits) -> str:
 
     >>> from core.study_file.validation import build_experiment
     >>> tables = {"data": {"d": 20, "n": 1000000}, "network": {"m": 1000000}}
-    >>> large = weigh([build_experiment(tables, "a study")])
-    >>> refusal(large, Room(memory=32e9))[:75]
+    >>> large = estimate_resources([build_experiment(tables, "a study")])
+    >>> blocking_reason(large, MachineLimits(memory=32e9))[:75]
     'network.m = 1000000 and data.n = 1000000 take about 32.0 TB of memory, but '
-    >>> refusal(large, Room())
+    >>> blocking_reason(large, MachineLimits())
     ''
     """
     size = weight.size

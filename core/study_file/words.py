@@ -125,7 +125,7 @@ def _number(value: Any) -> float | None:
 def number_names(names: Iterable[str]) -> list[str]:
     """Return names, numbered if they repeat.
 
-    >>> numbered(["m = 8", "m = 16", "m = 8"])
+    >>> number_names(["m = 8", "m = 16", "m = 8"])
     ['m = 8', 'm = 16', 'm = 8 (2)']
     """
     seen: Counter[str] = Counter()

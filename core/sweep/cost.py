@@ -183,7 +183,7 @@ def fit_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
     One point, or points of one work, is all rate: an upper bound for smaller cells only.
 
-    >>> a, b = fitted([(1.0, 1.5), (3.0, 2.5)])
+    >>> a, b = fit_line([(1.0, 1.5), (3.0, 2.5)])
     >>> round(a, 9), round(b, 9)
     (1.0, 0.5)
     """

@@ -29,7 +29,7 @@ NAME = 60  # characters of a name in a key, a table or a list
 def shorten(text: str, most: int = NAME) -> str:
     """Return the text in one line of at most `most` characters; a longer one ends at a word.
 
-    >>> shortened("a  name"), shortened("a rather long name", 10), shortened("x" * 9, 5)
+    >>> shorten("a  name"), shorten("a rather long name", 10), shorten("x" * 9, 5)
     ('a name', 'a rather…', 'xxxx…')
     """
     text = " ".join(text.split())

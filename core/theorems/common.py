@@ -31,7 +31,7 @@ INFINITE = "the bound or the measured value is infinite"
 def format_number(value: float) -> str:
     """Return a number with three digits: 1.1e9 and not 1100000000.
 
-    >>> shown(1.1e9), shown(256.0), shown(0.0511), shown(float("nan")), shown(float("inf"))
+    >>> tuple(map(format_number, (1.1e9, 256.0, 0.0511, float("nan"), float("inf"))))
     ('1.1e9', '256', '0.0511', 'not known', 'infinite')
     """
     if math.isnan(value):
@@ -372,7 +372,7 @@ def log(value: float) -> float:
 def divide(numerator: float, denominator: float) -> float:
     """Return numerator/denominator; NaN unless the denominator, such as a margin, is positive.
 
-    >>> over(1.0, 4.0), over(1.0, 0.0)
+    >>> divide(1.0, 4.0), divide(1.0, 0.0)
     (0.25, nan)
     """
     return numerator / denominator if denominator > 0.0 else NAN

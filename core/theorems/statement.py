@@ -68,9 +68,9 @@ def make_timing(
 
     Examples
     --------
-    >>> timed(np.array([3, 0, 1, 2, 1]), 1, np.array([-np.inf, 0.0, 1.0, 2.0, 3.0]))
+    >>> make_timing(np.array([3, 0, 1, 2, 1]), 1, np.array([-np.inf, 0.0, 1.0, 2.0, 3.0]))
     Timing(told=0.0, first_violated=0.0, holds_from=1.0)
-    >>> timed(np.array([1, 0]), 1, np.array([-np.inf, 0.0])).holds_from is None
+    >>> make_timing(np.array([1, 0]), 1, np.array([-np.inf, 0.0])).holds_from is None
     True
     """
     told = None if frame is None or not log10_time.size else float(log10_time[frame])

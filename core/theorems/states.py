@@ -90,7 +90,7 @@ def frame_states(sense: str, bound: Array, measured: Array, asked: NDArray[np.bo
     Examples
     --------
     >>> asked = np.array([False, True, True, True])
-    >>> compared(">=", np.ones(4), np.array([0.0, 0.0, 1.0, np.nan]), asked).tolist()
+    >>> frame_states(">=", np.ones(4), np.array([0.0, 0.0, 1.0, np.nan]), asked).tolist()
     [3, 0, 1, 2]
     """
     share = relative_room(sense, bound, measured)
@@ -102,7 +102,7 @@ def frame_states(sense: str, bound: Array, measured: Array, asked: NDArray[np.bo
 def has_held(states: States) -> bool | None:
     """Return True if a claim about all times holds; None if no frame decides it.
 
-    >>> held(np.array([3, 1, 2])), held(np.array([1, 0])), held(np.array([3, 2]))
+    >>> has_held(np.array([3, 1, 2])), has_held(np.array([1, 0])), has_held(np.array([3, 2]))
     (True, False, None)
     """
     if (states == State.FAILS).any():

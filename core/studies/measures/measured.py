@@ -73,8 +73,8 @@ def aggregate_values(values: Sequence[float], over: str, note: str = "") -> Meas
 
     Examples
     --------
-    >>> aggregated([1.0, float("nan")], "mean")
-    Measured(value=1.0, low=nan, high=nan, count=1, note='', requested=2, unfit=0)
+    >>> aggregate_values([1.0, float("nan")], "mean")
+    Measurement(value=1.0, low=nan, high=nan, count=1, note='', requested=2, unfit=0)
     """
     known = sum(math.isfinite(value) for value in values)
     return Measurement(aggregate([*values], over), count=known, note=note, requested=len(values))

@@ -33,7 +33,7 @@ WORDS = {
 }
 REASONS = {
     "tanh": "cannot train it",
-    "standard": "how another program has trained",
+    "standard": "trained by another program with unknown dynamics",
 }
 
 

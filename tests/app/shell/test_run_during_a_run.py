@@ -56,7 +56,7 @@ def test_run_during_a_run_asks(
     # Asked for another one meanwhile, it waits.
     program.files.open_files([str(study)])
     answer(qtbot, QUEUE)
-    assert "A small study is trained next" in program.window.bar.text
+    assert "A small study is next" in program.window.bar.text
     assert [run.path for run in program.session] == [first]
     QTest.keyClick(program.window, Qt.Key.Key_Period, CTRL)
     qtbot.waitUntil(lambda: len(program.session) == 2)

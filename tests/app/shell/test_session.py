@@ -219,7 +219,8 @@ def continue_runs(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: trained(program))
     for run, end in zip(program.session, ends, strict=True):
         assert run.data.run.continues is not None
-        assert run.data.run.start.log10_time == end
+        data = run.data.run  # from t = 0 on, with the frames before its start
+        assert data.before > 0 and data.log10_time[data.before] == end
         assert run.data.log10_time[-1] == pytest.approx(3.0, abs=0.01)
 
 

@@ -124,7 +124,7 @@ def _nothing(network: object, flat: np.ndarray, rho: float) -> np.ndarray:
 
 def test_defects_of_every_kind_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An exception, and a warning, are internal errors with their place; the table counts them."""
-    monkeypatch.setattr(chasing, "alarms", _broken)
+    monkeypatch.setattr(chasing, "find_alarms", _broken)
     monkeypatch.setattr(chasing, "facts", _warning)
     found = chase(SEED, FOCI.index(("dynamics", "gd")), tmp_path)
     wrong = [line for kind, line in found.defects if kind == "internal error"]
