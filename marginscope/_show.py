@@ -95,7 +95,8 @@ START_TIMEOUT_S = 30.0
 # By its folder: the caller's may have packages of the same names.
 BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    f"from {package('app')}.__main__ import shown; sys.exit(shown(sys.argv[1]))"
+    f"from {package('app')}.__main__ import open_shown_window; "
+    "sys.exit(open_shown_window(sys.argv[1]))"
 )
 NO_DISPLAY = (
     "No screen is available for a window. Over ssh, use ssh -X; or copy the run file to a "

@@ -193,7 +193,7 @@ def killer() -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
-@pytest.mark.parametrize("act", ["throw", "restore"])
+@pytest.mark.parametrize("act", ["move_to_trash", "restore"])
 def test_killed_at_any_moment_nothing_is_lost(
     tmp_path: Path, act: str, killer: subprocess.Popen[str]
 ) -> None:

@@ -161,7 +161,7 @@ def test_the_pickle_of_tensors_is_short_and_copies_nothing(
         load(path)
     monkeypatch.setattr(limits, "MOST_PICKLE", 1000)
     path = saved(tmp_path / "c.pt", zipped=zipped, history=[0.5] * 200)
-    with pytest.raises(ms.InputError, match="beside tensors takes more than 1000 bytes"):
+    with pytest.raises(ms.InputError, match="besides tensors takes more than 1000 bytes"):
         load(path)
 
 

@@ -251,7 +251,7 @@ def test_the_disk_refuses_at_the_start(tmp_path: Path, monkeypatch: pytest.Monke
     def full(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(recorder_module, "created", full)
+    monkeypatch.setattr(recorder_module, "create_run_file", full)
     with pytest.raises(DiskError, match=r"a\.msrun .*full.* --out"):
         recorder_at(tmp_path / "a.msrun", small_problem())
     assert list(tmp_path.iterdir()) == []

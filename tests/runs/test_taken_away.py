@@ -117,7 +117,7 @@ def test_the_command_line_names_a_removed_run(
             taken[0].unlink()
         return take(*arguments)
 
-    monkeypatch.setattr(trajectory, "_take", take_away)
+    monkeypatch.setattr(trajectory, "_record_chunk", take_away)
     assert main(["run", str(study), "--out", str(out)]) == 1
     out_text, err = capsys.readouterr()
     assert out_text == "" and "was removed while it was being recorded" in err

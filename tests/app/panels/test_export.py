@@ -180,7 +180,7 @@ def test_what_no_page_can_be_of_is_said_in_its_window(
     controller.page()
     dialog = controller.dialog
     assert isinstance(dialog.form, PageForm)
-    qtbot.waitUntil(lambda: "too many nodes for a page" in dialog.preview.words)
+    qtbot.waitUntil(lambda: "too many neurons for a page" in dialog.preview.words)
     for box in views_of(dialog)[:3]:
         QTest.keyClick(box, Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: "MB" in dialog.measures.text())

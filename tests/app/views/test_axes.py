@@ -269,15 +269,15 @@ def test_no_candidate_is_tested_after_the_first_free_one(monkeypatch: pytest.Mon
         tested.append(box)
         return False
 
-    monkeypatch.setattr(Obstacles, "crossed", crossed)
+    monkeypatch.setattr(Obstacles, "is_crossed", crossed)
     places_of([40.0, 120.0], [(70.0, 14.0)] * 2, BOX, rising(300))
     assert len(tested) == 2
 
 
 def test_a_steep_curve_is_an_obstacle_between_its_columns() -> None:
     steep = Obstacles(0.0, np.array([[0.0, 100.0, 0.0]]))
-    assert steep.crossed(QRectF(0.2, 45.0, 0.6, 10.0))
-    assert not steep.crossed(QRectF(0.0, 110.0, 3.0, 10.0))
+    assert steep.is_crossed(QRectF(0.2, 45.0, 0.6, 10.0))
+    assert not steep.is_crossed(QRectF(0.0, 110.0, 3.0, 10.0))
 
 
 def test_a_label_that_is_too_wide_is_cut_at_its_end(qtbot: QtBot) -> None:

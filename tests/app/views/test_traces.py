@@ -100,7 +100,7 @@ def test_a_single_strip_has_the_units_of_its_axis(wide: RunPanel, data: DisplayD
 
 def test_more_strips_need_more_room(wide: RunPanel) -> None:
     view, room = wide.view("curves"), []
-    wide.arranged.connect(partial(room.append, True))
+    wide.views_arranged.connect(partial(room.append, True))
     before = view.least_height
     set_options(wide, curves=("risk", "distance", "hard_margin", "l1_margin", "norm_squared"))
     assert view.least_height > before
