@@ -70,7 +70,7 @@ def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]
         return _drop_equal(list(zip(names, problems(study, print_notice), strict=True)))
     path = Path(target)
     if path.suffix != ".msrun" and not path.is_file():
-        load_study(target)  # says what there is, and what was meant
+        load_study(target)  # raises an error with the closest names
     if settings:
         raise InputError("--set changes studies, not run files; name a study, or omit --set.")
     with open_run(path) as run:

@@ -1,7 +1,7 @@
 """Steepest descent in a norm: W <- W + eta_s u, u the unit vector with the largest <u, G>.
 
 G = sum_i q_i grad p_i, with the dual weights q over their sum, has the direction of -grad R. It
-neither vanishes nor overflows, whatever the size of the margins, so that no log time is needed.
+neither vanishes nor overflows, whatever the size of the margins, so this needs no log time.
 Step number s, counted from t = 0, has the length eta_s = step s^-power in the norm.
 """
 
@@ -94,23 +94,23 @@ def polar_factor(matrix: Array) -> Array:
     return np.asarray(M @ ((Q / roots) @ Q.T), dtype=matrix.dtype)
 
 
-def _normalised(g: Array) -> Array:
+def _normalise(g: Array) -> Array:
     wide = g.astype(np.float64, copy=False)  # whose square does not underflow
     length = float(np.sqrt(wide @ wide))
     return g / length if length > 0.0 else g
 
 
-def _largest_entry(g: Array) -> Array:
+def _keep_largest_entry(g: Array) -> Array:
     u, place = np.zeros_like(g), int(np.abs(g).argmax())
     u[place] = np.sign(g[place])
     return u
 
 
-def _unit_blocks(network: Network, g: Array) -> Array:
+def _normalise_blocks(network: Network, g: Array) -> Array:
     """Return the polar factor of each matrix of parameters, and each vector over its length."""
     blocks = network.unpack(g).values()
     units = [
-        _normalised(block.reshape(-1))
+        _normalise(block.reshape(-1))
         if block.ndim < 2
         else polar_factor(block.reshape(block.shape[0], -1))
         for block in blocks
@@ -118,7 +118,7 @@ def _unit_blocks(network: Network, g: Array) -> Array:
     return np.asarray(joined(units))
 
 
-def direction(norm: str, network: Network, g: Array) -> Array:
+def find_direction(norm: str, network: Network, g: Array) -> Array:
     """Return u with |u| <= 1 in the norm and the largest <u, g>; entries without a slope stay 0.
 
     Parameters
@@ -136,14 +136,14 @@ def direction(norm: str, network: Network, g: Array) -> Array:
         Direction.
     """
     if norm == "spectral":
-        return _unit_blocks(network, g)
+        return _normalise_blocks(network, g)
     return _DIRECTIONS[norm](g)
 
 
 _DIRECTIONS: dict[str, Callable[[Array], Array]] = {
     "sign": np.sign,
-    "l2": _normalised,
-    "coordinate": _largest_entry,
+    "l2": _normalise,
+    "coordinate": _keep_largest_entry,
 }
 
 
@@ -151,7 +151,7 @@ _DIRECTIONS: dict[str, Callable[[Array], Array]] = {
 class Steepest(Stepper):
     """Steepest descent of any network, by its compiled passes if it has them.
 
-    A continued run keeps the mean gradient.
+    The state is the mean gradient.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -160,7 +160,7 @@ class Steepest(Stepper):
         super().__init__(problem, dynamics.step)
         self._dynamics = dynamics
         self._weights = problem.physical_start().astype(self.dtype)
-        # A copy, since a run file's arrays are read-only: another type to numba, compiled anew.
+        # A copy: numba would compile a second kernel for a run file's read-only arrays.
         self._inputs = np.array(problem.inputs, self.dtype, order="C")
         made = "compiled" if problem.network.compiled else problem.network.engine
         self.engine = f"{made} {self.dtype.name}"
@@ -192,7 +192,7 @@ class Steepest(Stepper):
                 self._mean += (1.0 - dynamics.momentum) * (g - self._mean)
                 g = self._mean
             eta = self.step_size * float(self._step + done + 1) ** -dynamics.power
-            self._weights += eta * direction(dynamics.norm, network, g)
+            self._weights += eta * find_direction(dynamics.norm, network, g)
         return count
 
     def _gradient(self) -> Array | None:

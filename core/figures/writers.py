@@ -241,7 +241,7 @@ class Mp4Writer(FilmWriter):
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         status = self._process.returncode
         if not how:
-            how = "accepts no more frames"
+            how = "accepts no further frames"
             if status is not None:
                 how = f"was ended by signal {-status}" if status < 0 else f"ended with {status}"
         last = f" ({said.splitlines()[-1][:200]})" if said else ""

@@ -124,7 +124,7 @@ TABLE = (
 WAIT_S = 5.0
 LONGEST = 3 * MOST_BYTES  # of a row: its notes with escapes; most have a few thousand bytes
 FACTS, COUNTS = TypeAdapter(RunSummary), TypeAdapter(dict[str, int])
-ANEW = "The list of runs is rebuilt from the run files; no run is lost"
+REBUILT = "Marginscope rebuilds the list of runs from the run files; no run is lost"
 LOCKED = (
     "{path}, the list of runs, is locked by another program, so all runs are read again; close "
     "that program."
@@ -265,7 +265,7 @@ class RunIndex:
             for suffix in ("-journal", "-wal", "-shm"):
                 with suppress(OSError):
                     self.path.with_name(self.path.name + suffix).unlink()
-            self._add_message(f"{ANEW}: the index could not be read and was moved to {aside}.")
+            self._add_message(f"{REBUILT}: the index could not be read and was moved to {aside}.")
             return
         self._database = self._in_memory()
 

@@ -53,7 +53,7 @@ class Listing:
 
 
 ListingCallback = Callable[[Listing], object]
-CancelCheck = Callable[[], object]  # looks whether to go on, and raises where not
+CancelCheck = Callable[[], object]  # raises an error once the work is cancelled
 
 
 @final

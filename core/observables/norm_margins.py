@@ -1,4 +1,4 @@
-"""Margins over other norms of W than |W|: largest entry, operator norm, sum of entries.
+"""Margins over norms of W other than l_2: largest entry, operator norm, sum of entries.
 
 Each is min_i p_i over the L-th power of the norm whose steepest descent maximises it
 (core.dynamics.steepest).

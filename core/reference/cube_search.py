@@ -33,8 +33,8 @@ SUPPORT = 1e-6  # of the largest q_i
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """Network of margin `lower`, its number of nodes, and weights (k, n) of low climbed price."""
+class CubeSearch:
+    """Margin and number of nodes of the best network, and weights (k, n) of low climbed price."""
 
     lower: float
     nodes: int
@@ -128,11 +128,11 @@ class _Search:
             free = self._generator.choice([-1.0, 1.0], (STARTS // 2, d))
             starts = np.vstack([free, spanned, self._winners[sign]])
             V, values = ascend(x[used], sign * c[used], starts, self._watch)
-            first = distinct_directions(_unit(V), values, 0.0, POLISHED)
+            first = distinct_directions(_normalise_rows(V), values, 0.0, POLISHED)
             ends = [polish(x[used], sign * c[used], V[k], self._watch) for k in first]
             V = np.vstack([V, *(v[None] for v, _ in ends)])
             values = np.r_[values, [value for _, value in ends]]
-            best = distinct_directions(_unit(V), values, floor, ADDED)
+            best = distinct_directions(_normalise_rows(V), values, floor, ADDED)
             self._winners[sign] = V[best]
             highest = max(highest, float(values.max()))
             if len(best):
@@ -146,12 +146,12 @@ class _Search:
         return solution.q, float((solution.weights @ self.columns).min()), nodes
 
 
-def _unit(V: Array) -> Array:
+def _normalise_rows(V: Array) -> Array:
     lengths = np.linalg.norm(V, axis=1)[:, None]
     return np.asarray(V / np.where(lengths > 0.0, lengths, 1.0))
 
 
-def search_cube(x: Array, y: Array, saddle: Saddle, watch: Watch) -> Found:
+def search_cube(x: Array, y: Array, saddle: Saddle, watch: Watch) -> CubeSearch:
     """Return the best network found, and weights of the points of low price.
 
     Parameters
@@ -163,11 +163,11 @@ def search_cube(x: Array, y: Array, saddle: Saddle, watch: Watch) -> Found:
     saddle : Saddle
         Weights and network to start from.
     watch : Watch
-        Cancellation; a late one ends the search with what it has.
+        Cancellation token; once it has timed out, the search returns its best result.
 
     Returns
     -------
-    Found
+    CubeSearch
     """
     search = _Search(x, y, watch)
     if len(saddle.a):
@@ -178,7 +178,7 @@ def search_cube(x: Array, y: Array, saddle: Saddle, watch: Watch) -> Found:
     for _ in range(MOST_ROUNDS):
         mixed = SMOOTHING * best + (1.0 - SMOOTHING) * q
         tried.append((search.price(mixed, 0.9 * max(lower, 0.0)), mixed))
-        tried.sort(key=_first)
+        tried.sort(key=_bound_of)
         best, above = tried[0][1], tried[0][0]
         q, margin, count = search.solve()
         idle = 0 if margin > lower * (1.0 + 1e-4) else idle + 1
@@ -186,14 +186,14 @@ def search_cube(x: Array, y: Array, saddle: Saddle, watch: Watch) -> Found:
             lower, nodes = margin, count
         if watch.timed_out or idle >= IDLE or above - lower <= CLOSE * above:
             break
-    return Found(lower, nodes, np.array([one for _, one in tried[:KEPT]]))
+    return CubeSearch(lower, nodes, np.array([one for _, one in tried[:KEPT]]))
 
 
-def _first(pair: tuple[float, Array]) -> float:
+def _bound_of(pair: tuple[float, Array]) -> float:
     return pair[0]
 
 
-def price_program(x: Array, c: Array) -> Program:
+def make_price_program(x: Array, c: Array) -> Program:
     """Return the mixed-integer program max sum_i c_i relu(<v, x_i>) over the cube.
 
     Its variables are v, s_i for relu(<v, x_i>), and for c_i > 0 whether <v, x_i> > 0.
@@ -228,7 +228,7 @@ def price_program(x: Array, c: Array) -> Program:
     return Program(cost, rows, most, lower, upper, np.arange(d + n, d + n + k))
 
 
-def bound_price(x: Array, y: Array, found: Found, enough: float, watch: Watch) -> float:
+def bound_price(x: Array, y: Array, found: CubeSearch, enough: float, watch: Watch) -> float:
     """Return an upper bound of the least of several prices, if it is below `enough`.
 
     Parameters
@@ -237,7 +237,7 @@ def bound_price(x: Array, y: Array, found: Found, enough: float, watch: Watch) -
         Points.
     y : array (n,)
         Labels +-1.
-    found : Found
+    found : CubeSearch
         Weights whose prices are bounded, one after another.
     enough : float
         Bound that is known.
@@ -259,7 +259,7 @@ def bound_price(x: Array, y: Array, found: Found, enough: float, watch: Watch) -
         for part, sign in enumerate((1.0, -1.0)):
             left = 2 * (len(found.q) - number) - part
             seconds = max(watch.limit - watch.seconds, 0.0) / left
-            answer = solve(price_program(x[used], sign * c[used]), watch.within(seconds))
+            answer = solve(make_price_program(x[used], sign * c[used]), watch.within(seconds))
             bound = max(bound, answer.bound * (1.0 + DIGITS) + DIGITS * found.lower)
             if bound >= least:
                 break

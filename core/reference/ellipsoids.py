@@ -54,7 +54,7 @@ class Saddle:
     V: Array
 
 
-def roots(Lam: Array) -> tuple[Array, Array]:
+def square_roots(Lam: Array) -> tuple[Array, Array]:
     """Return Lam^1/2 and Lam^-1/2 of a positive definite matrix."""
     values, vectors = np.linalg.eigh(Lam)
     size = np.sqrt(np.maximum(values, 1e-12))
@@ -121,7 +121,7 @@ class _Pool:
         """Return the variables of the least smoothed price."""
         from scipy.optimize import minimize  # slow to load
 
-        def look(_: Any) -> None:
+        def check(_: Any) -> None:
             watch.look()
 
         answer = minimize(
@@ -130,7 +130,7 @@ class _Pool:
             args=(power,),
             jac=True,
             method="L-BFGS-B",
-            callback=look,
+            callback=check,
             options={"maxiter": STEPS, "maxcor": 10},
         )
         return np.asarray(answer.x)
@@ -150,7 +150,7 @@ class _Pool:
 
 
 def find_saddle(x: Array, y: Array, watch: Watch, *, diagonal: bool, seed: int = 0) -> Saddle:
-    """Return q and Lam of a low price: nothing is proved of them.
+    """Return q and Lam of a low price, without a proof.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def find_saddle(x: Array, y: Array, watch: Watch, *, diagonal: bool, seed: int =
     y : array (n,)
         Labels +-1.
     watch : Watch
-        Cancellation; a late one ends it with the best so far.
+        Cancellation token; once it has timed out, the search returns its best result.
     diagonal : bool
         Search diagonal Lam only.
     seed : int
@@ -176,10 +176,10 @@ def find_saddle(x: Array, y: Array, watch: Watch, *, diagonal: bool, seed: int =
     best: Saddle | None = None
     idle = 0
     for turn in range(MOST_ROUNDS):
-        U, price = _priced(pool, q, Lam, generator, watch)
+        U, price = _extend_pool(pool, q, Lam, generator, watch)
         for weights in generator.dirichlet(np.ones(n), 0 if turn else FIRST):
             pool = _Pool(x, y, U, diagonal)
-            U, _ = _priced(pool, weights, Lam, generator, watch)
+            U, _ = _extend_pool(pool, weights, Lam, generator, watch)
         idle = 0 if best is None or price < best.price * (1.0 - WORTH) else idle + 1
         if best is None or price < best.price:
             best = Saddle(q, Lam, price, U, np.zeros(0), np.zeros((0, d)))
@@ -198,13 +198,13 @@ def find_saddle(x: Array, y: Array, watch: Watch, *, diagonal: bool, seed: int =
     return replace(best, a=a, V=V)
 
 
-def _priced(
+def _extend_pool(
     pool: _Pool, q: Array, Lam: Array, generator: np.random.Generator, watch: Watch
 ) -> tuple[Array, float]:
     """Return the pool's directions with those of high price, and the highest price."""
     x, c, U = pool.x, q * pool.y, pool.U
     n, d = x.shape
-    root, inverse = roots(Lam)
+    root, inverse = square_roots(Lam)
     moved, price = x @ inverse, 0.0
     if len(U) > KEPT:
         near = np.abs(np.maximum(U @ x.T, 0.0) @ c) / np.linalg.norm(U @ root, axis=1)

@@ -151,7 +151,7 @@ def gates_and_nodes(
     flat : array (size,)
         Trained parameters.
     kept : FixedPattern
-        What is fixed; with `OWN_LABEL` a gate is active on examples of its own label only.
+        Fixed part of the patterns; with `OWN_LABEL` gates are active on their own label only.
 
     Returns
     -------

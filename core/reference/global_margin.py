@@ -17,7 +17,14 @@ from core.problem.problem import Problem
 from core.reference.corners import Parity, corner_constant, corner_parity
 from core.reference.generation import Atoms, Generation, GenerationResult, nearest_to_use
 from core.reference.hull import pair_bound, rounding, why_not
-from core.reference.margin import Bracket, SampleMargin, exact, nothing, unresolved_bracket
+from core.reference.margin import (
+    NO_NETWORK,
+    Bracket,
+    SampleMargin,
+    exact,
+    nothing,
+    unresolved_bracket,
+)
 from core.reference.pricing import MOST_DIMENSIONS, Proof, prove
 from core.reference.watch import Watch
 
@@ -264,8 +271,7 @@ def _bracket(search: Search, x: Array, near: float) -> Bracket:
         upper = min(scale * search.above, near)
         method = "column generation: lower bound; upper heuristic, the best of many starts"
     if not lower > 0.0:
-        why = "the search found no network with a margin above rounding errors"
-        return unresolved_bracket(upper, scale, certified, why)
+        return unresolved_bracket(upper, scale, certified, NO_NETWORK)
     upper = max(upper, lower)
     if not certified:
         return Bracket(lower, upper, lower, False, method)

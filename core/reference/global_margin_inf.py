@@ -18,32 +18,31 @@ from numpy.typing import NDArray
 
 from core.problem.problem import Problem
 from core.reference.corners import corner_parity
-from core.reference.cube_search import Found, bound_price, search_cube
-from core.reference.ellipsoids import find_saddle, roots
+from core.reference.cube_search import CubeSearch, bound_price, search_cube
+from core.reference.ellipsoids import find_saddle, square_roots
 from core.reference.global_margin import global_margin
 from core.reference.hull import pair_bound, rounding, why_not
-from core.reference.margin import Bracket, exact, nothing, unresolved_bracket
+from core.reference.margin import NO_NETWORK, Bracket, exact, nothing, unresolved_bracket
 from core.reference.norms import NormMargin
-from core.reference.vertices import MOST_VERTICES, best_network, count_systems, cube_vertices
+from core.reference.vertices import MOST_VERTICES, count_systems, cube_vertices, find_best_network
 from core.reference.watch import Watch
 
 Array = NDArray[np.float64]
 MOST_EXAMPLES, MOST_DIMENSIONS = 500, 100
 SADDLE_SHARE, SEARCH_SHARE, PROOF_SHARE = 0.15, 0.2, 0.3  # of the time limit
-OFF = 1e-9  # relative: what 1/sqrt(D_jj) may be off
+OFF = 1e-9  # relative error of 1/sqrt(D_jj)
 
 
-def _ends(lower: float, upper: float, near: float, size: float, method: str) -> Bracket:
-    """Return the certified bracket, or what is known without a network of positive margin."""
+def _make_bracket(lower: float, upper: float, near: float, size: float, method: str) -> Bracket:
+    """Return the certified bracket; an unresolved one if no network has a positive margin."""
     upper = min(upper, near)
     if not lower > 0.0:
-        why = "no network with a larger margin than rounding was found"
-        return unresolved_bracket(upper, size, True, why)
+        return unresolved_bracket(upper, size, True, NO_NETWORK)
     bracket = Bracket(lower, max(lower, upper), lower, True, method)
     return replace(bracket, method=f"{method}; gap {bracket.gap:.1e}")
 
 
-def by_vertices(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
+def bracket_by_vertices(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
     """Return the bracket by one linear program over all vertices in the cube, for few of them.
 
     Parameters
@@ -63,14 +62,14 @@ def by_vertices(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
     """
     size = float(np.abs(x).sum(axis=1).max())
     vertices = cube_vertices(x, watch)
-    best = best_network(vertices.V, x, y, watch)
+    best = find_best_network(vertices.V, x, y, watch)
     error = rounding(sum(x.shape) + best.weights.size, size)
     upper = best.upper + vertices.error * float(np.linalg.norm(x, axis=1).max()) + error
     method = f"linear program over {len(vertices.V)} vertices"
-    return _ends(best.lower - error, upper, near, size, method)
+    return _make_bracket(best.lower - error, upper, near, size, method)
 
 
-def by_search(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
+def bracket_by_search(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
     """Return the bracket by a network, an ellipsoid around the cube, and branch and bound.
 
     Parameters
@@ -91,8 +90,8 @@ def by_search(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
     size = float(np.abs(x).sum(axis=1).max())
     rows = x / size
     saddle = find_saddle(rows, y, watch.within(SADDLE_SHARE * watch.limit), diagonal=True)
-    found: Found = search_cube(rows, y, saddle, watch.within(SEARCH_SHARE * watch.limit))
-    root, inverse = roots(saddle.Lam)
+    found: CubeSearch = search_cube(rows, y, saddle, watch.within(SEARCH_SHARE * watch.limit))
+    root, inverse = square_roots(saddle.Lam)
     part = watch.within(PROOF_SHARE * watch.limit)
     moved = global_margin(rows @ inverse, y, part, columns=saddle.V @ root).bracket
     upper = moved.upper * (1.0 + OFF) if moved.certified else np.inf
@@ -102,7 +101,7 @@ def by_search(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
         if proved < upper:
             upper, method = proved, "a network, and branch and bound over the cube"
     error = rounding(sum(x.shape) + found.nodes, size)
-    return _ends(size * found.lower - error, size * upper + error, near, size, method)
+    return _make_bracket(size * found.lower - error, size * upper + error, near, size, method)
 
 
 def maximum_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
@@ -138,7 +137,7 @@ def maximum_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
     n, d = x.shape
     near = np.sqrt(d) * pair_bound(x, y)  # |v| <= sqrt(d) in the cube
     few = count_systems(n, d) <= MOST_VERTICES
-    return (by_vertices if few else by_search)(x, y, near, watch)
+    return (bracket_by_vertices if few else bracket_by_search)(x, y, near, watch)
 
 
 @final

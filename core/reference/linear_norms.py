@@ -18,10 +18,10 @@ from core.reference.watch import Watch
 
 Array = NDArray[np.float64]
 HYPERPLANE = "a hyperplane through the origin"
-LATE = "The linear program of this margin did not end within the time limit; allow more seconds."
+LATE = "The linear program of this margin did not finish within the time limit; allow more time."
 
 
-def program_of(G: Array, p: float) -> Program:
+def make_program(G: Array, p: float) -> Program:
     """Return the program max t with <G_i, w> >= t and |w|_p <= 1 of rows G (n, d), p = 1 or inf.
 
     Its variables are w and t; for p = 1 the positive and the negative part of w, and t. Rows are
@@ -68,7 +68,7 @@ def linear_margin(G: Array, p: float, watch: Watch) -> Bracket:
     n, d = G.shape
     unit = float(np.abs(G).max()) or 1.0
     rows = G / unit
-    found = solve(program_of(rows, p), watch)
+    found = solve(make_program(rows, p), watch)
     if not found.finished:
         return absent_bracket(LATE)
     w = found.v[:d] if np.isinf(p) else found.v[:d] - found.v[d:-1]
@@ -86,7 +86,7 @@ def linear_margin(G: Array, p: float, watch: Watch) -> Bracket:
         best = separate_from_origin(G)
         if best.farkas:
             return bracket_of(best, HYPERPLANE)
-        why = f"whether {HYPERPLANE} separates the data is lost in rounding"
+        why = f"separability by {HYPERPLANE} is lost in rounding"
         return unresolved_bracket(upper * unit, unit, True, why)
     method = f"linear program, primal and dual; gap {max(gap, 0.0) * unit:.1e}"
     return Bracket(lower * unit, max(upper, reached) * unit, reached * unit, True, method)

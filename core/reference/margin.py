@@ -74,6 +74,9 @@ def nothing(sentence: str) -> Bracket:
     return Bracket(0.0, 0.0, NAN, True, sentence)
 
 
+NO_NETWORK = "the search found no network with a margin above rounding errors"
+
+
 def unresolved_bracket(upper: float, size: float, certified: bool, why: str) -> Bracket:
     """Return a bracket of which only 0 <= margin <= upper is known.
 

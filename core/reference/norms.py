@@ -9,9 +9,10 @@ from core.reference.margin import SampleMargin
 
 
 class NormMargin(SampleMargin):
-    """Margin over a norm that is not l_2, and so none of the margins over |W|^2.
+    """Margin over a norm other than l_2, which margins over |W|^2 do not approach.
 
-    Listed with runs of steepest descent in this norm. Python finds it by its name for other data.
+    Lists show it for runs of steepest descent in this norm. `marginscope.margins` computes it by
+    name for any data.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Linear and mixed-integer programs by HiGHS, which a watch can end at any time."""
+"""Linear and mixed-integer programs by HiGHS, which a watch can interrupt at any time."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from core.reference.watch import CancelledError, Watch
 
 Array = NDArray[np.float64]
-FEASIBLE = 1e-10  # what HiGHS may violate a bound or a row by: its least
-DIGITS = 1e-6  # relative: what a dual bound may be off by such violations
+FEASIBLE = 1e-10  # violation of a bound or a row that HiGHS accepts: its smallest setting
+DIGITS = 1e-6  # relative error of a dual bound that such violations may cause
 
 
 @final
@@ -36,7 +36,7 @@ class Program:
 class Optimum:
     """Solution v, multipliers >= 0 of the rows (of linear programs), and upper bound of <cost, v>.
 
-    `finished` is false where the watch was late; `v` then need not be feasible.
+    `finished` is False if the watch timed out; `v` is then possibly infeasible.
     """
 
     v: Array
@@ -48,12 +48,12 @@ class Optimum:
 def solve(program: Program, watch: Watch) -> Optimum:
     """Solve a program by simplex, or by branch and bound.
 
-    Raises CancelledError, and ArithmeticError where a linear program has no optimum.
+    Raises CancelledError, and ArithmeticError if HiGHS finds no optimum.
     """
     from highspy import HighsModelStatus
 
     model = _model(program)
-    # Late at once on purpose: what is asked last gets no seconds that are not there.
+    # A watch without time left interrupts at once: the last program of several may have none.
     for callback in (model.cbSimplexInterrupt, model.cbMipInterrupt):
         callback.subscribe(_interrupt_of(watch))
     watch.look()
@@ -62,12 +62,11 @@ def solve(program: Program, watch: Watch) -> Optimum:
     status, solution, info = model.getModelStatus(), model.getSolution(), model.getInfo()
     finished = status == HighsModelStatus.kOptimal
     if not finished and status != HighsModelStatus.kInterrupt:
-        raise ArithmeticError("The linear program did not come to an end.")
+        raise ArithmeticError("HiGHS found no optimum of the program.")
     v = np.array(solution.col_value) if solution.value_valid else np.zeros(program.cost.size)
     if program.integer is not None:
         return Optimum(v, np.zeros(0), -float(info.mip_dual_bound), finished)
-    # Multipliers of rows with an upper bound are >= 0 where one maximises, and HiGHS's are those of
-    # the minimum of -cost.
+    # HiGHS minimises -cost: its multipliers have the opposite sign.
     multipliers = np.maximum(-np.array(solution.row_dual), 0.0)
     bound = float(program.cost @ v) if finished else np.inf
     return Optimum(v, multipliers, bound, finished)
@@ -92,7 +91,7 @@ def _model(program: Program) -> Any:
     count, size = program.rows.shape
     lp = HighsLp()
     lp.num_row_, lp.num_col_ = count, size
-    # Minimised: multipliers and bounds have the signs of that.
+    # HiGHS minimises -cost.
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = -program.cost, program.lower, program.upper
     lp.row_lower_, lp.row_upper_ = np.full(count, -np.inf), program.most
     used = program.rows != 0.0

@@ -16,10 +16,17 @@ from numpy.typing import NDArray
 
 from core.problem.problem import Problem
 from core.reference.corners import corner_parity
-from core.reference.ellipsoids import find_saddle, roots
+from core.reference.ellipsoids import find_saddle, square_roots
 from core.reference.global_margin import global_margin, row_space
 from core.reference.hull import pair_bound, rounding, why_not
-from core.reference.margin import Bracket, absent_bracket, exact, nothing, unresolved_bracket
+from core.reference.margin import (
+    NO_NETWORK,
+    Bracket,
+    absent_bracket,
+    exact,
+    nothing,
+    unresolved_bracket,
+)
 from core.reference.norms import NormMargin
 from core.reference.watch import Watch
 
@@ -88,9 +95,9 @@ def _smooth_value(
 def refine(
     network: tuple[Array, Array], x: Array, y: Array, unit: float, watch: Watch
 ) -> tuple[Array, Array]:
-    """Return the network (a, V) of largest margin on the way of ascents of smoothed margins.
+    """Return the best network (a, V) met while maximising smoothed margins of rising power.
 
-    `unit` is about the margin.
+    `unit` is the expected size of the margin.
     """
     from scipy.optimize import minimize  # slow to load
 
@@ -98,7 +105,7 @@ def refine(
     if not V.any() or not a.any():
         return best
 
-    def look(_: Any) -> None:
+    def check(_: Any) -> None:
         watch.look()
 
     flat, m = np.r_[a, V.ravel() / np.linalg.norm(V, 2)], a.size
@@ -112,7 +119,7 @@ def refine(
             args=(x, y, power, unit),
             jac=True,
             method="L-BFGS-B",
-            callback=look,
+            callback=check,
             options={"maxiter": STEPS, "maxcor": 20},
         )
         if not np.isfinite(answer.x).all():
@@ -127,12 +134,12 @@ def refine(
 
 
 def bound_both(x: Array, y: Array, watch: Watch) -> tuple[float, Bracket, int]:
-    """Return a network's margin, the bracket of the transformed points, and a number of nodes."""
+    """Return the best network's margin, the transformed points' bracket, and the most nodes."""
     saddle = find_saddle(x, y, watch.within(SEARCH_SHARE * watch.limit), diagonal=False)
     found = []
     for share, spread in PROOFS:
         Lam = (1.0 - spread) * saddle.Lam + spread / x.shape[1] * np.eye(x.shape[1])
-        root, inverse = roots(Lam)
+        root, inverse = square_roots(Lam)
         part = watch.within(share * max(watch.limit - watch.seconds, 0.0))
         found.append((global_margin(x @ inverse, y, part, columns=saddle.V @ root), inverse))
         if found[-1][0].bracket.certified:
@@ -177,7 +184,7 @@ def spectral_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
     if parity is not None:
         return exact(parity.margin, f"closed form of {parity.k} bits on all corners")
     scale = float(np.linalg.norm(x, axis=1).max())
-    # Inner weights across the span of the points only add to the norm.
+    # Components of the inner weights outside the span of the points only increase the norm.
     inner, _ = row_space(x / scale)
     r = inner.shape[1]
     if r > MOST_RANK:
@@ -194,8 +201,7 @@ def spectral_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
     if not upper < near:
         upper, certified = near, True
     if not lower > 0.0:
-        why = "no network with a larger margin than rounding was found"
-        return unresolved_bracket(upper, scale, certified, why)
+        return unresolved_bracket(upper, scale, certified, NO_NETWORK)
     upper = max(upper, lower)
     words = "a network, and gamma_gl of transformed points"
     words += "" if certified else ": upper end heuristic, the best of many starts"

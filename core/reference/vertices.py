@@ -20,7 +20,7 @@ from core.reference.master import Master
 from core.reference.watch import Watch
 
 Array = NDArray[np.float64]
-MOST_VERTICES = 1_000_000  # systems solved: 64 points in four dimensions are 384,000
+MOST_VERTICES = 1_000_000  # systems solved: 64 points in four dimensions have 384,000
 CHUNK = 2**14  # systems solved at once
 VALUES = 2**20  # of <v, x_i> at once
 DEPENDENT = 1e-8  # least singular value, of unit rows, of systems that are solved
@@ -105,13 +105,13 @@ def cube_vertices(x: Array, watch: Watch) -> Vertices:
                 V[:, free], V[:, fixed] = inner[which, :, sign], signs[sign]
                 found.append(np.clip(V, -1.0, 1.0))
     half = np.vstack(found)
-    # From a vertex whose systems are all left out one can move on along all its hyperplanes, by
-    # 2 sqrt(d) at most, to another one, at most d times.
+    # A vertex whose systems are all left out is at most d moves, each of at most 2 sqrt(d) along
+    # its hyperplanes, from one that is solved.
     error = 2.0 * d**2.5 * (left_out + 16.0 * d * EPS / solved)
     return Vertices(np.vstack([half, -half]), error)
 
 
-def prices(V: Array, x: Array, c: Array, watch: Watch) -> Array:
+def compute_prices(V: Array, x: Array, c: Array, watch: Watch) -> Array:
     """Return sum_i c_i relu(<v, x_i>) at each row of V (K, d), (K,)."""
     found, step = np.empty(len(V)), max(1, VALUES // len(x))
     for first in range(0, len(V), step):
@@ -123,8 +123,8 @@ def prices(V: Array, x: Array, c: Array, watch: Watch) -> Array:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Best:
-    """Best network sum_j weights_j alpha_j relu(<V_j, x>) over some v, and weights q of the points.
+class BestNetwork:
+    """Network sum_j weights_j alpha_j relu(<V_j, x>) over some v, and weights q of the points.
 
     Its margin is at least `lower`, and the price of q over these v is `upper`.
     """
@@ -137,10 +137,10 @@ class Best:
     upper: float
 
 
-def best_network(V: Array, x: Array, y: Array, watch: Watch) -> Best:
-    """Return the network of largest margin whose nodes are rows of V (K, d), to 1e-9.
+def find_best_network(V: Array, x: Array, y: Array, watch: Watch) -> BestNetwork:
+    """Return the network of largest margin, to 1e-9, whose nodes are rows of V (K, d).
 
-    A watch that is late ends it with the bounds at hand.
+    Stops with the current bounds once the watch has timed out.
     """
     n = len(x)
     master, unit = Master(n), float(np.abs(x).sum(axis=1).max())
@@ -150,7 +150,7 @@ def best_network(V: Array, x: Array, y: Array, watch: Watch) -> Best:
     weights, lower, upper = np.zeros(0), -np.inf, np.inf
     for _ in range(MOST_ROUNDS):
         for trial in (q, SMOOTHING * best + (1.0 - SMOOTHING) * q):
-            h = prices(V, x, trial * y, watch)
+            h = compute_prices(V, x, trial * y, watch)
             size = np.abs(h)
             highest = float(size.max())
             if highest < upper:
@@ -169,4 +169,4 @@ def best_network(V: Array, x: Array, y: Array, watch: Watch) -> Best:
         if margin > lower:
             lower, weights = margin, solution.weights
     kept = np.flatnonzero(weights > 0.0)
-    return Best(signs[kept], V[used[kept]], weights[kept], best, lower, upper)
+    return BestNetwork(signs[kept], V[used[kept]], weights[kept], best, lower, upper)

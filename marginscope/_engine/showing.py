@@ -249,7 +249,7 @@ def _of_path(shown: str | os.PathLike[str], stack: ExitStack) -> Run | Study | P
         runs_in(path)  # raises where there are none
         return path
     if path.suffix != RUN and not path.is_file():
-        return find_study(text, {})  # says what there is, and what was meant
+        return find_study(text, {})  # raises an error with the closest names
     return stack.enter_context(open_run(path))
 
 

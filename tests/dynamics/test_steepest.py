@@ -11,7 +11,7 @@ import pytest
 from core.data.parity import all_corners
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import make_integrator, prepare
-from core.dynamics.steepest import direction, output_weights, polar_factor
+from core.dynamics.steepest import find_direction, output_weights, polar_factor
 from core.errors import InputError
 from core.losses import LOSSES
 from core.network.parametrisation import Network
@@ -88,17 +88,17 @@ def test_a_direction_is_the_steepest_of_its_ball(norm: str, case: Case) -> None:
     """|u| = 1, and <u, g> is the dual norm of g, which no other vector of the ball exceeds."""
     network = small_problem(case).network
     g = np.random.default_rng(3).standard_normal(network.size)
-    u = direction(norm, network, g)
+    u = find_direction(norm, network, g)
     assert sizes(norm, network, u)[0] == pytest.approx(1.0, rel=1e-12)
     assert float(u @ g) == pytest.approx(sizes(norm, network, g)[1], rel=1e-12)
-    assert not direction(norm, network, np.zeros(network.size)).any()
+    assert not find_direction(norm, network, np.zeros(network.size)).any()
 
 
 def test_weights_without_a_slope_stay() -> None:
     network = small_problem(Case("standard"), m=2, d=2).network
     g = np.array([0.0, 2.0, 0.0, 0.0, -3.0, 0.0])
-    assert direction("sign", network, g).tolist() == [0.0, 1.0, 0.0, 0.0, -1.0, 0.0]
-    assert direction("coordinate", network, g).tolist() == [0.0, 0.0, 0.0, 0.0, -1.0, 0.0]
+    assert find_direction("sign", network, g).tolist() == [0.0, 1.0, 0.0, 0.0, -1.0, 0.0]
+    assert find_direction("coordinate", network, g).tolist() == [0.0, 0.0, 0.0, 0.0, -1.0, 0.0]
 
 
 @pytest.mark.parametrize("kind", ["exponential", "logistic", "cross_entropy"])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from core.reference.corners import corner_constant
-from core.reference.cube_search import price_program
+from core.reference.cube_search import make_price_program
 from core.reference.global_margin import global_margin
-from core.reference.global_margin_inf import by_search, by_vertices, maximum_bracket
+from core.reference.global_margin_inf import bracket_by_search, bracket_by_vertices, maximum_bracket
 from core.reference.programs import solve
-from core.reference.vertices import best_network, count_systems, cube_vertices, prices
+from core.reference.vertices import compute_prices, count_systems, cube_vertices, find_best_network
 from core.reference.watch import CancelledError, Watch
 from tests.reference.test_corners import corners
 from tests.reference.test_global_margin import on_grid, parity
@@ -57,7 +57,7 @@ def test_the_vertices_of_the_corners() -> None:
 def test_no_node_of_chance_has_a_higher_price(n: int, d: int, seed: int) -> None:
     x, y = gaussian(n, d, seed)
     vertices = cube_vertices(x, Watch())
-    best = best_network(vertices.V, x, y, Watch())
+    best = find_best_network(vertices.V, x, y, Watch())
     assert best.upper - best.lower < 1e-8 * best.upper
     margins = y * (np.maximum(x @ best.V.T, 0.0) @ (best.weights * best.alpha))
     assert margins.min() == pytest.approx(best.lower, rel=1e-12)
@@ -65,7 +65,7 @@ def test_no_node_of_chance_has_a_higher_price(n: int, d: int, seed: int) -> None
     assert np.abs(best.V).max() <= 1.0
     V = np.random.default_rng(seed).uniform(-1.0, 1.0, (100_000, d))
     V /= np.abs(V).max(axis=1)[:, None]
-    assert np.abs(prices(V, x, best.q * y, Watch())).max() <= best.upper * (1.0 + 1e-12)
+    assert np.abs(compute_prices(V, x, best.q * y, Watch())).max() <= best.upper * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize(("n", "d", "count"), [(9, 2, 1001), (14, 2, 1001), (9, 3, 25)])
@@ -127,7 +127,9 @@ def test_few_systems() -> None:
 def test_search_and_branch_and_bound_contain_the_program_over_vertices(seed: int) -> None:
     x, y = gaussian(9, 4, seed)
     size = np.abs(x).sum(axis=1).max()
-    vertices, searched = (method(x, y, np.inf, Watch(40.0)) for method in (by_vertices, by_search))
+    vertices, searched = (
+        method(x, y, np.inf, Watch(40.0)) for method in (bracket_by_vertices, bracket_by_search)
+    )
     assert searched.certified
     assert searched.lower <= vertices.upper
     assert vertices.lower <= searched.upper
@@ -138,11 +140,11 @@ def test_search_and_branch_and_bound_contain_the_program_over_vertices(seed: int
 def test_the_mixed_integer_price_is_the_largest_over_the_vertices() -> None:
     x, y = gaussian(9, 3, 2)
     c = np.random.default_rng(0).dirichlet(np.ones(9)) * y
-    exact = prices(cube_vertices(x, Watch()).V, x, c, Watch()).max()
-    found = solve(price_program(x, c), Watch())
+    exact = compute_prices(cube_vertices(x, Watch()).V, x, c, Watch()).max()
+    found = solve(make_price_program(x, c), Watch())
     assert found.finished
     assert found.bound == pytest.approx(exact, rel=1e-6)
-    stopped = solve(price_program(x, c), Watch(-1.0))
+    stopped = solve(make_price_program(x, c), Watch(-1.0))
     assert stopped.bound >= exact * (1.0 - 1e-9)
 
 
@@ -153,7 +155,7 @@ def test_a_search_that_is_cancelled() -> None:
     with pytest.raises(CancelledError):
         maximum_bracket(x, y, watch)
     with pytest.raises(CancelledError):
-        solve(price_program(x, y / 64.0), watch)
+        solve(make_price_program(x, y / 64.0), watch)
 
 
 @pytest.mark.slow

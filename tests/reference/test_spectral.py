@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.reference.corners import corner_constant
-from core.reference.ellipsoids import find_saddle, roots
+from core.reference.ellipsoids import find_saddle, square_roots
 from core.reference.global_margin import global_margin
 from core.reference.spectral import _smooth_value, refine, spectral_bracket, spectral_margin
 from core.reference.watch import CancelledError, Watch
@@ -49,7 +49,7 @@ def test_in_the_plane(seed: int) -> None:
     for _ in range(20):
         B = generator.standard_normal((2, 2))
         Lam = B @ B.T / np.trace(B @ B.T)
-        least = min(least, global_margin(x @ roots(Lam)[1], y, Watch()).bracket.upper)
+        least = min(least, global_margin(x @ square_roots(Lam)[1], y, Watch()).bracket.upper)
     assert found.lower <= least
 
 
