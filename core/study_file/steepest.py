@@ -23,19 +23,19 @@ class SteepestDescent(DynamicsSection):
         "l2",
         meaning="unit ball of the steps. sign: largest entry, sign descent; l2: |W|, normalised "
         "descent; spectral: largest operator norm of a block, Muon with exact polar factors; "
-        "coordinate: sum of entries, which moves one weight a step (linear predictors only)",
+        "coordinate: sum of entries, which changes one weight per step (linear predictors only)",
     )
     momentum: float = setting(
         0.0,
         meaning="beta of the mean gradient M <- beta M + (1 - beta) G whose direction is followed; "
-        "0: that of each step alone",
+        "0: the gradient of each step alone",
         ge=0,
         lt=1,
     )
     step: float = setting(0.1, meaning="length of the first step in the norm", gt=0)
     power: float = setting(
         0.5,
-        meaning="step number s has the length step * s^-power; 0: all alike (t stays step * steps)",
+        meaning="step number s has the length step * s^-power; 0: equal steps (t is step * steps)",
         ge=0,
         le=10,
     )
@@ -49,23 +49,23 @@ class SteepestDescent(DynamicsSection):
         network, loss = experiment.network, experiment.loss
         if not loss.vanishes:
             raise RuleError(
-                'dynamics.kind = "steepest" takes steps of chosen lengths, which never come to '
-                f'rest where loss.kind = "{loss.kind}" is least; use a loss that goes to zero, '
-                'the exponential or logistic loss or cross-entropy, or dynamics.kind = "gd"',
+                'dynamics.kind = "steepest" takes steps of given lengths, so it never settles at '
+                f'the minimum of loss.kind = "{loss.kind}"; choose the exponential loss, the '
+                'logistic loss or cross-entropy, or dynamics.kind = "gd"',
                 keys=("loss.kind", "dynamics.kind"),
             )
         if loss.l2 > 0.0:
             raise RuleError(
-                'dynamics.kind = "steepest" follows the direction of the risk alone; set '
-                'loss.l2 = 0, or use dynamics.kind = "gd"',
+                'dynamics.kind = "steepest" follows the risk without a penalty; set '
+                'loss.l2 = 0, or choose dynamics.kind = "gd"',
                 keys=("loss.l2", "dynamics.kind"),
             )
         linear = isinstance(network, FixedOuterNetwork) and network.slope == 1.0
         if self.norm == "coordinate" and not linear:
             raise RuleError(
-                'dynamics.norm = "coordinate" moves one weight a step, which does not fit networks '
-                'with bends; use norm = "sign", "l2" or "spectral", or a linear predictor: '
-                'network.kind = "fixed_outer" with slope = 1',
+                'dynamics.norm = "coordinate" changes one weight per step and cannot train '
+                'networks with kinks; choose norm = "sign", "l2" or "spectral", or a linear '
+                'predictor: network.kind = "fixed_outer" with slope = 1',
                 keys=("dynamics.norm", "network.kind"),
             )
 
