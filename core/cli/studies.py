@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from core.cli.output import print_indented, print_json, print_line, print_text
-from core.errors import InputError, did_you_mean
+from core.errors import InputError, nearest_names
 from core.settings import Section
 from core.studies.code import check_code
 from core.studies.study import Study, load_study, shipped_ids
@@ -52,7 +52,7 @@ def describe(arguments: argparse.Namespace) -> int:
         study = load_study(what)
         print_text(study.to_toml(), end="")
     else:
-        hint = did_you_mean(what, (*SUBJECTS, *shipped_ids()))
+        hint = nearest_names(what, (*SUBJECTS, *shipped_ids()))
         raise InputError(f"{what} cannot be described; {hint}")
     return 0
 

@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from core.errors import InputError, did_you_mean
+from core.errors import InputError, did_you_mean, nearest_names
 from core.studies.code import check_code
 from core.studies.papers import PAPERS
 from core.studies.study import Study as CoreStudy
@@ -278,7 +278,7 @@ def _check_name(name: str | os.PathLike[str]) -> str:
     if text in shipped_ids() or text.endswith(".toml") or Path(text).is_file():
         return text
     raise InputError(
-        f"The study {text!r:.80} does not exist; {did_you_mean(text, shipped_ids())} "
+        f"The study {text!r:.80} does not exist; {nearest_names(text, shipped_ids())} "
         "`marginscope.studies()` lists all studies."
     )
 
