@@ -57,5 +57,6 @@ class QtApplication(QApplication):
         return True
 
     def _request_open(self) -> None:
+        """Emit the names that the system has asked to open since the last call."""
         names, self._names = self._names, []
         self.asked.emit(names)

@@ -234,6 +234,7 @@ class DrawingController(QObject):
             self._main.activateWindow()
 
     def _on_changed(self) -> None:
+        """Train after a pause, if training while drawing is on."""
         if self.window is not None and self.window.always.isChecked():
             self._pause.start()
 

@@ -151,6 +151,7 @@ class PointTable(QTableView):
         self.viewport().update()
 
     def _on_selected(self) -> None:
+        """Emit the numbers of the selected points."""
         rows = self.selectionModel().selectedRows()
         self._chosen = frozenset(index.row() for index in rows)
         self.points_picked.emit(self._chosen)

@@ -286,6 +286,7 @@ class DrawingWindow(QWidget):
             action.setToolTip(plain_tip(f"{words} ({shortcut})"))
 
     def _on_step(self) -> None:
+        """Show the points after a change, an undo or a redo, and emit `changed`."""
         self._show()
         self.bar.clear()
         self.changed.emit()

@@ -95,4 +95,5 @@ def _interval(view: ResolvedView) -> tuple[float, float] | None:
 
 
 def _time(moment: float) -> float:
+    """Return log10 of the time at a coordinate of the time axis."""
     return float(inverse_coordinate(moment))

@@ -239,7 +239,7 @@ class LibraryController(QObject):
     # --------------------------------------------------------------------- runs of first starts
 
     def _find_starts(self) -> None:
-        """List the runs once to find those of first starts, when nothing is trained."""
+        """List the runs once to find those of first starts; try again later while a run trains."""
         if self._session.live:
             self._starts.start()
             return

@@ -208,6 +208,7 @@ class LegendTable(QTableWidget):
             self.shown_changed.emit(row, shown)
 
     def _on_cell_clicked(self, row: int, column: int) -> None:
+        """Request the removal of a run whose cross was clicked."""
         if column == REMOVE:
             self.removal_requested.emit((row,))
 

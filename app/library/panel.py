@@ -238,6 +238,7 @@ class LibraryPanel(QWidget):
         self._enable_actions()
 
     def _fit(self) -> None:
+        """Fit the columns to their contents, within their least and greatest widths."""
         letter = self.table.fontMetrics().averageCharWidth()
         self.table.resizeColumnsToContents()
         for place in range(len(COLUMNS)):

@@ -180,6 +180,7 @@ class DisplayController(QObject):
             self.set_intent(replace(self.intent, hovered=None if node < 0 else (run.key, node)))
 
     def _on_node_clicked(self, node: int) -> None:
+        """Pin or unpin a node; unpin all nodes of the run if the click missed them (-1)."""
         run = self._run_of_sender()
         if run is None:
             return
@@ -271,7 +272,7 @@ class DisplayController(QObject):
         return [panel for panel in self.panels if panel.run is run]
 
     def show_run(self, run: OpenRun) -> None:
-        """Show the data of a run, or why it has none."""
+        """Set a run on its panels again, after its data arrived or failed."""
         for panel in self.panels_of(run):
             panel.set_run(run)
 

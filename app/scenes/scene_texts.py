@@ -152,6 +152,7 @@ def _read_runs(scene: Scene, texts: Texts) -> Scene:
 
 
 def _write_question(scene: Scene) -> Texts:
+    """Return what the comparison compares: observable, axis, kind and band."""
     compared = scene.intent.compared
     if compared is None:
         return ()

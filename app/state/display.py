@@ -186,6 +186,7 @@ class DisplayData:
             self._project_anew()
 
     def _project_anew(self) -> None:
+        """Discard the projection and the placed frames; both are computed on demand."""
         self._projection = None
         self._placed[:] = False
 

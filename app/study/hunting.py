@@ -285,6 +285,7 @@ class HuntController(QObject):
         self._show(STOPPING if self.worker.control.stop_requested else "")
 
     def _show(self, more: str) -> None:
+        """Show the findings so far, and a sentence about them followed by `more`."""
         news: HuntUpdate | None = self.worker.news
         if news is not None:
             self.page.table.show_findings(news.findings)

@@ -295,6 +295,7 @@ class TheoryPanel(QWidget):
         return tuple(self._rows)
 
     def _is_in_use(self) -> bool:
+        """Return True while the pointer or the keyboard focus is in the panel."""
         focus = QApplication.focusWidget()
         return self._content.underMouse() or (
             focus is not None and self._content.isAncestorOf(focus)

@@ -190,6 +190,7 @@ class RunWorker(QObject):
         return new
 
     def _is_able(self, job: TrainingJob, groups: tuple[str, ...]) -> bool:
+        """Return True if the kernels of a job are compiled, or it need only be stopped."""
         return job.control.stop_requested or not self.compiler.is_missing(groups)
 
     def _hold(self, jobs: list[TrainingJob]) -> None:

@@ -113,6 +113,7 @@ class SortedView(NodeView):
         return np.unique(np.linspace(0, m - 1, MOST_POINTS).round().astype(np.int64))
 
     def _colours(self, frames: Indices) -> Any:
+        """Return the time ramp's colours of these frames, out of all planned ones."""
         assert self.data is not None
         of = (self.data.planned, self._palette)
         if of != self._ramp_of:  # for all frames at once: each shows one of them

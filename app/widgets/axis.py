@@ -180,7 +180,7 @@ class PlotAxis(pg.AxisItem):
         return 0.0 if self.narrow else metrics.horizontalAdvance(self._widest)
 
     def forget(self) -> None:
-        """Other ticks are to come, which may be shorter."""
+        """Forget the width kept for tick labels, so that narrower ones can reduce it."""
         self._room = 0.0
 
     def _metrics(self) -> QFontMetricsF:
