@@ -19,7 +19,7 @@ VIEW_SUFFIX = ".msview"
 LINKS, FILES = "marginscope-links.desktop", "marginscope.desktop"
 LINK_KIND = f"x-scheme-handler/{SCHEME}"
 RUN_KIND, VIEW_KIND = "application/vnd.marginscope.run", "application/vnd.marginscope.view"
-# What each entry is made the usual program for.
+# File and link types for which each desktop entry becomes the default program.
 KINDS: Mapping[str, tuple[str, ...]] = {LINKS: (LINK_KIND,), FILES: (RUN_KIND, VIEW_KIND)}
 SIZES = (16, 32, 48, 64, 128, 256)
 FOLDER = RESOURCES / "desktop"

@@ -21,7 +21,7 @@ from core.files import set_aside
 
 LOG = logging.getLogger("marginscope")
 LOG_FILE = "marginscope.log"
-# With the file before it two megabytes: enough for a report, and never a full disk.
+# Two files of this size, 2 MB: enough for a report, too little to fill a disk.
 LOG_BYTES = 1 << 20
 
 
@@ -38,16 +38,17 @@ def open_log(folder: Path) -> logging.Handler | None:
     place = folder / LOG_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if place.is_fifo() or place.is_dir():  # a pipe would be waited for
+        if place.is_fifo() or place.is_dir():  # opening a pipe would block
             set_aside(place)
         handler = LogHandler(place, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
     except OSError:
-        LOG.addHandler(logging.NullHandler())  # else Python prints tracebacks on the terminal
+        # Without a handler Python prints tracebacks on the terminal.
+        LOG.addHandler(logging.NullHandler())
         LOG.propagate = False
         return None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     LOG.addHandler(handler)
-    LOG.propagate = False  # nothing is written on the terminal as well
+    LOG.propagate = False  # keep the log off the terminal
     return handler
 
 
@@ -88,7 +89,7 @@ class Reporter(QObject):
     def _uncaught(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        # Of the terminal, and no error of the program.
+        # Ctrl-C in the terminal is no error of the program.
         if issubclass(kind, KeyboardInterrupt):
             sys.__excepthook__(kind, error, trace)
             return

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import final
 
 CLAIM_S = 60.0
-MOST_LETTERS = 160  # file systems take 255 bytes, the moment and SQLite's neighbours included
+# Of 255 bytes that file systems allow; the rest is for the time and SQLite's suffixes.
+MOST_LETTERS = 160
 
 
 @final
@@ -42,7 +43,7 @@ class Places:
 
     def new_run(self, name: str) -> Path:
         """Return a run file that does not exist yet: <name>__<time, UTC>.msrun."""
-        # No colons: file systems of Windows refuse them.
+        # No colons: Windows forbids them in file names.
         moment = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
         name = name[:MOST_LETTERS]
         path = self.runs / f"{name}__{moment}.msrun"
@@ -72,7 +73,7 @@ def writable_places(places: Places) -> tuple[Places, str]:
     """
     data, said = places.runs.parent, []
     if not (_is_writable(places.runs) and _is_writable(data)):
-        # Without a process in its name: no later program removes it.
+        # The name contains no process id, so that no later program deletes the folder.
         folder = Path(tempfile.mkdtemp(prefix="marginscope-runs-"))
         places = replace(places, runs=folder / "runs")
         said.append(
@@ -90,7 +91,7 @@ def _is_writable(folder: Path) -> bool:
     """Return True if files can be made in a folder, which need not be there yet."""
     for place in (folder, *folder.parents):
         if os.path.lexists(place):
-            with suppress(OSError):  # of a folder that cannot be entered
+            with suppress(OSError):  # the folder may be unreadable
                 return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
     return False
 
@@ -106,11 +107,11 @@ def _claim(path: Path) -> bool:
         for old in path.parent.glob(".*.claim"):
             if time.time() - old.stat().st_mtime > CLAIM_S:
                 old.unlink()
-        # O_EXCL: of two programs that look at the same moment only one makes the file.
+        # O_EXCL: of two programs that check at the same time, one creates the file.
         os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         return False
-    except OSError:  # a folder that cannot be written is complained of when the run begins
+    except OSError:  # an unwritable folder is reported when training starts
         return True
     return True
 

@@ -10,20 +10,20 @@ import os
 import sys
 from contextlib import suppress
 
-# Threads of Python that compute hand the interpreter over at least so often, for the window's sake.
+# Interval in seconds at which Python threads release the interpreter to the window's thread.
 SWITCH_S = 2e-4
 
-# glibc's numbers of the options, and the variables by which users set them; theirs stand.
+# Option numbers of glibc, and the environment variables by which users set them; theirs win.
 ARENA_MAX, MMAP_THRESHOLD, TRIM_THRESHOLD = -8, -3, -1
 ENVIRONMENT_NAMES = {
     ARENA_MAX: "MALLOC_ARENA_MAX",
     MMAP_THRESHOLD: "MALLOC_MMAP_THRESHOLD_",
     TRIM_THRESHOLD: "MALLOC_TRIM_THRESHOLD_",
 }
-# Heaps that the threads share; bytes from which a block has pages of its own, which the system has
-# back once it is freed; bytes that may lie free at a heap's end. The last is set with the second,
-# which would leave it at 128 KiB: each redraw would give back two thousand pages and take them
-# again.
+# Number of shared heaps; block size in bytes from which glibc maps a block separately and returns
+# it when freed; free bytes that may remain at the end of a heap. Setting the second fixes the
+# third at its default of 128 KiB, with which each redraw would return and request two thousand
+# pages. So the third is set too.
 WANTED = {ARENA_MAX: 2, MMAP_THRESHOLD: 4 << 20, TRIM_THRESHOLD: 64 << 20}
 
 

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication
 from core.program import RESOURCES
 
 FAMILY, WEIGHTS = "Inter", ("Regular", "SemiBold")
-LETTERS = 13  # pixels of the type, unless the system's is larger
-INCH = 72.0  # points
+LETTERS = 13  # least font size in pixels
+INCH = 72.0  # points per inch
 
 
 def use_typeface(application: QApplication) -> None:
@@ -23,7 +23,7 @@ def use_typeface(application: QApplication) -> None:
         QFontDatabase.addApplicationFont(path.as_posix())
     font = application.font()
     font.setFeature(QFont.Tag("tnum"), 1)  # OpenType's tabular numerals
-    # Signs that it lacks come from the system's typeface.
+    # Characters missing from our typeface come from the system's.
     font.setFamilies([FAMILY, *font.families()])
     least = LETTERS * INCH / application.primaryScreen().logicalDotsPerInch()
     font.setPointSizeF(max(font.pointSizeF(), least))
@@ -42,13 +42,13 @@ class QtApplication(QApplication):
 
     def __init__(self, arguments: list[str]) -> None:
         super().__init__(arguments)
-        QLocale.setDefault(QLocale.c())  # decimal points, as in the rest of the program
+        QLocale.setDefault(QLocale.c())  # decimal points, as everywhere in the program
         use_typeface(self)
         self._names: list[str] = []
         self._together = QTimer(self, singleShot=True, interval=0)
         self._together.timeout.connect(self._request_open)
 
-    # Not a filter, which would be called for the events of all objects.
+    # An event filter would be called for the events of every object.
     def event(self, event: QEvent) -> bool:
         if not isinstance(event, QFileOpenEvent):
             return super().event(event)

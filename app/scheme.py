@@ -23,7 +23,7 @@ from core.files import read_text, read_whole, write_whole
 from core.program import ROOT, package
 
 PATIENCE_S = 10
-MOST_BYTES = 1_000_000  # of an entry of the desktop; ours have a few kilobytes
+MOST_BYTES = 1_000_000  # of a desktop entry; ours have a few kilobytes
 DONE = (
     "Marginscope now opens marginscope:// links and run files. Choose the action again to turn "
     "this off."
@@ -77,7 +77,7 @@ def data_folder() -> Path:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return read_whole(path, MOST_BYTES, "entry")  # a pipe would be waited for
+        return read_whole(path, MOST_BYTES, "entry")  # opening a pipe would block
     except InputError:
         return None
 

@@ -35,9 +35,9 @@ from core.compiled import store
 from core.program.version import __version__
 
 MOMENTS = 50
-PATIENCE_S = 300.0  # for each step: a slow machine compiles kernels meanwhile
+PATIENCE_S = 300.0  # per step: a slow machine compiles kernels at the same time
 POLL_MS = 5
-# y x is (3, 1) or (3, -1) for each of them, so that the nearest point of their hull is (3, 0).
+# y x is (3, 1) or (3, -1) for each point, so (3, 0) is the hull's point nearest to the origin.
 STUDY = """
 title = "Four points"
 [data]
@@ -123,7 +123,7 @@ class SelfTest:
         begun = time.perf_counter()
         try:
             ok, detail = True, step()
-        except Exception as error:  # what goes wrong in any of them is what is asked for
+        except Exception as error:  # report any failure of a step
             ok, detail = False, f"{type(error).__name__}: {error}"
         seconds = round(time.perf_counter() - begun, 3)
         self.steps.append({"name": step.__name__, "ok": ok, "seconds": seconds, "detail": detail})

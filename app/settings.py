@@ -33,10 +33,10 @@ from core.errors import DiskError, MarginscopeError
 from core.files import read_whole, set_aside, write_whole
 
 MOST_RECENT = 10
-MOST_PIXELS = 10_000  # of a drawer
+MOST_PIXELS = 10_000  # greatest width of a drawer
 MOST_LAYOUTS = 50
-FOLDED = ("recording",)  # sections of the form, until the user unfolds them
-# Ours has a few kilobytes; another file under its name must not be read whole at every start.
+FOLDED = ("recording",)  # sections of the form that start folded
+# Ours has a few kilobytes; a larger file of that name must not be read at every start.
 MOST_BYTES = 1_000_000
 
 REMEMBERED = {name: option for name, option in VIEW_OPTIONS.items() if option.remembered}
@@ -50,14 +50,14 @@ def _read_options(values: dict[str, Any]) -> Intent:
     """Return the options of a settings file. Raises ValidationError."""
     known = Remembered.model_validate(values).model_dump()
     for name, option in REMEMBERED.items():
-        # What is proposed to begin with is shown while nobody has chosen anything.
+        # Show the proposed value until the user chooses one.
         if option.proposal and known[name] == getattr(AT_REST, option.proposal):
             known[name] = option.default
     return Intent(**known)
 
 
 def _as_given(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-    # Checked by `_read_options`: a schema of Intent takes 40 ms of each start.
+    # `_read_options` checks the values: building a schema of Intent takes 40 ms at each start.
     return any_schema()
 
 
@@ -67,24 +67,25 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    options: Annotated[Intent, GetPydanticSchema(_as_given)] = AT_REST  # those of REMEMBERED
+    options: Annotated[Intent, GetPydanticSchema(_as_given)] = AT_REST  # values of REMEMBERED only
     geometry: str = Field("", max_length=10_000)
-    follows_system: bool = True  # whether the palette is the system's
-    drawer: str = Field("", max_length=20)  # the open one, by the key of its action
+    follows_system: bool = True  # True if the window's palette follows the system's
+    drawer: str = Field("", max_length=20)  # action key of the open drawer
     drawer_widths: dict[str, int] = Field({}, max_length=20)
-    times_open: bool = False  # the theorem time line
-    recent: tuple[str, ...] = ()  # at most MOST_RECENT
-    shortcuts: dict[str, str] = Field({}, max_length=500)  # by actions, where they are not usual
-    commands: tuple[str, ...] = Field((), max_length=100)  # of the palette, the latest first
-    restores: bool = True  # whether the window opens with what was open when it was closed
+    times_open: bool = False  # True if the theorem time line is open
+    recent: tuple[str, ...] = ()  # recent files, at most MOST_RECENT
+    shortcuts: dict[str, str] = Field({}, max_length=500)  # changed shortcuts, by action key
+    # commands used in the palette, latest first
+    commands: tuple[str, ...] = Field((), max_length=100)
+    restores: bool = True  # True to restore the last session at the start
     layouts: dict[str, dict[str, tuple[str, ...]]] = Field({}, max_length=MOST_LAYOUTS)
     library_columns: tuple[str, ...] = Field((), max_length=100)
-    export_tab: str = Field("", max_length=20)  # that was used last
-    export_preset: str = Field("", max_length=100)  # of figures, one of core.figures.names.PRESETS
-    first_starts_mb: float = Field(200.0, ge=0.0)  # what the runs of first starts may take
-    cluster: str = Field("", max_length=1000)  # the address of a Dask scheduler
-    folded_sections: tuple[str, ...] = Field(FOLDED, max_length=20)  # of the form
-    jobs: int = Field(0, ge=0, le=512)  # processes of a whole study; 0: as many as cores
+    export_tab: str = Field("", max_length=20)  # tab used last
+    export_preset: str = Field("", max_length=100)  # one of core.figures.names.PRESETS
+    first_starts_mb: float = Field(200.0, ge=0.0)  # disk space for the runs of first starts
+    cluster: str = Field("", max_length=1000)  # address of a Dask scheduler
+    folded_sections: tuple[str, ...] = Field(FOLDED, max_length=20)  # sections of the form
+    jobs: int = Field(0, ge=0, le=512)  # processes for a whole study; 0: one per core
 
     @model_validator(mode="before")
     @classmethod
@@ -92,7 +93,7 @@ class Settings(BaseModel):
         """Read the options: the file has them by their names, among the other settings."""
         if not isinstance(values, dict):
             return values
-        # A palette was chosen by hand while nothing else could be.
+        # Files of older versions hold a palette only if the user chose one.
         by_hand = {"follows_system": False} if "palette" in values else {}
         return {**by_hand, **values, "options": _read_options(values)}
 
@@ -126,8 +127,7 @@ class Settings(BaseModel):
     def geometry_bytes(self) -> bytes:
         """The window's geometry as Qt wants it; empty where there is none."""
         try:
-            # Validated: without it b64decode passes over what is no base64, and Qt would get other
-            # bytes.
+            # Without `validate` b64decode skips invalid characters, and Qt would get wrong bytes.
             return base64.b64decode(self.geometry, validate=True)
         except (binascii.Error, ValueError):
             return b""
@@ -138,7 +138,7 @@ def load_settings(path: Path) -> tuple[Settings, str]:
     try:
         if not os.path.lexists(path):
             return Settings.model_validate({}), ""
-        # By Python's own JSON: names of files that are no text are surrogates in it.
+        # Python's json, since file names that are not UTF-8 are stored with surrogates.
         content = json.loads(read_whole(path, MOST_BYTES, "settings"))
         return Settings.model_validate(content), ""
     except (MarginscopeError, OSError, ValidationError, ValueError, RecursionError):

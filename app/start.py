@@ -36,15 +36,15 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     `shown`: for a program that has started this process, reads how it stands, and may ask the
     window for more (app.shell.serving).
     """
-    # Ctrl-C in the terminal ends the program at once; what is committed is safe in the run files.
+    # Ctrl-C in the terminal ends the program at once; committed frames are safe in the run files.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     prepare()
     places = user_places()
     open_log(places.logs)
-    # Without the names of files, which Qt might take for options of its own.
+    # Pass no file names: Qt might take them for its own options.
     application = QtApplication.instance() or QtApplication([sys.argv[0]])
     assert isinstance(application, QtApplication)
-    if is_bundled():  # Qt has read them
+    if is_bundled():  # Qt has read its variables by now
         restore_environment(os.environ, QT)
     application.setApplicationName("marginscope")
     application.setApplicationDisplayName("Marginscope")

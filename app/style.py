@@ -27,16 +27,16 @@ from app.style_sheet import SHEET
 from core.figures.palette import LIGHT, Palette, rgb
 from core.program import RESOURCES
 
-# 16 pixels, on screens that are scaled by 1, 1.5, 2 and 3.
+# 16 pixels at screen scales 1, 1.5, 2 and 3.
 ICON_SIZES = (16, 24, 32, 48)
-# Of the style sheet, which cannot tint them; the grey of chevron and cross suits both palettes.
+# Pictures for the style sheet, which cannot tint them; their grey suits both palettes.
 PICTURES = ("chevron", "cross", "check-light", "check-dark")
 
-# Pixels for a line of text within a control, which has an edge of 2 above and below it.
+# Pixels for a line of text in a control, and for its upper and lower edges (2 each).
 ROOM, EDGES = 20, 4
-MARGIN = 8  # around a line
-PANEL = 280  # the width of a panel beside the views
-LEAST_PLOT = (150, 130)  # pixels below which a plot of a run is not legible
+MARGIN = 8  # pixels around a line
+PANEL = 280  # pixels, the width of a panel beside the views
+LEAST_PLOT = (150, 130)  # pixels; a smaller plot is illegible
 
 LINE_SCALE = "lineScale"  # property of the application
 
@@ -68,7 +68,7 @@ def shades(palette: Palette) -> dict[str, str]:
     """Return the colours of controls by their use, all mixed from the palette's own."""
     back, fore = palette.background, palette.foreground
     light = palette.name == LIGHT.name
-    # Text in the class colours needs more contrast than lines in them: 4.5 to 1 at least.
+    # Text needs more contrast than lines in the class colours: at least 4.5 to 1.
     accent = palette.positive if light else palette.references[3]
     danger = mix(palette.negative, palette.extreme, 0.18 if light else 0.30)
     return {
@@ -131,7 +131,7 @@ def style_sheet(palette: Palette, room: int = ROOM) -> str:
     text = SHEET.replace("@check", f"@check-{palette.name}").replace("@room", f"{room}px")
     for name in PICTURES:
         text = text.replace(f"@{name}", f'"{_icon_path(f"sheet/{name}").as_posix()}"')
-    # The longest names first, so that @accent does not eat the beginning of @accent_hover.
+    # Longest names first, so that @accent does not match within @accent_hover.
     shade = shades(palette)
     for name in sorted(shade, key=len, reverse=True):
         text = text.replace(f"@{name}", shade[name])
@@ -141,7 +141,7 @@ def style_sheet(palette: Palette, room: int = ROOM) -> str:
 def small(font: QFont) -> QFont:
     """Return a slightly smaller font, for texts in and above plots."""
     result = QFont(font)
-    if result.pointSizeF() > 0:  # -1 for a font whose size is given in pixels
+    if result.pointSizeF() > 0:  # -1 for a font sized in pixels
         result.setPointSizeF(0.9 * result.pointSizeF())
     return result
 
@@ -152,9 +152,9 @@ def apply(application: QApplication, palette: Palette) -> None:
     sheet = style_sheet(palette, line_of(font) - EDGES)
     look = f"{font.toString()} {sheet}"
     if application.property("look") == look:
-        return  # Qt would style every widget anew, to look the same
+        return  # the same sheet again would make Qt restyle every widget
     application.setProperty("look", look)
-    # Once: each call styles every widget again, as a style sheet does.
+    # Only once: each call restyles every widget.
     if not application.styleSheet():
         application.setStyle(QStyleFactory.create("Fusion"))
     colours = qt_palette(palette)
@@ -183,7 +183,7 @@ def _drawing(name: str) -> str:
     return _icon_path(name).read_text(encoding="utf-8")
 
 
-@cache  # an image and no pixmap: images may outlive the application
+@cache  # QImage, not QPixmap: an image may outlive the application
 def _image(name: str, colour: str, size: int) -> QImage:
     text = _drawing(name).replace("currentColor", colour)
     image = QImage(size, size, QImage.Format.Format_ARGB32_Premultiplied)

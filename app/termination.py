@@ -10,7 +10,7 @@ from typing import final
 
 from PySide6.QtCore import QObject, QSocketNotifier
 
-# As a shell reports a program that a signal has ended: this and the signal's number.
+# Shells report 128 + n for a program ended by signal n.
 ENDED_BY = 128
 
 
@@ -25,7 +25,7 @@ class Termination(QObject):
     def __init__(self, end: Callable[[], None], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._end = end
-        self.code: int | None = None  # what the program ends with, once it was asked
+        self.code: int | None = None  # exit code, once a signal has arrived
         self._read, self._write = socket.socketpair()
         for one in (self._read, self._write):
             one.setblocking(False)
@@ -34,7 +34,7 @@ class Termination(QObject):
 
     def install(self) -> None:
         """Take the signals from here on."""
-        # A full buffer has woken Qt already.
+        # A full buffer has already woken Qt.
         signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         for name in ("SIGTERM", "SIGHUP"):
             if hasattr(signal, name):

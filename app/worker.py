@@ -39,7 +39,7 @@ class Request:
     def begin(self, share: Callable[[], float] | None) -> None:
         """Start the request in its thread: its watch counts the seconds from here on."""
         self.watch = Watch(share=share)
-        if self.is_cancelled():  # a moment ago, by the watch before
+        if self.is_cancelled():  # cancelled while the old watch was in place
             self.watch.cancel()
 
     def is_cancelled(self) -> bool:
@@ -56,7 +56,7 @@ class Request:
         self._tell(self, value)
 
 
-Answer = Callable[..., object]  # of a Request and the values it was asked with
+Answer = Callable[..., object]  # takes a Request and the values passed to `ask`
 
 
 @final
@@ -88,16 +88,16 @@ class Worker(QObject):
         self._no_memory, self._our_error, self._one_core = no_memory, our_error, one_core
         self._changed = threading.Condition()
         self._waiting: dict[Hashable, Request] = {}
-        self._latest: dict[Hashable, Request] = {}  # of each key, until it is answered
+        self._latest: dict[Hashable, Request] = {}  # newest unanswered request of each key
         self._current: Request | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
-        self.share: Callable[[], float] | None = None  # of a core, as core.reference.watch has it
-        # Emitted in the thread and received in that of this object: Qt queues what crosses threads.
+        self.share: Callable[[], float] | None = None  # share of a core, see core.reference.watch
+        # Emitted in the worker's thread, received in this object's: Qt queues such signals.
         self._progress_made.connect(self._on_progress)
         self._result_ready.connect(self._on_answer)
 
-    # ------------------------------------------------------------------------- any thread
+    # ---------------------------------------------------------------------------------- any thread
 
     @property
     def busy(self) -> bool:
@@ -114,7 +114,7 @@ class Worker(QObject):
             self._waiting.pop(key, None)  # a dict keeps the position of an existing key
             self._latest[key] = self._waiting[key] = request
             if self._thread is None:
-                # A daemon: whoever closes waits for it, and a process that ends otherwise need not.
+                # A daemon: closing joins it, and a process that ends in another way need not wait.
                 self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
                 self._thread.start()
             self._changed.notify()
@@ -128,7 +128,7 @@ class Worker(QObject):
             if self._current is not None and self._current.key not in keep:
                 self._current.cancel()
 
-    # --------------------------------------------------------------- the thread of the window
+    # ------------------------------------------------------------------------------- window thread
 
     def close(self, patience: float | None = None) -> bool:
         """Cancel, and wait for the thread (so many seconds); False if it did not end in time."""
@@ -154,7 +154,7 @@ class Worker(QObject):
         else:
             self.result.emit(value)
 
-    # ------------------------------------------------------------------------ in the thread
+    # ------------------------------------------------------------------------------- worker thread
 
     def _work(self) -> None:
         while (request := self._next()) is not None:
@@ -162,9 +162,9 @@ class Worker(QObject):
                 request.begin(self.share)
                 value, sentence = self._answer_to(request)
             with self._changed:
-                self._current = None  # before anybody who hears of it may ask whether it is busy
+                self._current = None  # first, since a receiver of the result may read `busy`
             self._result_ready.emit(request, value, sentence)
-            # It sleeps for as long as nobody asks, and an answer may be a picture of 30 MB.
+            # The thread may sleep long, and the result may be a picture of 30 MB.
             del request, value
 
     def _next(self) -> Request | None:
@@ -184,7 +184,7 @@ class Worker(QObject):
         except MemoryError:
             return None, self._no_memory
         except Exception:
-            # What was cancelled may end in any way.
+            # A cancelled request may fail in any way.
             (LOG.debug if request.is_cancelled() else LOG.error)(
                 "%s failed", self._name, exc_info=True
             )
