@@ -47,7 +47,7 @@ FRESH = (
     "This study cannot be trained on points: its variants {names} draw fresh examples from a "
     "distribution at each step. Choose another study."
 )
-FILE_KEY = "data.path"  # what readers of data files call the file
+FILE_KEY = "data.path"  # key of the file in errors of the data readers
 INSTEAD = "choose Own data as the kind of data in Settings to train on it."
 TOO_LARGE = "{path} is too large to edit; " + INSTEAD
 NOT_DRAWN = (
@@ -80,9 +80,9 @@ class DrawingController(QObject):
         self._main, self._form = window, form
         self._training, self._scenes = training, scenes
         self._palette = PALETTES["light"]
-        self._put: Points = ()  # as the form has them, or as they were when the window opened
+        self._put: Points = ()  # the form's points, or those shown when the window opened
         self._putting = Flag()
-        # Of training while drawing: the runs that were begun last, and those before them.
+        # Training while drawing: the runs started last, and those before them.
         self._latest: tuple[Path, ...] = ()
         self._before: list[Path] = []
         self.window: DrawingWindow | None = None
@@ -134,7 +134,7 @@ class DrawingController(QObject):
     def close(self) -> None:
         self._pause.stop()
         if self.window is not None:
-            self.window.close()  # it says that it is left
+            self.window.close()  # emits that the window was left
             self.window.deleteLater()
             self.window = None
 
@@ -164,7 +164,8 @@ class DrawingController(QObject):
         window = self.window
         if window is None or window.sketch.points == self._put:
             return
-        if not fault_of(window.sketch.points):  # else they wait here until they are data
+        # Otherwise the points wait here until they are valid data.
+        if not fault_of(window.sketch.points):
             self._put_into_form()
 
     def _on_closed(self) -> None:
@@ -190,7 +191,7 @@ class DrawingController(QObject):
         return True
 
     def _edit(self, edits: Edits, words: str, goes_on: str = "") -> None:
-        self._scenes.commit()  # what was changed before is a step of its own
+        self._scenes.commit()  # an earlier change is a step of its own
         with self._putting:
             if goes_on:
                 self._scenes.continue_step(goes_on)
@@ -243,7 +244,7 @@ class DrawingController(QObject):
         window = self.window
         if window is None or fault_of(window.sketch.points):
             return
-        self._scenes.commit()  # what was changed before is a step of its own
+        self._scenes.commit()  # an earlier change is a step of its own
         if not self._can_train(WHILE_DRAWING):
             return
         study = self._form.study()
@@ -277,7 +278,7 @@ class DrawingController(QObject):
             sentence = next(iter(self._form.problems().values()), "")
             edits = self._form.edits
             fresh = () if edits is None else variants_with_fresh(edits.base)
-            if fresh:  # the form has no field for what variants say
+            if fresh:  # the form has no fields for what variants set
                 window.bar.show_message(FRESH.format(names=", ".join(fresh)))
             else:
                 window.bar.show_message(f"{MEND_FIRST} {in_words(sentence)}".strip())
@@ -318,8 +319,8 @@ def with_points(edits: Edits, points: Points) -> Edits:
     if wrong.study is not None:
         return plain
     stated = _with_texts(edits, points, str(len(points)), str(len(points[0]) - 1))
-    # Where both are refused the one is shown whose reason is about a setting: that a formula lacks
-    # n or d is no reason, as they are known.
+    # If both fail, show the reason that is about a setting. A formula without n or d is no such
+    # reason: both are known here.
     helps = StudyEdits.of(stated).outcome().study is not None or "" in wrong.problems
     return stated if helps else plain
 
@@ -355,7 +356,7 @@ def points_of(path: Path) -> PastedRow:
     from core.data.files import FileSource, stated_size
 
     large = path.is_file() and path.stat().st_size > MOST_BYTES
-    # What is packed may be small all the same.
+    # A packed file may still be small.
     if large or stated_size(path) > MAX_NUMBERS:
         raise InputError(TOO_LARGE.format(path=path.name))
     data = FileSource(path).sample(np.random.default_rng(0))

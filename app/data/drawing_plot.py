@@ -20,9 +20,9 @@ from app.widgets.plot_item import CLICK_PIXELS, Home, Plot
 from core.figures.palette import Palette, class_colours
 
 Floats = NDArray[np.float64]
-HIT = 10.0  # pixels
+HIT = 10.0  # pixels within which a click hits a point
 MARKER, RING = 11.0, 19.0
-HEIGHT = 1.6  # of the range of labels, for points on a line
+HEIGHT = 1.6  # range of labels, for points on a line
 EMPTY = Home(-1.2, 1.2, -1.2, 1.2)
 NOTE = "Click to add a point with the label chosen above"
 STEPS = {
@@ -32,7 +32,7 @@ STEPS = {
     Qt.Key.Key_Down: (0.0, -1.0),
 }
 FAR = 10.0  # steps at once, with Shift
-MOST_LINES = 400  # of the grid: the step is that of the horizontal axis
+MOST_LINES = 400  # of the grid, whose step is that of the horizontal axis
 
 
 def nice_step(width: float, parts: int) -> float:
@@ -77,9 +77,9 @@ class DrawingPlot(QWidget):
         self._sketch = Sketch()
         self._gestures = 0
         self._pressed: QPointF | None = None
-        self._held = -1  # the point under the button
-        self._before = Sketch()  # as it was when the button went down
-        self._wide = False  # whether the pull has begun
+        self._held = -1  # point under the pressed button, or -1
+        self._before = Sketch()  # points when the button was pressed
+        self._wide = False  # True once the pointer has moved far enough to drag
         self._palette = palette
         self.plot = Plot(palette, horizontal=" ", vertical=" ", equal=True, parent=self)
         self.plot.setAccessibleName("Points")
@@ -206,7 +206,7 @@ class DrawingPlot(QWidget):
             return isinstance(event, QKeyEvent) and self._handle_key(event)
         if not isinstance(event, QMouseEvent):
             return super().eventFilter(watched, event)
-        # Two quick clicks are two points, and no wish for the whole range.
+        # Two quick clicks add two points; a double click does not reset the range here.
         if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
             return self._press(event)
         if kind == QEvent.Type.MouseMove and self._pressed is not None:
@@ -223,14 +223,14 @@ class DrawingPlot(QWidget):
 
     def _press(self, event: QMouseEvent) -> bool:
         here, hit = event.position(), self._hit(event.position())
-        if self._pressed is not None:  # a second button meanwhile
+        if self._pressed is not None:  # a second button, pressed while the first is held
             return True
         self.plot.setFocus(Qt.FocusReason.MouseFocusReason)
         if event.button() == Qt.MouseButton.RightButton and hit >= 0:
             self.point_flipped.emit(hit)
             return True
         if event.button() != Qt.MouseButton.LeftButton:
-            return False  # the plot moves its range
+            return False  # the plot pans
         self._pressed, self._held, self._wide = here, hit, False
         several = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         selected = self._sketch.selected
@@ -255,7 +255,7 @@ class DrawingPlot(QWidget):
         start = self.plot.place(self._pressed.x(), self._pressed.y())
         now = self.plot.place(here.x(), here.y())
         way = (now[0] - start[0], now[1] - start[1])
-        if self._before.d == 1:  # across the line where the labels meet, and not half a step before
+        if self._before.d == 1:  # the label flips where the classes meet, not half a step earlier
             way = (way[0], way[1] if now[1] * start[1] < 0.0 else 0.0)
         self.moved.emit(self.shift_selection(self._before, *way), f"pull {self._gestures}")
 

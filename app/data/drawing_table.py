@@ -29,7 +29,7 @@ EITHER = (
     "{plain}."
 )
 NO_LABEL = "{text!r} is not a label. Enter +1 or \u22121."
-SHOWN = 20  # letters of what was typed, in a sentence
+SHOWN = 20  # characters quoted from what was typed
 
 
 @final
@@ -84,7 +84,7 @@ class PointModel(QAbstractTableModel):
             return "+1" if value > 0 else "\u22121"
         if role == Role.DisplayRole:
             return f"{value:.5g}".replace("-", "\u2212")
-        # All digits: what is not changed stays as it is.
+        # All digits, so that an unchanged number keeps its value.
         return repr(value).removesuffix(".0") if role == Role.EditRole else None
 
     def setData(self, index: Index, value: Any, role: int = Role.EditRole) -> bool:
@@ -92,7 +92,7 @@ class PointModel(QAbstractTableModel):
             return False
         text, is_label = str(value).strip(), index.column() == self.sketch.d
         if not is_label and may_have_groups(text):
-            # A decimal comma is taken where it can be nothing else.
+            # Accept a decimal comma only where it is unambiguous.
             self.refused.emit(
                 EITHER.format(text=text, point=text.replace(",", "."), plain=text.replace(",", ""))
             )
@@ -118,11 +118,11 @@ class PointTable(QTableView):
         super().__init__(parent)
         self.points = PointModel(self)
         self.setModel(self.points)
-        self._chosen: frozenset[int] = frozenset()  # asking Qt takes 0.1 s for 2,000 rows
+        self._chosen: frozenset[int] = frozenset()  # cached: Qt takes 0.1 s for 2,000 rows
         self.setAccessibleName("Points as numbers")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)
-        self.setTabKeyNavigation(False)  # Tab leaves it, arrows go through it
+        self.setTabKeyNavigation(False)  # Tab leaves the table; arrow keys move in it
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
@@ -143,7 +143,7 @@ class PointTable(QTableView):
         wanted = QItemSelection()
         for first, last in _stretches(sketch.chosen):
             wanted.select(self.points.index(first, 0), self.points.index(last, sketch.d))
-        # Without its signal, which says what the user selects; the view has to be painted anew.
+        # Block the model's signal, which reports selections of the user; repaint the view here.
         with QSignalBlocker(model):
             model.select(wanted, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         if sketch.chosen:

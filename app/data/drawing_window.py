@@ -94,7 +94,7 @@ class DrawingWindow(QWidget):
     open_requested = Signal()
 
     def __init__(self, palette: Palette) -> None:
-        # Without a parent, in front of which window systems would always keep it.
+        # No parent: window systems would keep this window in front of its parent.
         super().__init__(None, Qt.WindowType.Window)
         self.setObjectName("drawing")
         self.setWindowTitle("Draw data")
@@ -154,14 +154,14 @@ class DrawingWindow(QWidget):
             )
             action = QAction(button.text(), self.canvas)
             action.setShortcut(QKeySequence(key))
-            # Not in the table, where a number may begin so.
+            # Not while the table has the focus, where the key may start a number.
             action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             action.triggered.connect(button.click)
             self.canvas.addAction(action)
         self.labels[0].setChecked(True)
         self.snaps = QCheckBox("&Grid", self)
         self.snaps.setToolTip("Snap added and moved points to a grid")
-        # A menu and no choice: what is chosen does not stay, and the same may be chosen again.
+        # A menu, not a combo box: the same shape may be chosen again.
         self.shapes = QToolButton(self)
         self.shapes.setText(BEGIN)
         self.shapes.setToolTip(

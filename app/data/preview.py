@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from app.data.preview_dialog import PreviewDialog
     from core.data.preview import Preview
 
-# While somebody types, the data are not drawn anew for every letter.
+# Milliseconds without a keystroke before the data are sampled.
 PAUSE = 250
-MOST_COMPARED = 32  # runs of a study that are asked whether they have the same data
+MOST_COMPARED = 32  # runs of a study compared for equal data
 WRONG = "Fix the highlighted settings to see the data."
 NOT_YET = "Choose a study to see its data."
 NO_MEMORY = "Not enough memory for these data. Choose a smaller n or d."
@@ -61,7 +61,8 @@ class PreviewController(QObject):
     def show(self) -> None:
         """Open the preview, or bring it to the front."""
         if self.dialog is None:
-            from app.data.preview_dialog import PreviewDialog  # the plots are slow to load
+            # Imports the plots, which are slow to load.
+            from app.data.preview_dialog import PreviewDialog
 
             self.dialog = PreviewDialog(self._palette, self._window)
             self.worker.result.connect(self.dialog.show_preview)
@@ -104,6 +105,7 @@ class PreviewController(QObject):
 
 def make_preview(request: Request, section: Any, seed: int, folder: Path | None) -> Preview:
     """Draw and describe the data of a section and of run.seed, in the thread."""
-    from core.data.preview import preview  # loads readers of files, which a window need not
+    # Imports readers of files, which the window need not load.
+    from core.data.preview import preview
 
     return preview(section, seed, folder)

@@ -74,7 +74,7 @@ class PreviewDialog(QDialog):
         self.boxes = (self._box("First coordinate"), self._box("Second coordinate"))
         self.plot = Plot(palette, horizontal=" ", vertical=" ", equal=True, parent=self)
         self.plot.setAccessibleName("Data on a plane")
-        PlotFocus(self.plot)  # which keeps it
+        PlotFocus(self.plot)  # the plot owns it
         self.markers = self.plot.add(Markers())
         self.facts = quiet_label("", self)
         self.understood = quiet_label("", self, wrap=True)
@@ -139,7 +139,7 @@ class PreviewDialog(QDialog):
         self.chooser.addItems(names)
         self.chooser.setCurrentText(chosen if chosen in names else self._best(preview, names))
         for box, value in zip(self.boxes, (1, 2), strict=True):
-            fresh = box.maximum() == 1  # nobody can have chosen here
+            fresh = box.maximum() == 1  # the user cannot have chosen a value yet
             box.setMaximum(max(preview.dataset.d, 1))
             if fresh:
                 box.setValue(value)
@@ -185,7 +185,7 @@ class PreviewDialog(QDialog):
             item = self.counts.takeAt(0)
             widget = item.widget() if item is not None else None
             if widget is not None:
-                # deleteLater leaves it in sight until the next turn of the event loop.
+                # deleteLater leaves the widget visible until the next turn of the event loop.
                 widget.hide()
                 widget.deleteLater()
         for row, ((label, count), style) in enumerate(zip(preview.counts, styles, strict=True)):
@@ -244,7 +244,7 @@ class PreviewDialog(QDialog):
 
 def _places(points: NDArray[np.float64]) -> str:
     """How many points can be told apart, where not all can: corners of a cube lie on each other."""
-    # Rounded: equal examples may come out of a projection with other last digits.
+    # Rounded: a projection may give equal examples different last digits.
     distinct = np.unique(points.round(9), axis=0).shape[0]
     count = points.shape[0]
     places = "1 place" if distinct == 1 else f"{distinct} places"
@@ -254,7 +254,7 @@ def _places(points: NDArray[np.float64]) -> str:
 def _room(points: NDArray[np.float64]) -> Home:
     """Return a range with all points inside, and some room around them."""
     low, high = points.min(axis=0), points.max(axis=0)
-    # Points on a line, or all on one place, still need a range of some width.
+    # Points on a line or all in one place still need a range with some width.
     room = np.where(high > low, 0.08 * (high - low), np.maximum(0.1 * np.abs(high), 1e-3))
     low, high = low - room, high + room
     return Home(float(low[0]), float(high[0]), float(low[1]), float(high[1]))
@@ -283,5 +283,5 @@ def _image(picture: NDArray[Any]) -> QImage:
     height, width = picture.shape[:2]
     grey = picture.ndim == 2
     form = QImage.Format.Format_Grayscale8 if grey else QImage.Format.Format_RGB888
-    # The image only borrows the bytes of the array, so a copy is what lives on.
+    # QImage only borrows the array's bytes; the copy owns its own.
     return QImage(picture.data, width, height, width * (1 if grey else 3), form).copy()

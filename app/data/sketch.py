@@ -104,7 +104,7 @@ class SketchChange(QUndoCommand):
     undo = redo
 
     def id(self) -> int:
-        return 1  # Qt asks those of equal numbers whether they merge
+        return 1  # Qt tries to merge commands with equal ids
 
     def mergeWith(self, latest: QUndoCommand) -> bool:
         goes_on = isinstance(latest, SketchChange) and latest._goes_on
