@@ -96,10 +96,10 @@ def _page(job: PageJob, shown: Exportable) -> Iterator[list[str]]:
         ",".join(job.panels),
     ]
     words += [] if job.frames == PAGE_FRAMES else ["--frames", f"{job.frames}"]
-    words += [f"--title={job.name}"] if job.name else []  # it may begin with a dash
+    words += [f"--title={job.name}"] if job.name else []  # with "=": a name may begin with a dash
     words += [] if job.colours == PAGE_COLOURS[0] else [f"--{job.colours}"]
     drawn = _drawing_options(job, shown)
-    # By itself the command computes them all.
+    # Without `--margins` the command computes them all.
     yield [*words, *drawn, *([] if "--margins" in drawn else ["--margins", "none"])]
 
 

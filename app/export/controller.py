@@ -42,17 +42,17 @@ NO_MEMORY = "Not enough memory. Choose fewer runs or a smaller size."
 OUR_ERROR = "Export failed (internal error); nothing was written. Details are in the log."
 CITED = "BibTeX of Marginscope{} copied."
 COPIED = "Command copied."
-PREVIEW_MS = 250  # from the last change in a dialog to its preview
-PROGRESS_MS = 400  # work done sooner shows no progress window, which would only flash up
+PREVIEW_MS = 250  # ms from the last change in a dialog to its preview
+PROGRESS_MS = 400  # ms; shorter work would only flash a progress window
 
 
 @final
 class ExportController(QObject):
     """Dialogs of exports, the thread that does them one at a time, and its progress window."""
 
-    finished = Signal(str)  # what was done
-    error = Signal(str)  # what cannot be done
-    refused = Signal(str)  # why not now
+    finished = Signal(str)  # confirmation
+    error = Signal(str)  # sentence about an error
+    refused = Signal(str)  # reason why an export cannot start now
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class ExportController(QObject):
         self.worker.result.connect(self._on_result)
         self.worker.error.connect(self._on_error)
         self.progress: ProgressWindow | None = None
-        # Beside the one that writes: a newer preview replaces an older one.
+        # A second worker: a newer preview replaces an older one while a file is written.
         self.previewer = Worker(
             "preview of a figure", _preview, self, no_memory=NO_MEMORY, our_error=OUR_ERROR
         )
@@ -150,13 +150,13 @@ class ExportController(QObject):
         if self.worker.busy:
             self.refused.emit(BUSY)
             return
-        if isinstance(job, PictureJob):  # the dialog may be older
+        if isinstance(job, PictureJob):  # the dialog may be older than what the window shows
             job = complete_job(job, self._snapshot())
         self._job = job
         self.progress = ProgressWindow(job.title, self._window)
         self.progress.cancel_requested.connect(self.cancel)
         self._progress_timer.start()
-        self._stop = threading.Event()  # that of the job before may be set
+        self._stop = threading.Event()  # the event of the last job may be set
         self.worker.ask(job, self._stop, self.figure_process)
 
     def cancel(self) -> None:
@@ -164,7 +164,8 @@ class ExportController(QObject):
         if self.worker.busy:
             if self.progress is not None:
                 self.progress.show_cancelling()
-            self._stop.set()  # not the worker: its result says what was done nevertheless
+            # Not the worker's: its result reports what was written before the stop.
+            self._stop.set()
 
     def close(self) -> None:
         """Cancel, wait for the thread, and close every window of this controller."""
@@ -197,7 +198,7 @@ class ExportController(QObject):
         if not (shown := self._exportable()):
             return
         if self._folder is None or not self._folder.is_dir():
-            # Not where the runs are: the user's folder of data is hidden on most systems.
+            # The folder of the runs is the user's data folder, which most systems hide.
             place = QStandardPaths.StandardLocation.DocumentsLocation
             documents = Path(QStandardPaths.writableLocation(place))
             self._folder = documents if documents.is_dir() else Path.home()
@@ -207,7 +208,7 @@ class ExportController(QObject):
         dialog.command_requested.connect(self._copy_command)
         dialog.changed.connect(self._preview_timer.start)
         dialog.preview.resized.connect(self._on_preview_resized)
-        # Not exec: a loop of its own would keep the display from its ticks.
+        # Not `exec`, whose own event loop would block the display's ticks.
         dialog.open()
         self.figure_process.prestart()
         self._preview_timer.start()
@@ -230,7 +231,7 @@ class ExportController(QObject):
         dialog = self.dialog
         if dialog is None:
             return
-        self.previewer.cancel()  # that of another tab
+        self.previewer.cancel()  # a preview of another tab
         if isinstance(dialog.form, DataForm):
             if dialog.form.needs_columns:
                 self.previewer.ask(dialog.form.shown.runs, self.figure_process)
@@ -343,6 +344,6 @@ def _to_clipboard(contents: dict[str, bytes], image: QImage) -> None:
     data = QMimeData()
     for media, content in contents.items():
         data.setData(media, content)
-    # Besides the bytes: programs that know no media types take what the system calls a picture.
+    # Besides the bytes: some programs know no media types and take only the system's image.
     data.setImageData(image)
     QGuiApplication.clipboard().setMimeData(data)

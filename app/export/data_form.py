@@ -90,8 +90,8 @@ class DataForm(ExportForm):
         return ""
 
     def job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
-        # The box may have been checked before the format was changed: CSV has a row per frame, and
-        # no room for arrays.
+        # The box may have been checked before the format changed. CSV has one row per frame and no
+        # room for arrays.
         parameters = self.parameters.isChecked() and self.suffix() == ".npz"
         return DataJob(runs, paths, parameters, tuple(column.name for column in self.chosen()))
 

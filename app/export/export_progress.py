@@ -24,7 +24,7 @@ from app.widgets.labels import quiet_label
 from app.widgets.layouts import add_all, space
 from core.numbers import duration_text
 
-SURE = 1.0  # seconds after which a rate says something
+SURE = 1.0  # seconds until a rate is reliable
 PACE = 0.5  # seconds between two texts
 
 
@@ -76,7 +76,7 @@ class ProgressWindow(QDialog):
         self.label = QLabel(f"{title} ...", self, textFormat=Qt.TextFormat.PlainText)
         self.left = quiet_label("", self)
         self.bar = QProgressBar(self, textVisible=False)
-        self.bar.setRange(0, 0)  # Qt's sign of work whose length is not known yet
+        self.bar.setRange(0, 0)  # Qt's indeterminate state
         self.cancel = QPushButton("Cancel", self)
         self.cancel.clicked.connect(self.cancel_requested)
         column = space(QVBoxLayout(self), (24, 16, 24, 24), 16)
@@ -95,8 +95,8 @@ class ProgressWindow(QDialog):
         self.label.setText("Stopping ...")
         self.cancel.setEnabled(False)
 
-    # QDialog's own would hide the window while the thread is still at work.
-    def reject(self) -> None:  # Escape
+    # Escape. QDialog's own would hide the window while the thread still works.
+    def reject(self) -> None:
         self.cancel_requested.emit()
 
     def closeEvent(self, event: QCloseEvent) -> None:

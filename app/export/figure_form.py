@@ -52,7 +52,7 @@ class FigureForm(ExportForm):
 
     def _add_rows(self) -> None:
         shown = self.shown
-        # A comparison has a height and letters of its own.
+        # A comparison sets its own height and font size.
         self._has_type = shown.compared is None
         plain = {
             name: one for name, one in PRESETS.items() if one in (PageSize(), PageSize(one.width))
@@ -144,7 +144,7 @@ class FigureForm(ExportForm):
     # ------------------------------------------------------------------------------- reading
 
     def problem(self, runs: tuple[Path, ...]) -> str:
-        # PDF and SVG are drawn as curves, whatever the resolution.
+        # PDF and SVG are vector graphics, independent of the resolution.
         self.dpi.setEnabled(self.suffix() == ".png")
         for part in self._own_size:
             part.setVisible(not self.preset)

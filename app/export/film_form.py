@@ -29,11 +29,11 @@ from core.figures.names import (
 from core.figures.options import FigureOptions
 from core.problem.schedule import parse_time
 
-# As core.figures.film has them, which loads the numerical libraries: players slow down GIFs whose
-# frames last less than 20 ms.
+# As in core.figures.film, whose import loads the numerical libraries. Players slow down GIFs with
+# frames shorter than 20 ms.
 FASTEST = {".gif": 50, ".webp": 60, ".mp4": 60}
 MOST_FILM_FRAMES = 6000
-# Whether a film's range follows the nodes.
+# True if a film's range follows the nodes.
 FILM_RANGES = {"follow the neurons": True, "show the whole run": False}
 OPEN_VIEWS = "the open views"
 PIXELS: dict[str, tuple[int, int] | None] = {

@@ -18,7 +18,7 @@ from app.widgets.layouts import add_all, space
 from core.figures.names import MOST_ROWS
 from core.figures.palette import PALETTES, Palette
 
-PREPARING = "Still preparing ..."  # no problem: the tab shows it elsewhere
+PREPARING = "Still preparing ..."  # not a problem: the tab shows this text elsewhere
 PALETTE_TITLES = {"light": "light, for paper", "dark": "dark, for a screen"}
 LABELS = ("save as", "runs", "format", "include", "colours", "custom")
 
@@ -49,7 +49,7 @@ class ExportForm(QWidget):
     def __init__(self, shown: Exportable, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.shown = shown
-        self.side: QWidget | None = None  # shown in the place of the preview
+        self.side: QWidget | None = None  # replaces the preview
         self._grid = space(QGridLayout(self), spacing=(12, 8))
         self._grid.setColumnMinimumWidth(0, label_width(self))
         self._grid.setColumnStretch(1, 1)
@@ -68,7 +68,8 @@ class ExportForm(QWidget):
         row = self._grid.rowCount()
         name = quiet_label(label, self)
         name.setBuddy(widget)
-        several = widget.findChild(QCheckBox) is not None  # the name is beside the first line
+        # Several boxes: align the name with the first line.
+        several = widget.findChild(QCheckBox) is not None
         place = Qt.AlignmentFlag.AlignTop if several else Qt.AlignmentFlag.AlignVCenter
         self._grid.addWidget(name, row, 0, place)
         name.setMinimumHeight(24)
@@ -91,7 +92,7 @@ class ExportForm(QWidget):
         return self.row(label, holder)
 
     def _spin(self, label: str, spin: Any, low: float, high: float, value: float) -> None:
-        spin.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
+        spin.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot set these
         spin.setRange(low, high)
         spin.setValue(value)
         spin.setAccessibleName(label)

@@ -81,7 +81,7 @@ def _moment(view: ResolvedView) -> float | None:
     span = view.span
     if view.cursor >= span.edge - NEAR:
         return None
-    # The frames shown are the last ones not after the cursor, by as much as coordinates may be off.
+    # The last shown frame may lie after the cursor by the coordinates' rounding.
     return _time(view.cursor + NEAR) if view.cursor > span.low else float("-inf")
 
 
