@@ -143,7 +143,8 @@ class LibraryActions(QObject):
     def _on_text_accepted(self) -> None:
         dialog: Any = self.sender()
         text = dialog.text()
-        if text == dialog.before:  # also of several that differ, which show nothing
+        # Unchanged, also where several runs differ and the field was empty.
+        if text == dialog.before:
             return
         try:
             change = _change_of(dialog.action, dialog.before, text)

@@ -53,7 +53,7 @@ def verdict_text(entry: Entry) -> str:
 
 
 def _verdicts(entry: Entry) -> float:
-    # By violated ones first: they are what somebody looks for.
+    # Violated statements first: readers look for those.
     return 1e3 * entry.n_violated + entry.holds
 
 

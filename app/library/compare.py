@@ -81,7 +81,7 @@ class CompareController(QObject):
         self._named: Differing | None = None
         self._references: tuple[ReferenceMargin, ...] = ()
         self._known: ComparedValues | None = None
-        self._asked_at = math.nan  # the cursor when values were asked for
+        self._asked_at = math.nan  # cursor at the last request of values
         self.panel: ComparePanel | None = None
         self.view: CompareView | None = None
         self._calculator = Calculator(self)
@@ -198,11 +198,11 @@ class CompareController(QObject):
             self._close_runs()
             self._pages.set_over(None)
             self.visibility_changed.emit(False)
-            self._display.refresh()  # the slider's range is that of the open runs again
+            self._display.refresh()  # the slider again spans the open runs only
             return
         if before is None or before.runs != wanted.runs:
             opened = self._open_runs(wanted.runs)
-            if not opened:  # what was compared before stays
+            if not opened:  # keep the comparison shown so far
                 self._of = before
                 self._display.update_intent(compared=before)
                 self.visibility_changed.emit(before is not None)
@@ -212,7 +212,7 @@ class CompareController(QObject):
         common = common_observables(self._open)
         if wanted.question.observable not in common:
             name = FIRST if FIRST in common else next(iter(common))
-            self._set_question(replace(wanted.question, observable=name))  # and calls this again
+            self._set_question(replace(wanted.question, observable=name))  # leads back here
             return
         self._request_values()
         assert self.panel is not None
@@ -221,7 +221,8 @@ class CompareController(QObject):
         self._rebuild()
         self._pages.set_over(self.panel)
         self.visibility_changed.emit(True)
-        self._display.refresh()  # the slider's range holds the compared runs, also while held
+        # The slider spans the compared runs, also while the display is held.
+        self._display.refresh()
 
     def _make(self) -> None:
         """Make the page when it is first shown."""
@@ -375,7 +376,7 @@ class CompareController(QObject):
         if known.answer.question.ranked:
             if cursor != self._asked_at:
                 self._request_values()
-            every = [*medians(known.answer), math.nan]  # the last one for runs without a line
+            every = [*medians(known.answer), math.nan]  # last entry: for runs without a line
             self._show_values([every[self._line_of(k)] for k in range(len(self._visible_runs))])
             return
         here = known.places_at(cursor)

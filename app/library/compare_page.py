@@ -117,7 +117,7 @@ class ComparePanel(QWidget):
         super().resizeEvent(event)
         self.fit()
 
-    # ---------------------------------------------------------------------------------- asking
+    # ------------------------------------------------------------------------------------ requests
 
     def _on_chosen(self, _key: str) -> None:
         self._on_activated()
@@ -134,7 +134,7 @@ class ComparePanel(QWidget):
         kind, band = self.kind.currentData(), self.band.currentData()
         self.question_changed.emit(CompareQuestion(name, against, kind, band))
 
-    # ---------------------------------------------------------------------------------- dropped
+    # ------------------------------------------------------------------------------- drag and drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dropped_runs(event):

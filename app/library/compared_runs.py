@@ -168,7 +168,7 @@ class ComparedValues:
             frame = frame_at(run, cursor)
             here.append(float(keys[frame]) if frame >= 0 else math.nan)
         if self.answer.question.against in ("log10_time", "time"):
-            # The cursor itself, between frames too, as long as a run goes.
+            # Use the cursor itself, also between two frames, up to the run's end.
             now = float(inverse_coordinate(cursor))
             here = [now if math.isfinite(place) else place for place in here]
         return here

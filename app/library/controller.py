@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from core.library.query import Condition
 
 TYPING_MS, SEEN_MS = 150, 60
-DRAWER_WIDTH = 560  # pixels: columns of a table
-AGAIN_MS = 30_000  # while it is shown: other programs record, too
-STARTS_MS = 20_000  # after the start, until it is looked how many runs of first starts there are
+DRAWER_WIDTH = 560  # pixels, for the columns of a table
+AGAIN_MS = 30_000  # ms between listings while the drawer is open, since other programs record too
+STARTS_MS = 20_000  # ms after the start until runs of first starts are counted
 
 
 @final
@@ -40,7 +40,7 @@ class LibraryController(QObject):
     """Lists, searches and tidies the runs of a folder."""
 
     message = Signal(str)  # sentence for the bar
-    status = Signal(str)  # what was done without a request
+    status = Signal(str)  # result of an action that the program started
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class LibraryController(QObject):
         self.panel: LibraryPanel | None = None
         self._listing: Listing | None = None
         self._condition: Condition | None = None
-        self._undrawn: dict[Path, None] = {}  # runs in sight without a picture
+        self._undrawn: dict[Path, None] = {}  # visible runs without a picture
         self._reported: tuple[str, ...] = ()
         self._stopped = False
         self._typing = self._timer(TYPING_MS, self._search, single=True)

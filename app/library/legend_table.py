@@ -36,8 +36,8 @@ from core.study_file.words import label_of
 SWATCH = 12
 NAME, VALUE, REMOVE, SETTINGS = 0, 1, 2, 3  # columns; further settings follow
 WIDEST_VALUE = "\u22120.0000 \u00d7 10\u207b\u00b9\u2070\u2070"
-NAME_SHARE, LEAST_NAME = 0.45, 140  # of the table's width, and pixels
-BELOW = 18  # pixels below the last row, for a bar to scroll sideways
+NAME_SHARE, LEAST_NAME = 0.45, 140  # share of the table's width, and pixels
+BELOW = 18  # pixels below the last row for the horizontal scroll bar
 LEAST = 72
 FLAGS = (
     Qt.ItemFlag.ItemIsEnabled
@@ -199,7 +199,7 @@ class LegendTable(QTableWidget):
         wanted += self.horizontalHeader().sizeHint().height() + BELOW
         return max(min(wanted, most), LEAST)
 
-    # ---------------------------------------------------------------------------------- asking
+    # ------------------------------------------------------------------------------------ requests
 
     def _on_item_changed(self, item: QTableWidgetItem) -> None:
         row = item.row()
@@ -227,13 +227,13 @@ class LegendTable(QTableWidget):
         if row >= 0 and 0 <= row + step < self.rowCount():
             self.row_moved.emit(row, row + step)
 
-    # ---------------------------------------------------------------------------------- dragged
+    # ------------------------------------------------------------------------------- drag and drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         self._accept_own(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        super().dragMoveEvent(event)  # scrolls, and marks the place
+        super().dragMoveEvent(event)  # scrolls and marks the drop position
         self._accept_own(event)
 
     def _accept_own(self, event: QDragMoveEvent) -> None:
@@ -247,7 +247,7 @@ class LegendTable(QTableWidget):
         if event.source() is not self:
             event.ignore()
             return
-        # Moved by the page: Qt would copy the cells, and remove the row after a move.
+        # The page moves the row. Qt would copy the cells and delete the row after a move.
         event.setDropAction(Qt.DropAction.IgnoreAction)
         event.accept()
         self.setState(QAbstractItemView.State.NoState)

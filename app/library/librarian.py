@@ -72,7 +72,7 @@ class Librarian(QObject):
     def run(self, operations: Iterable[LibraryOperation]) -> None:
         """Run operations one after another, and list the runs again."""
         self._n_runs += 1
-        # The first list may take minutes: operations come before the rest of it.
+        # The first listing may take minutes: run operations before the rest of it.
         self.worker.ask(_run, tuple(operations), key=("run", self._n_runs))
         self.worker.cancel(keep=_AllBut(LIST))
         self.list()
@@ -95,7 +95,7 @@ class Librarian(QObject):
         elif answer is not None:
             self.runs_listed.emit(answer)
 
-    # ------------------------------------------------------------------------- in the thread
+    # ------------------------------------------------------------------------------- worker thread
 
     def _answer(self, request: Request, task: Callable[..., object], *values: Any) -> object:
         from core.library.library import Library
