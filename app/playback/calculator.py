@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.state.background_values import BackgroundValues
 from app.worker import Request, Worker
 
-# As long as one run keeps the others waiting, and closing the thread.
+# Seconds for which one run may delay the others and the end of the thread.
 SLICE_SECONDS = 0.05
 
 
@@ -25,7 +25,7 @@ class Calculator(QObject):
         self._watched: tuple[BackgroundValues, ...] = ()
         self._worker = Worker("calculator", self._compute, self, one_core=True)
         self._worker.progress.connect(self.computed)
-        # For what was asked in the moment in which the thread found nothing more to do.
+        # For requests that arrived just when the thread ran out of work.
         self._worker.result.connect(self.wake)
 
     def watch(self, watched: Sequence[BackgroundValues]) -> None:
@@ -50,5 +50,6 @@ class Calculator(QObject):
 
     def _compute(self, request: Request) -> None:
         """Compute a slice for each run in turn until nothing is to do; in the thread."""
-        while sum(later.work(SLICE_SECONDS) for later in self._watched):  # not any: all, in turn
+        # `sum`, not `any`: every run gets its turn.
+        while sum(later.work(SLICE_SECONDS) for later in self._watched):
             request.progress()

@@ -16,7 +16,7 @@ from app.state.session import OpenRun, Session
 from core.figures.palette import PALETTES
 from core.problem.schedule import coordinate
 
-if TYPE_CHECKING:  # loads pyqtgraph, which comes after the window
+if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the window
     from app.views.links import LinkedRanges
     from app.views.run_panel import RunPanel
 
@@ -29,7 +29,7 @@ def waits_for_frames(run: OpenRun, intent: Intent) -> bool:
     data = run.data
     if data is None or run.live or run.failure or intent.playing or intent.follow:
         return False
-    # By the file's own times: those that were read belong to the thread of the window.
+    # Use the file's own times: those read so far belong to the window's thread.
     read, times = data.frames, data.run.log10_time
     return 0 < read < len(times) and intent.cursor > float(coordinate(times[read - 1]))
 
@@ -63,7 +63,7 @@ class DisplayController(QObject):
         self.view: ResolvedView = resolve(intent, session.snapshot())
         self._shown: ResolvedView | None = None
         self._links: LinkedRanges | None = None
-        self._key = self._newest = -1  # of the current run and of the newest one ever
+        self._key = self._newest = -1  # keys of the current run and of the newest run so far
         self.calculator = Calculator(self)
         self.calculator.computed.connect(self._on_computed)
 
@@ -80,7 +80,7 @@ class DisplayController(QObject):
             panel.heading_clicked.connect(self._on_heading_clicked)
             panel.requested.connect(self.calculator.wake)
             self._links.add(panel)
-            panel.zoomed.connect(self._on_zoom)  # after the links: all plots have the zoom
+            panel.zoomed.connect(self._on_zoom)  # after the links, so that all plots have the zoom
         self.rearrange()
 
     # -------------------------------------------------------------------------------- intent
@@ -98,12 +98,13 @@ class DisplayController(QObject):
 
         Where it need not be at once, views follow in turn, as there is time.
         """
-        if intent.filled and intent.views != self.intent.views:  # other views are to be seen
+        # Another choice of views ends the single one.
+        if intent.filled and intent.views != self.intent.views:
             intent = replace(intent, filled="")
         self.intent = intent
         before, view = self._shown, resolve(intent, self.session.snapshot())
         self.view = view
-        if intent.filled != view.wishes.filled:  # no longer among the views
+        if intent.filled != view.wishes.filled:  # the single view is no longer chosen
             self.intent = replace(intent, filled="")
         if view == before:
             self._report_current()
@@ -113,7 +114,7 @@ class DisplayController(QObject):
             self._apply_wishes(view.wishes, before.wishes if before is not None else None)
         for panel, run, old in self._moved_runs(view, before):
             if old is None or old.frame != run.frame:
-                # At once where the panel had another run, whose picture must not stay.
+                # Draw at once if the panel showed another run, whose picture must not remain.
                 for one in panel.set_frame(run.frame, at_once or old is None):
                     one.show_frame(panel.frame)
             if old is None or (old.hovered, old.pinned) != (run.hovered, run.pinned):
@@ -152,14 +153,14 @@ class DisplayController(QObject):
         self, view: ResolvedView, before: ResolvedView | None
     ) -> Iterator[tuple[RunPanel, ResolvedRun, ResolvedRun | None]]:
         """Yield panel, run and run before of each run with another frame or other marks."""
-        if view.wishes.compared is not None:  # a comparison covers them
+        if view.wishes.compared is not None:  # a comparison covers the panels
             return
-        # All at once when the comparison is left.
+        # Update all panels at once when the comparison ends.
         known = before.runs if before is not None and before.wishes.compared is None else ()
         for place, (panel, run) in enumerate(zip(self.panels, view.runs, strict=False)):
             old = known[place] if place < len(known) else None
             if run.frame >= 0 and run != old:
-                # Before its first frame nothing was applied to the panel.
+                # Before its first frame no options were applied to the panel.
                 yield panel, run, old if old is not None and old.frame >= 0 else None
 
     @property
@@ -189,7 +190,7 @@ class DisplayController(QObject):
         if node < 0:
             self.set_intent(replace(self.intent, pinned=pinned))
             return
-        # A click on a pinned node unpins it, on another one pins it too.
+        # A click toggles one node and leaves the other pinned nodes.
         pinned |= mine ^ {(run.key, node)}
         self.set_intent(replace(self.intent, pinned=pinned, current=run.key))
 
@@ -230,7 +231,7 @@ class DisplayController(QObject):
         """Move an open run to a place from the left; the current run stays current."""
         current = self.current
         self.session.move(key, place)
-        # By its key, since reopened runs are the newer the further right they are.
+        # By key: among reopened runs those further right are newer.
         self.intent = replace(self.intent, current=current.key if current is not None else None)
         self.rearrange()
 
@@ -241,12 +242,12 @@ class DisplayController(QObject):
         """
         runs = tuple(self.session)
         if len(runs) > len(self.panels) > 0:
-            self.panels_needed.emit(len(runs))  # and is here again, with panels for them
+            self.panels_needed.emit(len(runs))  # creates the panels and calls this method again
             return
         zooms = {panel.run.key: dict(panel.zooms()) for panel in self.panels if panel.run}
         for place, panel in enumerate(self.panels):
             panel.set_run(runs[place] if place < len(runs) else None)
-            # One stays without a run, to say how to get one.
+            # One panel remains without a run and explains how to get one.
             panel.setVisible(place < max(len(runs), 1))
         self._watch()
         open_keys = {run.key for run in runs}
@@ -259,11 +260,11 @@ class DisplayController(QObject):
             hovered=hovered if hovered is not None and hovered[0] in open_keys else None,
             pinned=frozenset(mark for mark in self.intent.pinned if mark[0] in open_keys),
         )
-        self._shown = None  # the panels have other runs: apply everything
+        self._shown = None  # the panels have other runs: apply everything again
         self._mark_current()
         self.runs_changed.emit()
         self.refresh()
-        if not opened:  # runs were closed or moved: those that remain stay zoomed
+        if not opened:  # runs were closed or moved: the others keep their zoom
             for panel in self.panels:
                 panel.set_zooms(zooms.get(panel.run.key, {}) if panel.run else {})
 

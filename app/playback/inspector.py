@@ -33,10 +33,10 @@ NODE_HINT = (
 )
 SCALARS_HINT = "Values at the current time appear here once a run is open."
 ROW_HEIGHT = 24
-NUMBER = "\u22120.000000"  # room for a number at the cursor, whose digits are all shown
+NUMBER = "\u22120.000000"  # width reserved for a number at the cursor, with all its digits
 RUN_HINT = "Settings appear here once a run is open."
 
-# Significant digits, where three are not the right number.
+# Significant digits of quantities for which three are too few or too many.
 DIGITS = {
     "hard_margin": 4,
     "smoothed_margin": 4,
@@ -135,10 +135,9 @@ def scalar_facts(values: Mapping[str, float]) -> tuple[Fact, ...]:
         title, explanation = _define(name)
         text = shown_number(value, DIGITS.get(name, 3))
         logarithm = values.get("log10_risk", math.nan)
-        if name == "log10_risk" and "risk" in values:  # one line tells both
+        if name == "log10_risk" and "risk" in values:  # one line shows both
             continue
-        # The risk itself is below float64's least number from log10 R = -324 on, long before runs
-        # end.
+        # The risk underflows float64 below log10 R = -324, long before runs end.
         if name == "risk" and value == 0.0 and math.isfinite(logarithm):
             text = raise_powers(power_text(logarithm)).replace("-", MINUS)
         lines.append(Fact(title, text, explanation))
@@ -167,7 +166,7 @@ class FactList(QWidget):
         super().__init__(parent)
         self._grid = space(QGridLayout(self), spacing=(8, 4))
         self._grid.setColumnStretch(1, 1)
-        # Elided: the settings in which a run differs are a sentence, which made the panel wider.
+        # Elided: a run named by its settings has a long heading, which made the panel wider.
         self._heading = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         self._heading.setProperty("heading", True)
         self._heading.setFixedHeight(line_height(self))
@@ -214,17 +213,17 @@ class FactList(QWidget):
         for row in self._rows:
             for label in row:
                 self._grid.removeWidget(label)
-                label.setParent(None)  # nobody's: deleted with the last reference, which is here
+                label.setParent(None)  # no parent: deleted with its last reference, held here
         self._rows.clear()
 
     def _add_row(self) -> None:
-        # The name gives way to the value's digits where there is no room for both.
+        # The name is shortened first if there is no room for both.
         name = ElidedLabel(self, Qt.TextElideMode.ElideRight, QPalette.ColorRole.PlaceholderText)
         name.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         value = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         value.set_alignment(Qt.AlignmentFlag.AlignRight)
         value.setMinimumWidth(value.fontMetrics().horizontalAdvance(NUMBER) + 2)
-        # Of one height with and without digits, so that what stands below does not move.
+        # Fixed height with and without digits, so that the rows below do not move.
         value.setFixedHeight(line_height(self, ROW_HEIGHT) - 4)
         row = 2 + len(self._rows)
         self._grid.addWidget(name, row, 0)

@@ -21,17 +21,17 @@ from app.worker import Request, Worker
 from core.errors import MarginscopeError
 from core.problem.schedule import coordinate
 
-if TYPE_CHECKING:  # loads core.runs, and with it scipy, which the start must not wait for
+if TYPE_CHECKING:  # loads core.runs and with it scipy, which would delay the start
     from core.runs import Run
 
-SOON_MS = 150  # while frames come
-LATER_MS = 300  # while none came for so many seconds
+SOON_MS = 150  # while frames arrive
+LATER_MS = 300  # after some seconds without frames
 QUIET_S = 10.0
-REST_MS = 2000  # of files that no program is seen to write
-# Seconds without a write after which a file no longer counts as being recorded: where the system
-# does not say who has it open, and where no program on this machine has.
+REST_MS = 2000  # for files that no known program is writing
+# Seconds without a write after which a file no longer counts as being recorded: if the system
+# cannot say which programs have it open, and if no program on this machine has.
 PATIENCE_S, UNHELD_S = 60.0, 5.0
-# Windows updates the times of an open file when it is closed.
+# Windows updates the times of an open file only when it is closed.
 TIMES_LATE = os.name == "nt"
 
 
@@ -70,7 +70,8 @@ def poll(_request: Request, polled: PollRequest) -> PollResult | None:
 
     run = polled.run
     try:
-        # Before the file is read: what is written meanwhile is found by the next poll.
+        # Take the signature before reading: the next poll then finds what is written during the
+        # read.
         signs = file_signature(run.path.resolve())
         if signs == polled.signs and not TIMES_LATE:
             return PollResult(polled, signs, False, _idle(signs), held_elsewhere(run.path))
@@ -160,7 +161,7 @@ class LiveFileController(QObject):
     def _poll(self) -> None:
         for key, run in self._unfinished_runs().items():
             past = self._polls[key]
-            # One at a time: of a slow disk an answer may take longer than the timer.
+            # One request at a time: a slow disk may take longer than the timer's interval.
             if not past.waiting and run.data is not None:
                 past.waiting = True
                 self._worker.ask(PollRequest(key, run.data.run, past.signs), key=key)
@@ -175,7 +176,7 @@ class LiveFileController(QObject):
         if not self._timer.isActive() or interval != self._timer.interval():
             self._timer.start(interval)
 
-    # ------------------------------------------------------------------------------- answers
+    # ------------------------------------------------------------------------------------- results
 
     def _on_result(self, answer: PollResult | None) -> None:
         if answer is None or self._stopped:
@@ -192,7 +193,7 @@ class LiveFileController(QObject):
         ):
             return
         past.waiting, past.signs, past.idle = False, answer.signs, answer.idle
-        run.path = run.data.run.path  # which a recording that replaces an old file changes
+        run.path = run.data.run.path  # a recording that replaces an old file changes the path
         if answer.problem:
             self._open_runs.on_lost(run.key, lost_sentence(run, answer.problem))
         elif not run.unfinished:
@@ -203,7 +204,7 @@ class LiveFileController(QObject):
     def _finish_run(self, run: OpenRun) -> None:
         assert run.data is not None
         run.growth = RecordingState.ENDED
-        # As when it is opened: it goes no further than its frames, wherever it was to end.
+        # As for an opened file: the run ends at its last frame, whatever its horizon.
         times = run.data.run.log10_time[1:]
         run.until = float(coordinate(times[-1])) if times.size else run.until
         self._open_runs.on_finished(run.key)
@@ -229,7 +230,7 @@ def _growth(run: OpenRun, past: PollHistory, answer: PollResult) -> RecordingSta
     past.gone = past.gone + 1 if answer.held is False else 0
     if answer.held or answer.written:
         return RecordingState.GROWS
-    # Twice: between two things that a poll sees a recorder may have come to its end.
+    # Twice, since the recorder may finish between the two checks of one poll.
     if past.held and answer.held is False:
         return RecordingState.LEFT if past.gone > 1 else run.growth
     patience = PATIENCE_S if answer.held is None else UNHELD_S

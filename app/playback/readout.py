@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from core.observables.nodes import GroupFacts
     from core.runs import Run
 
-# Digits that change more often cannot be read, and each text costs a layout.
+# Faster digits cannot be read, and each text costs a layout.
 TEXT_MS = 250
 
 
@@ -51,7 +51,7 @@ class Rate:
             place, until = 10.0**status.log10_time, 10.0 ** float(inverse_coordinate(until))
         before, self._before = self._before, (key, now, status.step, place)
         self.steps = self.seconds = math.nan
-        # Too little is trained in less than a few chunks to tell a speed.
+        # Less than a few chunks of training give no reliable speed.
         if before is None or before[0] != key or now - before[1] < 0.05:
             return
         elapsed = now - before[1]
@@ -151,7 +151,8 @@ class Readout(QObject):
                 self._inspector.show_node("", None)
             self._node = None
             return
-        # The numbers need the frame's parameters, and the pointer moves within one node.
+        # The numbers need the frame's parameters; moving the pointer within one node changes
+        # nothing.
         if self._node == (*mark, frame):
             return
         self._node = (*mark, frame)
@@ -176,7 +177,7 @@ class Readout(QObject):
         later = run.data.background
         later.group.ask(question)
         self._display.calculator.wake()
-        # While the next frame's are computed those of the last one stay, of the same nodes.
+        # Until the new frame's facts are computed, keep the last ones of the same nodes.
         known = later.group.known
         known = known if known and known[0].nodes == question.nodes else None
         heading = self._group_heading(run)
@@ -286,7 +287,7 @@ def _dynamics_text(run: OpenRun) -> str:
         return dynamics.words
     until, step = run.data.run.until, getattr(dynamics, "step", None)
     words = dynamics.words if step is None else f"{dynamics.words}, step {number_text(step)}"
-    if not math.isfinite(until):  # another program's, which has not said it
+    if not math.isfinite(until):  # the other program has not announced the end
         return words
     counts = run.data.run.counts_steps
     return f"{words}{'' if step is None else ','} to {time_text(until, counts)}"

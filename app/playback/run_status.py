@@ -84,7 +84,7 @@ def lost_sentence(run: OpenRun, problem: str = "") -> str:
     words = f"{run.heading} was interrupted."
     if run.data is None or run.data.run.frames == 0:
         return words
-    frames = run.data.run.frames  # of the file: they may still be read for the screen
+    frames = run.data.run.frames  # frames in the file; some may not have been read for display yet
     end = time_text(float(run.data.run.log10_time[frames - 1]))
     stay = "is" if frames == 1 else "are"
     return f"{words} {_count(frames)} up to {end} {stay} safe."

@@ -34,14 +34,14 @@ if TYPE_CHECKING:  # loads the numerical libraries
     from core.observables.alarms import Alarm
 
 MARGIN = 16
-MIDDLE = 12.0  # of the groove, from the top
+MIDDLE = 12.0  # pixels from the top to the middle of the groove
 GROOVE = 6
-FAINTEST = 0.25  # opacity of the stripe where the fewest theorems hold
+FAINTEST = 0.25  # opacity of the stripe with the fewest theorems
 RADIUS = 7
 MOST_TICKS = 12
-CLOSE = 0.02  # of the slider's length
+CLOSE = 0.02  # fraction of the slider's length
 NEAR = 6.0  # pixels around an alarm that count as it
-ALARM = 13.0  # pixels from the top where the alarms are clicked
+ALARM = 13.0  # pixels from the top within which alarms react to clicks
 
 
 def alarm_text(alarm: Alarm, steps: bool = False) -> str:
@@ -57,9 +57,9 @@ def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
     ((-1.2, '.063'), (-1.0, '.1'), (0.0, '1'), (1.0, '10'), (1.5, '45'))
     """
     first, last = (float(inverse_coordinate(moment)) for moment in (low, high))
-    # Powers of ten of log10 t itself: in this coordinate those of t lie ever closer together.
+    # Mark powers of ten of log10 t: in this coordinate powers of ten of t crowd together.
     if last > 20.0:
-        # No file is opened whose log10 t is beyond 1e200 (docs/decisions/0002).
+        # A file with log10 t beyond 1e200 is not opened (docs/decisions/0002).
         exponents = [float(x) for k in range(0, 210) if (x := 10.0**k) <= last * (1 + 1e-9)]
         exponents = [0.0, *exponents] if first <= 0.0 else exponents
     else:
@@ -69,7 +69,7 @@ def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
     exponents = exponents[:: max(1, math.ceil(len(exponents) / MOST_TICKS))]
     labels = [(float(coordinate(x)), raise_powers(power_text(x))) for x in exponents]
     inner = [(place, text) for place, text in labels if low <= place <= high + 1e-6]
-    close = CLOSE * (high - low)  # a power of ten there is the label of the end
+    close = CLOSE * (high - low)  # a closer power of ten is labelled by the end itself
     start = [(low, _limit_text(first))] if not inner or inner[0][0] > low + close else []
     end = [(high, _limit_text(last))] if not inner or inner[-1][0] < high - close else []
     return (*start, *inner, *end)
@@ -87,8 +87,8 @@ class TimeSlider(QWidget):
     requested = Signal(float)
     interval_requested = Signal(float, float)
     bookmark_requested = Signal(str)
-    interval_refused = Signal()  # Shift and a click, which is no interval
-    axis_changed = Signal()  # where its moments lie
+    interval_refused = Signal()  # Shift+click, which gives no interval
+    axis_changed = Signal()  # the positions of moments on the axis changed
     value_changed = Signal()
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
@@ -97,10 +97,10 @@ class TimeSlider(QWidget):
         self._span = TimeSpan(0.0, 1.0, 0.0, False)
         self._value = 0.0
         self._empty = True
-        self._steps = False  # t counts steps
+        self._steps = False  # True if t counts steps
         self._ticks: tuple[tuple[float, str], ...] = ()
         self._alarms: tuple[tuple[float, str], ...] = ()
-        self._calm: frozenset[float] = frozenset()  # the moments of those that are no warnings
+        self._calm: frozenset[float] = frozenset()  # moments whose alarms are no warnings
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -108,8 +108,9 @@ class TimeSlider(QWidget):
         self._bookmarks: tuple[tuple[float, str], ...] = ()
         self._theorems: tuple[tuple[float, float, int, bool], ...] = ()
         self._interval: tuple[float, float] | None = None
-        self._from: float | None = None  # where an interval is being drawn from
-        self._clicked_mark: QPointF | None = None  # where a mark is pressed, until it is dragged
+        self._from: float | None = None  # start of the interval being drawn
+        # Position at which a mark was pressed, until it is dragged.
+        self._clicked_mark: QPointF | None = None
         self.setToolTip(
             "Drag to change the time; press the arrow keys to step by frames. Shift-drag to "
             "loop over an interval. Blue marks times at which theorems hold, darker for more "
@@ -221,7 +222,7 @@ class TimeSlider(QWidget):
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self._from = event.position().x()
         else:
-            # Below the triangles a click is meant for the groove, however near an alarm is.
+            # Below the triangles a click goes to the groove, however near an alarm is.
             above = event.position().y() < ALARM
             alarm = self.alarm_at(event.position().x()) if above else None
             name = self.bookmark_at(event.position().x()) if above and alarm is None else ""
@@ -372,7 +373,7 @@ class TimeSlider(QWidget):
         shown: list[tuple[float, str, QRectF]] = []
         for place, text in (*self._ticks[:1], *self._ticks[:0:-1]):
             x, width = self.position_of(place), metrics.horizontalAdvance(text)
-            # Kept inside: the labels of both ends would be cut at the edges.
+            # Shift the end labels inwards: the edges would cut them.
             left = min(max(x - width / 2, 0.0), self.width() - width)
             box = QRectF(left, MIDDLE + 9.0, width, metrics.height())
             if not any(box.adjusted(-8.0, 0.0, 8.0, 0.0).intersects(one) for *_, one in shown):

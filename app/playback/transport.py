@@ -64,12 +64,12 @@ class TransportBar(QWidget):
         self.time.setObjectName("timeField")
         self.time.setAccessibleName("Current time")
         self.time.setToolTip("Current time. Enter another one, such as 10^2.5, 300 or 0.")
-        # Return arrives first; a text left without it is discarded.
+        # Return emits this signal first; text left without Return is discarded.
         self.time.returnPressed.connect(self._time_typed)
         self.time.editingFinished.connect(self._show_time)
         self.slider = TimeSlider(palette, self)
         self.slider.requested.connect(self.moment_requested)
-        self._steps = False  # t counts steps
+        self._steps = False  # True if t counts steps
         self._shown_time = time_text(float("-inf"))
         self._show_time()
 
@@ -92,11 +92,11 @@ class TransportBar(QWidget):
         button.setDefaultAction(action)
         ActionButtonSync(button)
         self._button_keys.add(button)
-        button.setAccessibleName(action.iconText())  # without the mark of a key
+        button.setAccessibleName(action.iconText())  # without the mnemonic
         return button
 
     def _fit(self) -> None:
-        # Of the longest time that is usual: the slider must not move while time passes.
+        # Wide enough for the longest usual time, so that the slider does not move as time passes.
         self.time.setFixedWidth(self.time.fontMetrics().horizontalAdvance("log10 t = 10000") + 24)
 
     def set_colours(self, palette: Palette) -> None:
@@ -129,7 +129,7 @@ class TransportBar(QWidget):
 
     def _time_typed(self) -> None:
         text = self.time.text()
-        if self._steps:  # as the field itself writes it
+        if self._steps:  # in the format that the field shows
             text = text.strip().removeprefix("step ")
         self.time.setModified(False)
         self.time_typed.emit(text)
@@ -165,7 +165,7 @@ class PlaybackController(QObject):
             return
         span = span_of(display.session.snapshot())
         view = resolve(display.intent, display.session.snapshot())
-        # The edge of a run that is trained is not its end: playing waits there for frames.
+        # The end of a run being trained is not final: playing waits there for frames.
         at_end = not span.live and view.cursor >= span.edge - NEAR
         cursor = START if at_end else clamp(view.cursor, span)
         display.update_intent(playing=True, follow=False, cursor=cursor)
@@ -176,7 +176,7 @@ class PlaybackController(QObject):
         Runs that were continued here play on from the end of the earlier ones.
         """
         display = self._display
-        # While following, new runs are shown at their edge.
+        # While following, new runs are shown at their last frame.
         playing = len(display.session) > 0 and not display.intent.follow
         cursor = min((run.first_moment for run in display.session), default=START)
         display.update_intent(cursor=cursor, playing=playing, interval=None)
@@ -244,7 +244,7 @@ class PlaybackController(QObject):
         span = view.span
         before = view.wishes.interval or (span.low, span.high)
         first, last = before[0] if first is None else first, before[1] if last is None else last
-        if last - first <= NEAR:  # the other end was on this side: it goes to the end of the run
+        if last - first <= NEAR:  # the other end was on this side: move it to the run's end
             first, last = (first, span.high) if first == view.cursor else (span.low, last)
         self.set_interval(first, last)
 
@@ -266,7 +266,7 @@ class PlaybackController(QObject):
             display.update_intent(follow=True, playing=False)
         else:
             span = span_of(display.session.snapshot())
-            # The intent's own cursor is where it stood before it followed.
+            # The intent's own cursor has not moved since following began.
             display.update_intent(follow=False, cursor=clamp(display.view.cursor, span))
 
     def _step(self, direction: int) -> None:
