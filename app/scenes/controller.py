@@ -37,7 +37,7 @@ from app.training.files import FileController
 from app.training.run_questions import Repeat
 from app.widgets.labels import menu_text
 
-# The lecture first: it folds and opens the others.
+# The lecture first: it folds and unfolds the others.
 PANELS = ("lecture", "form", "inspector", "numbers", "result", "library", "times")
 
 
@@ -45,10 +45,10 @@ PANELS = ("lecture", "form", "inspector", "numbers", "result", "library", "times
 class SceneController(QObject):
     """Owner of the undo history."""
 
-    changed = Signal()  # the scene, or what can be undone
-    message = Signal(str)  # what cannot be restored
-    # Name of a step that was made or undone, and True if it continues the step before; without a
-    # name the step before was reverted.
+    changed = Signal()  # the scene or the undo history changed
+    message = Signal(str)  # reason why something cannot be restored
+    # Name of a step made or undone, and True if it continues the step before. An empty name: the
+    # step before was reverted.
     step_taken = Signal(str, bool)
 
     def __init__(
@@ -128,7 +128,7 @@ class SceneController(QObject):
         for place, panel in enumerate(self._display.panels):
             if panel.run is None:
                 continue
-            # Also of views that are hidden while another one fills the window.
+            # Include views hidden behind the one that fills the window.
             for name, box in panel.zooms():
                 if name not in self._display.view.wishes.views:
                     continue
@@ -154,12 +154,12 @@ class SceneController(QObject):
         if not self._automatic:
             self._schedule()
             return
-        # The window folded it, for want of room.
+        # The window folded the panel for lack of room.
         panels = self.scene.panels
         self._reduce(ExternalChange(replace(self.history.scene, panels=panels)))
 
     def _on_commit_due(self) -> None:
-        # Runs that are starting, and the settings they are made of, are one step.
+        # Runs being started and the settings that they use are one step.
         if not self._display.session.is_starting:
             self.commit()
 
@@ -197,10 +197,10 @@ class SceneController(QObject):
         self.history = now = reduce(before, event)
         if (now.past, now.future, now.place) != (before.past, before.future, before.place):
             self._update_actions()
-        if len(now.past) < len(before.past):  # a change joined the latest step and reverted it
+        if len(now.past) < len(before.past):  # the change joined the latest step and reverted it
             self.step_taken.emit("", True)
         elif now.past[-1:] != before.past[-1:]:
-            # A first step has no step before it, which an equal past alone would not say.
+            # A first step has no predecessor, so equal pasts alone do not decide.
             goes_on = bool(before.past) and now.past[:-1] == before.past[:-1]
             self.step_taken.emit(now.past[-1].words, goes_on)
 
@@ -236,7 +236,7 @@ class SceneController(QObject):
         self._step(Select(1, time.monotonic()))
 
     def _step(self, event: Event) -> None:
-        self.commit()  # also a moment, of which no signal comes: no step changes it
+        self.commit()  # also records the moment, whose changes emit no signal
         after = reduce(self.history, event)
         before = self.history
         if after is not before and self.show(after.scene, partial(self._step, event)):
@@ -245,7 +245,7 @@ class SceneController(QObject):
                 self.step_taken.emit(f"Undo {before.past[-1].words}", False)
             else:
                 self.step_taken.emit(after.past[-1].words, False)
-            # As it came out: what a file or a run does not have is not shown.
+            # Record what was restored: a file or a run may lack some of it.
             self._reduce(ExternalChange(self.scene))
             self._update_actions()
 
@@ -266,8 +266,8 @@ class SceneController(QObject):
             keys = [run.key for run in self._display.session]
             self._display.set_intent(by_key(scene.intent, keys))
             self._show_zooms(scene.zooms)
-            # The lecture, which closes the others and opens them again; then those that close,
-            # since of the drawers one is open.
+            # The lecture first, since it closes and reopens the others; then those that close,
+            # since only one drawer can be open.
             for panel in ("lecture", *sorted(PANELS[1:], key=scene.panels.__contains__)):
                 self._actions[panel].setChecked(panel in scene.panels)
         finally:

@@ -39,9 +39,9 @@ LINK_PROMPT = "Paste a link copied from Marginscope (marginscope://...)"
 class LinkController(QObject):
     """Links and view files. A link to a study puts it into the form, and trains nothing."""
 
-    message = Signal(str)  # what cannot be done
-    status = Signal(str)  # what was done
-    opened = Signal(str)  # a view file, opened or saved: its path
+    message = Signal(str)  # reason for a failure
+    status = Signal(str)  # confirmation
+    opened = Signal(str)  # path of a view file that was opened or saved
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class LinkController(QObject):
         except MarginscopeError as error:
             self.message.emit(error.sentence)
 
-    # --------------------------------------------------------------------------------- give
+    # ------------------------------------------------------------------------------- copy and save
 
     def copy(self) -> None:
         """Put the link to this picture into the clipboard."""
@@ -99,7 +99,7 @@ class LinkController(QObject):
             return
         self.opened.emit(str(path))
 
-    # --------------------------------------------------------------------------------- take
+    # ---------------------------------------------------------------------------------------- open
 
     def ask(self) -> None:
         """Let the user paste a link; one in the clipboard is there already."""

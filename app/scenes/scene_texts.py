@@ -38,10 +38,10 @@ from core.studies.study import shipped_ids
 from core.study_file.validation import parse_toml
 
 MOST_RUNS_NAMED = 10
-MOST_TEXTS = 2000  # of one name
+MOST_TEXTS = 2000  # values of one name
 LONGEST_TEXT = 5000
 LONGEST_NUMBER = 40
-MOST_SLOTS = 2 * MOST_COMPARED  # of colours: runs that joined have the first free ones
+MOST_SLOTS = 2 * MOST_COMPARED  # of colours: runs that were added take the first free ones
 LIVE = "live"
 
 
@@ -81,7 +81,7 @@ def read_fields(
         if name not in names:
             hint = did_you_mean(name[:40], tuple(names))
             raise InputError(f"unknown part {name[:40]!r}; {hint}", where=where)
-    for name in FIELDS:  # in the order of the table: some go on from what others say
+    for name in FIELDS:  # in the table's order, since some fields depend on earlier ones
         if name not in texts:
             continue
         some = texts[name]
@@ -95,7 +95,7 @@ def read_fields(
     return scene
 
 
-# ------------------------------------------------------------------------------- the parts
+# ------------------------------------------------------------------------------------------- parts
 
 
 def _of_option(option: ViewOption) -> SceneField:
@@ -241,7 +241,7 @@ FIELDS: Registry[SceneField] = Registry(
 OF_OPTIONS = tuple(option.text for option in VIEW_OPTIONS.values() if option.in_link)
 OF_PICTURE = ("run", "current", "t", *OF_OPTIONS, "by", "hide", "colours", "zoom")
 OF_SESSION = tuple(FIELDS)
-# Runs, times, nodes and zooms are not a matter of layouts.
+# Layouts hold no runs, times, nodes or zooms.
 OF_LAYOUT = (*(one.text for one in VIEW_OPTIONS.values() if one.in_layout), "panels")
 
 
@@ -260,7 +260,7 @@ def link_of(scene: Scene) -> str:
     pairs = [
         (name, text) for name, some in write_fields(scene, OF_PICTURE).items() for text in some
     ]
-    # Names of files are bytes, and not all of them text: those come back as they are.
+    # File names are bytes; those that are not UTF-8 must survive the round trip.
     errors = "surrogateescape"
     return PREFIX + urlencode(pairs, quote_via=quote, safe="/:,^", errors=errors)
 
@@ -370,7 +370,7 @@ LAYOUTS: Mapping[str, Layout] = {
 
 
 def layout_of(scene: Scene) -> dict[str, tuple[str, ...]]:
-    # All of its parts, also those that are as in a new window: it is put over any other one.
+    # All fields, defaults too, since a layout is applied over any other.
     return write_fields(scene, OF_LAYOUT, always=True)
 
 

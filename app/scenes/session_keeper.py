@@ -66,7 +66,7 @@ def _form_table(form: Edits) -> dict[str, Any]:
         "kinds": form.kinds,
         "texts": form.texts,
         "latest": form.latest,
-        # Of a recorded run: a study file has no word for settings that are not known.
+        # Of a recorded run; study files have no key for unknown settings.
         "unknown": sorted(base.unknown),
         "optimizer": base.optimizer,
     }
@@ -125,8 +125,8 @@ def _pairs(values: Any) -> Pairs:
 
 
 SAVE_MS = 5000
-LOCK_BYTES = 10_000  # more than the names of a process and a computer take
-WRITTEN_S = 10.0  # in which another window has written its lock
+LOCK_BYTES = 10_000  # bytes; a process and host name need fewer
+WRITTEN_S = 10.0  # seconds within which another window writes its lock
 CRASHED = "Marginscope closed unexpectedly."
 LOST_RUNS = "Reopen {runs}? Nothing is lost: all recorded runs are in the library."
 RESTORE, FRESH = "Reopen", "Start fresh"
@@ -168,7 +168,7 @@ def _may_be_lock(place: Path) -> bool:
         return False
     try:
         return place.stat().st_size <= LOCK_BYTES
-    except OSError:  # there is none
+    except OSError:  # no lock file
         return True
 
 
@@ -176,8 +176,8 @@ def _may_be_lock(place: Path) -> bool:
 class SessionKeeper(QObject):
     """Saved session: `previous`, if any; `warning` says what is wrong with its file."""
 
-    answered = Signal(bool)  # restore the session before a crash
-    restored = Signal()  # its runs are open, and its study is in the form
+    answered = Signal(bool)  # True: restore the session saved before a crash
+    restored = Signal()  # the runs are open and the study is in the form
     message = Signal(str)
 
     def __init__(
@@ -191,7 +191,7 @@ class SessionKeeper(QObject):
         self._scenes = scenes
         self._path = places.session
         self._lock = QLockFile(f"{self._path}.lock")
-        # Only a process that is gone gives up its lock, however long ago it took it.
+        # Never by age: only a dead process gives up its lock.
         self._lock.setStaleLockTime(0)
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -218,11 +218,11 @@ class SessionKeeper(QObject):
             where = f"could not be read; it was moved to {aside}"
             if aside is None:
                 where = f"in {self._path} could not be read; this session will not be saved"
-                self.owns_lock = False  # it would be written over
+                self.owns_lock = False  # the session file would be overwritten
             self.warning = f"The last session {where}."
             return None
 
-    # -------------------------------------------------------------------------------- asked
+    # ------------------------------------------------------------------------------------ question
 
     def open_question(self) -> None:
         """Ask whether to restore the session before a crash; the window can be used meanwhile."""
@@ -268,7 +268,7 @@ class SessionKeeper(QObject):
     def start(self) -> None:
         """Save the session from now on."""
         self._started = True
-        self._schedule()  # also where nothing changes before it is killed
+        self._schedule()  # so that a kill right after the start loses nothing
 
     def _schedule(self) -> None:
         if self.owns_lock and self._started and not self._save_timer.isActive():
@@ -287,7 +287,7 @@ class SessionKeeper(QObject):
     def stop(self) -> None:
         """Save the session as ended, and release its lock."""
         self._save_timer.stop()
-        self._question.withdraw()  # the next start asks again
+        self._question.withdraw()  # the next start asks
         self.save(ended=True)
         self.owns_lock = False
         self._lock.unlock()
