@@ -31,7 +31,7 @@ from core.studies.study import Study
 if TYPE_CHECKING:
     from core.library.library import Listing
 
-OF_STUDY = "study"  # the entry of a menu for what the study opens with
+OF_STUDY = "study"  # menu entry for the study's own choice
 PIN_TWO = "Pin two neurons of a run to choose the plane that they span."
 EDITED = "Settings changed \u2013 press Run."
 OPTIONS = {option.name: option.action for option in VIEW_OPTIONS.values() if option.action}
@@ -55,10 +55,10 @@ class ActionStateController(QObject):
         self._window, self._display = window, display
         self._appearance, self._readout = appearance, readout
         self._actions: Mapping[str, QAction] = {}
-        self._marking = Flag()  # while actions are checked to show what is chosen
+        self._marking = Flag()  # set while the program checks actions
         self.views_made = self.has_study = False
-        self._cells = 0  # runs of the study in the form
-        self._edited = False  # EDITED is shown
+        self._cells = 0  # number of runs of the study in the form
+        self._edited = False  # True while EDITED is shown
         self._fill_menus()
         for menu in (window.margin_axes, window.neuron_choice):
             menu.triggered.connect(self._on_choice)
@@ -89,7 +89,7 @@ class ActionStateController(QObject):
         for shown in view.runs:
             run = self._display.session.get(shown.key)
             if run is not None and run.data is not None and shown.frame >= 0:
-                begun = run.data.coordinate[0] <= view.cursor + NEAR  # a branch begins later
+                begun = run.data.coordinate[0] <= view.cursor + NEAR  # a branch starts later
                 (times if begun else later).append(float(run.data.log10_time[shown.frame]))
                 steps = steps and run.counts_steps
         latest = max(times or later, default=float("-inf"))
@@ -98,7 +98,7 @@ class ActionStateController(QObject):
         moving = wishes.playing and not wishes.follow
         actions.show_playing(self._actions["play"], moving, self._appearance.icon)
         if any(run.pinned for run in view.runs) != self._actions["name"].isEnabled():
-            self._enable()  # pinning a node changes no wish
+            self._enable()  # pinning a node changes no option
 
     def show_wishes(self) -> None:
         """Mark what is chosen in actions and menus."""
@@ -253,7 +253,7 @@ class ActionStateController(QObject):
             self._choose_plane(value)
         else:
             self._display.update_intent(**{wish: value})
-        self._mark_choices()  # a plane that cannot be had is not the one that is marked
+        self._mark_choices()  # the requested plane may be unavailable; mark the shown one
 
     def _choose_plane(self, kind: str) -> None:
         numbers: tuple[int, ...] = COORDINATES.numbers if kind == COORDINATES.kind else ()
@@ -281,10 +281,10 @@ class ActionStateController(QObject):
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self._display.update_intent(plane=NodePlane(COORDINATES.kind, dialog.chosen()))
             self._mark_choices()
-        dialog.deleteLater()  # else the window, its parent, would keep it
+        dialog.deleteLater()  # otherwise the window, its parent, keeps it
 
     def _on_view(self, action: QAction) -> None:
-        before = self._display.view.wishes.views  # one of them always stays
+        before = self._display.view.wishes.views  # at least one view remains
         if action.data() == OF_STUDY:
             self._show_views(())
         elif action.isChecked():
@@ -314,7 +314,7 @@ class CoordinatesDialog(QDialog):
         for box, name, value in zip(
             self._boxes, ("&Horizontal", "&Vertical"), present, strict=True
         ):
-            # Counted from 1, as the papers do; `chosen` counts from 0, as the arrays.
+            # Shown from 1, as in papers; `chosen` counts from 0, as arrays do.
             box.setRange(1, max(dimension, 1))
             box.setValue(value + 1)
             layout.addRow(f"{name}, 1 to {dimension}", box)

@@ -27,7 +27,7 @@ from app.theory.margin_worker import MarginWorker
 from app.training.first_start import FIRST_STUDY
 from app.widgets.screen_room import resize_on_screen
 
-# For windows that are covered or minimised when they open, and so are not painted.
+# For windows that are covered or minimised when they open and so are not painted.
 UNPAINTED_MS = 500
 
 
@@ -45,7 +45,7 @@ class Marginscope(Components):
         """Open files by their names; theory is computed by the usual workers or by those given."""
         super().__init__(places, names, margins, judge)
         self._collector = GarbageCollector(self)
-        self._collector.start()  # before any thread does
+        self._collector.start()  # before any thread starts
         self._paint_timeout = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         self._make_actions()
         self.window.painted.connect(self._on_painted)
@@ -69,7 +69,7 @@ class Marginscope(Components):
         self.action_state.show_transport()
         self.startup.announce()
         self.window.show()
-        # Keys play from the start: in a field of the form the space bar would type.
+        # Keys work from the start; in a field of the form the space bar would type a space.
         self.window.transport.slider.setFocus()
         self._paint_timeout.start()
 
@@ -79,16 +79,17 @@ class Marginscope(Components):
             return
         self._opened = self.action_state.views_made = True
         self._paint_timeout.stop()
-        # Before the thread that loads numba, python/cpython#83065: pyqtgraph and numba load
-        # different parts of colorama, which fails in two of three tries by two threads (3.11.7).
+        # Before the thread that loads numba, because of python/cpython#83065: pyqtgraph and numba
+        # load different parts of colorama, which fails in two of three tries by two threads
+        # (3.11.7).
         import app.views.run_panel  # noqa: F401
 
         self.worker.start()
         self.display.panels_needed.connect(self._add_panels)
-        self._add_panels(MOST_CELLS)  # more of them are made when they are needed
+        self._add_panels(MOST_CELLS)  # more panels are made when needed
         self.startup.open()
         early, self._early_names = self._early_names, []
-        for names in early:  # after what the window was opened with, as they came
+        for names in early:  # requests that arrived during the start, in their order
             self.show_files(names)
         self._show_warnings()
 
@@ -117,17 +118,17 @@ class Marginscope(Components):
         """Exclude what is loaded by now from future collections (`gc.freeze`), once."""
         if not self._settled:
             self._settled = True
-            gc.collect()  # frozen garbage is never collected
+            gc.collect()  # gc.freeze keeps garbage forever
             gc.freeze()
 
     def _on_ready(self) -> None:
         """Open files, which can be read now; the signal may arrive after the end."""
         if not self._stopped:
             self.startup.on_ready()
-            if not self.action_state.has_study:  # nothing could be opened: Run needs one
+            if not self.action_state.has_study:  # nothing could be opened, and Run needs a study
                 self.training.offer(FIRST_STUDY)
             self.library.start()
-            if not self.window.bar.text:  # opening files begins with an empty bar
+            if not self.window.bar.text:  # opening a file clears the bar
                 self._show_warnings()
             is_first = self.settings.is_new and self.keeper.previous is None
             if is_first and not self.startup.opens_files:
@@ -150,7 +151,7 @@ class Marginscope(Components):
         if not self._opened:
             self._early_names.append(names)
             return
-        if any(run.is_outdated for run in self.session):  # their paths mean other files by now
+        if any(run.is_outdated for run in self.session):  # their paths now name other files
             self.training.close_runs()
         self.files.open_files(names)
         bring_up(self.window)
@@ -294,7 +295,7 @@ class Marginscope(Components):
         self._opened = self._stopped = True
         self._paint_timeout.stop()
         self.questions.close()
-        self.drawing.close()  # what was drawn gets into the form, and so into the session
+        self.drawing.close()  # puts the drawn points into the form, and so into the session
         self.training.close()
         self.keeper.stop()
         self.scenes.stop()
@@ -313,7 +314,7 @@ class Marginscope(Components):
         self.library.close()
         if not self.worker.close():
             LOG.error("Training did not stop in time.")
-        self.session.clear()  # last, since the threads were reading its files until here
+        self.session.clear()  # last: threads read its files until here
         self._collector.stop()
 
     def save(self) -> str:
@@ -323,7 +324,7 @@ class Marginscope(Components):
 
     def _collect_settings(self) -> None:
         lecture = self.actions["lecture"]
-        if lecture.isChecked():  # the panels are remembered as they were before it
+        if lecture.isChecked():  # store the panels as they were before the lecture
             lecture.setChecked(False)
         cluster, jobs = self.studies.remembered
         self.settings.update(

@@ -31,8 +31,8 @@ from app.widgets.layouts import space
 from core.numbers import whole_text
 
 WIDTH, MOST_ROWS = 640, PAGE + 1
-ABOVE = 48  # of the window, above the palette
-# A list of thousands is typed into, not scrolled through.
+ABOVE = 48  # pixels between the window's top and the palette
+# Users narrow down longer lists by typing.
 MOST_FOUND = 200
 HINT = "Find an action, study, run, observable, view, layout or bookmark"
 NOTHING = "No match. Try fewer letters."
@@ -59,7 +59,7 @@ class FoundDelegate(QStyledItemDelegate):
     and its effect, or the reason why it is not available.
     """
 
-    text = ""  # that was typed
+    text = ""  # the typed text
 
     def paint(self, painter: QPainter, option: Any, index: Any) -> None:
         one: SearchEntry = index.data(Qt.ItemDataRole.UserRole)
@@ -137,7 +137,7 @@ class CommandPalette(QFrame):
     chosen = Signal(str, bool, bool)
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)  # which a click elsewhere closes
+        super().__init__(parent, Qt.WindowType.Popup)  # a click elsewhere closes it
         self.setObjectName("commandPalette")
         self.setAccessibleName("Command palette")
         self.setFrameShape(QFrame.Shape.Box)
@@ -156,7 +156,7 @@ class CommandPalette(QFrame):
         self.list.setUniformItemSizes(True)
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setAccessibleName("Results")
-        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the line edit moves the selection
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.clicked.connect(self._on_clicked)
         self.told = quiet_label("", self)
@@ -228,7 +228,7 @@ class CommandPalette(QFrame):
         one = self.present()
         if one is None:
             return
-        if one.reason:  # it stays open: something else may do
+        if one.reason:  # stays open, so that another entry can be chosen
             self.told.setText(one.reason)
             return
         self.close()

@@ -253,7 +253,8 @@ class Components(QObject):
         self.compare.help_requested.connect(self.help.explain)
         for opener in (self.training, self.files):
             opener.runs_replaced.connect(self.help.leave_welcome)
-            # Before comparisons are left: panels must not draw frames of runs that they lack.
+            # Before comparisons are left, since panels must not draw frames of runs that they
+            # lack.
             opener.runs_replaced.connect(self.display.rearrange)
             opener.runs_replaced.connect(self.compare.leave)
             opener.runs_replaced.connect(self.playback.play_from_start)

@@ -23,7 +23,7 @@ from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
 
 SIZE = QSize(340, 460)
-EDGE = 8  # pixels to the rim of the window
+EDGE = 8  # pixels between picker and window edge
 HINT = "Search curves"
 NOTHING = "No curve matches."
 NO_RUN = "Curves appear here once a run is open."
@@ -41,7 +41,7 @@ class CurvePicker(QFrame):
     study_requested = Signal()
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)  # which a click elsewhere closes
+        super().__init__(parent, Qt.WindowType.Popup)  # a click elsewhere closes it
         self.setObjectName("curvePicker")
         self.setAccessibleName("Choose curves")
         self.setFrameShape(QFrame.Shape.Box)
@@ -55,7 +55,7 @@ class CurvePicker(QFrame):
         self.list = QListWidget(self)
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setAccessibleName("Curves")
-        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the line edit moves the selection
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.clicked.connect(self._on_clicked)
         self.study = push_button("Study's curves", self, "Show the study's default curves")
@@ -135,7 +135,7 @@ class CurvePicker(QFrame):
 
     def _add(self, entry: SearchEntry) -> None:
         item = QListWidgetItem(entry.title)
-        # Not checkable by Qt: a click anywhere in the row ticks.
+        # Not Qt's check boxes: here a click anywhere in the row toggles it.
         item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
         item.setData(USER, entry.key)
         item.setToolTip(plain_tip(entry.detail or entry.title))

@@ -74,7 +74,7 @@ class DocumentsWindow(QDialog):
         self.titles = QListWidget(self)
         self.titles.setAccessibleName("Documents")
         self.titles.setSpacing(3)
-        self.titles.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
+        self.titles.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the line edit moves the selection
         self.titles.setFrameShape(QFrame.Shape.NoFrame)
         self.titles.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.titles.currentRowChanged.connect(self._on_row)
@@ -173,7 +173,7 @@ class DocumentsWindow(QDialog):
 
     def _on_row(self, row: int) -> None:
         path = self.titles.item(row).data(PATH) if row >= 0 else None
-        if path:  # no heading
+        if path:  # not a heading
             self._open(QUrl.fromLocalFile(path))
 
     def _to(self, source: QUrl) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction
 from app.flag import Flag
 from app.shell.main_window import MainWindow
 
-DRAWERS = ("form", "inspector", "numbers", "result", "library")  # keys of their actions
+DRAWERS = ("form", "inspector", "numbers", "result", "library")  # action keys
 
 
 @final
@@ -30,7 +30,7 @@ class DrawerController(QObject):
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
         """Use the actions of the drawers."""
         self._actions = {key: actions[key] for key in DRAWERS}
-        self._actions["library"].toggled.connect(self.on_toggled)  # after the library is made
+        self._actions["library"].toggled.connect(self.on_toggled)  # after the library is created
 
     @property
     def open(self) -> str:

@@ -158,7 +158,7 @@ class ShutdownController(QObject):
         self._window.close()
 
     def _finish(self) -> None:
-        # First: shutting down closes windows, and each may end in a close of this one.
+        # Set first: shutting down closes windows, and each may try to close this one again.
         self._done = True
         self._shut_down()
 
@@ -166,13 +166,13 @@ class ShutdownController(QObject):
         """Return what would be stopped, as a sentence; "" for nothing."""
         if self._studies.busy:
             return "A whole study is still running."
-        # A run whose kernels are still being compiled has nothing to lose.
+        # A run whose kernels are still being compiled has no frames to lose.
         count = sum(run.begun for run in self._session.live)
         runs = "A run is" if count == 1 else f"{count} runs are"
         return f"{runs} still training." if count else ""
 
     def _is_confirmed(self, words: str, details: str, close: str, stay: str) -> bool:
-        # Return and Escape keep the window: training must not be stopped by a slip.
+        # Return and Escape keep the window open, so that a slip does not stop training.
         answers = {close: Role.DestructiveRole, stay: Role.RejectRole}
         self._question.ask(words, details, answers, default=stay, waits=True)
         return self._question.answer == close

@@ -171,7 +171,7 @@ class MainWindow(QMainWindow):
         super().paintEvent(event)
         if not self._was_painted:
             self._was_painted = True
-            # Not from here: what follows takes long, and the picture is shown when this returns.
+            # Deferred: the work takes long, and the window appears only once this method returns.
             self._after_paint.start(0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -192,5 +192,5 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         self.may_close = True
         self.closing.emit()
-        # Answered by now: a signal within a thread calls its slots before it returns.
+        # The slots have set `may_close` by now: within one thread a signal calls them directly.
         event.setAccepted(self.may_close)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLa
 from app.widgets.layouts import add_all, space, widen_for_title
 
 NONE_YET = "No messages yet."
-SIZE = QSize(64, 20)  # letters and lines
+SIZE = QSize(64, 20)  # characters and lines
 
 
 @final

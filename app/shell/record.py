@@ -85,9 +85,9 @@ def script(entries: Sequence[RecordEntry], title: str, stem: str) -> tuple[str, 
             name = f"{stem}-{len(files) + 1}.toml"
             files[name] = entry.study
         words = [path_argument(name) if word == STUDY else word for word in entry.command]
-        line = join_words(words, windows=False)  # the script is for a POSIX shell everywhere
+        line = join_words(words, windows=False)  # the script is always for a POSIX shell
         if any(is_steering(character) for word in words for character in word):
-            shell = "#!/usr/bin/env bash"  # plain sh need not know the $'..' of these words
+            shell = "#!/usr/bin/env bash"  # bash: plain sh need not know the quotes $'..'
         lines.append(f"{headless_program()} {line}")
     return "\n".join([shell, *lines, ""]), files
 
@@ -104,8 +104,8 @@ def _line(text: str) -> str:
 class RecordController(QObject):
     """Record of what is trained, opened, exported and changed in the view."""
 
-    message = Signal(str)  # what cannot be done
-    status = Signal(str)  # what was done
+    message = Signal(str)  # reason for a failure
+    status = Signal(str)  # confirmation
 
     def __init__(
         self,

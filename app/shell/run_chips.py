@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QTabBar, QWidget
 
 from app.widgets.labels import menu_text, plain_tip
 
-MOST_NUMBERED = 9  # runs with a key
-WIDEST = 200  # pixels of a chip
+MOST_NUMBERED = 9  # runs with a shortcut
+WIDEST = 200  # greatest width in pixels of a chip
 BESIDE = 8
 
 
@@ -43,7 +43,7 @@ class RunChips(QTabBar):
         )
         self.setObjectName("chips")
         self.setAccessibleName("Open runs")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus where it is
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus where it was
         self.currentChanged.connect(self._on_current)
         self.tabCloseRequested.connect(self._on_close)
         self.tabMoved.connect(self._on_moved)
@@ -68,7 +68,7 @@ class RunChips(QTabBar):
 
     def tabSizeHint(self, index: int) -> QSize:
         size = super().tabSizeHint(index)
-        # Qt's own has no room for margins beside a cross, and shortens every text.
+        # Qt's hint leaves no room for margins beside the cross, and every text would be elided.
         return QSize(min(size.width() + BESIDE, WIDEST), size.height())
 
     def _on_current(self, place: int) -> None:

@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QStyle, QWidget
 
 from app.style import LEAST_PLOT
 
-if TYPE_CHECKING:  # loads pyqtgraph, which comes after the window
+if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the window
     from app.views.run_panel import RunPanel
 
 GAP = 8  # pixels between columns
-SHAPE = 1.2  # width by height of a view in the paper's figure
-HOLES = 0.95  # worth of an arrangement with empty cells, by that of one without
-# Events that change which panels are visible, or how much room they need.
+SHAPE = 1.2  # width over height of a view in the paper's figure
+HOLES = 0.95  # score of an arrangement with empty cells, relative to a full one
+# Events that change which panels are visible or how much room they need.
 ARRANGING = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent, QEvent.Type.FontChange)
 
 
@@ -58,10 +58,10 @@ class RunGrid(QScrollArea):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._panels: list[RunPanel] = []
-        # Later: panels are shown, and get their views, one after the other.
+        # Deferred: several panels may be shown and filled in a row.
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.arrange)
-        # Later: the layouts place the views before.
+        # Deferred until the layouts have placed the views.
         self._placed = QTimer(self, interval=0, singleShot=True)
         self._placed.timeout.connect(self._update_sight)
         self.setFrameShape(QFrame.Shape.NoFrame)

@@ -25,7 +25,7 @@ from core.errors import MarginscopeError
 from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED
 from core.terminal.text import escape_controls
 
-MOST_CALLERS = 8  # at a time; of more the one that has waited longest is let go
+MOST_CALLERS = 8  # at a time; the one that has waited longest is dropped for another
 GREETING_MS = 200
 
 
@@ -54,7 +54,7 @@ class ShowServer(QObject):
         if place.exists():
             if _answers(place):
                 return False
-            QLocalServer.removeServer(str(place))  # of a window that was killed
+            QLocalServer.removeServer(str(place))  # left behind by a killed window
         if not self._server.listen(str(place)):
             LOG.warning("cannot receive requests: %s", self._server.errorString())
             return False
@@ -101,7 +101,7 @@ class ShowServer(QObject):
             caller.abort()
 
     def _answer(self, caller: QLocalSocket, line: bytes) -> None:
-        del self._callers[caller]  # one request each: what else it sends is not read
+        del self._callers[caller]  # one request per caller; further bytes are not read
         try:
             link = line.decode("utf-8")
             problem = refusal(link)
@@ -141,7 +141,7 @@ def training(session: Session) -> Callable[[], bool]:
 
 def print_status(line: str) -> None:
     """Say to whoever has started this process how it stands, and nothing more from here on."""
-    with suppress(OSError, ValueError):  # who may be gone
+    with suppress(OSError, ValueError):  # the caller may be gone
         print(one_line(line), flush=True)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (sys.stdout, sys.stderr):

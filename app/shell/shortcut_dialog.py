@@ -40,7 +40,7 @@ NAME, KEYS, TIP = range(3)
 KEYS_LETTERS = 26
 TAB, BACKTAB = Qt.Key.Key_Tab, Qt.Key.Key_Backtab
 SPOKEN = int(Qt.ItemDataRole.AccessibleTextRole)
-ACTION = int(Qt.ItemDataRole.UserRole)  # the action of a row; None where the keys are fixed
+ACTION = int(Qt.ItemDataRole.UserRole)  # action of a row; None if its keys are fixed
 
 
 class FixedKeys(NamedTuple):
@@ -118,7 +118,7 @@ class KeysDelegate(QStyledItemDelegate):
             self.changed.emit(index.siblingAtColumn(NAME).data(ACTION), text)
 
     def eventFilter(self, editor: QObject, event: QEvent) -> bool:
-        # Qt's filter ends with Return and Escape, which may be keys of an action.
+        # Qt's filter stops at Return and Escape, which an action may use.
         leaves = isinstance(event, QKeyEvent) and event.key() in (TAB, BACKTAB)
         if leaves and event.type() == QEvent.Type.KeyPress:
             self._finish(editor)
@@ -138,7 +138,7 @@ class KeysDelegate(QStyledItemDelegate):
         self._finish(self.sender())
 
     def _finish(self, editor: Any) -> None:
-        editor.editingFinished.disconnect(self._on_finished)  # comes again as the focus is lost
+        editor.editingFinished.disconnect(self._on_finished)  # losing the focus would emit it again
         self.commitData.emit(editor)
         self.closeEditor.emit(editor)
 
@@ -165,8 +165,8 @@ class ShortcutDialog(QDialog):
         self.search.textChanged.connect(self._show_found)
         self.tree = QTreeWidget(self)
         self.headings: dict[str, QTreeWidgetItem] = {}
-        self.rows: dict[str, QTreeWidgetItem] = {}  # by action, and by number where keys are fixed
-        self._titles: dict[str, str] = {}  # of the headings of rows
+        self.rows: dict[str, QTreeWidgetItem] = {}  # by action, or by number for fixed keys
+        self._titles: dict[str, str] = {}  # titles of the headings
         self._fill_tree()
         self.nothing = quiet_label(NOTHING, self)
         self.told = QLabel(EXPLANATION, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
@@ -246,7 +246,7 @@ class ShortcutDialog(QDialog):
         row.setFlags(row.flags() | Qt.ItemFlag.ItemIsEditable)
         row.setToolTip(TIP, plain_tip(row.text(TIP)))
 
-    # --------------------------------------------------------------------------------- shown
+    # ------------------------------------------------------------------------------------- display
 
     def show_keys(self, keys: Keys) -> None:
         """Show the present keys of all actions."""
@@ -286,7 +286,7 @@ class ShortcutDialog(QDialog):
         self.nothing.setVisible(not found)
         self._show_buttons()
 
-    # --------------------------------------------------------------------------------- asked
+    # ------------------------------------------------------------------------------------ requests
 
     @property
     def _current(self) -> str:

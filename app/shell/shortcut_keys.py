@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeySequence
 
 from app.actions import ROWS
 
-Keys = Mapping[str, str]  # of actions by their keys; empty for none
+Keys = Mapping[str, str]  # action key -> shortcut, "" for none
 PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 

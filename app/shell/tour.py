@@ -121,10 +121,10 @@ STEPS = (
 )
 
 
-# The drawers that steps speak of, by the keys of their actions.
+# Drawers that the steps mention -> their action keys.
 DRAWERS = {"theory": "inspector", "form": "form", "numbers": "numbers"}
 WIDTH = 340
-APART = 16  # from the edges of the window
+APART = 16  # pixels from the edges of the window
 RING = 3
 
 
@@ -145,8 +145,8 @@ class TourController(QObject):
         self._training, self._playback = training, playback
         self._drawers = drawers
         self._actions: Mapping[str, QAction] = {}
-        self._number = -1  # none
-        self._before: str | None = None  # the drawer that was open before a step opened another
+        self._number = -1  # no step
+        self._before: str | None = None  # drawer that was open before a step opened another
         self.card: TourCard | None = None
         window.resized.connect(self._point)
         display.runs_changed.connect(self._on_runs)
@@ -277,7 +277,7 @@ class TourController(QObject):
 class TourCard(QFrame):
     """Card of the tour, with a ring around what the step is about."""
 
-    moved = Signal(int)  # to the step before (-1) or after (1)
+    moved = Signal(int)  # step before (-1) or after (1)
     left = Signal()
 
     def __init__(self, window: QWidget) -> None:
@@ -314,7 +314,7 @@ class TourCard(QFrame):
         self.back.setEnabled(number > 0)
         self.next.setText("Next" if number + 1 < count else "Done")
         self.end.setVisible(number + 1 < count)
-        # Wider where the type is so large that the buttons have no room.
+        # Wider if a large font leaves the buttons no room.
         buttons = sum(one.sizeHint().width() + 8 for one in (self.end, self.back, self.next))
         width = max(WIDTH, buttons + 34)
         self.setFixedWidth(width)
@@ -356,7 +356,7 @@ class TourCard(QFrame):
         self.moved.emit(1)
 
     def event(self, event: QEvent) -> bool:
-        # Else Escape is the window's, where it lets go of pinned nodes.
+        # Otherwise the window would handle Escape and unpin nodes.
         override = event.type() is QEvent.Type.ShortcutOverride
         if override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
             event.accept()

@@ -16,11 +16,11 @@ from app.shell.curve_choice import CurveChoiceController
 from app.shell.help import HelpController
 from app.shell.main_window import MainWindow
 
-if TYPE_CHECKING:  # loads pyqtgraph, which comes after the window
+if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the window
     from app.views.run_panel import RunPanel
     from app.views.view import Numbers, RunView
 
-PICTURE_SCALE = 3.0  # pixels of a copied picture to one of the screen
+PICTURE_SCALE = 3.0  # pixels of a copied picture per pixel of the screen
 PICTURE_COPIED = "Picture copied."
 NUMBERS_COPIED = "Numbers copied."
 
@@ -80,7 +80,7 @@ class ViewMenuController(QObject):
             return
         view = panel.view(name)
         menu = ViewMenu(view, name, self._window)
-        menu.aboutToHide.connect(menu.deleteLater)  # after what was chosen: that is not deferred
+        menu.aboutToHide.connect(menu.deleteLater)  # after the chosen action, which runs at once
         self._fill(menu)
         menu.popup(place)
 
@@ -123,7 +123,7 @@ class ViewMenuController(QObject):
 
     def _on_copy_numbers(self) -> None:
         numbers = self._menu().view.numbers()
-        if numbers:  # else the run was closed under the menu
+        if numbers:  # otherwise the run was closed while the menu was open
             QGuiApplication.clipboard().setText(numbers_text(numbers))
             self.status.emit(NUMBERS_COPIED)
 

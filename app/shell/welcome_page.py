@@ -40,7 +40,7 @@ EXPLANATION = (
     "Run trains {study}. To change it first, open Settings. Every frame is recorded, so you "
     "can go back to any moment."
 )
-# Actions that begin something, and how they are called here; those that cannot be had are left out.
+# Actions offered on this page, with their names here; unavailable ones are left out.
 OFFERED = {
     "last": "Reopen the last session",
     "library": "Library of runs",
@@ -140,7 +140,7 @@ class WelcomePage(QScrollArea):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if not self.cards:  # most windows open with runs
+        if not self.cards:  # most windows open with runs and never show the cards
             self.cards = tuple(self._made_cards())
             self._arrange()
             self._chain()
@@ -180,7 +180,7 @@ class WelcomePage(QScrollArea):
             item = row.itemAt(place)
             assert item is not None
             widget = item.widget()
-            # The item's own hint is that of before until the loop has laid the page out.
+            # The item's own hint is outdated until the event loop has laid out the page.
             needed += (item if widget is None else widget).sizeHint().width()
         to = (
             QBoxLayout.Direction.LeftToRight if needed <= room else QBoxLayout.Direction.TopToBottom
@@ -302,7 +302,7 @@ class Card(QPushButton):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
-    # A button knows its own text alone, and here it has none.
+    # A button uses only its own text, which is empty here.
     def hasHeightForWidth(self) -> bool:
         return True
 

@@ -16,9 +16,9 @@ from core.figures.palette import DARK, LIGHT, PALETTES
 from core.studies.study import load_study
 
 Floats = NDArray[np.float64]
-HEIGHT, LINE = 96, 1.4  # pixels of a picture, and of a line in it
-MIDDLE = 128  # of the lightness of a ground
-# The panel of a study's figure that stands for each paper.
+HEIGHT, LINE = 96, 1.4  # pixels: height of a picture, width of its lines
+MIDDLE = 128  # between dark and light backgrounds
+# Panel of a study's figure that illustrates each paper.
 PICTURED = {
     "telgarsky22": ("telgarsky22-table-1", 3),
     "homogeneity": ("homogeneity-mirror-flow", 0),
@@ -31,7 +31,7 @@ PICTURED = {
     "cohen21": ("cohen21-edge-squared", 0),
     "tsilivis25": ("tsilivis25-order-turns-over", 1),
 }
-# Points of two classes that no line separates, as shares of the picture.
+# Points of two classes that no line separates, as fractions of the picture.
 POINTS = (
     (True, ((0.2, 0.25), (0.32, 0.6), (0.7, 0.3), (0.82, 0.62))),
     (False, ((0.46, 0.42), (0.55, 0.62), (0.5, 0.2))),
