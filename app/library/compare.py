@@ -221,8 +221,7 @@ class CompareController(QObject):
         self._rebuild()
         self._pages.set_over(self.panel)
         self.visibility_changed.emit(True)
-        # The slider spans the compared runs, also while the display is held.
-        self._display.refresh()
+        self._display.refresh()  # the slider spans the compared runs, also while held
 
     def _make(self) -> None:
         """Make the page when it is first shown."""
