@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 SPECTRUM = "log10 of the leading singular values"
-# As many as core.observables.spectrum keeps of a frame.
+# As many as core.observables.spectrum keeps per frame.
 LEADING = 16
 Q = TypeVar("Q")
 A = TypeVar("A")
-STRIDES = (64, 16, 4, 1)  # a curve is coarse at first, and spans the run from its first points on
+STRIDES = (64, 16, 4, 1)  # compute curves coarsely first, over the whole run
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class LatestRequest(Generic[Q, A]):
     def __init__(self, lock: threading.Lock, answer: Callable[[Run, Q], A]) -> None:
         self._lock, self._answer = lock, answer
         self._question: Q | None = None
-        # Read without the lock: a frozen value is put there in one step, and the screen must not
+        # Read without the lock: one assignment replaces the frozen value, and the screen must not
         # wait.
         self.known: tuple[Q, A] | None = None
 
@@ -133,7 +133,7 @@ class Trace:
         """Return the next frame to compute of the first `frames`; -1 for none."""
         if frames == 0:
             return -1
-        # The newest first: it stands at the live edge, where somebody looks.
+        # Newest first: it is at the live edge, which users watch.
         if not self.known[frames - 1]:
             return frames - 1
         for stride in STRIDES:
@@ -151,7 +151,7 @@ class BackgroundValues:
         self._run = run
         self._lock = threading.Lock()
         self._traces: dict[str, Trace] = {}
-        # By the view that asked, so that one which is closed gives up its own and no other's.
+        # By the requesting view, so that a closed view withdraws only its own requests.
         self._requested: tuple[str, ...] = ()  # "owner:name"
         self._frames = 0
         self.prediction: LatestRequest[PredictorQuestion, PredictorAnswer] = LatestRequest(
@@ -165,7 +165,7 @@ class BackgroundValues:
         self._broken = False
         self.traced = 0  # values of traces computed so far
 
-    # --------------------------------------------------------------- the thread of the screen
+    # ------------------------------------------------------------------------------- window thread
 
     def request_traces(self, owner: str, names: tuple[str, ...], frames: int) -> None:
         """Request scalars by their names, or SPECTRUM, at the first `frames` frames.
@@ -184,7 +184,7 @@ class BackgroundValues:
     def trace(self, name: str, frames: int) -> Floats:
         """Return values (frames, width) of a requested trace, NaN where not known yet."""
         trace = self._traces[name]
-        # By what is known, not by the values: a row may be half written at this moment.
+        # Use `known`, not the values: a row may be half written at this moment.
         return np.where(trace.known[:frames, None], trace.values[:frames], np.nan)
 
     def has_requested(self, owner: str, name: str) -> bool:
@@ -205,7 +205,7 @@ class BackgroundValues:
     def pending(self) -> bool:
         return not self._broken and self._next() is not None
 
-    # ----------------------------------------------------------------------- the other thread
+    # -------------------------------------------------------------------------------- other thread
 
     def work(self, seconds: float) -> bool:
         """Compute for about so many seconds; return False if nothing was pending."""
@@ -226,7 +226,7 @@ class BackgroundValues:
                 return False
             self._compute(*missing)
         except Exception:
-            # A run that was closed meanwhile, or whose file is gone: others must go on.
+            # The run was closed, or its file is gone; other runs continue.
             self._broken = True
             log.debug("numbers for the screen ended", exc_info=True)
         return True
@@ -256,7 +256,7 @@ class BackgroundValues:
             value[: sigma.size] = sigma[:LEADING]
         else:
             value = np.array([observable_of(name).at(self._run, frame)], dtype=np.float64)
-        with self._lock:  # the arrays may be made longer meanwhile
+        with self._lock:  # the window's thread may enlarge the arrays
             trace.values[frame] = value
             trace.known[frame] = True
             self.traced += 1

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from core.observables.projection import Projection
     from core.runs import Run
 
-# Read with every frame, since the margin view draws them over all frames; the other scalars are
-# computed for the frame at the cursor alone.
+# The margin view draws these over all frames; other scalars are computed at the cursor only.
 MARGINS = ("hard_margin", "smoothed_margin", "l1_margin")
 SCALARS = (
     "risk",
@@ -48,7 +47,7 @@ SCALARS = (
     "train_error",
 )
 SORTED_KINDS = ("rotation", "relative_norm")
-MOST_SORTED = 160  # sorted frames kept: the moments of both views, and the latest ones looked at
+MOST_SORTED = 160  # cached sorted frames: the moments of both views, and the latest ones shown
 
 
 @final
@@ -65,14 +64,15 @@ class DisplayData:
         self.m = int(run.network.m)
         self.plane = plane
         self.directions = False
-        self.plane_problem = ""  # why the run has no such plane; it is shown on coordinates then
+        # Reason why the plane is unavailable; coordinates are shown instead.
+        self.plane_problem = ""
         self._projection: Projection | None = None
-        self._projected_at = 0  # frames that there were for it
+        self._projected_at = 0  # number of frames used for the projection
         room = max(run.planned, run.frames, 1)
-        # Room for all frames that are planned; single precision, as screens have seven digits.
+        # Room for all planned frames. Single precision: a screen resolves fewer than seven digits.
         self._flat: Singles = np.empty((room, self.m, 2), dtype=np.float32)
         self._placed = np.zeros(room, dtype=bool)
-        # The largest coordinate of each frame: the neurons' view asks for its range at every tick.
+        # Largest coordinate of each frame: the neurons' view needs its range at every tick.
         self._reach = np.zeros(room)
         self._node: dict[str, Singles] = {
             kind: np.empty((room, self.m), np.float32) for kind in SORTED_KINDS
@@ -112,7 +112,7 @@ class DisplayData:
         of the interpreter. Raises RunFileError for a file that is no longer a run.
         """
         deadline = time.perf_counter() + seconds
-        # A growing file is connected to anew (decision 0002): what it said before is read first.
+        # Reopening a growing file takes time (decision 0002): read the known frames first.
         available = self.run.frames
         if self.frames == available:
             available = self.run.refresh()
@@ -122,19 +122,19 @@ class DisplayData:
         self._make_room(available)
         available = available if most is None else min(available, max(most, self.frames + 1))
         if hands is not None and self.run.status == "finished":
-            _ = self.projection  # before the threads; and no batch, which would keep the file
+            _ = self.projection  # before the threads start; a batch would keep the file open
             for index in ordered_map(self._read, self.frames, available, deadline, hands):
                 self.frames = index + 1
         else:
             self._read_in_turn(available, deadline)
-        # The plane of the motion is that of all frames: it follows a growing run, but not at each.
+        # The plane of motion is fitted to all frames, and refitted when a growing run has doubled.
         grown = self.frames >= 2 * self._projected_at or self.complete
         if self.plane.kind == "motion" and grown and self._projected_at < self.run.frames:
             self._project_anew()
         return self.frames
 
     def _read_in_turn(self, available: int, deadline: float) -> None:
-        with self.run.batch():  # one frame at least: a slow disk would end all progress
+        with self.run.batch():  # one frame at least: otherwise a slow disk would stop all progress
             while self.frames < available:
                 self._read(self.frames)
                 self.frames += 1
@@ -145,7 +145,7 @@ class DisplayData:
         room = self._signs.shape[0]
         if frames <= room:
             return
-        # By half at least: of a loop without a known end each look may have some frames more.
+        # By half at least, since a loop without a known end grows a little at every poll.
         missing = max(frames - room, room // 2)
         for name in ("_flat", "_placed", "_reach", "_signs", "_margins", "_log10_norm"):
             setattr(self, name, _lengthen(getattr(self, name), missing))
@@ -159,13 +159,13 @@ class DisplayData:
 
         run = self.run
         for kind, values in self._node.items():
-            # Not through `at`, which would keep the same numbers a second time in the run.
+            # Not through `at`, which would cache the same numbers again in the run.
             values[index] = OBSERVABLES[kind].function(run, index)
         self._signs[index] = outer_signs(run, index)
         if self._class is not None:
             self._class[index] = outer_classes(run, index)
         self._margins[index] = [OBSERVABLES[name].at(run, index) for name in MARGINS]
-        # In logarithms: e^(2 rho) overflows where rho passes 354.
+        # In logarithms: e^(2 rho) overflows beyond rho = 354.
         length = run.network.norm(run.parameters(index))
         unit = math.log10(length) if length > 0.0 else -math.inf
         self._log10_norm[index] = 2.0 * (unit + float(run.rho[index]) / math.log(10.0))
@@ -175,7 +175,7 @@ class DisplayData:
         projection = self.projection
         points = projection.directions(index) if self.directions else projection.weights(index)
         self._flat[index] = points
-        # fmax passes over NaN, which nodes without a direction have.
+        # fmax ignores NaN, the value of nodes without a direction.
         self._reach[index] = np.fmax.reduce(np.abs(points), axis=None, initial=0.0)
         self._placed[index] = True
 
@@ -269,8 +269,7 @@ class DisplayData:
 
     def frame_at(self, coordinate: float) -> int:
         """Return the last frame not after this coordinate; the first one for all before it."""
-        # A coordinate that came from a frame's own time by a logarithm and back still is that
-        # frame.
+        # The tolerance absorbs the rounding of coordinates converted to times and back.
         after = int(np.searchsorted(self.coordinate, coordinate + 1e-9, side="right"))
         return max(after - 1, 0)
 
@@ -285,7 +284,7 @@ class DisplayData:
     def positions(self, frames: Indices, power: int = 0) -> Singles:
         """|a_j| v_j, or v_j/|v_j|, on the plane in units of 10^power, (len(frames), m, 2)."""
         self._find(frames)
-        # Single precision ends at 3 10^38; what lies beyond is far out of sight either way.
+        # Single precision ends at 3e38; larger values are off the screen in any case.
         exponent = np.clip(self.log10_scale(frames) - power, -37.0, 37.0)
         factor = (10.0**exponent).astype(np.float32)
         return np.asarray(self._flat[frames] * factor[:, None, None])
@@ -310,7 +309,7 @@ class DisplayData:
 
     def known_frames(self, frames: Indices) -> Indices:
         """Return some frames, and all others whose positions were read already."""
-        # A frame that is not there costs a read of its parameters.
+        # A frame that is not cached costs a read.
         return np.union1d(frames, np.flatnonzero(self._placed[: self.frames]))
 
     def signs(self, frame: int) -> NDArray[np.int8]:
@@ -334,7 +333,7 @@ class DisplayData:
     def least(self, kind: str) -> float:
         """Return the least value of all nodes and frames read so far; 0 without any."""
         values = self._node[kind][: self.frames]
-        # fmin passes over NaN, which nodes of length 0 have.
+        # fmin ignores NaN, the value of nodes of length 0.
         least = float(np.fmin.reduce(values, axis=None, initial=np.inf))
         return least if math.isfinite(least) else 0.0
 
@@ -343,7 +342,7 @@ class DisplayData:
         key = (kind, frame)
         if key not in self._sorted:
             values = self._node[kind][frame]
-            # Stable: nodes of equal values, as all rotations at t = 0, keep their places.
+            # Stable, so that nodes of equal value keep their places, as all rotations at t = 0.
             order = np.argsort(values, kind="stable")
             place = np.empty(self.m, dtype=np.int64)
             place[order] = np.arange(self.m)
@@ -356,7 +355,7 @@ class DisplayData:
     def node(self, frame: int, j: int) -> NodeFacts:
         """All numbers of a node at a frame."""
         run = self.run
-        # Weights of late frames may leave double precision: the inspector says "infinite".
+        # Late weights may overflow; the inspector then shows "infinite".
         with np.errstate(over="ignore"):
             flat = run.physical_parameters(frame)
             alpha = run.network.nodes(flat)[0]

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-# How well a text fits, from the best on.
+# Quality of a match, best first.
 WHOLE, BEGINS, INITIALS, INSIDE, ASIDE, WITHIN, LOOSE, NONE = range(8)
-ENOUGH = 20  # found by their words; letters that are only strewn over a title are not looked for
+ENOUGH = 20  # matches by words; letters scattered over a title are searched only below this number
 LONGEST = 200
-MOST_BETWEEN = 8  # of two strewn letters: any letters are somewhere in a long title
+MOST_BETWEEN = 8  # characters between two scattered letters: a long title contains any letters
 Search = Callable[[str], object]
-START = r"(?<![^\W_])"  # of a word: nothing, or neither a letter nor a figure, stands before it
+START = r"(?<![^\W_])"  # start of a word: no letter or digit before it
 
 
 class SearchEntry(NamedTuple):
@@ -68,8 +68,8 @@ def find(text: str, entries: Iterable[SearchEntry], used: Sequence[str] = ()) ->
     begun = [re.compile(START + re.escape(word)).search for word in words]
     first = initials_regex(words)
     whole = " ".join(words)
-    # Lists of entries that are there, and no tuples of ranks: ten thousand new objects a key would
-    # call the collector of garbage, which takes longer than all the rest.
+    # Lists of existing entries instead of tuples with ranks: ten thousand new objects per key
+    # would trigger the garbage collector, which takes longer than all the rest.
     ranked: list[list[SearchEntry]] = [[] for _ in range(NONE + 1)]
     for one in entries:
         rank = WHOLE if one.low == whole else _rank(one, words, begun, first)
@@ -110,7 +110,7 @@ def _rank(
         elif search(one.words):
             worst = max(worst, ASIDE)
         elif word in low or word in one.words:
-            worst = WITHIN  # a single letter is in nearly every word
+            worst = WITHIN  # nearly every word contains a given letter
         else:
             return INITIALS if first.search(low) else NONE
     return worst
@@ -143,7 +143,7 @@ def match_spans(text: str, title: str) -> list[tuple[int, int]]:
     ([(7, 10)], [(0, 1), (5, 6)])
     """
     words, low = _words(text), title.lower()
-    if not words or len(low) != len(title):  # a few letters are longer when they are small
+    if not words or len(low) != len(title):  # lowercasing may lengthen a text
         return []
     found = set[int]()
     for word in words:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.runs import Run
 
 
-AHEAD = 8  # tasks given to the threads at a time: at most so many run past the deadline
+AHEAD = 8  # tasks given to the threads at a time; at most these run past the deadline
 
 
 def ordered_map(
@@ -63,7 +63,7 @@ class ParentHistory:
     def __init__(self, run: Run, names: tuple[str, ...]) -> None:
         self._run, self._names = run, names
         begun = run.continues is not None and math.isfinite(run.start.log10_time)
-        self._left = 1 if begun else 0  # how many is known when the file is asked
+        self._left = 1 if begun else 0  # the count is known once the file is read
         self._asked = False
         self.too_long = False
         self._values: list[list[float]] = []
@@ -90,14 +90,14 @@ class ParentHistory:
             whole = self._run.whole
             if not self._asked:
                 self._asked = True
-                # Of a gap nothing is known, and frame 0 would be joined to what came long after.
+                # A gap would join frame 0 to frames long after it.
                 self._left = whole.before if whole.complete else 0
             while self._left:
                 self._read_one(whole, len(self._values))
                 self._left -= 1
                 if time.perf_counter() >= deadline:
                     break
-        except (MarginscopeError, OSError):  # a past less; the run's own frames are there
+        except (MarginscopeError, OSError):  # without its past; the run's own frames are read
             self._left, self._values = 0, []
 
     def _read_one(self, whole: Run, index: int) -> None:
@@ -108,7 +108,7 @@ class ParentHistory:
         unit = math.log10(length) if length > 0.0 else -math.inf
         self._log10_norm.append(2.0 * (unit + float(whole.rho[index]) / math.log(10.0)))
 
-    # ---------------------------------------------------------------------------- what is known
+    # --------------------------------------------------------------------------------- read frames
 
     @property
     def margins(self) -> Floats:

@@ -12,7 +12,7 @@ from app.state.views import FIGURE_1
 from core.figures.palette import PALETTES
 from core.observables.planes import COORDINATES, NodePlane
 
-# Not the first frame's coordinate, which moves when the frame after t = 0 is read.
+# Not the first frame's coordinate, which changes when the frame after t = 0 is read.
 START = float("-inf")
 MARGIN_AXES = {"log10_time": "log10 t", "step": "step", "norm_squared": "|W|^2"}
 MARGIN_UNITS = {
@@ -21,7 +21,7 @@ MARGIN_UNITS = {
 }
 FIRST_CURVES = ("log10_risk", "distance")
 
-# How far the neurons' view reaches, and what stands there for a node.
+# Range of the neurons' view, and the symbol of a node.
 NEURON_RANGES = {
     "moment": "This moment",
     "run": "Whole run",
@@ -156,9 +156,9 @@ VIEW_OPTIONS: Mapping[str, ViewOption] = {
     for item in fields(Intent)
     if (record := item.metadata.get(RECORD)) is not None
 }
-# Fields that undo leaves alone.
+# Fields that undo ignores.
 TRANSIENT = tuple(item.name for item in fields(Intent) if item.name not in VIEW_OPTIONS)
-# Wishes that are the study's and not the user's.
+# Options that a study proposes.
 PROPOSED = tuple(one.proposal for one in VIEW_OPTIONS.values() if one.proposal)
 
 

@@ -17,13 +17,13 @@ from app.state.intent import START
 from core.problem.schedule import coordinate
 from core.training.control import Control, RunState
 
-if TYPE_CHECKING:  # loads core.runs, and with it scipy, which the start must not wait for
+if TYPE_CHECKING:  # loads core.runs and with it scipy, which would delay the start
     from app.state.display import DisplayData
     from core.comparison.names import RunDescription
 
-# Shown at once.
+# Runs shown at once.
 MOST_RUNS = 10
-# Of a study of many cells, as the two widths of Figure 1.
+# Cells shown of a study of many: two, as the widths of Figure 1.
 MOST_CELLS = 2
 
 
@@ -166,11 +166,11 @@ class OpenRun:
         """True while committed frames are not read yet."""
         if self.data is None or self.growth is RecordingState.LOST:
             return False
-        if self.stands_in:  # its own file is looked at as long as there is one to wait for
+        if self.stands_in:  # its own file is polled as long as it is awaited
             return self.coming is not None or self.data.frames < self.data.run.frames
-        # The recorder tells of frames before the file is looked at again.
+        # The recorder reports frames before the file is polled again.
         committed = self.control.status.committed + 1 if self.control is not None else 0
-        committed += self.data.run.before  # of the runs that it continues
+        committed += self.data.run.before  # frames of the runs that it continues
         if self.data.past.left and self.data.frames:
             return True
         return self.data.frames < max(committed, self.data.run.frames)
@@ -191,7 +191,8 @@ class OpenRun:
     def snapshot(self) -> RunSnapshot:
         if self.data is None:
             return RunSnapshot(self.key, np.empty(0), self.until, self.live, 0, self.since)
-        # An unfinished file counts as growing until the first poll: else playing stops for good.
+        # An unfinished file counts as growing until the first poll, otherwise playing would stop
+        # for good.
         is_unpolled = self.unfinished and self.growth is RecordingState.ENDED
         growing = self.grows or self.behind or is_unpolled
         known = self.data.coordinate
@@ -213,7 +214,7 @@ class Session:
         self.compared: tuple[RunSnapshot, ...] = ()
 
     def __iter__(self) -> Iterator[OpenRun]:
-        # A copy: runs are opened and closed while somebody goes through them.
+        # A copy: runs may be opened and closed during the iteration.
         return iter(tuple(self._runs))
 
     def __len__(self) -> int:

@@ -22,9 +22,9 @@ from core.problem.schedule import coordinate, inverse_coordinate, parse_time
 
 Texts = Sequence[str]
 
-LONGEST = 40  # letters of a value that undo names
-STUDY = "study"  # the text of an option that is left to the study
-RECORD = "option"  # the key of the record in the metadata of a field
+LONGEST = 40  # characters of a value in the name of an undo step
+STUDY = "study"  # text of an option that the study decides
+RECORD = "option"  # key of the option in a field's metadata
 
 
 @final
@@ -170,15 +170,15 @@ class Compared:
 
 
 PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
-# As many colours as a palette has for curves (app.views.curves): a seventh would have the first's.
+# The number of colours for curves in a palette (app.views.curves); a seventh would repeat one.
 MOST_CURVES = 6
-# So many pinned nodes have a ring each; more are a selection, beside which all others are dim.
+# Up to so many pinned nodes are ringed. More are a selection: all other nodes are dimmed.
 MOST_RINGS = 2
 NONE = "none"
 MOST_DIGITS = 9
-RANGES_IN_TEXT = 200  # of pinned nodes
+RANGES_IN_TEXT = 200  # ranges of pinned nodes in a text
 
-Mark = tuple[int, int]  # the key of a run, or its place, and the index of one of its nodes
+Mark = tuple[int, int]  # run (its key or its place) and index of a node
 Interval = tuple[float, float]
 
 
@@ -380,7 +380,7 @@ def _name_compared(before: Compared | None, after: Compared | None) -> str:
     return f"Compare by {after.question.observable}"
 
 
-# Of the question there is another text (app.scenes.scene_texts).
+# The question has a text of its own (app.scenes.scene_texts).
 COMPARED = ValueKind(
     _parse_compared, lambda compared: () if compared is None else compared.runs, _name_compared
 )

@@ -71,7 +71,7 @@ TURNING = "Only for networks with trained inner weights"
 NODES = "Only for networks with neurons"
 LABELS = "Only for networks with neurons and data with labels"
 ADDITION = "Only for quadratic networks on addition mod p"
-# The views of the paper's figure.
+# Views of the paper's figure.
 FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 HERE = f"{app.__name__}.views"
 VIEWS: Registry[ViewKind] = Registry(
@@ -87,10 +87,10 @@ VIEWS: Registry[ViewKind] = Registry(
     ViewKind("phases", "Phases", f"{HERE}.waves:PhasesView", _waves, ADDITION),
 )
 
-# What is shown where nothing is said, by the number of input coordinates.
+# Default views by the number of input coordinates.
 ON_A_LINE = ("norms", "margins", "curves", "predictor")
 ON_A_PLANE = ("neurons", "rotations", "margins", "predictor")
-# What takes the place of views that have nothing to show of a run.
+# Replacements for views that have nothing to show of a run.
 NEXT = (
     *("margins", "norms", "curves", "predictor", "rotations", "neurons", "spectrum"),
     *("waves", "phases"),
@@ -112,14 +112,14 @@ def choose_views(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[st
     useful = [name for name in VIEWS if any(VIEWS[name].fits(run) for run in runs)]
     first = known_views(wished) or _usual(runs)
     count = len(first)
-    if "margins" not in useful:  # the risk is what is watched instead
+    if "margins" not in useful:  # show the risk instead
         first = known_views(["curves" if name == "margins" else name for name in first])
     chosen = [name for name in first if name in useful]
     others = [
         name for name in dict.fromkeys((*NEXT, *VIEWS)) if name in useful and name not in chosen
     ]
     chosen += others[: count - len(chosen)]
-    for run in runs:  # none is left with sentences alone
+    for run in runs:  # no run is left with explanatory texts only
         own = [name for name in dict.fromkeys((*NEXT, *VIEWS)) if VIEWS[name].fits(run)]
         if own and not set(own) & set(chosen):
             chosen[-1:] = own[:1]
