@@ -137,7 +137,7 @@ def _bold(font: QFont) -> QFont:
 class StudyBrowser(QDialog):
     """Page of all studies, found by words."""
 
-    chosen = Signal(str)  # id of the study to be trained
+    chosen = Signal(str)  # id of the study to train
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -154,7 +154,7 @@ class StudyBrowser(QDialog):
         self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setAccessibleName("Studies by paper")
-        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the line edit moves the selection
         self.list.clicked.connect(self._accept)
         self.told = quiet_label(KEYS, self)
         add_all(space(QVBoxLayout(self), (16, 16, 16, 16), 8), self.line, (self.list, 1), self.told)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 MARK = 16
 NOT_HERE, NOT_TESTABLE = "not at this size", "not testable at this size"
-# Whole powers only: in 10^2.5 a raised 2 before .5 would be another number.
+# Integer powers only: 10 with a raised 2 before .5 would be another number than 10^2.5.
 POWER = re.compile(r"(?<=[\w)])\^(\d+)(?![\d.])")
 MINUS_SIGN = re.compile(r"(?<![\w^])-(?=\.?\d)| - (?=[\w.])|(?<== )-(?=\w)")
-# By the value of core.studies.verdicts.Verdict, and "waiting" for what is not judged yet.
+# Keys are values of core.studies.verdicts.Verdict, and "waiting" before the judgement.
 CLAIM_STYLES: dict[str, VerdictStyle] = {
     "confirmed": VerdictStyle(
         "confirmed", "disc", "check", "positive", "These runs support the claim."
@@ -52,7 +52,7 @@ NO_CLAIMS = "This study makes no claims."
 
 def _signs(text: str) -> str:
     """Return words of a claim with mathematical signs, as rich text."""
-    # Hyphens within words stay, and so do the signs of exponents.
+    # Keep hyphens within words and the signs of exponents.
     text = MINUS_SIGN.sub(_minus, text.replace("+-", "\u00b1"))
     return rich(POWER.sub(_power, text).replace("log10", LOG10))
 
@@ -121,8 +121,7 @@ class ClaimList(QWidget):
         """Show the claims of a study, not judged yet."""
         self._judged = ()
         texts = tuple(claim.text for claim in study.claims)
-        # Of the same claims the rows stay, and with them what is selected and where the list is
-        # scrolled.
+        # Keep rows of the same claims, and with them the selection and the scroll position.
         if texts != self._texts:
             self._texts = texts
             self._rebuild()
@@ -144,7 +143,7 @@ class ClaimList(QWidget):
     def _rebuild(self) -> None:
         for mark, label in self._rows:
             for part in (mark, label):
-                part.hide()  # till it is deleted, in the next turn of the event loop
+                part.hide()  # visible until deleted in the next turn of the event loop
                 part.deleteLater()
         self._rows = []
         for row in range(len(self._texts)):

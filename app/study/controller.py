@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class StudyController(QObject):
     """Opens the page and the window, and runs of a study in the main window."""
 
-    message = Signal(str)  # sentence for the main window's bar
-    status = Signal(str)  # how far a study is whose window is hidden, or ""
-    study_chosen = Signal(str)  # id of a study that was chosen on the page of all studies
+    message = Signal(str)  # sentence for the bar of the main window
+    status = Signal(str)  # progress of a study whose window is hidden, or ""
+    study_chosen = Signal(str)  # id of the study chosen on the page of all studies
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class StudyController(QObject):
             runner = self._make_runner(study)
             runner.adopt(study)
         elif study is not None and not runner.busy and (study.count > 1 or study.sizes):
-            runner.adopt(study)  # not the settings of a run that was opened from a study shown here
+            runner.adopt(study)  # not the settings of a run opened from the study's window
         runner.window.show()
         runner.window.raise_()
         runner.window.activateWindow()
@@ -95,7 +95,7 @@ class StudyController(QObject):
         self.status.emit("")
 
     def _make_runner(self, study: Study) -> StudyRunner:
-        from app.study.runner import StudyRunner  # the plots are slow to load
+        from app.study.runner import StudyRunner  # imports the plots, which are slow to load
 
         self.runner = runner = StudyRunner(
             self._palette, self._places, study, self._open_run, self.status.emit, self
@@ -111,7 +111,7 @@ class StudyController(QObject):
 
     def close(self) -> None:
         """Stop all work, wait for it, and delete the window."""
-        self._remembered = self.remembered  # before its window is deleted
+        self._remembered = self.remembered  # before the window is deleted
         if self.runner is not None:
             self.runner.close()
             self.runner = None

@@ -29,9 +29,9 @@ from core.studies.claims import hunt_of
 from core.studies.code import check_cells
 from core.trust import UntrustedCodeError
 
-USUAL, USUAL_REAL = "hard_margin", "risk"  # what is minimised, for labels and real targets
+USUAL, USUAL_REAL = "hard_margin", "risk"  # minimised by default, with labels and with real targets
 MINUTES = "5m"
-EVERY = "any"  # seed
+EVERY = "any"
 WHAT_TIP = (
     "Enter an observable, or a formula of observables, reference margins and sizes, such as "
     "hard_margin / (gamma_gl / 2). Enter slack:NAME or ratio:NAME for the slack of a theorem."
@@ -44,7 +44,7 @@ OVER = {
 TAKE = {"last": "at the end", "least": "minimum over frames", "largest": "maximum over frames"}
 SEEDS_TIP = "Enter the first and last seed, such as 0-999; each seed is tried once"
 LIMIT_TIP = "Enter a time limit, such as 300s, 5m or 1h, or a number of runs"
-N_NUMBERS, VERDICT = 2, 5  # columns: of numbers, from the left; of a statement's verdict
+N_NUMBERS, VERDICT = 2, 5  # count of numeric columns, on the left; index of the verdict
 COLUMNS: tuple[tuple[str, Callable[[Finding], str]], ...] = (
     ("rank", lambda one: str(one.rank) if one.rank else ""),
     ("value", lambda one: shown_number(one.value, 6) if one.rank else ""),
@@ -61,14 +61,14 @@ class FindingTable(RunTable):
     """Runs that a hunt has found, the best first; a few hundred at most."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self.model_ = QStandardItemModel()  # model() is QTableView's
+        self.model_ = QStandardItemModel()  # `model` is a method of QTableView
         self.model_.setHorizontalHeaderLabels([title for title, _ in COLUMNS])
         super().__init__(self.model_, "Results", parent)
         self.findings: Sequence[Finding] = ()
         self.setToolTip(
             "Double-click a run to open it, or Shift-double-click to open it beside the open runs"
         )
-        # There are few rows, and what they say gets longer once runs are refined.
+        # Few rows, whose texts grow as runs are refined.
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         for column in range(len(COLUMNS)):
             self.model_.horizontalHeaderItem(column).setTextAlignment(_alignment(column))
@@ -180,7 +180,7 @@ class HuntPage(QWidget):
     def question(self) -> Question:
         """Return the question. Raises InputError for invalid seeds."""
         asked, take = self._asked, self.take.currentData()
-        # A moment and a condition are the study's own, and have no field here.
+        # A moment and a condition belong to the study and have no field here.
         own = asked.frames.take == take and asked.text == self.what.text().strip()
         seeds = self.seeds.text().strip()
         return replace(
@@ -202,7 +202,7 @@ class HuntPage(QWidget):
 class HuntController(QObject):
     """Hunts with the question on the page, and shows their findings."""
 
-    busy_changed = Signal()  # a hunt has started or finished
+    busy_changed = Signal()  # a hunt started or finished
 
     def __init__(
         self, page: HuntPage, options: StudyOptions, questions: RunQuestions, parent: QObject
@@ -210,8 +210,8 @@ class HuntController(QObject):
         super().__init__(parent)
         self.page, self._options, self._questions = page, options, questions
         self._runs: StudyRuns | None = None
-        self._source: object = None  # of the study's own question, which the page shows
-        self._words_before = ""  # of the last hunt, whose findings stay until there are others
+        self._source: object = None  # the study's own question, shown on the page
+        self._words_before = ""  # of the last hunt, whose findings remain until new ones arrive
         self.worker = StudyWorker("hunt", run_hunt, self)
         self.worker.progress.connect(self._on_progress)
         self.worker.finished.connect(self._on_finished)

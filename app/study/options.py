@@ -39,7 +39,7 @@ ADDRESS_TIP = (
     "Enter the address of a Dask scheduler with workers, as printed by `dask scheduler`. The "
     "workers must have access to the folder of the runs."
 )
-# As many as app.settings takes back at the next start.
+# As many as app.settings restores at the next start.
 MOST_JOBS = 512
 RUN, CONTINUE, AGAIN = "Run", "Continue", "Rerun failed"
 ALL_DONE = "All runs finished."
@@ -58,7 +58,7 @@ def cells_text(count: int) -> str:
 class StudyOptions(QWidget):
     """Choices of the study, its size, where it runs, its processes and its folder."""
 
-    changed = Signal()  # the user made another choice
+    changed = Signal()  # the user changed an option
 
     def __init__(self, cores: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,9 +71,9 @@ class StudyOptions(QWidget):
         self.jobs.setAccessibleName("Processes")
         self.jobs.setToolTip("Number of runs trained at the same time, each on one core")
         self.jobs.setRange(1, MOST_JOBS)
-        # A process a core: the kernels of a cell are of one thread each.
+        # One process per core: the kernels of a cell use one thread.
         self.jobs.setValue(min(cores, MOST_JOBS))
-        self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
+        self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot set these
         self.cluster = ValueEdit(self)
         self.cluster.setAccessibleName("Cluster address")
         self.cluster.setPlaceholderText("tcp://host:8786")
@@ -140,7 +140,7 @@ class StudyOptions(QWidget):
         with QSignalBlocker(self.size_choice):
             self.size_choice.clear()
             for name, title in SIZES.items():
-                if study.sizes:  # without a table of its own, the paper's size is the study itself
+                if study.sizes:  # without sizes, the study itself has the paper's size
                     self.size_choice.addItem(title, name)
             if edited or not study.sizes or "paper" in study.sizes:
                 self.size_choice.addItem(AS_EDITED, None)
@@ -213,7 +213,7 @@ class StudyOptions(QWidget):
 
     def set_remembered(self, cluster: str, jobs: int) -> None:
         """Restore the settings; no address is this computer, no jobs its cores."""
-        # No `changed`: a study is adopted afterwards.
+        # `changed` is not needed: a study is adopted afterwards.
         with QSignalBlocker(self.jobs):
             self.cluster.setText(cluster)
             if jobs:
@@ -222,7 +222,7 @@ class StudyOptions(QWidget):
     # --------------------------------------------------------------------------------- editing
 
     def _size_chosen(self, _: int) -> None:
-        self._folder_typed = False  # each size has a folder of its own
+        self._folder_typed = False  # each size has its own default folder
         self.changed.emit()
 
     def _place_chosen(self, _: int) -> None:
@@ -317,10 +317,10 @@ class SweepProgress(QWidget):
         """Show how far the study is while it runs."""
         focused = self.run.hasFocus()
         self._show_buttons(not stopping)
-        if focused:  # before Run is disabled, and after Pause can take it
+        if focused:  # while Pause can still receive the focus, before Run is disabled
             self.pause.setFocus()
         self.run.setEnabled(False)
-        # Failed cells are over too: without them the bar would never be full.
+        # Count failed cells too, otherwise the bar would never fill.
         self._show_bar(status.done + status.failed, status.total)
         words = (
             words_of(status, pausing, stopping) if status.total else "Checking existing runs ..."
@@ -335,7 +335,7 @@ class SweepProgress(QWidget):
         self.cancel.setEnabled(running)
         self.pause.setEnabled(running)
         if not running and self.pause.isChecked():
-            # Unchecked by hand it would ask to go on with what has ended.
+            # Unchecking it with signals would request to continue a finished study.
             with QSignalBlocker(self.pause):
                 self.pause.setChecked(False)
             self.pause.setText("Pause")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.studies.shipped_result import ShippedResult
 
 RESIZED_MS = 200
-MM_PER_PIXEL = 0.26  # of a figure in letters that can be read on the screen
+MM_PER_PIXEL = 0.26  # scale of a figure with legible letters on the screen
 LEAST_DPI, MOST_DPI = 40.0, 400.0
 NONE_SHIPPED = (
     "No result for these settings yet. Run the whole study to see its figure and verdicts."
@@ -92,7 +92,8 @@ class ResultController(QObject):
         self._process, self._palette = process, palette
         self._study: Study | None = None
         self.shown: ShownResult | None = None
-        self._drawn: tuple[str, str, int] = "", "", 0  # study, palette and width of the picture
+        # Study, palette and width of the drawn picture.
+        self._drawn: tuple[str, str, int] = "", "", 0
         self.worker = Worker("result", result_drawn, self, our_error=NO_FIGURE, one_core=True)
         self._resized = QTimer(self, singleShot=True, interval=RESIZED_MS)
         self._resized.timeout.connect(self._draw)

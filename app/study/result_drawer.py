@@ -15,8 +15,8 @@ from app.widgets.layouts import add_all, space
 from app.widgets.study_picture import StudyPicture
 from core.figures.palette import Palette
 
-WIDTH = 400  # pixels: a panel of the figure in letters that can be read
-SHARES = (600, 400)  # of figure and claims in the height
+WIDTH = 400  # pixels, for a panel of the figure with legible letters
+SHARES = (600, 400)  # of figure and claims in the height, pixels
 HINT = "Click a point to open its run."
 
 

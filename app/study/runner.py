@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from core.sweep.cost import Cost
 
 NO_ADDRESS = "Enter the address of a Dask scheduler, such as tcp://host:8786."
-POLL_MS = 300  # a cell may take hours, in which the worker reports nothing
+POLL_MS = 300  # ms; a cell may take hours without a report of the worker
 NOT_READ = "The folder could not be read (internal error). Details are in the log."
 NO_COST = "The cost could not be estimated (internal error). Details are in the log."
 
@@ -114,8 +114,7 @@ class StudyRunner(QObject):
     def adopt(self, study: Study) -> None:
         """Show another study."""
         self.shown = shown = make_whole_study(study)
-        # A file of the user's own has sizes of its own; a shipped study that was edited, the
-        # settings.
+        # A user's file has its own sizes. A shipped study with edited settings is shown as these.
         self.window.options.show_study(study, edited=study.id in shipped_ids() and shown.edited)
         self.window.bar.show_message("")
         self._read_runs()
@@ -135,7 +134,7 @@ class StudyRunner(QObject):
         """Find the runs of the chosen study, size and folder."""
         if self.busy:
             return
-        self.cost.cancel()  # of what was chosen before
+        self.cost.cancel()  # estimate of the last choice
         options, study, edited = self.window.options, self.shown.study, self.shown.edited
         size = options.size_name
         try:
@@ -150,7 +149,7 @@ class StudyRunner(QObject):
             self._refuse("Choose a folder for the runs.")
             return
         options.show_count(cells_text(sized.count))
-        # In a thread: a folder may hold thousands of files, on a disk across the network.
+        # In a thread: the folder may hold thousands of files on a network drive.
         self.reader.ask(sized, size, options.path)
 
     def _refuse(self, sentence: str) -> None:
@@ -165,7 +164,7 @@ class StudyRunner(QObject):
             return
         self.shown = replace(self.shown, runs=runs)
         options = self.window.options
-        # An address is None on this computer, and "" where none is typed for a cluster.
+        # The address is None on this computer, and "" if none is entered for a cluster.
         options.show_problem(NO_ADDRESS if options.address == "" else "")
         options.show_count(cells_text(len(runs.cells)))
         self.display.show_runs(runs, resting=True)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 MOST_LINES = 12
-WIDE_X, WIDE_Y = 8.0, 100.0  # largest over smallest value beyond which an axis is logarithmic
+# Ratios of largest to smallest value beyond which an axis is logarithmic.
+WIDE_X, WIDE_Y = 8.0, 100.0
 
 
 @final
@@ -87,7 +88,7 @@ def lines_of(
     words = _words([point.x for point in means], axis.endswith(".seed"))
     groups: dict[str, list[Point]] = {}
     for point in means:
-        # By its text, since a value of an axis may be a list, which no dictionary takes as a key.
+        # By the text: a value may be a list, which cannot be a key of a dictionary.
         groups.setdefault(repr(point.line), []).append(point)
     return SweepLines(tuple(_line(group, words) for group in groups.values()), words)
 
@@ -105,7 +106,7 @@ def _line(group: Sequence[Point], words: Sequence[str]) -> SweepLine:
 
     order = sorted(group, key=place)
     mean = np.array([point.spread.mean for point in order])
-    # One run has no deviation: its bar has no length.
+    # A single run has no deviation; its bar has length 0.
     half = np.nan_to_num(np.array([point.spread.sd for point in order]))
     hollow = np.array([point.spread.unfit > 0 for point in order], dtype=np.bool_)
     x = np.array([place(point) for point in order])
@@ -129,7 +130,7 @@ def first_choice(axes: Mapping[str, Sequence[Any]], axis: str) -> dict[str, Any]
     >>> first_choice({"data.n": [1, 2], "network.m": [1, 2, 3], "data.d": list(range(9))}, "data.n")
     {'data.d': 0}
     """
-    # Seeds are what the means are over.
+    # Means are over seeds.
     left = {k: v for k, v in axes.items() if k != axis and not k.endswith(".seed") and len(v) > 1}
     chosen: dict[str, Any] = {}
     while left and math.prod(len(values) for values in left.values()) > MOST_LINES:

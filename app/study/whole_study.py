@@ -82,8 +82,7 @@ class WholeStudy:
 
 def make_whole_study(study: Study) -> WholeStudy:
     """Return a study whose runs are not known yet."""
-    # By what it says and not by its id: an edited study has its runs in a folder of its own
-    # (docs/decisions/0010).
+    # Compare contents, not ids: an edited study has its own folder of runs (docs/decisions/0010).
     edited = study.id not in shipped_ids() or load_study(study.id).to_toml() != study.to_toml()
     return WholeStudy(study, edited, StudyRuns(study))
 

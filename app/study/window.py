@@ -144,7 +144,7 @@ class StudyWindow(QWidget):
     """Window of its own, so that runs stay in sight."""
 
     def __init__(self, palette: Palette, cores: int) -> None:
-        # Without a parent, in front of which window systems would always keep it.
+        # No parent: window systems would keep this window in front of its parent.
         super().__init__(None, Qt.WindowType.Window)
         self.setObjectName("study")
         self.setWindowTitle("Whole study")

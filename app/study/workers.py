@@ -36,9 +36,10 @@ if TYPE_CHECKING:
 LEAST_DPI, MOST_DPI = 40.0, 600.0
 NO_MEMORY = "Not enough memory for this {what}. Choose fewer processes."
 OUR_ERROR = "The {what} stopped (internal error). Recorded runs are kept. Details are in the log."
-# Cells of milliseconds would otherwise fill the window's queue with copies of all rows.
+# Least seconds between reports: cells that take milliseconds would fill the window's event queue
+# with copies of all rows.
 SWEEP_REPORT_S, HUNT_REPORT_S = 0.1, 0.2
-MOST_LISTED = 200  # findings; the table in the folder has all of them
+MOST_LISTED = 200  # findings; the table in the folder has all
 
 
 @final
@@ -85,7 +86,8 @@ def figure_drawn(
 
         done, known = runs.done, runs.figures
         scene = figure_of_runs(runs.study, done, keep, PALETTES[palette], known=known)
-        # As many dots as it has pixels on the screen; a window may be a few pixels wide, or a wall.
+        # One dot per screen pixel, within limits, since a window may be a few pixels or a wall
+        # wide.
         dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
         return StudyFigure(process.draw(scene, ".png", dpi, request.is_cancelled), len(done))
 
@@ -148,9 +150,9 @@ class Finding:
 
     rank: int
     value: float
-    where: str  # its place in the grid, and its seeds
-    how: str  # the way it was found
-    state: str  # how it ended
+    where: str  # place in the grid, and seeds
+    how: str  # search method
+    state: str  # how the run ended
     verdict: str
     path: Path | None
 
@@ -170,12 +172,12 @@ class StudyWorker(QObject):
     """Worker of one sweep or hunt at a time; signals arrive in the window's thread."""
 
     progress = Signal()  # `news` has changed
-    finished = Signal(str)  # what went wrong, or ""
+    finished = Signal(str)  # error, or ""
 
     def __init__(self, what: str, task: Callable[..., None], parent: QObject | None = None) -> None:
         """Run `task(request, order, control)`, which reports its news as progress."""
         super().__init__(parent)
-        self.news: Any = None  # SweepNews or HuntNews, None before the first
+        self.news: Any = None  # SweepNews or HuntNews; None before the first report
         self.control = SweepControl()
         self._worker = Worker(
             what,
@@ -224,7 +226,7 @@ def run_sweep(request: Request, order: SweepOrder, control: SweepControl) -> Non
     if control.stop_requested:  # cancelled while it was planned
         return
     if made.tasks:
-        made.tasks[0].problem()  # says what is wrong with the data before anything starts
+        made.tasks[0].problem()  # raises an error of the data before anything starts
     pool = pool_for(made.tasks, order.jobs, order.cluster, control.cell)
     reported = -1.0
     for status in sweep(made, pool, control):
@@ -241,7 +243,7 @@ def run_hunt(request: Request, order: HuntOrder, control: SweepControl) -> None:
     from core.studies.tables import MAX_CELLS
 
     made = hunt_for(order.study, order.question, FileRetention(order.folder), order.size)
-    if control.stop_requested:  # while its data were read
+    if control.stop_requested:  # cancelled while its data were read
         return
     pool = pool_of(made, order.jobs, order.cluster, control.cell)
     budget, reported = Budget(order.runs or MAX_CELLS, order.seconds), -1.0
