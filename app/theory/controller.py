@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from core.reference.margin import Reference, ReferenceMargin
     from core.reference.share import Promise
 
-JUDGE_MS = 400  # after a margin has arrived or the run has ended
-GROWING_MS = 2000  # while it grows
-SHOW_MS = 16  # from a result to the update of the panel, which shows all results until then
-WHILE_TRAINING = 0.1  # of a core, for each thread: together they cost the training a few per cent
+JUDGE_MS = 400  # ms after a margin was computed or the run ended
+GROWING_MS = 2000  # ms, while the run grows
+SHOW_MS = 16  # ms from a result to the update of the panel, which collects results until then
+# Share of a core for each thread; together they slow training by a few per cent.
+WHILE_TRAINING = 0.1
 FAILED = "The theorems could not be checked (internal error). Details are in the log."
 
 
@@ -43,9 +44,9 @@ class TheoryController(QObject):
     The lines of margins and the bounds of statements that are drawn are part of the view.
     """
 
-    status = Signal(str)  # what is being computed, or ""
+    status = Signal(str)  # current computation, or ""
     margin_work_changed = Signal(bool, bool)  # some were cancelled, some are being computed
-    alarms_changed = Signal(object)  # tuple of core.observables.alarms.Alarm, of all runs shown
+    alarms_changed = Signal(object)  # tuple of core.observables.alarms.Alarm for all shown runs
 
     def __init__(
         self,
@@ -68,13 +69,13 @@ class TheoryController(QObject):
         margins.set_hold_condition(partial(compiler.is_missing, (MARGINS,)))
         compiler.progress.connect(margins.wake)
         self._results: dict[int, TheoryResults] = {}
-        self._key = -1  # of the run in the panel
+        self._key = -1  # run in the panel
         self._current: dict[int, str] = {}
         self._cancelled = self._stopped = False
-        # The wishes that the lines follow.
+        # Options by which the lines were drawn last.
         self._drawn = (frozenset[str](), frozenset[str](), "plain")
-        self.delta = panel.delta.value()  # the failure probability of the statements
-        self._others_busy: Callable[[], bool] = bool  # which returns False
+        self.delta = panel.delta.value()  # failure probability in the statements
+        self._others_busy: Callable[[], bool] = bool  # `bool` returns False
         self._pause = QTimer(self, singleShot=True)
         self._pause.setObjectName("judge")
         self._pause.timeout.connect(self._judge)
@@ -125,7 +126,7 @@ class TheoryController(QObject):
         """Return in words when a run's hard margin came to 90 % of the promised one."""
         return self.results(run.key).reach_of(run)
 
-    # ---------------------------------------------------------------------------- the actions
+    # ------------------------------------------------------------------------------------- actions
 
     def cancel(self) -> None:
         """Cancel the margins that are computed or wait."""
@@ -148,7 +149,7 @@ class TheoryController(QObject):
         self.judge.close()
         self.final_margins.stop()
 
-    # ----------------------------------------------------------------------------- what is open
+    # ----------------------------------------------------------------------------------- open runs
 
     def _readable(self) -> dict[int, OpenRun]:
         return {run.key: run for run in self._display.session if run.data is not None}
@@ -159,7 +160,7 @@ class TheoryController(QObject):
         runs = self._readable()
         before = self._results
         self._results = {key: before.get(key, TheoryResults()) for key in runs}
-        if set(runs) - set(before):  # what was cancelled were the margins of others
+        if set(runs) - set(before):  # margins were cancelled for other runs
             self._cancelled = False
         self.judge.restrict_to(frozenset(runs))
         self.margins.request(
@@ -177,8 +178,8 @@ class TheoryController(QObject):
         waiting = [key for key, run in runs if self._mark(run) != self.results(key).judged]
         if waiting:
             live = any(run.grows for run in self._display.session)
-            # The first verdict comes soon; each further one of a growing run is of more frames, and
-            # takes longer.
+            # The first verdict comes soon. Later ones of a growing run use more frames and take
+            # longer.
             again = live and self.results(waiting[0]).judgement is not None
             self._pause.start(GROWING_MS if again else JUDGE_MS)
 
@@ -189,14 +190,14 @@ class TheoryController(QObject):
         return frames, len(self.results(run.key).margins), self.delta
 
     def _judge(self) -> None:
-        # A verdict arrives while its judge is still at work; a picture comes before a verdict.
-        if self.judge.busy or self._display.waits_for_frames:  # try again later
+        # Verdicts arrive while the judge still works, and pictures have priority over verdicts.
+        if self.judge.busy or self._display.waits_for_frames:
             self._pause.start(JUDGE_MS)
             return
         for key, run in self._readable().items():
             known = self._results.get(key)
             if known is not None and run.data is not None and self._mark(run) != known.judged:
-                # Set with the request, so that the same one is not made until its result arrives.
+                # Set with the request, so that it is not repeated before its result arrives.
                 known.judged = self._mark(run)
                 self.judge.request(Case(key, run.path, dict(known.margins), self.delta))
 
@@ -240,7 +241,7 @@ class TheoryController(QObject):
         ]
         self.alarms_changed.emit(tuple(alarms))
 
-    # ------------------------------------------------------------------------------- wishes
+    # ------------------------------------------------------------------------------------- options
 
     def _on_delta_changed(self, delta: float) -> None:
         self.delta = delta
@@ -284,7 +285,7 @@ class TheoryController(QObject):
             hidden_margins=hidden - name if action.isChecked() else hidden | name
         )
 
-    # ------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------------- display
 
     def _schedule_show(self) -> None:
         if not (self._stopped or self._soon.isActive()):
@@ -302,7 +303,7 @@ class TheoryController(QObject):
         panel, runs = self._panel, self._readable()
         bounds = self._display.view.wishes.shown_bounds
         current = self._display.current
-        # Of a run that has no frame yet nothing is known: the panel stays at another one.
+        # A run without frames has no results: the panel keeps showing another one.
         self._key = next(reversed(runs), -1)
         if current is not None and current.key in runs:
             self._key = current.key

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from core.observables.final_margin import FinalMargin
     from core.reference.margin import ReferenceMargin
 
-SOON_MS, GROWING_MS = 400, 2000  # after something has changed; while a run grows
-# Of work, of a run that grows and of one that has ended; the bound at hand then holds all the same.
+SOON_MS, GROWING_MS = 400, 2000  # ms after a change, and while a run grows
+# Computing time for a growing run and for a finished one; the bound found by then is valid.
 GROWING_S, SECONDS = 2.0, 30.0
 
 
@@ -73,9 +73,9 @@ class FinalMargins(QObject):
     ) -> None:
         super().__init__(parent)
         self._display, self._results = display, results
-        # By how many frames and margins, and whether it grew.
+        # Run key -> frames, margins, and True if it was growing.
         self._requested: dict[int, tuple[int, int, bool]] = {}
-        self._grew: set[int] = set()  # those that were growing when they were requested
+        self._grew: set[int] = set()  # runs that were growing at the request
         self._stopped = False
         self.worker = Worker("final margin", bracket_final_margin, self, one_core=True)
         self.worker.share = cpu_share
@@ -98,7 +98,7 @@ class FinalMargins(QObject):
         self.worker.close()
 
     def _runs(self) -> dict[int, OpenRun]:
-        # A recording shown in place of a run that waits for kernels is not the run.
+        # Skip recordings shown in place of runs that wait for kernels.
         return {
             run.key: run
             for run in self._display.session
@@ -106,7 +106,7 @@ class FinalMargins(QObject):
         }
 
     def _mark(self, run: OpenRun) -> tuple[int, int, bool]:
-        # Of the file, of which the window may not have read all.
+        # Frames in the file, of which the window may not have read all.
         frames = 0 if run.data is None else run.data.run.frames
         return frames, len(self._results(run.key).proved), run.grows
 
@@ -126,14 +126,14 @@ class FinalMargins(QObject):
             self._pause.start(GROWING_MS if live and self._requested else SOON_MS)
 
     def _request(self) -> None:
-        if self.worker.busy or self._display.waits_for_frames:  # try again later
+        if self.worker.busy or self._display.waits_for_frames:
             self._pause.start(SOON_MS)
             return
         for key, run in self._runs().items():
             mark = self._mark(run)
             if mark[0] and mark != self._requested.get(key):
                 self._requested[key], known = mark, self._results(key)
-                # A bracket of a growing run had less time.
+                # The bracket of a growing run was computed in less time.
                 before = None if run.key in self._grew else known.final
                 self.worker.ask(key, run.path, known.proved, before, key=key)
                 (self._grew.add if run.grows else self._grew.discard)(key)

@@ -57,7 +57,7 @@ class Judgement:
 
 def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]:
     """Judge every statement of the papers that applies."""
-    import core.theorems.report  # noqa: F401 - for the window's thread, which is not to wait
+    import core.theorems.report  # noqa: F401 - here, so that the window's thread need not wait
     from core.theorems.registry import assess_all
 
     return assess_all(run, case.margins, case.delta, watch)
@@ -88,7 +88,7 @@ class Judge(QObject):
         self._current: int | None = None
         self.worker = Worker("judge", self._judge, self, one_core=True)
 
-    # --------------------------------------------------------------- the thread of the window
+    # ------------------------------------------------------------------------------- window thread
 
     @property
     def busy(self) -> bool:
@@ -123,7 +123,7 @@ class Judge(QObject):
             for key in [key for key in self._open if key not in wanted]:
                 self._open.pop(key).close()
 
-    # ----------------------------------------------------------------------- the other thread
+    # ------------------------------------------------------------------------------ judge's thread
 
     def _judge(self, request: Request, case: Case) -> Judgement:
         with self._lock:
@@ -133,7 +133,7 @@ class Judge(QObject):
         finally:
             with self._lock:
                 self._current = None
-            self._close_unwanted()  # of this one too, if it was closed in the window meanwhile
+            self._close_unwanted()  # the window may have closed this one in the meantime
 
     def _judgement(self, case: Case, watch: Watch) -> Judgement:
         run = self._open_run(case)
@@ -165,7 +165,7 @@ class Judge(QObject):
 
         with self._lock:
             if case.key not in self._open:
-                # Kept from one judgement to the next, with what the statements have computed of its
-                # frames.
+                # Kept open between judgements, with the frame values that the statements have
+                # cached.
                 self._open[case.key] = open_run(case.path)
             return self._open[case.key]

@@ -70,8 +70,8 @@ def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMa
 class MarginWorker(QObject):
     """Reference margins of the requested runs. Signals arrive in the window's thread."""
 
-    planned = Signal(int, object)  # key, tuple of the references that will be computed
-    started = Signal(int, object)  # lane, the Reference at work or None
+    planned = Signal(int, object)  # key, tuple of references that will be computed
+    started = Signal(int, object)  # lane, Reference being computed or None
     result = Signal(int, object)  # key, ReferenceMargin
 
     def __init__(
@@ -87,8 +87,8 @@ class MarginWorker(QObject):
         self._tasks: list[Computing] = []
         # Written by both threads without a lock: at worst a margin is computed twice.
         self._known: dict[tuple[str, str], ReferenceMargin] = {}
-        self._at_work: dict[int, Planning | Computing] = {}  # of each lane
-        self._held: Callable[[], bool] = bool  # which returns False
+        self._at_work: dict[int, Planning | Computing] = {}  # by lane
+        self._held: Callable[[], bool] = bool  # `bool` returns False
         self._workers = tuple(Worker("margins", self._answer, self, one_core=True) for _ in LANES)
         for worker in self._workers:
             worker.progress.connect(self._on_progress)
@@ -182,7 +182,7 @@ class MarginWorker(QObject):
         if work.lane not in self._at_work:
             self.started.emit(work.lane, None)
 
-    # ---------------------------------------------------------------------- the other threads
+    # ------------------------------------------------------------------------------ worker threads
 
     def _answer(self, request: Request, work: Planning | Computing) -> Planning | Computing:
         if isinstance(work, Planning):
@@ -202,7 +202,7 @@ class MarginWorker(QObject):
         from core.reference.watch import CancelledError
 
         try:
-            # Runs of other widths or initial weights on the same data share most of their margins.
+            # Runs on the same data share most margins, even with other widths or initial weights.
             mark = (task.reference.name, task.reference.key(task.problem))
             if mark not in self._known:
                 request.progress(task)

@@ -145,7 +145,7 @@ class MarginList(QWidget):
         value = plain_label(parent=self)
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         sure = quiet_label("", self)
-        # Of the widest word from the start, so that values do not move as certainties come.
+        # As wide as the widest word, so that values do not move when certainties arrive.
         sure.setMinimumWidth(sure.fontMetrics().horizontalAdvance("heuristic") + 2)
         row = 2 + len(self._rows)
         for column, label in enumerate((name, value, sure)):
@@ -182,15 +182,15 @@ class FinalLine(QWidget):
 class TheoryPanel(QWidget):
     """Margins and verdicts of one run."""
 
-    summary_changed = Signal(str)  # counts of the verdicts, "" if there are none
-    bound_requested = Signal(str, bool)  # key of a statement or FINAL, whether to draw its bound
+    summary_changed = Signal(str)  # counts of the verdicts, or ""
+    bound_requested = Signal(str, bool)  # key of a statement or FINAL, True to draw its bound
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._palette = palette
         self._rows: dict[str, StatementRow] = {}
         self._bounds: frozenset[str] = frozenset()  # statements whose bounds are drawn
-        self._arranged: dict[str, str] = {}  # verdicts by which the rows are in their order
+        self._arranged: dict[str, str] = {}  # verdicts by which the rows are ordered
         self._content = content = QWidget(self)
         self._column = space(QVBoxLayout(content), (16, 8, 16, 16), 4)
         self.run = ElidedLabel(content, Qt.TextElideMode.ElideRight)
@@ -220,7 +220,7 @@ class TheoryPanel(QWidget):
         self.delta = DecimalBox(
             parent, decimals=3, minimum=0.001, maximum=0.999, singleStep=0.01, value=0.05
         )
-        self.delta.setKeyboardTracking(False)  # the runs are judged anew for every value
+        self.delta.setKeyboardTracking(False)  # each value would judge all runs again
         self.delta.setPrefix("\u03b4 = ")
         self.delta.setAccessibleName("Failure probability \u03b4")
         self.delta.setToolTip(DELTA_TIP)
@@ -229,7 +229,7 @@ class TheoryPanel(QWidget):
             part.hide()
         return add_all(QHBoxLayout(), self.statements, 1, self.delta)
 
-    # --------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------------- display
 
     def show_run(self, heading: str) -> None:
         """Name the run that the panel is about; hide the line if there is one run alone."""
@@ -275,7 +275,7 @@ class TheoryPanel(QWidget):
         self.summary.setText(summary(list(judged.values())))
         self.summary.setVisible(bool(judged))
         self.summary_changed.emit(short_summary(list(judged.values())))
-        # Rows do not change places under the pointer, nor while a key would open one.
+        # Do not reorder rows under the pointer or the keyboard focus.
         if judged.keys() != self._arranged.keys() or (
             judged != self._arranged and not self._is_in_use()
         ):

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from core.reference.margin import Reference, ReferenceMargin
     from core.reference.share import Promise
 
-FINAL = "final margin"  # core.observables.final_margin.KEY, which loads the numerical libraries
-SHOWN = 6  # examples and nodes that are named
+# As core.observables.final_margin.KEY, whose import loads the numerical libraries.
+FINAL = "final margin"
+SHOWN = 6  # examples and nodes named at most
 
 
 @final

@@ -20,7 +20,7 @@ from core.figures.palette import Palette
 from core.numbers import raise_powers, time_text
 from core.problem.schedule import coordinate
 
-if TYPE_CHECKING:  # they load the numerical libraries
+if TYPE_CHECKING:  # loads the numerical libraries
     import numpy as np
     from numpy.typing import NDArray
 
@@ -46,7 +46,7 @@ PREMISES = {
 }
 
 
-WHOLE = TimeSpan(0.0, 1.0, 1.0, live=False)  # of a run without frames after the first
+WHOLE = TimeSpan(0.0, 1.0, 1.0, live=False)  # span of a run without frames after the first
 
 
 @final
@@ -221,7 +221,7 @@ def _interval_text(first: float, last: float, steps: bool = False) -> str:
     return f"at {begin}" if begin == end else f"from {begin} to {end}"
 
 
-# State, whether of the hypotheses, and what it is called in the legend.
+# State, True if of the hypotheses, and its name in the legend.
 SHAPES = (
     ("HOLDS", False, "holds"),
     ("FAILS", False, "does not hold"),
@@ -233,7 +233,7 @@ LEGEND = (
     "The thin line above each bar shows the hypotheses in the same way: solid, dashed or "
     "dotted. Where nothing is drawn, the theorem says nothing about these times."
 )
-HATCH = 5.0  # pixels between the strokes
+HATCH = 5.0  # pixels between strokes
 SWATCH = 22.0
 
 

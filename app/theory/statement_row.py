@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 MARK = 14.0
 RELATIONS = {"<=": "\u2264", ">=": "\u2265", "<": "<", ">": ">", "=": "="}
 STRIPE = 4.0  # pixels
-INDENT = 24.0  # of what stands beside the mark
-SMALL = 0.92  # of the type: the sentence, the time and the slack
+INDENT = 24.0  # pixels, of the content beside the mark
+SMALL = 0.92  # factor of the font size for sentence, time and slack
 WRAPPED = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
 
 
@@ -101,7 +101,7 @@ class VerdictLine(QAbstractButton):
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        # The name is shortened to the panel, and does not widen it.
+        # A long name is elided and does not widen the panel.
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -256,7 +256,7 @@ def _moment(log10_time: float, steps: bool) -> str:
 class StatementRow(QWidget):
     """Row of a statement, with details that are made when it is first opened."""
 
-    bound_requested = Signal(str, bool)  # key of the statement, whether to draw its bound
+    bound_requested = Signal(str, bool)  # key of the statement, True to draw its bound
 
     def __init__(self, key: str, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
@@ -295,8 +295,7 @@ class StatementRow(QWidget):
     # ------------------------------------------------------------------------------- details
 
     def _on_toggled(self, opened: bool) -> None:
-        # Made when it is first opened: a run has dozens of statements, and mathtext sets each
-        # formula.
+        # Made when first opened: a run has dozens of statements, and each formula is typeset.
         if opened and self._opened is None:
             self._make()
         if self._opened is not None:

@@ -45,12 +45,12 @@ TITLE = "Theorem timeline"
 NO_LINES = "No theorem for this run depends on time."
 WAITING = "Checking theorems ..."
 NO_RUN = "Shows when each theorem holds, once a run is open."
-SMALL = 0.88  # of the type
-MOST_ROWS = 6  # seen at once; more are scrolled to
+SMALL = 0.88  # factor of the font size
+MOST_ROWS = 6  # visible rows; more need scrolling
 SIDE = 16.0
 MARK = 10.0
-GAP = 10.0  # between the names and the axis
-UPPER, LOWER = (0.12, 0.34), (0.46, 0.90)  # of a row's height: the lanes
+GAP = 10.0  # pixels between names and axis
+UPPER, LOWER = (0.12, 0.34), (0.46, 0.90)  # upper and lower lane, as fractions of a row's height
 MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right)
 PRESSES = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
@@ -59,8 +59,8 @@ PRESSES = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 class TimeRows(QWidget):
     """Rows of the statements."""
 
-    moment_requested = Signal(float)  # the start of the chosen stretch
-    row_reached = Signal(int, int)  # top and bottom of the row that the keyboard is at
+    moment_requested = Signal(float)  # start of the chosen stretch
+    row_reached = Signal(int, int)  # top and bottom of the row with the keyboard cursor
 
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget) -> None:
         super().__init__(parent)
@@ -68,7 +68,7 @@ class TimeRows(QWidget):
         self.lines: tuple[StatementLine, ...] = ()
         self._picture: QPixmap | None = None
         self._cursor = -1
-        # Where the keyboard is: row, whether in the upper lane, stretch.
+        # Keyboard cursor: row, True for the upper lane, stretch.
         self.place = (0, False, 0)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
@@ -78,7 +78,7 @@ class TimeRows(QWidget):
         slider.axis_changed.connect(self.repaint_all)
         slider.value_changed.connect(self._move_cursor)
 
-    # ---------------------------------------------------------------------------- what is shown
+    # ------------------------------------------------------------------------------------- content
 
     def show_lines(self, lines: Sequence[StatementLine]) -> None:
         """Show statements, or new states of them."""
@@ -133,7 +133,7 @@ class TimeRows(QWidget):
         begin, end = (self.x_of(moment) for moment in (stretch.begin, stretch.end))
         top, bottom = UPPER if upper else LOWER
         top, bottom = (row * height + part * height for part in (top, bottom))
-        # What is true at one frame alone is seen all the same.
+        # A stretch of a single frame must be visible too.
         return QRectF(begin, top, max(end - begin, 2.0), bottom - top)
 
     def stretch_at(self, x: float, y: float) -> tuple[StatementLine, bool, Stretch] | None:
@@ -197,7 +197,7 @@ class TimeRows(QWidget):
     # ------------------------------------------------------------------------------- keyboard
 
     def event(self, event: QEvent) -> bool:
-        # The arrows and the space bar play the run elsewhere.
+        # Elsewhere the arrows and the space bar play the run.
         mine = event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
         if mine and isinstance(event, QKeyEvent) and self._accepts_key(event):
             event.accept()
@@ -382,7 +382,7 @@ class TheoremTimes(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        # Of constant height, with the highest part of the line above: a verdict would else resize
+        # Fixed height for the highest text of the line above, so that a verdict does not resize
         # the views.
         parts = (self.heading, self.note, self.legend)
         self.heading.setMinimumHeight(max(part.sizeHint().height() for part in parts))
