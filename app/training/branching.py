@@ -87,12 +87,12 @@ class BranchController(QObject):
         self._before: Edits | None = None
         self._offering = Flag()
         self.dialog: StepDialog | None = None
-        self._rewind_from: Moment | None = None  # while the dialog is open
+        self._rewind_from: Moment | None = None  # set while the dialog is open
         training.before_training.append(self.train_offered)
         training.study_loaded.connect(self._on_study_loaded)
         form.branch.cancelled.connect(self.cancel)
 
-    # ------------------------------------------------------------------------------- in the form
+    # -------------------------------------------------------------------------- branch in the form
 
     def offer(self) -> None:
         """Offer a branch of the current run, at the moment shown, in the form."""
@@ -100,12 +100,13 @@ class BranchController(QObject):
         if found is None:
             return
         run, moment = found
-        if self._moment is None:  # else the form is that of a branch, and not to be returned to
+        # Otherwise the form holds an earlier branch, which is not restored.
+        if self._moment is None:
             self._before = self._form.edits
         with self._offering:
             self._training.show_study(study_of(run, moment.path.stem))
         self._moment = moment
-        when = moment.words.replace(" ", "\u00a0")  # not to be broken into two lines
+        when = moment.words.replace(" ", "\u00a0")  # keep the moment on one line
         self._form.show_branch(f"Branch of {moment.heading} at {when}")
         self.message.emit("")
         self._hold(moment)
@@ -132,7 +133,7 @@ class BranchController(QObject):
         if moment is None:
             return False
         if study.count != 1:
-            key = next(iter(study.axes))  # a run is put into the form as one
+            key = next(iter(study.axes))  # a single run is put into the form
             self._training.refuse(ONE_RUN.format(key=key))
             return True
         experiments, train = [next(study.each()).experiment], partial(self._start, moment, study)
@@ -144,7 +145,7 @@ class BranchController(QObject):
         if self._train(moment, study, partial(self._start, moment, study)):
             self._forget()
 
-    # ------------------------------------------------------------------------------- at one click
+    # ----------------------------------------------------------------------- branch with one click
 
     def rewind(self) -> None:
         """Ask for another step size, and train with it from the moment shown."""
@@ -192,7 +193,7 @@ class BranchController(QObject):
         """Stay at the moment while the user decides what starts there."""
         self._display.update_intent(cursor=moment.cursor, playing=False, follow=False)
 
-    # ------------------------------------------------------------------------------------ the run
+    # ----------------------------------------------------------------------------------------- run
 
     def _shown_moment(self) -> tuple[Run, Moment] | None:
         """Return the current run, and the moment shown.
@@ -259,7 +260,7 @@ class BranchController(QObject):
         described = describe(experiment, study.title, name, lineage.heading)
         plan = PlannedRun(name, described, until, recipe, moment.cursor)
         self._training.train_beside(moment.key, plan)
-        # What is taken back to its default has no text of its own.
+        # A setting reset to its default has no text.
         said = {key: now for key, (_, now) in changes.items() if now is not None}
         texts = [setting_text(key, now) for key, now in said.items()]
         self.branch_started.emit(str(moment.path), moment.frame, texts)
@@ -268,7 +269,7 @@ class BranchController(QObject):
         self.message.emit("")
         return True
 
-    # ---------------------------------------------------------------------------------- continued
+    # ------------------------------------------------------------------------------ continued runs
 
     def continue_runs(self) -> None:
         """Continue every open run from its last frame, into new files."""

@@ -81,7 +81,7 @@ class CellsDialog(QDialog):
     def _fill(self) -> None:
         """List the cells whose headings have all the words."""
         words = self.search.text().lower().replace(" = ", "=").split()
-        # Of some settings the heading has no equals sign: "seed 2".
+        # Headings of some settings have no equals sign: "seed 2".
         words = [word.replace("=", " ") for word in words]
         rows = [
             row for row in self._rows if all(w in row[1].lower().replace(" = ", " ") for w in words)
@@ -103,7 +103,7 @@ class CellsDialog(QDialog):
         name = item.data(Qt.ItemDataRole.UserRole)
         self._chosen = [one for one in self._chosen if one != name]
         if item.checkState() is Qt.CheckState.Checked:
-            # The one marked first makes room.
+            # Beyond the limit, unmark the one marked first.
             self._chosen = [*self._chosen, name][-self._most :]
         self._show_marks()
 

@@ -31,8 +31,8 @@ from core.study_file.weight import blocking_reason, estimate_resources, resource
 from core.training.control import Control
 from core.trust import UntrustedCodeError
 
-MOST_BY_DEFAULT = 4  # runs of a study that are all trained where nothing was chosen
-TYPING_MS = 200  # after the last letter, the size is estimated
+MOST_BY_DEFAULT = 4  # runs of a study trained by default without a choice
+TYPING_MS = 200  # ms after the last keystroke until the size is estimated
 
 
 @final
@@ -159,7 +159,7 @@ class TrainingController(QObject):
 
     def refresh_proposals(self) -> None:
         """Propose views that suit the open runs; those that the user chose stay."""
-        if self._session.pending:  # the proposals are for these
+        if self._session.pending:  # the proposals are for the pending runs
             return
         wishes = self._proposals.for_runs([run.data for run in self._session if run.data])
         if any(getattr(self._display.intent, name) != value for name, value in wishes.items()):
@@ -170,7 +170,7 @@ class TrainingController(QObject):
         self._cells = study.id, frozenset(names)
         self.request_training(study)
 
-    # ---------------------------------------------------------------------------------- size
+    # --------------------------------------------------------------------------- resource estimate
 
     def experiments_of(self, study: Study) -> Sequence[Experiment]:
         """Return what is trained here of a study, () if its values are not allowed."""
@@ -203,7 +203,7 @@ class TrainingController(QObject):
         self, experiments: Sequence[Experiment], train: Repeat, study: Study | None = None
     ) -> bool:
         """Return True if runs, of a study, fit. Else report why, or ask and `train` on consent."""
-        if not experiments:  # values that are not allowed are reported by `start_training`
+        if not experiments:  # `start_training` reports invalid values
             return True
         _, problem, warnings = self._judge_size(experiments)
         if problem:
@@ -253,7 +253,7 @@ class TrainingController(QObject):
 
     def _replace_if_confirmed(self, study: Study) -> None:
         live = self._session.live
-        if any(run.begun for run in live):  # others have nothing to lose
+        if any(run.begun for run in live):  # the others have no frames to lose
             start, queue = partial(self.start_training, study), partial(self.queue, study)
             self._questions.confirm_replacement(study.title, len(live), start, queue)
         else:
@@ -282,7 +282,7 @@ class TrainingController(QObject):
     def start_training(self, study: Study) -> None:
         """Train a study's cells in place of the open runs, whose files remain."""
         try:
-            # Made one by one: a grid may have 100,000.
+            # Lazily, since a grid may have 100,000 cells.
             cells = self.cells_of(study)
         except InputError as error:
             self.message.emit(in_words(error.sentence))
@@ -293,7 +293,7 @@ class TrainingController(QObject):
             return
         edits = self._form.edits
         base = edits.base if edits is not None and edits.base.id == study.id else study
-        # Before the runs are closed, since some may be made of what is in their files.
+        # Before the runs are closed, since some plans read their files.
         plans = plans_of(study, cells, base, self._session)
         self._study = study
         self.status.emit("")
@@ -311,7 +311,8 @@ class TrainingController(QObject):
         self.stop()
         self._repeat = repeat
         runs, jobs = zip(*map(self._plan_job, plans), strict=True)
-        # In the session, with their Controls, before the thread has them: they may be stopped.
+        # Put the runs and their Controls into the session before the thread gets them: they may be
+        # stopped.
         self._session.prepare(runs)
         changed = self._display.runs_changed if self._session.pending else self.runs_replaced
         changed.emit()

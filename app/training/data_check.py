@@ -22,10 +22,11 @@ from core.study_file.experiment import Experiment
 from core.study_file.words import kind_words
 
 PATH, CLASSES, KIND = "data.path", "data.classes", "data.kind"
-ALL_CLASSES = 10  # of images, if none are chosen
+ALL_CLASSES = 10  # of images, unless some are chosen
 COLUMN = re.compile(r"label column ('[^']*'|\d+)")
 SEPARATED = "separated by"
-USUAL = {".csv": "commas", ".txt": "commas"}  # what a note on how a table was read leaves out
+# Separators not mentioned in the note on how a table was read.
+USUAL = {".csv": "commas", ".txt": "commas"}
 DataFile = tuple[Any, int, Path | None, tuple[int, ...]]
 """Data section, seed, folder, and the file's state on the disk."""
 Question = tuple[DataFile, str]
@@ -41,9 +42,9 @@ class DataFileCheck(QObject):
     def __init__(self, form: ExperimentForm, session: Session, parent: QObject) -> None:
         super().__init__(parent)
         self._form, self._session = form, session
-        self._questions: list[Question] = []  # of the form
+        self._questions: list[Question] = []  # the form's questions
         self._findings: dict[DataFile, Finding] = {}
-        self._stated = "", ""  # key and problem of data that say their classes themselves
+        self._stated = "", ""  # key and problem of data that define their own classes
         self._waiting: tuple[list[Question], Callable[[], object], Callable[[str], object]] | None
         self._waiting = None
         self._worker = Worker("data-check", read_file, self)
@@ -184,7 +185,7 @@ def _state_of(section: Any, folder: Path | None) -> tuple[int, ...]:
     try:
         place = (folder or Path()) / str(section.path or "")
         state = place.stat()
-    except (OSError, ValueError):  # a name with a zero byte
+    except (OSError, ValueError):  # a name with a null byte
         return ()
     return state.st_mtime_ns, state.st_size
 

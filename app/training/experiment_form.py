@@ -26,7 +26,7 @@ from core.study_file.experiment import KINDS
 from core.study_file.validation import SECTIONS
 
 NOTHING_FOUND = "No setting matches."
-COST_LINES = 3  # of what Run would take
+COST_LINES = 3  # lines for the resource estimate
 BRANCH_TIP = "Change any setting below and press Run. The branch starts at exactly that moment."
 SIZE_TIP = (
     "Estimated cost of Run: size of the run files, peak memory, and time on this kind of "
@@ -64,20 +64,20 @@ class BranchLine(QWidget):
 class ExperimentForm(QWidget):
     """Edits a copy of a study. Wrong values are marked where they stand, and nothing is lost."""
 
-    drawing_requested = Signal()  # the button of data that are points was pressed
-    preview_requested = Signal()  # the button of data of a file was pressed
-    changed = Signal()  # a valid or invalid edit was made
-    submitted = Signal()  # Return was pressed in a field, and all values are right
-    needed = Signal()  # the user has something to do here: a wrong value, or settings of a branch
+    drawing_requested = Signal()  # the user wants to draw the data
+    preview_requested = Signal()  # the user wants to see the data of a file
+    changed = Signal()  # the user made an edit, valid or invalid
+    submitted = Signal()  # Return in a field while all values are valid
+    needed = Signal()  # the form needs attention: a wrong value, or settings of a branch
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._edits: StudyEdits | None = None
         self._kinds: KindChoice | None = None
-        self._before: QWidget | None = None  # what Tab goes on from to the first field
+        self._before: QWidget | None = None  # widget before the first field in the Tab order
         self._outcome = EditOutcome(None, {})
-        self._finding = ("", "", "")  # key, note, problem: of a file that a setting names
-        self.branch = BranchLine(self)  # first, as in the order of Tab
+        self._finding = ("", "", "")  # key, note and problem of the file named by a setting
+        self.branch = BranchLine(self)  # first, as in the Tab order
         self.search = FormSearch(self)
         self.search.changed.connect(self._show_problems)
         self.search.accepted.connect(self._on_search_accepted)
@@ -115,7 +115,8 @@ class ExperimentForm(QWidget):
         self.reset.setProperty("line", True)
         self.reset.clicked.connect(self._on_reset)
         self.reset.hide()
-        self.modified.setMinimumHeight(self.reset.sizeHint().height())  # nothing moves for it
+        # Showing the button must not move anything.
+        self.modified.setMinimumHeight(self.reset.sizeHint().height())
         self.scale = quiet_label("", self, wrap=True)
         self.scale.setFont(small(self.scale.font()))
         self.scale.setMinimumHeight(COST_LINES * self.scale.fontMetrics().lineSpacing())
@@ -124,7 +125,7 @@ class ExperimentForm(QWidget):
         self.run.clicked.connect(self._on_submitted)
         line = add_all(space(QHBoxLayout(), spacing=8), (self.modified, 1), self.reset)
         below = add_all(space(QHBoxLayout(), spacing=8), (self.scale, 1), self.run)
-        # Not margins of its own: under a style sheet Qt 6.11.3 sets those of a label to 0.
+        # Not by margins: under a style sheet Qt 6.11.3 sets those of a label to 0.
         return add_all(space(QVBoxLayout(), (16, 4, 16, 8), 2), line, below)
 
     def sizeHint(self) -> QSize:
@@ -158,7 +159,7 @@ class ExperimentForm(QWidget):
         """Tab goes on from a widget to the first field."""
         self._before = widget
 
-    # --------------------------------------------------------------------------------- study
+    # --------------------------------------------------------------------------------------- study
 
     def set_study(self, study: Study) -> None:
         """Show a study; edits of the one before are gone."""
@@ -179,8 +180,7 @@ class ExperimentForm(QWidget):
         self._content.setEnabled(True)
         self.run.setEnabled(True)
         for section in self.sections.values():
-            # What was put into a list of kinds for an axis of the study before is no choice in this
-            # one.
+            # Kinds listed for an axis of the last study are no choice in this one.
             section.forget_axis()
         self._show_all()
 
@@ -192,14 +192,14 @@ class ExperimentForm(QWidget):
         """Return the shown sentences by the key that each is about ("" for the whole study)."""
         return dict(self._outcome.problems)
 
-    # ------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------------- display
 
     def _show_all(self) -> None:
         assert self._edits is not None
         for section in self.sections.values():
             section.show_edits(self._edits)
         self._show_problems()
-        # Rows that were made anew come last in Qt's own order, which is that of creation.
+        # Qt's Tab order is that of creation, in which rebuilt rows would be last.
         controls = [item for section in self.sections.values() for item in section.controls()]
         controls = [self.search.line, self.search.only, *controls, self.reset, self.run]
         if self._before is not None:
@@ -285,7 +285,7 @@ class ExperimentForm(QWidget):
         assert self._edits is not None
         self._outcome = self._edits.outcome()
         for row in self.sections[section_of_key(key)].rows:
-            # Only its own row: the others may be half typed.
+            # Only this row: other rows may be half typed.
             if row.field.key == key:
                 row.show_text(self._edits.text(row.field), self._edits.edited(row.field))
         self._show_problems()

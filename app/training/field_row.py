@@ -78,9 +78,9 @@ class FieldRow(QObject):
         control = ValueEdit(parent)
         control.setPlaceholderText(self.field.placeholder)
         if self.field.rows:
-            control.setMaxLength(MOST_LETTERS)  # Qt would cut it off at 32,767
+            control.setMaxLength(MOST_LETTERS)  # Qt's limit is 32,767
         control.setReadOnly(not editable)
-        # `textEdited`, not `textChanged`: the user's typing alone, not what `show_text` sets.
+        # `textEdited`, not `textChanged`: emitted for the user's typing only, not by `show_text`.
         control.textEdited.connect(self._on_edited)
         control.returnPressed.connect(self._on_return)
         control.restore_requested.connect(self._on_restore)
@@ -89,7 +89,7 @@ class FieldRow(QObject):
             control.browse_requested.connect(self._on_browse)
         return control
 
-    # ------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------------- display
 
     def text(self) -> str:
         if isinstance(self.control, ChoiceBox):
@@ -104,12 +104,10 @@ class FieldRow(QObject):
                     self._select(self.control, text)
                 else:
                     self.control.setText(text)
-                    # Qt leaves the cursor at the end, so that of a long path the beginning would be
-                    # out of sight.
+                    # Qt leaves the cursor at the end, which would hide the start of a long path.
                     self.control.setCursorPosition(0)
         if isinstance(self.control, ValueEdit):
-            # Escape brings back the value from before only where this is set, and setText has
-            # cleared it.
+            # setText clears this flag, on which Escape depends to restore the old value.
             self.control.setModified(edited)
 
     def show_change(self, changed: bool) -> None:
@@ -133,7 +131,7 @@ class FieldRow(QObject):
         self.problem.setText(sentence)
         self.problem.setVisible(bool(sentence) and self.is_shown)
         set_property(self.control, "wrong", bool(sentence))
-        # What is wrong first; what is meant is needed all the more.
+        # The problem first, and the meaning below: it is needed even more then.
         tips = (sentence, self.field.explanation)
         self.control.setToolTip(plain_tip("\n\n".join(filter(None, tips))))
 
@@ -153,19 +151,19 @@ class FieldRow(QObject):
 
     def _on_return(self) -> None:
         if isinstance(self.control, ValueEdit):
-            self.control.selectAll()  # so that the next value is typed over this one
+            self.control.selectAll()  # so that typing replaces the value
         self.submitted.emit()
 
     def _on_restore(self) -> None:
         self.restored.emit(self.field.key)
 
     def _on_reset(self) -> None:
-        self.control.setFocus()  # the mark, which is hidden now, may have it
+        self.control.setFocus()  # the mark, now hidden, may have had the focus
         self.reset.emit(self.field.key)
 
     def _on_browse(self) -> None:
         kinds = "Arrays (*.npz)"
-        if self.field.name == "path":  # images on the disk have names of their own
+        if self.field.name == "path":  # images on the disk have their own names
             kinds = f"{DATA_FILTER};;All files (*)"
         path, _ = QFileDialog.getOpenFileName(
             self.control.window(), f"Choose the {self.field.label}", "", kinds

@@ -21,7 +21,7 @@ from core.studies.study import Study
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 from core.study_file.validation import SECTIONS
 
-# Where the key is no word, is too long for a narrow panel, or says too little.
+# Labels for keys that are not words, too long for a narrow panel, or too vague.
 LABELS = {
     "until_log10_time": "end at log\u2081\u2080 t",
     "log10_times": "extra frames at",
@@ -32,7 +32,7 @@ LABELS = {
     "content": "checksum",
     "step": "step size",
 }
-# What an empty field means.
+# Meaning of an empty field.
 EMPTY = {
     "data.seed": "same as the run's seed",
     "network.seed": "same as the run's seed",
@@ -46,12 +46,11 @@ EMPTY = {
     "network.init_path": "choose a file",
     "network.m": "as in the file",
 }
-# What stands in a field for an empty list, where that is not what an empty field means.
+# Text of an empty list, if it differs from the meaning of an empty field.
 EMPTY_LIST = {"data.classes": "all"}
-# The section of the form for what a study varies over that is no setting of a run: its factors,
-# and its variants.
+# Section of the form for what a study varies besides settings: its factors and variants.
 VARIED = "study"
-# Fields that mean something only beside a value of another one.
+# Fields that matter only with certain values of another field.
 ONLY_WITH = {
     "network.init_path": ("network.init", ("file",)),
     "network.scale": ("network.init", ("balanced", "dominated")),
@@ -64,7 +63,7 @@ SEPARATOR = re.compile(r"\s*[,;]\s*")
 ROW_END = re.compile(r"\s*(?:\]\s*,?\s*\[|;)\s*")
 NUMBER_END = re.compile(r"\s*,\s*|\s+")
 TRUTHS = ("false", "true")
-# What the checker of types says, and what is meant.
+# Message of the type checker -> sentence for the user.
 PHRASES = (
     ("must be a valid integer, got a number with a fractional part", "must be a whole number"),
     ("must be a valid integer, unable to parse string as an integer", "enter a whole number"),
@@ -77,7 +76,7 @@ PHRASES = (
 )
 _SECTION = "|".join(SECTIONS)
 KIND = re.compile(rf"\b({_SECTION})\.kind = (?=[\"'])")
-# Not in the name of a file, such as network.m=8.msrun.
+# Not within a file name such as network.m=8.msrun.
 KEY = re.compile(rf"(?<![\w/])({_SECTION})\.([a-z]\w*)(\.\d+)?(?![\w=-])")
 OWN = re.compile(rf"^({_SECTION}): ")
 
@@ -101,9 +100,9 @@ class Field:
     many: bool = False
     whole: bool = False  # whole numbers only
     words: bool = False
-    truth: bool = False  # true or false, chosen like other choices
+    truth: bool = False  # true or false, chosen from a list
     rows: bool = False  # lists of lists, such as points
-    unknown: bool = False  # a recorded loop did not say it
+    unknown: bool = False  # not recorded by another program's loop
 
     @property
     def key(self) -> str:
@@ -242,7 +241,7 @@ def text_of(value: Any) -> str:
     """
     if value is None:
         return ""
-    # Before numbers: True is an int to Python.
+    # Before numbers: in Python True is an int.
     if isinstance(value, bool):
         return TRUTHS[value]
     if isinstance(value, list | tuple):
@@ -280,7 +279,7 @@ def value_of(field: Field, text: str, is_axis: bool = False) -> Any:
     if not text:
         return field.default
     if field.words or field.choices:
-        # A path, or a word, may hold a comma: only what was an axis before is taken apart.
+        # A path or a word may contain a comma: split only what was an axis before.
         several = is_axis and "," in text
         parts = _parts(text) if several else [text]
         values = [_truth(part) for part in parts] if field.truth else parts
@@ -299,7 +298,7 @@ def refusal(field: Field, text: str) -> str:
     if field.words or field.choices:
         return ""
     rows = ROW_END.split(text.strip("[]; ")) if field.rows else [text.strip()]
-    # A row has two numbers or more: its one comma separates them.
+    # A row has at least two numbers: a single comma in it separates them.
     wrong = [row for row in rows if is_ambiguous(row.strip("[] "), field.whole or field.rows)]
     if not wrong:
         return ""
@@ -312,7 +311,7 @@ def refusal(field: Field, text: str) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    # A comma at the end is what tells an axis of one value (`axis_text`).
+    # A trailing comma marks an axis of one value (`axis_text`).
     inner = text.strip().removeprefix("[").removesuffix("]").strip().rstrip(",;")
     return SEPARATOR.split(inner.strip()) if inner.strip() else []
 
@@ -322,9 +321,9 @@ def _truth(text: str) -> Any:
 
 
 def _number(text: str) -> Any:
-    if "_" in text or not text.isascii():  # which Python would read as numbers all the same
+    if "_" in text or not text.isascii():  # Python would read these as numbers
         return text
-    # int first: a seed of 19 digits would be rounded as a float.
+    # int first: float would round a seed of 19 digits.
     for kind in (int, float):
         try:
             return kind(text)

@@ -29,13 +29,13 @@ from core.studies.study import parse_study, shipped_ids
 from core.trust import UntrustedCodeError
 
 RUN, STUDY = ".msrun", ".toml"
-MOST_NAMED = 3  # files in a sentence
+MOST_NAMED = 3  # files named in a sentence
 FILTER = (
     f"Runs, studies, views and data (*.msrun *.toml *.msview {DATA_PATTERNS});;"
     "Runs, studies and views (*.msrun *.toml *.msview);;"
     f"{DATA_FILTER};;All files (*)"
 )
-OWN_DATA_M = 64  # nodes of the network of a study of a data file
+OWN_DATA_M = 64  # width of the network in a study of a data file
 
 
 @final
@@ -116,7 +116,7 @@ class FileController(QObject):
         if views:
             self.view_requested.emit(views[0])
             return
-        # A study takes the place of all runs, so that whatever came with it is left out.
+        # A study replaces all runs: ignore files opened together with it.
         studies = [name for name in names if name in shipped_ids() or name.endswith(STUDY)]
         if studies:
             others = [name for name in names if name != studies[0]]
@@ -203,7 +203,7 @@ class FileController(QObject):
         if any(run.path not in shown for run in self._session.live):
             self.message.emit(STILL_GOING)
             return False
-        # By path, of which one may be open twice.
+        # By path: a file may be open twice.
         present = [run for run in self._session if run.live or (run.data and not run.is_outdated)]
         runs = self._open_runs_of(shown, repeat or partial(self.replace, shown), present)
         if paths and not runs:
@@ -232,14 +232,14 @@ class FileController(QObject):
                 run = open_run(path)
             except (MarginscopeError, OSError) as error:
                 self.message.emit(_words(error, path))
-                # What was opened before it is let go: neither of two is shown where one cannot be.
+                # Close what was opened so far: if one file fails, none is shown.
                 for other in [run for run in runs if run not in present]:
                     other.close()
                 if isinstance(error, UntrustedCodeError):
                     self._questions.confirm_trust(error, repeat)
                 return []
             data = DisplayData(run)
-            # A run that has ended goes no further than its frames, wherever it was to end.
+            # A finished run ends at its last frame, whatever its horizon.
             times = [data.until] if run.status != "finished" else []
             times += run.log10_time[1:].tolist() or [0.0]
             until, key = float(coordinate(max(times))), self._session.new_key()

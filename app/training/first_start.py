@@ -23,7 +23,7 @@ WAITING = (
     "starts automatically."
 )
 NEW = "New here? Take the tour, train on your own data, or browse the papers."
-FIRST_ACTIONS = ("tour", "draw", "studies")  # keys of actions
+FIRST_ACTIONS = ("tour", "draw", "studies")  # action keys
 
 
 def first_settings() -> list[dict[str, object]]:
@@ -74,6 +74,6 @@ class FirstStartNotice(QObject):
             self._bar.show_message(RECORDING, self._beginnings)
         elif any(run.key in self._waiting for run in session.every):
             self._bar.show_message(WAITING)
-        # Only its own words: the bar may say something else by now, which stays.
+        # Clear only this notice: the bar may show another message by now.
         elif self._bar.text in (RECORDING, WAITING):
             self._bar.clear()

@@ -58,7 +58,7 @@ class CompilerProcess(QObject):
         self._worker.result.connect(self.progress)
         self._again = self._closed = self._failed = False
 
-    # ------------------------------------------------------------------------------ asked
+    # ------------------------------------------------------------------------------------ requests
 
     def is_missing(self, groups: Iterable[str]) -> bool:
         """Return True if some of these are still to be compiled here.
@@ -92,7 +92,8 @@ class CompilerProcess(QObject):
                 return
             working = self._worker.busy
             late = bool(urgent) and working and self._order()[0] not in urgent
-            self._again = self._again or late  # a process may be ending for an earlier wish
+            # The running process may be ending for an earlier request.
+            self._again = self._again or late
             self._first = (*urgent, *(one for one in self._first if one not in urgent))
             if self._again and self.process is not None:
                 self.process.kill()
@@ -101,13 +102,13 @@ class CompilerProcess(QObject):
 
     def close(self) -> None:
         """End the process and the thread."""
-        with self._lock:  # under which processes are begun: none comes after this
+        with self._lock:  # processes are started under this lock: none can start afterwards
             self._closed = True
             if self.process is not None:
                 self.process.kill()
         self._worker.close()
 
-    # ------------------------------------------------------------------------- in the thread
+    # ------------------------------------------------------------------------------- worker thread
 
     def _order(self) -> tuple[str, ...]:
         """Return the missing groups in the order of their compilation."""
@@ -117,7 +118,7 @@ class CompilerProcess(QObject):
     def _compile(self, request: Request) -> None:
         while self._start(request) and self._read(request):
             pass
-        with self._lock:  # a process that ends with some of them missing has failed
+        with self._lock:  # a process that ended without compiling all groups has failed
             failed = self._failed = bool(self._missing) and not self._closed
         if failed and (sentence := store.problem()):
             self.refused.emit(sentence)
@@ -142,7 +143,7 @@ class CompilerProcess(QObject):
         assert process is not None and process.stdout is not None
         for line in process.stdout:
             self._note(request, line)
-        process.wait()  # first: to communicate closes its input, which would end it as failed
+        process.wait()  # first: `communicate` closes stdin, and the process would report a failure
         _, words = process.communicate()
         with self._lock:
             self.process = None

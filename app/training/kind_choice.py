@@ -16,7 +16,7 @@ class KindChoice:
 
     def __init__(self, edits: StudyEdits) -> None:
         self._edits = edits
-        # By section: the choices of others before they were made to go with its kind.
+        # By section: companion choices before they were changed to fit the kind.
         self._companions: dict[str, dict[str, str | None]] = {}
 
     def choose(self, section: str, kind: str) -> None:
@@ -34,7 +34,7 @@ class KindChoice:
             other = next((part for part in parts if part not in taken), "")
             if not other or not self._accompany(section, other):
                 break
-        self._set(section, kind)  # once more: what is wrong now is said of the latest edit
+        self._set(section, kind)  # again, so that a problem is reported for the latest edit
 
     def reset(self, section: str) -> None:
         """Restore the kind of the shipped study."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # loads scipy
     from core.problem.problem import Problem
 
 
-# A problem is made in the training thread: its data may take seconds to read or draw.
+# The training thread makes the problem: reading or sampling data may take seconds.
 class Recipe(ABC):
     """Something that a problem can be made from."""
 

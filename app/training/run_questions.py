@@ -34,8 +34,8 @@ WARNING = (
 REMEMBERED = "Marginscope remembers exactly this code ({lines}) and asks again after every change."
 ASKER, FILE, HOLDER = "Study", "Python file", "Code file"
 UNKNOWN = "the network of this run"
-TAB = 8  # columns, as `core.trust.check_shown` measures lines
-SIDE, WIDTH, HEIGHT = 16, 720, 520  # within the smallest window
+TAB = 8  # columns, as `core.trust.check_shown` counts them
+SIDE, WIDTH, HEIGHT = 16, 720, 520  # fit into the smallest window
 
 Repeat = Callable[[], object]
 """Repeats a request of the user."""
@@ -53,9 +53,10 @@ class RunQuestions(QObject):
         self._window = window
         self._question = Question(window, "run")
         self._question.answered.connect(self._on_answered)
-        self._actions: Mapping[str, Repeat] = {}  # of the answers that do something
+        self._actions: Mapping[str, Repeat] = {}  # actions of answers that have one
         self._dialog: CodeDialog | None = None
-        self._request: tuple[str, Repeat] | None = None  # SHA-256 of the shown code
+        # SHA-256 of the shown code, and its request.
+        self._request: tuple[str, Repeat] | None = None
         self._closed = False
 
     def confirm_size(
@@ -76,7 +77,7 @@ class RunQuestions(QObject):
             "This is larger than most runs. Train it anyway?",
             "\n\n".join(details),
             answers,
-            # Without a quick size Return and Escape start nothing.
+            # Without a quick size, Return and Escape start nothing.
             default=CANCEL if quick is None else QUICK,
         )
 
@@ -110,7 +111,7 @@ class RunQuestions(QObject):
         except MarginscopeError as refusal:
             self.message.emit(refusal.sentence)
             return
-        # Of the text in the dialog: the file may have changed since, and is not read again.
+        # Digest of the text in the dialog; the file may have changed and is not read again.
         self._request = digest_of(error.code), repeat
         dialog = self._dialog = CodeDialog(error, self._window)
         dialog.accepted.connect(self._on_accepted)
@@ -177,7 +178,7 @@ class CodeDialog(QDialog):
             self.buttons,
         )
         self.resize(WIDTH, HEIGHT)
-        self.code.setFocus()  # keys scroll, and none of them runs the code
+        self.code.setFocus()  # keys scroll, and none can run the code
 
     def _add_name(self, role: str, name: str) -> None:
         """Add a row with the name of a file, as long as it may be."""

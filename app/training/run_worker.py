@@ -29,7 +29,7 @@ from core.files import temporary_folder
 from core.training.control import Control, FinishReason, RunState, Status
 from core.trust import UntrustedCodeError
 
-# A chunk, a commit and leaving WAL mode take a second; a disk that hangs must not keep the window.
+# A chunk, a commit and leaving WAL mode take a second. A hanging disk must not block closing.
 PATIENCE_S = 15.0
 IN_THE_PROGRAM = "stopped (internal error). Details are in the log."
 
@@ -88,7 +88,8 @@ class RunWorker(QObject):
         super().__init__(parent)
         self.compiler = CompilerProcess(self)
         self.compiler.progress.connect(self._on_compiled)
-        self._folder: Path | None = None  # of recordings that stand in for runs
+        # Folder of recordings shown until the kernels are compiled.
+        self._folder: Path | None = None
         self._after = ExitStack()
         self._held: list[tuple[TrainingJob, tuple[str, ...]]] = []
         self._changed = threading.Condition()
@@ -127,12 +128,12 @@ class RunWorker(QObject):
         self.status.emit("" if stage is None else stage.words)
         self.wake()
 
-    # ------------------------------------------------------------------------ in the thread
+    # ------------------------------------------------------------------------------- worker thread
 
     def _train(self, request: Request) -> None:
         try:
             self._prepare()
-        except Exception:  # the window must learn of it, whatever it was
+        except Exception:  # report any failure to the window
             LOG.exception("The libraries for training could not be loaded.")
             self.status.emit(
                 "The libraries for training could not be loaded. Details are in the log."
@@ -142,15 +143,15 @@ class RunWorker(QObject):
         while not self._closing.is_set():
             recordings += self._take_jobs(recordings)
             recordings = [one for one in recordings if self._advance(one)]
-        # The window is closed: each run takes the chunk that ends it, and with it its file.
+        # On closing, each run takes one more chunk, which ends it and closes its file.
         for one in recordings:
             one.job.control.stop()
             while self._advance(one):
                 pass
 
     def _prepare(self) -> None:
-        # What the views import when they are first drawn, which is to be there by then: it would
-        # hold up the window's thread for 390 ms (docs/decisions/0014).
+        # Modules that the views import at their first painting. Imported there, they would block
+        # the window's thread for 390 ms (docs/decisions/0014).
         import core.figures.margin_curves
         import core.figures.neurons
         import core.observables.final_margin
@@ -163,11 +164,11 @@ class RunWorker(QObject):
         lacking = self.compiler.look()
         self.ready.emit()
         if lacking:
-            # Runs first: what they need is compiled before the rest.
+            # Compile the kernels of submitted runs before the rest.
             self._hold(self._pop_submitted())
             self.compiler.request(())
         import core.training.continuation
-        import core.training.trajectory  # noqa: F401 - these load numba: after the first picture
+        import core.training.trajectory  # noqa: F401 - load numba after the first picture
 
     def _take_jobs(self, recordings: list[TrainingRun]) -> list[TrainingRun]:
         """Return the jobs that can start; sleeps while there is nothing to do."""
@@ -198,10 +199,10 @@ class RunWorker(QObject):
         for job in jobs:
             try:
                 groups = job.recipe.groups()
-            except Exception:  # its file cannot be read: that will be told when it is opened
+            except Exception:  # opening the file will report the error
                 groups = ()
             if not self._is_able(job, groups):
-                if not self._show_recording(job):  # first: it is to be seen at once
+                if not self._show_recording(job):  # first, so that it is visible at once
                     self.waiting.emit(job.key, True)
                 self.compiler.request(groups)
             self._held.append((job, groups))
@@ -229,14 +230,14 @@ class RunWorker(QObject):
         from core.training.trajectory import record
 
         self.waiting.emit(job.key, False)
-        if job.control.stop_requested:  # asked while it was waiting: there is nothing to keep
+        if job.control.stop_requested:  # stopped while it waited: there is nothing to save
             job.control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
             self.finished.emit(job.key)
             return None
         try:
             problem = job.recipe.problem()
             return TrainingRun(job, record(problem, partial(Recorder, job.path), job.control))
-        except Exception as error:  # a run that cannot begin must not end the others
+        except Exception as error:  # a run that cannot start must not stop the others
             self._report_failure(job, error)
             return None
 
@@ -245,15 +246,15 @@ class RunWorker(QObject):
         job = one.job
         try:
             status = next(one.chunks, None)
-        except Exception as error:  # a run that fails must not end the others
+        except Exception as error:  # a failing run must not stop the others
             self._report_failure(job, error)
             return False
         if status is None:
             self.finished.emit(job.key)
             return False
-        # A flow that needs hours says so long before its second frame.
+        # A flow that will take hours reports so long before its second frame.
         if status.committed > one.reported or len(status.notes) > one.noted:
-            if one.reported < 0:  # before the first frame is safe the file cannot be opened
+            if one.reported < 0:  # the file cannot be opened before the first frame is committed
                 self.started.emit(job.key)
             one.reported, one.noted = status.committed, len(status.notes)
             self.progress.emit(job.key, status.committed)

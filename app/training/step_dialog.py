@@ -15,7 +15,7 @@ from app.widgets.layouts import add_all, space, widen_for_title
 from core.numbers import number_text
 from core.problem.schedule import NUMBER
 
-LETTERS, SIDE = 60, 16  # how wide it is, in letters of the middle size
+LETTERS, SIDE = 60, 16  # width in average characters; margin in pixels
 HALF = "/ 2"
 DIVIDED = re.compile(rf"^[/\u00f7]\s*({NUMBER})$", re.IGNORECASE)
 TIMES = re.compile(rf"^[*x\u00d7]\s*({NUMBER})$", re.IGNORECASE)
@@ -67,7 +67,7 @@ class StepDialog(QDialog):
         self.line.selectAll()
         self.answer = quiet_label(HINT, self, wrap=True)
         width = LETTERS * self.fontMetrics().averageCharWidth()
-        # Of the longer answer from the start: a dialog does not grow when its words do.
+        # Room for the longer answer, so that the dialog does not resize.
         self.answer.setMinimumHeight(self.answer.heightForWidth(width - 2 * SIDE))
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel, self

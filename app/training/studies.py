@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def choose_horizon(run: Run) -> float:
     """Return the end to continue a run to: the planned one, or a decade beyond it once reached."""
     until = run.experiment.dynamics.until_log10_time
-    # 1e-12: the last step's time is a product of a step and a count, and may be a rounding short.
+    # 1e-12: the last step's time is step times count, and may be short by a rounding.
     reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
     return float(coordinate(further_horizon(until) if reached else until))
 
@@ -65,7 +65,7 @@ def with_next_seed(study: Study) -> Study:
     """Return the study with its next seed: other data, other weights. Raises InputError."""
     for key in ("data.seed", "network.seed"):
         if _has(study, key):
-            # A seed of its own would keep the data, or the weights, as they are.
+            # A separate seed would fix the data or the weights.
             study = study.with_value(key, None)
     return _with_seed(study, "run.seed", _seed_of(study, "run.seed", 0) + 1)
 
@@ -77,7 +77,7 @@ def with_next_weights(study: Study) -> Study:
 
 
 def _with_seed(study: Study, key: str, seed: int) -> Study:
-    study = study.with_value(key, seed % MAX_SEED)  # after the largest seed comes 0
+    study = study.with_value(key, seed % MAX_SEED)  # the largest seed is followed by 0
     study.check()
     return retitle(study, origin_of(study))
 
@@ -146,7 +146,7 @@ def suited_plane(wished: str, runs: Sequence[Run]) -> NodePlane:
     if len(kinds) != 1 or kinds == {COORDINATES.kind}:
         return COORDINATES
     (kind,) = kinds
-    if kind == "motion":  # which every run has, once it has moved
+    if kind == "motion":  # every run has a motion once it has moved
         return NodePlane(kind, ())
     try:
         for run in runs:
@@ -175,7 +175,7 @@ NOTHING_DRAWN = (
 
 def why_not_trained(experiment: Experiment) -> str:
     """Return why an experiment of another program cannot be trained here, "" if it can."""
-    # As a list: what only run files name is found in the mappings, and not listed.
+    # As a list, since kinds that only run files name can be looked up but are not listed.
     if experiment.network.kind not in list(KINDS["network"]):
         return NO_NETWORK
     return "" if experiment.dynamics.kind in list(KINDS["dynamics"]) else NO_DYNAMICS
@@ -188,10 +188,10 @@ def is_from_recording(study: Study) -> bool:
     return bool(content) and network.get("init") == "file" and not network.get("init_path")
 
 
-# Least number of frames of a run in the window, and the room that these may take at most.
+# Least number of frames of a run in the window, and the most memory that they may take.
 WATCHED_FRAMES, WATCHED_BYTES = 200, 100_000_000
-MOST_LOOKED_AT = 60  # runs of a study
-UNKNOWN_D = 1000  # inputs of data that are not read yet
+MOST_LOOKED_AT = 60  # runs of a study examined at most
+UNKNOWN_D = 1000  # inputs assumed for data that are not read yet
 
 
 def with_playback_frames(experiment: Experiment) -> Experiment:

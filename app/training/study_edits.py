@@ -51,12 +51,12 @@ class Edits:
     latest: tuple[str, ...] = ()
 
 
-DERIVED = "="  # before a formula
-BETWEEN = ";"  # names of variants
-# A text waits under its key, OF_KIND and the kind that has the key to itself, or SHARED.
+DERIVED = "="  # marks a formula
+BETWEEN = ";"  # between names of variants
+# Texts are stored under a key, OF_KIND and the kind that alone has the key, or SHARED.
 OF_KIND, SHARED = " of ", "the others"
 MOST_SHOWN = 3  # values of a formula
-MOST_EXAMINED = 60  # cells that they are taken from
+MOST_EXAMINED = 60  # cells from which these are taken
 
 
 @final
@@ -278,8 +278,8 @@ class StudyEdits:
         for refused in study.errors():
             problems = (
                 self._locate_problems(refused) | problems
-            )  # the first refusal of a key is said
-        # Last: what could not even be put into the study is the sentence that its field shows.
+            )  # the first problem of a key is shown
+        # Last, since a text that cannot be put into the study is the problem that its field shows.
         problems |= typed
         if problems:
             return EditOutcome(None, problems)
@@ -291,7 +291,7 @@ class StudyEdits:
         typed: dict[str, str] = {}
         for key in self._texts:
             field = self.field(key)
-            # A text of a key that the present kind does not have waits for the kind that has it.
+            # A text whose key the present kind lacks waits until its kind is chosen again.
             if field is None or not self.edited(field):
                 continue
             try:
@@ -316,7 +316,7 @@ class StudyEdits:
             formula = text.removeprefix(DERIVED).strip()
             plain = study.with_value(field.key, None) if field.key in study.axes else study
             return replace(plain, derived={**plain.derived, field.key: formula})
-        if field.key == VARIANT:  # names may have commas
+        if field.key == VARIANT:  # names may contain commas
             names = [name.strip() for name in text.split(BETWEEN) if name.strip()]
             return study.with_value(VARIANT, names or [text])
         if wrong := refusal(field, text):
