@@ -38,10 +38,10 @@ from core.figures.palette import Palette, rgba, run_colour
 from core.numbers import raise_powers
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
-FAINT, SHADE = 0.3, 0.16  # opacity of the line beyond the cursor, and of a band
-STRONG, STRONGER, DOT = 1.5, 3.0, 7.0  # pixels
-BESIDE = 0.35  # opacity of a line beside emphasised ones
-REACH = 2.5  # how far above all lines a reference line may make the range reach
+FAINT, SHADE = 0.3, 0.16  # opacity: a line beyond the cursor, a band
+STRONG, STRONGER, DOT = 1.5, 3.0, 7.0  # pixels: line, emphasised line, dot
+BESIDE = 0.35  # opacity of the other lines while some are emphasised
+REACH = 2.5  # a reference line may raise the range to this multiple of the highest line
 NOTHING = "no data yet"
 
 
@@ -58,12 +58,12 @@ class CompareView(QWidget):
         super().__init__(parent)
         self._palette = palette
         self._comparison: Comparison | None = None
-        self._places: tuple[float, ...] = ()  # where each line is at the cursor
+        self._places: tuple[float, ...] = ()  # position of each line at the cursor
         self._levels: tuple[LevelLine, ...] = ()
-        self._emphasised: frozenset[int] = frozenset()  # lines
+        self._emphasised: frozenset[int] = frozenset()  # numbers of lines
         self._far, self._thinned_for = False, 0.0
-        self._reach = (math.inf, -math.inf)  # of all moments of nodes that were shown
-        self._range = Home(0.0, 1.0, 0.0, 1.0)  # of the lines, without their labels
+        self._reach = (math.inf, -math.inf)  # over all moments of the nodes shown
+        self._range = Home(0.0, 1.0, 0.0, 1.0)  # range of the lines, without their labels
         self.header = ViewHeader(palette, "runs compared", keyed=False)
         self.plot = Plot(palette, drag=Drag.SCRUB)
         self.plot.setAccessibleName("Compared runs")
@@ -161,7 +161,8 @@ class CompareView(QWidget):
 
     def _scale_changed(self) -> None:
         """Draw the lines for another zoom or size, in which other points can be told apart."""
-        if self.labels.font != self.plot.lettering()[1]:  # whose axes have another size, too
+        # The axes change their width with the font.
+        if self.labels.font != self.plot.lettering()[1]:
             self._show_labels()
         self._set_home()
         if not math.isclose(self._thinned_for, self.plot.pixel_height()):
@@ -191,7 +192,7 @@ class CompareView(QWidget):
         left, right = _padded_range(x, 0.02)
         values = np.concatenate([np.empty(0), *parts])
         bottom, top = _padded_range(np.append(values, self._near_levels(values)), 0.06)
-        if against == "rank":  # a range that every moment has, so that it does not jump in play
+        if against == "rank":  # one range for all moments, so that it does not jump during playback
             self._reach = min(bottom, self._reach[0]), max(top, self._reach[1])
             (left, right), (bottom, top) = RANKS, self._reach
         self._range = Home(left, right, bottom, top)
@@ -258,7 +259,8 @@ class CompareView(QWidget):
     def _show_strong(self) -> None:
         comparison, colours = self._comparison, self.colours()
         pens = [self._pen(k, colour) for k, colour in enumerate(colours)]
-        if comparison is not None and comparison.question.ranked:  # all of it is of the moment
+        # The whole plot depends on the moment.
+        if comparison is not None and comparison.question.ranked:
             self.strong.set_curves(
                 [
                     (self._path(line.places, line.values), pen)
@@ -387,6 +389,6 @@ def _padded_range(values: Floats, share: float) -> tuple[float, float]:
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     pad = share * (high - low)
-    if not pad > 1e-12 * max(abs(low), abs(high)):  # all alike, but for rounding
+    if not pad > 1e-12 * max(abs(low), abs(high)):  # all values equal, up to rounding
         pad = 0.5 * max(abs(low), abs(high)) or 0.5
     return low - pad, high + pad

@@ -15,7 +15,7 @@ def falling(low: float, high: float, most: int) -> Ticks:
     return tuple((-place, text) for place, text in powers(-high, -low, most)[::-1])
 
 
-# Name of an axis, and its ticks.
+# Title of an axis, and its ticks.
 AXES: dict[str, tuple[str, TickMaker]] = {
     "log10_time": ("time t", powers),
     "time": ("time t", plain),
@@ -41,6 +41,6 @@ def place_words(against: str, place: float, grain: float, steps: bool) -> str:
         return f"rank / m = {resolved_text(place, grain)}"
     if against == "norm_squared":
         return f"{NORM_SQUARED} = {log10_text(place, grain)}"
-    if against == "risk":  # the axis has its logarithm the other way round
+    if against == "risk":  # the axis holds minus log10 of the risk
         return f"risk {log10_text(-place, grain)}"
     return f"{resolved_text(place, grain)} of \u03b3_gl / 2"

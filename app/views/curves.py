@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 NOTHING = "choose curves in View, Choose curves"
 WAITING = "computing ..."
-LEAST_STRIP = 56  # pixels below which a strip is not legible
-MOST_TITLE = 0.45  # share of a strip
+LEAST_STRIP = 56  # pixels; a lower strip is illegible
+MOST_TITLE = 0.45  # fraction of a strip
 
 
 @final
@@ -52,7 +52,7 @@ class CurvesView(TraceView):
     """Curves as strips under one cursor: each has its own axis, and its value in its title."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        # Before the plot, whose signals need them.
+        # Before the plot, whose signals use them.
         self._names: tuple[str, ...] = ()
         self._values: tuple[Floats, ...] = ()
         self._landmarks: tuple[PlacedLandmark, ...] = ()
@@ -148,7 +148,7 @@ class CurvesView(TraceView):
         self._values = tuple(values[:, 0] for values in self._traces(data, names))
         self._landmarks = landmarks_of(data.run, names, self._values)
         bounds = [(one, pad_trace(one.values, data.frames)) for one in self._shown_bounds()]
-        first = self.first(data)  # earlier frames are not seen, and far below the others
+        first = self.first(data)  # earlier frames are off the screen, and far below the others
         shown = [*zip(names, self._values, strict=True)]
         shown += [(bound.view, values) for bound, values in bounds]
         self._extents = dict.fromkeys(names, Extent())
@@ -255,7 +255,7 @@ def _number(strip: Strip, value: float) -> str:
     return raise_powers(number_text(value, 3))
 
 
-MOST_DECADES = 6.0  # below the largest; the rest is rounding, since V V' is what is decomposed
+MOST_DECADES = 6.0  # below the largest; the rest is rounding error of the decomposition of V V'
 SIGMA = "\u03c3"
 SUBSCRIPTS = {ord(str(digit)): 0x2080 + digit for digit in range(10)}
 

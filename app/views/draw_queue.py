@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.views.view import RunView
 
-OUT_OF_SIGHT = -1  # frame of a view that is scrolled away
+OUT_OF_SIGHT = -1  # frame number of a view scrolled out of sight
 
 
 @final
@@ -26,8 +26,8 @@ class DrawQueue:
     def __init__(self, panel: QWidget) -> None:
         self.sight: QRect | None = None
         self._panel = panel
-        self._grown: dict[RunView, bool] = {}  # by view: whether frames came
-        self._costs: dict[RunView, float] = {}  # seconds that each took the last time
+        self._grown: dict[RunView, bool] = {}  # view -> True if frames arrived
+        self._costs: dict[RunView, float] = {}  # view -> seconds of its last drawing
 
     def __len__(self) -> int:
         return len(self._grown)
@@ -64,7 +64,7 @@ class DrawQueue:
         mouse. Views out of sight only fit their ranges, which others may share.
         """
         shown = frozenset(shown)
-        spent = -math.inf  # of this thread, whose time is taken: others run meanwhile
+        spent = -math.inf  # CPU time of this thread, since other threads run at the same time
         while self._grown and spent + self._costs.get(next(iter(self._grown)), 0.0) < seconds:
             view = next(iter(self._grown))
             grown = self._grown.pop(view)

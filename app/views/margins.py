@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
 
-# text, column of DisplayData.margins, factor, sign in the key. l1 / 2 and not l1, so that
-# hard <= l1 / 2 are directly comparable, as in the figures.
+# Text, column of DisplayData.margins, factor, and mark in the key. The l1 margin is halved, as in
+# the figures, so that hard <= l1 / 2 can be read off.
 CURVES: tuple[tuple[str, int, float, Sign], ...] = (
     ("hard", 0, 1.0, "line"),
     ("smoothed", 1, 1.0, "dashed"),
     ("\u2113\u2081/2", 2, 0.5, "dotted"),
 )
-REACH = 2.5  # how far above all curves a reference line may make the range reach
-BOUNDED = (0, 2)  # hard and l1 stay within limits of the data; the smoothed margin starts far below
+REACH = 2.5  # a reference line may raise the range to this multiple of the highest curve
+BOUNDED = (0, 2)  # the data bound hard and l1; the smoothed margin starts far below
 
 
 @final
@@ -87,7 +87,7 @@ class MarginsView(TraceView):
     def levels(self) -> tuple[LevelLine, ...]:
         """Return the reference lines, and the labels of bounds at the ends of their curves."""
         drawn = self._references
-        # What margins are shares of is always there, with its bracket, as the line at 1.
+        # With shares, always show the margin that is 1 and its bracket.
         margin = None if self._promise is None else self._promise.margin
         if margin is not None and margin not in drawn:
             drawn = (*drawn, margin)
@@ -185,7 +185,7 @@ class MarginsView(TraceView):
         values += [
             scale * float(np.fmax.reduce(one.values, initial=-math.inf)) for one in self._bounds
         ]
-        # Of shares the whole is seen, however far the curves are from it.
+        # With shares, the range contains 1, however far the curves are from it.
         margin = None if self._promise is None else self._promise.margin
         whole = [] if margin is None else [scale * margin.bracket.upper * (margin.factor or 0.0)]
         return [0.0, *whole, *(value for value in values if 0.0 < value <= REACH * top)]
@@ -224,7 +224,7 @@ class MarginsView(TraceView):
         reach = self._reach
         if reach is None or not self.places.size:
             return ()
-        # Between frames as the curve is drawn between them.
+        # Interpolate between frames as the curve does.
         after, part = float(self.places[reach.frame]), reach.part
         before = float(self.places[max(reach.frame - 1, 0)])
         place = before + part * (after - before)

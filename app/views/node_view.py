@@ -108,7 +108,8 @@ class NodeView(RunView):
         if 0 <= self._hovered < len(self.plot.points):
             marks.append(self._mark(self._hovered, hovered=True))
         note, corner = self._emptiness(data), self._corner(data)
-        pointed = self.plot.overlay.pointed  # what the pointer is on, which marks do not change
+        # Keep the readout at the pointer, which marks do not change.
+        pointed = self.plot.overlay.pointed
         self.plot.set_overlay(Overlay(tuple(marks), note=note, corner=corner, pointed=pointed))
 
     def _mark(self, j: int, hovered: bool = False) -> NodeMark:

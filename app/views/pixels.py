@@ -64,7 +64,7 @@ def nearest_point(
             continue
         left = float(plot.place(x - REACH, y)[0])
         right = float(plot.place(x + REACH, y)[0])
-        # Places increase, but for |W|^2, which may turn: then all points are looked at.
+        # Places increase, except for |W|^2, which may turn back: then all points are examined.
         part = known
         if (np.diff(places[known]) >= 0.0).all():
             ends = np.searchsorted(places[known], [left, right])
@@ -89,7 +89,7 @@ def _to_segments(points: Floats, here: Floats) -> tuple[float, int]:
     return float(distances[nearest]), nearest + int(away[nearest + 1] < away[nearest])
 
 
-TOLERANCE = 0.03  # pixels: a fiftieth of a pen, and 8 of the 255 levels at a sharp edge at most
+TOLERANCE = 0.03  # pixels: a fiftieth of a pen, at most 8 of 255 levels at a sharp edge
 
 
 def points_to_draw(x: Floats, Y: Floats, tolerance: float) -> NDArray[np.bool_]:

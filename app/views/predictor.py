@@ -39,7 +39,7 @@ from core.numbers import MINUS, number_text, raise_powers
 
 TITLE = "predictor f"
 LINE = 1.5  # pixels
-REACH = 6.0  # pixels between the pointer and an example that it reads
+REACH = 6.0  # pixels from the pointer within which an example is read
 
 
 @final
@@ -173,7 +173,7 @@ class PredictorView(RunView):
     def _draw_line(self, data: DisplayData, answer: PredictorAnswer) -> None:
         home = range_around(data.run.dataset.x[:, 0])
         self.plot.set_home(Home(*home, *self._heights()))
-        # 300: double precision ends at 2 10^308. Classes are numbers, and have no scale.
+        # 300: double precision ends near 2e308. Class numbers have no scale.
         exponent = min(answer.log10_scale, 300.0) if data.run.network.k == 1 else 0.0
         values = answer.values * 10.0**exponent
         path = path_of(np.linspace(*answer.question.first), values)
@@ -291,7 +291,7 @@ class PredictorView(RunView):
         place = self.plot.nearest(points, x, y, REACH) if answer.fitted is not None else -1
         if answer.fitted is None or not 0 <= place < answer.fitted.size:
             return None
-        if data.run.dataset.d == 1:  # whose points are sorted
+        if data.run.dataset.d == 1:  # points on a line are sorted
             own = np.stack([data.run.dataset.x[:, 0], data.run.dataset.y], axis=1)
             place = int(np.argmin(np.abs(own - points[place]).sum(axis=1)))
             points = own

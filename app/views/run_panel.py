@@ -41,13 +41,13 @@ class RunPanel(QWidget):
     node_clicked = Signal(int)  # -1: the background
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
-    requested = Signal()  # numbers are wanted that take a while
-    menu_requested = Signal(str, QPoint)  # name of a view, place on the screen
+    requested = Signal()  # slow values are needed
+    menu_requested = Signal(str, QPoint)  # name of a view, position on the screen
     fill_requested = Signal(str)  # name of a view
-    view_moved = Signal(str, str)  # names of a view and of the one that it was dropped on
-    range_changed = Signal(str)  # the name of a view that has another range of its own
+    view_moved = Signal(str, str)  # names of a view and of the view that it was dropped on
+    range_changed = Signal(str)  # name of a view with a new range
     zoomed = Signal(str)
-    views_arranged = Signal()  # other views are shown, or need more or less room
+    views_arranged = Signal()  # other views are shown, or need another amount of room
     heading_clicked = Signal()
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
@@ -61,7 +61,7 @@ class RunPanel(QWidget):
         self._theory = ShownTheory()
         self._made: dict[str, RunView] = {}
         self._queue = DrawQueue(self)
-        self._zooms: dict[str, QRectF | None] = {}  # of views of this run that are hidden
+        self._zooms: dict[str, QRectF | None] = {}  # views of this run that are hidden
         self._names: tuple[str, ...] = ()
         self._columns = 2
         self._above: RunPanel | None = None
@@ -119,7 +119,7 @@ class RunPanel(QWidget):
             view.range_changed.connect(self._on_ranged)
             view.zoomed.connect(self._on_zoomed)
             view.least_size_changed.connect(self.views_arranged)
-            view.plot.setAcceptDrops(False)  # a file dropped there is the window's
+            view.plot.setAcceptDrops(False)  # files dropped here go to the window
             self._made[name] = view
         return self._made[name]
 
@@ -145,7 +145,8 @@ class RunPanel(QWidget):
 
     def _on_menu_requested(self, place: QPoint) -> None:
         name = self._name_of(self.sender())
-        self._queue.catch_up([self._made[name]], self.frame)  # by the keyboard also out of sight
+        # The keyboard can open the menu of a view out of sight.
+        self._queue.catch_up([self._made[name]], self.frame)
         self.menu_requested.emit(name, place)
 
     def _on_title_clicked(self) -> None:
@@ -187,7 +188,7 @@ class RunPanel(QWidget):
         if names == self._names:
             return
         for name in names:
-            # Before it is named: a view that is hidden loses the pointer, and others are told.
+            # Create the view first: hiding another view ends its hover and emits signals.
             self.view(name)
         before, self._names = self._names, names
         for name in before:
@@ -277,7 +278,7 @@ class RunPanel(QWidget):
             self._made[name].show_axis_title()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        # The ground between the views: with a style sheet Qt would leave it as it was.
+        # With a style sheet Qt would not repaint the ground between the views.
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._palette.background))
         painter.end()

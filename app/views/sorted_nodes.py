@@ -22,10 +22,10 @@ from core.figures.palette import Palette, dim_colours, time_colours
 from core.numbers import raise_powers, time_text
 
 MOST_MOMENTS = 40
-MOST_POINTS = 512  # of a curve; more than a screen has pixels for
-MOST_DOTS = 64  # nodes up to which each gets a dot on the current curve
-FAINT = 0.25  # opacity of the moments before, where nodes are selected
-CURRENT = 2.0  # pixels: dear for thousands of lines, not for one
+MOST_POINTS = 512  # of a curve; a screen has fewer pixels
+MOST_DOTS = 64  # nodes up to which each has a dot on the current curve
+FAINT = 0.25  # opacity of earlier moments while nodes are selected
+CURRENT = 2.0  # pixels; wide lines are slow by the thousand, not singly
 FIXED = "this network does not train its inner weights"
 LABELS = {"rotation": "rotation", "relative_norm": "relative norm"}
 SHORT = {"rotation": "rotation", "relative_norm": "norm"}
@@ -56,7 +56,7 @@ class SortedView(NodeView):
         self.plot.side.set_label(axes["vertical"], SHORT[kind])
         self._kind = kind
         self._paths: list[Any] = []
-        self._ramp: NDArray[Any] = np.empty((0, 4))  # the colour of each frame
+        self._ramp: NDArray[Any] = np.empty((0, 4))  # colour of each frame
         self._ramp_of: tuple[int, Palette] | None = None
         self.plot.add_lines(ZeroLine())
         self.past = self.plot.add(CurveStack())
@@ -101,7 +101,7 @@ class SortedView(NodeView):
     def _moments(self, until: int) -> Indices:
         """Return the frames of the moments before a frame."""
         assert self.data is not None
-        # By the frames that are planned: a curve that is drawn once stays as the run grows.
+        # By planned frames, so that a drawn curve remains as the run grows.
         stride = math.ceil(self.data.run.planned / (MOST_MOMENTS - 1))
         return np.arange(0, until, stride, dtype=np.int64)
 
@@ -116,7 +116,7 @@ class SortedView(NodeView):
         """Return the time ramp's colours of these frames, out of all planned ones."""
         assert self.data is not None
         of = (self.data.planned, self._palette)
-        if of != self._ramp_of:  # for all frames at once: each shows one of them
+        if of != self._ramp_of:  # computed for all frames at once, since each shows one colour
             places = np.arange(self.data.planned) / max(self.data.planned - 1, 1)
             self._ramp, self._ramp_of = time_colours(places, self._palette), of
         return self._ramp[frames]
@@ -159,7 +159,7 @@ class SortedView(NodeView):
         chosen = self._select_mask(data.m)
         self.current.set_curves([(path, pen_of(faint if self._selects else colour, width))])
         self.past.setOpacity(FAINT if self._selects else 1.0)
-        # A curve cannot be dim for some nodes: those that are selected are dots on it.
+        # A curve cannot be dimmed for some nodes: selected ones are dots on it.
         dots = data.m <= MOST_DOTS
         self.dots.set_styles(Style(faint, 5.0), Style(colour, 5.0))
         order = np.argsort(chosen, kind="stable")[0 if dots else np.count_nonzero(~chosen) :]

@@ -38,8 +38,8 @@ from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 DASHES: dict[Sign, tuple[float, ...]] = {"dashed": (5.0, 3.0), "dotted": (1.5, 2.5)}
 FAINT, PAST = 0.3, 0.45  # opacity
-# Pixels: Qt takes twenty times as long for a point of a line wider than one (docs/decisions/0015),
-# which is bearable for a few lines, and once they are thinned.
+# Pixels. Qt takes twenty times as long per point of a line wider than 1 (docs/decisions/0015):
+# bearable for a few thinned lines.
 STRONG = 1.5
 
 
@@ -76,10 +76,10 @@ class TraceView(RunView):
         self._axis = "log10_time"
         self._far = self._wide = False
         self._lines: tuple[TraceCurve, ...] = ()
-        self._obstacles: Traces | None = None  # the same, for labels to keep off
+        self._obstacles: Traces | None = None  # the lines, as obstacles for labels
         self._levels: tuple[LevelLine, ...] = ()
-        self._traced = -1  # values that were known of what is asked for; -1: nothing is
-        self.places: Floats = np.empty(0)  # where each frame stands on the axis
+        self._traced = -1  # known values among those requested; -1 without a request
+        self.places: Floats = np.empty(0)  # position of each frame on the axis
         self.plot.add_lines(self._make_lines())
         self.past = self.plot.add(CurveStack())
         self.faint = self.plot.add(CurveStack())
@@ -205,7 +205,7 @@ class TraceView(RunView):
         if not lines:
             self.past.set_curves(())
             return left
-        # To the run's own first frame, so that no gap is left.
+        # Up to the run's own first frame, so that no gap remains.
         places = np.append(self._places_of_past(data), self.places[0])
         heights = np.full((len(self._lines), places.size), np.nan)  # bounds have no past
         curves, width = [], STRONG * self.plot.devicePixelRatioF()
@@ -253,7 +253,7 @@ class TraceView(RunView):
         places = self.places[part]
         values = np.array([line.values[part] for line in self._lines])
         kept = points_to_draw(places, values, TOLERANCE * self.plot.pixel_height())
-        # Dashes follow from the length of the whole line, and would be at other places.
+        # Not thinned: dashes depend on the length of the whole line and would shift.
         kept[[bool(pen.dashPattern()) for pen in pens]] = True
         kept &= np.isfinite(values)
         return [
@@ -361,7 +361,7 @@ class TraceView(RunView):
         if self._axis == "step" or (self._axis == "log10_time" and data.run.counts_steps):
             return f"step {int(data.steps[frame])}"
         if self._axis == "log10_time":
-            # Late frames are spread by another coordinate, in which pixels differ.
+            # The coordinate of late frames spreads them, so a pixel means another time there.
             return f"t = {log10_text(float(data.log10_time[frame]), min(grain, 0.01))}"
         logarithm = float(data.log10_norm_squared[frame])
         if self._wide:

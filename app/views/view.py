@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from core.reference.share import Promise
 
 
-Numbers = Sequence[tuple[str, Floats]]  # columns of equal length, with their headings
+Numbers = Sequence[tuple[str, Floats]]  # heading and column, all columns of equal length
 
 
 @final
@@ -63,15 +63,16 @@ class RunView(QWidget):
     """
 
     shows: ClassVar[tuple[str, ...]] = ()
-    on_plane: ClassVar[bool] = False  # whether it shows the plane that is chosen
-    links: ClassVar[bool] = False  # whether its ranges may be those of the same view of other runs
+    on_plane: ClassVar[bool] = False  # True if it shows the chosen plane
+    # True if its ranges can be linked with the same view of other runs.
+    links: ClassVar[bool] = False
 
     node_hovered = Signal(int)  # -1: none
     node_clicked = Signal(int)  # -1: the background
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
     requested = Signal()
-    menu_requested = Signal(QPoint)  # on the screen
+    menu_requested = Signal(QPoint)  # position on the screen
     range_changed = Signal()  # the range is another one
     least_size_changed = Signal()
     zoomed = Signal()
@@ -82,7 +83,8 @@ class RunView(QWidget):
         """`options` are those of the plot."""
         super().__init__(parent)
         self._palette = palette
-        self._painted_style: tuple[Palette, str] | None = None  # palette and font
+        # Palette and font of the last painting.
+        self._painted_style: tuple[Palette, str] | None = None
         self.data: DisplayData | None = None
         self.frame = -1
         self._absent = ""
@@ -166,7 +168,7 @@ class RunView(QWidget):
             self._give_up(self.data)
         self.data, self.frame = data, -1
         self._absent = self._absence(data) if data is not None else ""
-        self.plot.reset_range()  # a zoom was into the run before
+        self.plot.reset_range()  # a zoom belonged to the previous run
         self.plot.set_common(None)
         self.header.set_key()
         self._clear()
@@ -206,7 +208,7 @@ class RunView(QWidget):
         self._fit()
         if frame >= 0:
             self.show_frame(frame)
-        self.range_changed.emit()  # the axes may show something else now, in the same range
+        self.range_changed.emit()  # the axes may show another quantity in the same range
 
     def set_colours(self, palette: Palette) -> None:
         """Redraw everything if the palette or the font changed."""
@@ -218,7 +220,7 @@ class RunView(QWidget):
         self.plot.set_colours(palette)
         self.header.set_colours(palette)
         self._recolour()
-        self.set_column(self._above, self._below)  # the font may be another one
+        self.set_column(self._above, self._below)  # the font may have changed
         self.redraw()
 
     def show_frame(self, frame: int) -> None:
@@ -310,7 +312,7 @@ class RunView(QWidget):
         """Return the reading at a pixel; a view of nodes marks the node instead."""
         return None
 
-    # ---------------------------------------------------------------------- what each view does
+    # ------------------------------------------------------------------- to implement by each view
 
     @abstractmethod
     def refit(self, data: DisplayData) -> None:

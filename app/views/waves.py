@@ -29,7 +29,7 @@ from core.figures.node_panels import (
 from core.figures.palette import Palette
 from core.observables.fourier import is_modular_addition
 
-SIZES = 6  # of points, from the smallest |theta_j| to the largest
+SIZES = 6  # sizes of points, from the smallest |theta_j| to the largest
 THETA, PI = "\u03b8", "\u03c0"
 
 
@@ -154,7 +154,8 @@ class PhasesView(FourierView):
         sizes = np.rint((SIZES - 1) * found.size).astype(np.int64)
         which = SIZES * (found.frequency - 1) + sizes
         which += np.where(chosen, 0, SIZES * ((data.classes - 1) // 2))
-        order = np.lexsort((found.size, chosen))  # the largest on top, and what is selected
+        # The largest on top, and above them the selected ones.
+        order = np.lexsort((found.size, chosen))
         self.nodes.show_at(found.points[order], which[order])
 
     def _numbers(self, x: float, y: float) -> str:
