@@ -42,12 +42,12 @@ class Question(QObject):
         self.withdraw()
         box = self._box = QMessageBox(icon, "Marginscope", "", parent=self._window)
         box.setObjectName(self._name)
-        box.setTextFormat(Qt.TextFormat.PlainText)  # of both texts
+        box.setTextFormat(Qt.TextFormat.PlainText)  # applies to both texts
         box.setText(text)
         box.setInformativeText(details)
         for words, role in answers.items():
             button = box.addButton(words, role)
-            button.setObjectName(words)  # a platform may put a mnemonic into its text
+            button.setObjectName(words)  # the platform may add a mnemonic to the text
             if words == default:
                 box.setDefaultButton(button)
             if role is Role.RejectRole:
@@ -70,7 +70,7 @@ class Question(QObject):
         if box is not None:
             pressed = box.clickedButton()
             self.answer = next((one.objectName() for one in box.buttons() if one is pressed), "")
-            box.deleteLater()  # else its parent, the window, keeps it
+            box.deleteLater()  # otherwise the window, its parent, keeps it
             self.answered.emit(self.answer)
 
 
@@ -88,6 +88,7 @@ def line_dialog(parent: QWidget, key: str, title: str, label: str, text: str = "
     line = dialog.findChild(QLineEdit)
     assert line is not None
     line.setAccessibleName(label)
-    line.setMinimumWidth(dialog.minimumWidth())  # QInputDialog's layout drops the dialog's own
+    # QInputDialog's layout drops the dialog's own minimum.
+    line.setMinimumWidth(dialog.minimumWidth())
     line.selectAll()
     return dialog

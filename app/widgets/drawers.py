@@ -14,7 +14,7 @@ from app.widgets.keyboard import ButtonKeyActivation
 from app.widgets.layouts import add_all, space
 
 ICON = QSize(20, 20)
-LEAST_PAGE = 320  # pixels that the plots keep beside a drawer
+LEAST_PAGE = 320  # pixels kept for the plots beside a drawer
 
 
 @final
@@ -68,7 +68,7 @@ class DrawerSplitter(QSplitter):
         """Drawers are `width` pixels wide until the user resizes them."""
         super().__init__(Qt.Orientation.Horizontal, parent, childrenCollapsible=False)
         self._usual = width
-        self.widths: dict[str, int] = {}  # as the user left them
+        self.widths: dict[str, int] = {}  # set by the user
         self._pages: dict[str, tuple[QWidget, int]] = {}
         self.open_drawer = ""
         self._stack = QStackedWidget(self)

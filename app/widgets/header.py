@@ -130,7 +130,7 @@ class ViewHeader(QWidget):
             self._pressed, self._dragging = event.globalPosition().toPoint(), False
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        event.accept()  # its first click was one, and two would be none
+        event.accept()  # the first click counts already, and a double click would toggle twice
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         here = event.globalPosition().toPoint()
@@ -265,14 +265,13 @@ class ViewHeader(QWidget):
 
     def _write(self, painter: QPainter, space: QRectF, text: str) -> None:
         metrics = QFontMetricsF(painter.font())
-        # A pixel more than there is: a text that just fits must not be shortened for its rounding.
+        # One pixel more, so that rounding does not shorten a text that just fits.
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(space.width(), 0.0) + 1.0)
         painter.drawText(space, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
     def _paint_entries(self, painter: QPainter, space: QRectF, metrics: QFontMetricsF) -> None:
         x = space.left()
-        # All short or none: a key in which only the last entries are shortened looks like a
-        # mistake.
+        # All texts short or none: a key with some shortened entries looks like a mistake.
         short = sum(entry.width(metrics, False) for entry in self._entries) > space.width()
         for entry in self._entries:
             if x >= space.right() - 12.0:

@@ -35,9 +35,10 @@ from PySide6.QtWidgets import (
 from app.style import icon_of_colours, line_of
 from app.widgets.labels import plain_tip
 
-# On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
+# Of the window's grid (app.style): a line is 24 pixels high, and larger heights are multiples of
+# 4.
 HEIGHT = 24
-# Pixels of a control beside its text: edges, padding, and the arrow of a choice (app.style_sheet).
+# Pixels around a control's text: edges, padding, and the arrow of a choice (app.style_sheet).
 AROUND_TEXT, AROUND_CHOICE = 22, 30
 UNDO, REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
 
@@ -52,7 +53,7 @@ def set_property(widget: QWidget, name: str, value: bool) -> None:
     if bool(widget.property(name)) == value:
         return
     widget.setProperty(name, value)
-    # Qt looks at properties when a widget is polished, and never again by itself.
+    # Qt evaluates properties only when a widget is polished.
     widget.style().unpolish(widget)
     widget.style().polish(widget)
 
@@ -112,7 +113,7 @@ class ValueEdit(QLineEdit):
             self.browse_requested.emit()
 
     def event(self, event: QEvent) -> bool:
-        # The window undoes what was typed here, with all else, and not the field for itself.
+        # The window undoes edits of this field with all others, not the field by itself.
         if event.type() is QEvent.Type.ShortcutOverride:
             assert isinstance(event, QKeyEvent)
             if event.matches(UNDO) or event.matches(REDO):
@@ -121,7 +122,7 @@ class ValueEdit(QLineEdit):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        # Else Escape goes on to the window, where it lets go of pinned nodes.
+        # Otherwise the window handles Escape and unpins nodes.
         if event.key() == Qt.Key.Key_Escape and self.isModified():
             self.restore_requested.emit()
             return
@@ -141,7 +142,7 @@ class ChoiceBox(QComboBox):
         self.setAccessibleName(name)
         self.setFixedHeight(line_height(self))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        # By default as wide as the longest choice, which would keep the panel from being narrow.
+        # Qt's default is the width of the longest choice, which would keep the panel wide.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(letters)
 
@@ -185,13 +186,13 @@ class WholeBox(QSpinBox):
 
     def validate(self, text: str, position: int) -> Answer:
         if {",", "."} & set(text):
-            # Not "invalid": the sign alone would be kept out, and 1,5 be 15.
+            # Not "invalid": Qt would drop only the sign, turning 1,5 into 15.
             return QValidator.State.Intermediate, text, position
         answer: Answer = super().validate(text, position)
         return answer
 
     def fixup(self, text: str) -> str:
-        return text  # Qt would take commas out
+        return text  # Qt would remove commas
 
 
 @final

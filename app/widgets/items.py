@@ -25,8 +25,8 @@ from app.style import line_scale
 from app.widgets.axis import PlotAxis
 from core.figures.palette import Palette, rgba
 
-GRID_OPACITY = 0.55  # beside the lines through 0
-FAR = 2.0**30  # pixels; beyond them Qt's own arithmetic fails
+GRID_OPACITY = 0.55  # of grid lines other than those through 0
+FAR = 2.0**30  # pixels, beyond which Qt's own arithmetic fails
 
 
 def colour_of(colour: Any) -> QColor:
@@ -43,7 +43,7 @@ def pen_of(colour: Any, width: float = 1.0, dashes: Sequence[float] = ()) -> QPe
     return _pen(named, width, tuple(dashes))
 
 
-# Made when they change, and not for each painting (docs/decisions/0015): few are different.
+# Cached, since few pens differ and each painting would create them (docs/decisions/0015).
 @lru_cache(maxsize=2048)
 def _pen(colour: Any, width: float, dashes: tuple[float, ...]) -> QPen:
     pen: QPen = pg.mkPen(colour_of(colour), width=width)
@@ -77,8 +77,7 @@ class UnboundedItem(pg.GraphicsObject):
         self._seen: QRectF | None = None
 
     def boundingRect(self) -> QRectF:
-        # What is seen and not what there is: that would be measured anew over all points for each
-        # frame.
+        # The visible range, not the extent of all points, which would be measured at each frame.
         if self._seen is None:
             view = self.getViewBox()
             if view is None:
@@ -148,7 +147,7 @@ class CurveStack(UnboundedItem):
 
     def __init__(self) -> None:
         super().__init__()
-        self.curves: list[tuple[QPainterPath, QPen]] = []  # in the order of drawing
+        self.curves: list[tuple[QPainterPath, QPen]] = []  # in drawing order
         self.shown = 0
 
     def set_curves(
@@ -200,7 +199,7 @@ class Picture(pg.GraphicsObject):
     def __init__(self) -> None:
         super().__init__()
         self.image: QImage | None = None
-        self.place = QRectF()  # where it lies, in the axes' units
+        self.place = QRectF()  # position in the axes' units
         self.smooth = True
 
     def show_colours(self, colours: NDArray[np.uint8], place: QRectF) -> None:
@@ -208,7 +207,7 @@ class Picture(pg.GraphicsObject):
         rows, columns = colours.shape[:2]
         data = np.ascontiguousarray(colours)
         form = QImage.Format.Format_RGBA8888
-        # A QImage only borrows the bytes of the array.
+        # QImage only borrows the array's bytes.
         self.image = QImage(data.data, columns, rows, 4 * columns, form).copy()
         self.prepareGeometryChange()
         self.place = place
@@ -224,7 +223,7 @@ class Picture(pg.GraphicsObject):
 
     def paint(self, painter: QPainter, *_: Any) -> None:
         if self.image is not None:
-            # Classes have no values between them: their grid is shown as it is.
+            # Do not interpolate between classes.
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.smooth)
             painter.drawImage(self.place, self.image)
 
@@ -284,9 +283,9 @@ class Markers(UnboundedItem):
         super().__init__()
         self.styles: Sequence[Style] = ()
         self.points: NDArray[np.float64] = np.empty((0, 2))
-        self.which: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # the style of each, (k,)
+        self.which: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # style of each point, (k,)
         self._sheet: QPixmap | None = None
-        self._ratio = 1.0  # pixels of `_sheet` for one of a style
+        self._ratio = 1.0  # pixels of `_sheet` per pixel of a style
         self._cells: NDArray[np.float64] = np.empty((0, 4))
 
     def set_styles(self, *styles: Style) -> None:
@@ -304,7 +303,7 @@ class Markers(UnboundedItem):
 
     def _make_sheet(self, ratio: float) -> QPixmap:
         """One cell a style, side by side, in pixels of the screen."""
-        # Four pixels for the pen and for soft edges, which must not run into the next cell.
+        # Four pixels for the pen and its soft edges, which must not reach the next cell.
         sides = [math.ceil((style.size + 4.0) * ratio) for style in self.styles]
         sheet = QPixmap(sum(sides), max(sides))
         sheet.fill(Qt.GlobalColor.transparent)
@@ -329,7 +328,7 @@ class Markers(UnboundedItem):
         drawn = ratio * line_scale()
         if self._sheet is None or self._ratio != drawn:
             self._sheet, self._ratio = self._make_sheet(drawn), drawn
-        # Placed here: fragments would be scaled with the axes, and markers keep their size.
+        # Transformed here: Qt would scale fragments with the axes, and markers keep their size.
         way = painter.transform()
         x = way.m11() * self.points[:, 0] + way.dx()
         y = way.m22() * self.points[:, 1] + way.dy()

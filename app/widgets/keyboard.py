@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.style import shades
 
-if TYPE_CHECKING:  # loads pyqtgraph, which the start must not wait for
+if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the start
     from app.widgets.plot_item import Plot
 
 RETURNS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -30,7 +30,7 @@ class ButtonKeyActivation(QObject):
         if not isinstance(event, QKeyEvent):
             return False
         if event.type() is QEvent.Type.ShortcutOverride and event.key() == Qt.Key.Key_Space:
-            event.accept()  # no shortcut: the key is the button's
+            event.accept()  # not a shortcut: the button gets the key
             return True
         pressed = event.type() is QEvent.Type.KeyPress and event.key() in RETURNS
         if pressed and isinstance(watched, QAbstractButton) and watched.isEnabled():
@@ -40,7 +40,7 @@ class ButtonKeyActivation(QObject):
 
 
 Key = Qt.Key
-# Where each arrow leads, in pixels: downwards is positive.
+# Direction of each arrow in pixels, downwards positive.
 WAYS = {Key.Key_Left: (-1, 0), Key.Key_Right: (1, 0), Key.Key_Up: (0, -1), Key.Key_Down: (0, 1)}
 PRESSES = (Key.Key_Space, *RETURNS)
 BY_KEY = (
@@ -48,7 +48,7 @@ BY_KEY = (
     Qt.FocusReason.BacktabFocusReason,
     Qt.FocusReason.ShortcutFocusReason,
 )
-# The focus comes back from these, and the plot is as it was.
+# Reasons by which the focus returns to an unchanged plot.
 PASSING = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
 
 
@@ -106,7 +106,7 @@ class PlotFocus(QObject):
         if plain != Qt.KeyboardModifier.NoModifier or not (key in WAYS or key in PRESSES):
             return False
         if event.type() is QEvent.Type.ShortcutOverride:
-            event.accept()  # no shortcut: the key is the plot's
+            event.accept()  # not a shortcut: the plot gets the key
         elif event.type() is QEvent.Type.KeyPress and key in WAYS:
             self.moved.emit(*WAYS[key])
         elif event.type() is QEvent.Type.KeyPress and not event.isAutoRepeat():

@@ -28,7 +28,7 @@ from core.figures.palette import Palette
 MARK = 5.0
 DOT = 3.5
 GAP = 8.0
-SHIFTS = (0, -1, 1, -2, 2, -3, 3)  # heights of a label that it may be moved
+SHIFTS = (0, -1, 1, -2, 2, -3, 3)  # in heights of a label
 
 
 @final
@@ -41,7 +41,7 @@ class NodeMark:
     label: str = ""
     numbers: str = ""
     hovered: bool = False
-    outward: bool = False  # its label stands away from the middle, where the others are
+    outward: bool = False  # True to place its label away from the centre, which other marks fill
 
     @property
     def words(self) -> str:
@@ -86,12 +86,12 @@ class Overlay:
 
     marks: tuple[NodeMark, ...] = ()
     cursor: float | None = None
-    note: str = ""  # in the middle
-    corner: tuple[str, ...] = ()  # the first of these texts for which there is room
+    note: str = ""  # text in the middle
+    corner: tuple[str, ...] = ()  # the first text that fits is shown
     box: QRectF | None = None
     levels: tuple[LevelLine, ...] = ()
     readings: tuple[Reading, ...] = ()  # at the cursor
-    curves: Traces | None = None  # which labels keep off
+    curves: Traces | None = None  # labels avoid these
     pointed: HoverReadout | None = None
     titles: tuple[StripTitle, ...] = ()
 
@@ -141,7 +141,7 @@ class Labels:
         places = [
             place for side in (left, not left) for place in self._side_boxes(point, box, side)
         ]
-        # The nearest free place; where none is free the last one tried, rather than no label.
+        # The nearest free position; without one the last tried, rather than no label.
         beside, other = places[: len(SHIFTS)], places[len(SHIFTS) :]
         free = [place for place in beside if self._is_free(place)]
         reserve = [place for place in other if self._is_free(place) and self._holds(point, place)]
@@ -247,7 +247,7 @@ def paint_overlay(
     if overlay == NOTHING:
         return
     painter.save()
-    painter.resetTransform()  # the scene's: marks are placed, and as large as they are, in pixels
+    painter.resetTransform()  # marks are placed and sized in pixels
     painter.setClipRect(inside)
     font = small(font)
     painter.setFont(font)
@@ -352,7 +352,7 @@ def _paint_marks(
     if not overlay.marks:
         return
     places = plot.pixels(np.array([[mark.x, mark.y] for mark in overlay.marks]))
-    # Labels first, as each has a ground of its own, which must cover no ring.
+    # Labels first: their backgrounds must not cover a ring.
     for mark, (x, y) in zip(overlay.marks, places.tolist(), strict=True):
         if mark.label and np.isfinite(x) and np.isfinite(y) and inside.contains(QPointF(x, y)):
             left = mark.outward and x < inside.center().x()
@@ -366,7 +366,7 @@ def _paint_marks(
         if not (np.isfinite(x) and np.isfinite(y) and inside.contains(point)):
             continue
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        # A ring in the background's colour first, so that the mark is seen on nodes of any colour.
+        # First a ring in the background's colour, so that the mark contrasts with any node.
         painter.setPen(QPen(QColor(palette.background), 3.5))
         painter.drawEllipse(point, MARK, MARK)
         painter.setPen(QPen(QColor(palette.foreground), 2.0 if mark.hovered else 1.25))

@@ -38,11 +38,11 @@ from app.widgets.ranges import Home as Home
 from core.figures.palette import Palette
 from core.figures.ticks import TickMaker
 
-# useOpenGL is slower where Qt renders in software, and its pens cannot be told apart from ours.
+# OpenGL is slower where Qt renders in software, and its lines look no different.
 pg.setConfigOptions(antialias=False, useOpenGL=False, useNumba=False, enableExperimental=False)
 
 CLICK_PIXELS = 4
-NARROW = 200  # pixels of width below which the left axis has no more room than it needs
+NARROW = 200  # pixels; the left axis of a narrower plot takes only the room that it needs
 
 Floats = NDArray[np.float64]
 NO_POINTS: Floats = np.empty((0, 2))
@@ -56,12 +56,12 @@ class Plot(pg.GraphicsView):
     hovered = Signal(float, float)  # pixels
     left = Signal()
     clicked = Signal(float, float)  # pixels
-    point_clicked = Signal(int)  # the nearest of `points`; -1: none
+    point_clicked = Signal(int)  # nearest of `points`, or -1
     plot_dragged = Signal(float, float)  # pixels, with Drag.SCRUB
     box_drawn = Signal(QRectF)  # in the axes' units, with Drag.BOX
     home_changed = Signal()
-    zoomed = Signal()  # by the mouse, or back from there
-    menu_requested = Signal(QPoint)  # on the screen
+    zoomed = Signal()  # by the mouse, or reset
+    menu_requested = Signal(QPoint)  # position on the screen
 
     def __init__(
         self,
@@ -76,9 +76,9 @@ class Plot(pg.GraphicsView):
         widest: str = "\u2212.0000",
         parent: QWidget | None = None,
     ) -> None:
-        self._ready = False  # events come before this has ended
+        self._ready = False  # False during construction, when events arrive already
         super().__init__(parent, useOpenGL=False, background=palette.background)
-        self.setCacheMode(self.CacheModeFlag.CacheNone)  # of one colour: filling is sooner
+        self.setCacheMode(self.CacheModeFlag.CacheNone)  # filling with one colour is faster
         self._equal, self._always_equal, self._drag = equal, False, drag
         self._home = Home(0.0, 1.0, 0.0, 1.0)
         self._common: Home | None = None
@@ -87,14 +87,13 @@ class Plot(pg.GraphicsView):
         self._button, self._dragged = Qt.MouseButton.NoButton, False
         self._grip = QRectF()
         self._lines: list[PlotLines] = []
-        self.paint_seconds = 0.0  # of this thread, for the latest painting
+        self.paint_seconds = 0.0  # CPU seconds of this thread for the last painting
         self.overlay = Overlay()
         self.points: NDArray[Any] = NO_POINTS  # (k, 2), in the axes' units
         self._still = LabelLayoutCache()
         self.palette_of_plot = palette
         self.view = pg.ViewBox(enableMenu=False, enableMouse=False)
-        # pyqtgraph would fit the range to the items again with every change of one.
-        self.view.disableAutoRange()
+        self.view.disableAutoRange()  # else each changed item makes pyqtgraph fit the range
         self.bottom = PlotAxis("bottom", horizontal_ticks, horizontal)
         self.side = PlotAxis("left", vertical_ticks, vertical, widest)
         self._lay_out()
@@ -122,7 +121,7 @@ class Plot(pg.GraphicsView):
     def add(self, item: T, z: float = 0.0) -> T:
         """Put an item into the plot; returns it."""
         item.setZValue(z)
-        self.view.addItem(item, ignoreBounds=True)  # ranges are told, never looked for
+        self.view.addItem(item, ignoreBounds=True)  # ranges are set, not found from items
         return item
 
     def add_lines(self, lines: PlotLines) -> None:
@@ -134,7 +133,7 @@ class Plot(pg.GraphicsView):
         """Show marks and lines on top of everything."""
         if overlay != self.overlay:
             self.overlay = overlay
-            # By way of the scene, as for items: else Qt would paint the plot for each of the two.
+            # Through the scene, as items do; otherwise Qt would paint the plot twice.
             self.view.update()
 
     def set_colours(self, palette: Palette) -> None:
@@ -158,7 +157,7 @@ class Plot(pg.GraphicsView):
         if shown != self.bottom.titled:
             self.bottom.set_titled(shown)
             self.bottom.set_style(self.palette_of_plot, *self.lettering())
-            self.centralLayout.activate()  # now: the range depends on the room that is left
+            self.centralLayout.activate()  # the range depends on the room left
             self._apply()
 
     def set_bare(self, bare: bool) -> None:
@@ -237,12 +236,12 @@ class Plot(pg.GraphicsView):
         shown = self.shown()
         if self.side.needs(shown.top(), shown.bottom(), self.view.rect().height()):
             self.side.set_style(self.palette_of_plot, *self.lettering())
-            self.centralLayout.activate()  # now: what is drawn next is placed by it
+            self.centralLayout.activate()  # the next drawing depends on it
             self._set_range()
 
     def _set_range(self) -> None:
         self.view.setRange(self._span(), padding=0.0, disableAutoRange=False)
-        # Now: pyqtgraph would move the items while it paints them, and paint them once more.
+        # pyqtgraph would update the items during painting, and paint them twice.
         self.view.prepareForPaint()
 
     def _whole(self) -> QRectF:
@@ -259,7 +258,7 @@ class Plot(pg.GraphicsView):
             if narrow != self.side.narrow:
                 self.side.narrow = narrow
                 self.side.forget()
-            self.centralLayout.activate()  # now: the range depends on the size that it gives
+            self.centralLayout.activate()  # the range depends on the new size
             self._apply()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -303,11 +302,11 @@ class Plot(pg.GraphicsView):
     # ----------------------------------------------------------------------------------- mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        # The scene is left out: it knows nothing of what is drawn here, and is slow.
+        # Bypass the scene, which is slow and does not know these items.
         event.accept()
         if self._pressed is None:
             self._pressed, self._button, self._dragged = event.position(), event.button(), False
-            self._grip = self.shown()  # roundings would add up from one move to the next
+            self._grip = self.shown()  # moves relative to it accumulate no roundings
             if self._drag is Drag.SCRUB and self._button == Qt.MouseButton.LeftButton:
                 self._dragged = True
                 self.plot_dragged.emit(event.position().x(), event.position().y())
@@ -332,7 +331,8 @@ class Plot(pg.GraphicsView):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         event.accept()
-        if self._pressed is None or event.button() != self._button:  # a second button meanwhile
+        # A second button, pressed while the first is held.
+        if self._pressed is None or event.button() != self._button:
             return
         pressed, self._pressed = self._pressed, None
         if self._button == Qt.MouseButton.RightButton and not self._dragged:
@@ -361,7 +361,7 @@ class Plot(pg.GraphicsView):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()
-        # About the pointer: what is under it stays there, also where wider ticks move the plot.
+        # Keep the place under the pointer fixed, even if wider ticks move the plot.
         here = event.position().toTuple()
         point = QPointF(*self.place(*here))
         self.set_zoom(ranges.turn_wheel(self.shown(), point, event.angleDelta().y(), self._whole()))
@@ -372,7 +372,7 @@ class Plot(pg.GraphicsView):
         self.left.emit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        # By the mouse at the release, unless it pulled: X11 sends the event at the press.
+        # By mouse at the release, unless it was a drag: X11 sends the event at the press.
         event.accept()
         if event.reason() != QContextMenuEvent.Reason.Mouse:
             self.request_menu()
@@ -381,10 +381,10 @@ class Plot(pg.GraphicsView):
         self.menu_requested.emit(self.mapToGlobal(self.inside().topLeft().toPoint()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        event.ignore()  # keys are the window's shortcuts
+        event.ignore()  # keys are shortcuts of the window
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        # For those who share out the time between the views: this thread's, without its waits.
+        # For the drawing budget of the views: CPU time of this thread, without its waits.
         begun = time.thread_time()
         super().paintEvent(event)
         self.paint_seconds = time.thread_time() - begun

@@ -13,9 +13,9 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF
 from core.figures.ticks import range_problem
 
 ZOOM_STEP = 1.0015
-MOST_TURNED = 12_000  # at once
-# Of a range by the mouse, against that of what is shown: far beyond, places under the pointer have
-# no digits left by which the wheel would come back.
+MOST_TURNED = 12_000  # wheel units handled at once
+# Greatest width of a range set by mouse, relative to the contents. Far beyond, positions under the
+# pointer lose the digits by which the wheel could return.
 MOST_ENLARGED = 1e3
 
 
@@ -134,6 +134,6 @@ def nearest_within(places: NDArray[np.float64], x: float, y: float, most: float)
     1
     """
     distance = np.square(places - (x, y)).sum(axis=1)
-    distance[np.isnan(distance)] = np.inf  # argmin would take a NaN
+    distance[np.isnan(distance)] = np.inf  # argmin would return a NaN
     best = int(np.argmin(distance))
     return best if distance[best] <= most * most else -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QWidget
 
-TITLE_BAR = 32  # pixels of a window that was not shown yet, whose frame is not known
+TITLE_BAR = 32  # pixels, assumed for a window not shown yet, whose frame is unknown
 
 
 def room_of(window: QWidget) -> QSize:

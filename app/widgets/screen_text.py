@@ -22,12 +22,11 @@ def shown_number(value: float, digits: int = 3) -> str:
 
 GREEK = "alpha|beta|gamma|delta|epsilon|eta|kappa|lambda|mu|rho|sigma|tau|theta|phi"
 LETTER = re.compile(rf"(?<![A-Za-z])({GREEK})(?![A-Za-z])")
-# At most three letters before the underscore: train_error is a name, and no symbol with an index.
-# A sign is an index too: D_+.
-# Raised digits are powers, and no part of an index.
+# At most three letters before the underscore: train_error is a name, not a symbol with an index.
+# An index may be a sign, as in D_+. Raised digits are powers, never part of an index.
 RAISED_DIGITS = "\u00b2\u00b3\u00b9\u2070-\u2079"
 SYMBOL = re.compile(rf"(?<![A-Za-z0-9])([^\W\d_]{{1,3}})_([^\W{RAISED_DIGITS}]+|[+-](?!\w))")
-WORDS = (  # between spaces, not in names of observables
+WORDS = (  # between spaces, so not within names of observables
     (re.compile(r"\blog10\b"), "log\u2081\u2080"),
     (re.compile(r"\bl1\b"), "\u2113\u2081"),
     (re.compile(r"\blinf\b"), "\u2113\u221e"),
@@ -36,7 +35,7 @@ ROOT = re.compile(r"\bsqrt(?:\((\w+)\)|(?=\()| (?=\w))")
 BRACKETED_POWER = re.compile(r"\^\(([^()]+)\)")
 DECIMAL_POWER = re.compile(rf"(?<=10)\^({MINUS}?\d+\.\d+)")
 SHORT = (("Theorem", "Thm"), ("Proposition", "Prop"), ("Corollary", "Cor"), ("Assumption", "Ass"))
-CLOSE = 1e-3  # a certified bracket as narrow as this needs no word about its gap
+CLOSE = 1e-3  # relative gap up to which a certified bracket is not mentioned
 WIDEST_DIGITS, FEWEST_DIGITS = 5, 2
 
 
@@ -117,7 +116,7 @@ def margin_digits(bracket: Bracket) -> int:
     4
     """
     gap = bracket.gap
-    # An exact value: four digits are what the views show of any margin.
+    # An exact value: views show four digits of every margin.
     if not gap > 0.0:
         return 4
     return min(max(math.floor(-math.log10(gap)) + 1, FEWEST_DIGITS), WIDEST_DIGITS)

@@ -47,7 +47,7 @@ class SegmentedChoice(QWidget):
         button.setToolTip(plain_tip(tip))
         button.setAccessibleName(tip)
         button.setProperty("key", key)
-        button.setProperty("inline", True)  # letters have the whole height
+        button.setProperty("inline", True)  # the letters use the whole height
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.setFixedHeight(line_height(self))
         button.installEventFilter(self)
@@ -67,7 +67,7 @@ class SegmentedChoice(QWidget):
             self.buttons[key].setChecked(True)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        # Otherwise the arrow keys are the window's shortcuts, and step through the frames.
+        # Otherwise the window's shortcuts would take the arrows to step through the frames.
         if event.type() == QEvent.Type.ShortcutOverride and _is_arrow(event):
             event.accept()
             return True

@@ -22,8 +22,8 @@ from core.figures.palette import Palette
 
 EDGE = 8.0
 CLOSE = 0.01
-REACH, RING = 10.0, 6.0  # pixels: how near a click must be to a point, and its ring's radius
-HIGHER = 1.2  # times the room's height, beyond which a figure is scrolled
+REACH, RING = 10.0, 6.0  # pixels: distance within which a click hits a point; radius of its ring
+HIGHER = 1.2  # in multiples of the available height; a higher figure is scrolled
 
 
 @final
@@ -87,7 +87,7 @@ class StudyPicture(QScrollArea):
 
     def pixels_wide(self) -> int:
         """Return the width in screen pixels of a figure of the usual proportions."""
-        # In pixels of the screen and not of Qt, which are larger where the screen is scaled.
+        # In device pixels, which are smaller than Qt's on a scaled screen.
         return max(round((self.viewport().width() - 2.0 * EDGE) * self.devicePixelRatioF()), 1)
 
     def sizeHint(self) -> QSize:
@@ -104,8 +104,7 @@ class StudyPicture(QScrollArea):
         height = 0
         if not image.isNull():
             whole = 2.0 * EDGE + (room.width() - 2.0 * EDGE) * image.height() / image.width()
-            # A figure a little too high is shown smaller instead: scroll bars for a line would be a
-            # nuisance.
+            # Shrink a figure that is slightly too high, instead of showing scroll bars.
             height = round(whole) if whole > HIGHER * room.height() else 0
         self._canvas.setMinimumHeight(height)
         self._canvas.update()
@@ -119,7 +118,7 @@ class Canvas(QWidget):
 
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
-        self.palette_ = palette  # palette() is QWidget's
+        self.palette_ = palette  # `palette` is a method of QWidget
         self.image = QImage()
         self.words = ""
         self._spots: Sequence[tuple[float, float]] = ()
@@ -201,7 +200,7 @@ class Canvas(QWidget):
         scale = min(room.width() / width, room.height() / height)
         ratio = self.devicePixelRatioF()
         if abs(scale * ratio - 1.0) < CLOSE:
-            scale = 1.0 / ratio  # pixel by pixel, or letters are blurred
+            scale = 1.0 / ratio  # one image pixel per device pixel keeps letters sharp
         place = QRectF(0.0, 0.0, scale * width, scale * height)
         place.moveCenter(room.center())
         place.moveTopLeft(QPointF(*(round(v * ratio) / ratio for v in (place.x(), place.y()))))

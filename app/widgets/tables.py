@@ -51,7 +51,7 @@ def preserved_selection(
 class RunTable(QTableView):
     """Table whose runs a double click or Return opens."""
 
-    run_requested = Signal(object, bool)  # path, whether beside what is shown
+    run_requested = Signal(object, bool)  # path, True to open it beside the shown runs
 
     def __init__(self, model: QAbstractItemModel, name: str, parent: QWidget | None) -> None:
         super().__init__(parent)
