@@ -75,7 +75,7 @@ class Settings(BaseModel):
     times_open: bool = False  # True if the theorem time line is open
     recent: tuple[str, ...] = ()  # recent files, at most MOST_RECENT
     shortcuts: dict[str, str] = Field({}, max_length=500)  # changed shortcuts, by action key
-    # commands used in the palette, latest first
+    # Commands used in the palette, latest first.
     commands: tuple[str, ...] = Field((), max_length=100)
     restores: bool = True  # True to restore the last session at the start
     layouts: dict[str, dict[str, tuple[str, ...]]] = Field({}, max_length=MOST_LAYOUTS)
