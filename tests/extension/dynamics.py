@@ -29,7 +29,7 @@ class HeavyBall(DynamicsSection):
 
 @final
 class HeavyBallDescent(Stepper):
-    """One step at a time, by `network.gradient`; the velocity u goes on in continued runs."""
+    """Heavy-ball descent by `network.gradient`; continued runs keep the velocity u."""
 
     def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics

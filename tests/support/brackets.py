@@ -1,4 +1,4 @@
-"""That no run leaves the bracket of its final margin."""
+"""Check that no run leaves the bracket of its final margin."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ SECONDS = 20.0
 def check_bracket(
     run: Run, known: Mapping[str, ReferenceMargin], frames: Iterable[int], precision: float = 1e-3
 ) -> None:
-    """At each of the frames: the margins of all later frames up to which the condition holds are
-    below the upper end, and the smoothed ones of all later frames above the lower end."""
+    """Check that later margins of a run respect the brackets of its final margin."""
     reached = np.array([hard_margin(run, k) for k in range(run.frames)])
     smoothed = np.array([smoothed_margin(run, k) for k in range(run.frames)])
     for frame in sorted(set(frames)):

@@ -1,4 +1,4 @@
-"""What tests of several commands share."""
+"""Helpers shared by tests of several commands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def wait_for_frames(path: Path, count: int, process: subprocess.Popen[str]) -> N
 
 
 def interrupt_margins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the user press Ctrl-C while a linear margin is computed."""
+    """Simulate Ctrl-C during the computation of a linear margin."""
 
     def interrupted(self: LinearMargin, problem: Problem, watch: Watch) -> Bracket:
         signal.raise_signal(signal.SIGINT)
@@ -46,7 +46,7 @@ def interrupt_margins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def interrupted_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the user press Ctrl-C while the programs of fixed patterns are solved."""
+    """Simulate Ctrl-C while the programs of fixed patterns are solved."""
     from core.reference.gated import _Search
 
     def interrupted(self: _Search, tolerance: float) -> bool:

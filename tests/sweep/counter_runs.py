@@ -42,32 +42,32 @@ class CounterRun:
 
 
 def changed(settings: str, *changes: tuple[str, str]) -> CounterRun:
-    """Return a counter-run of settings that semicolons separate."""
+    """Return a counter-run with settings separated by semicolons."""
     return CounterRun(tuple(settings.split("; ")), changes)
 
 
 def untrained(settings: str = "") -> CounterRun:
-    """Return a run of one step or none."""
+    """Return a run of at most one step."""
     return changed(f"{EARLY}; {settings}" if settings else EARLY)
 
 
 def whole(number: int, other: int) -> tuple[str, str]:
-    """Return the change of a whole number that stands alone."""
+    """Return the replacement of an isolated whole number."""
     return rf"(?<![\d.]){number}(?![\d.])", str(other)
 
 
 def widths(one: int, other: int) -> tuple[tuple[str, str], ...]:
-    """Return the changes that exchange two whole numbers."""
+    """Return the replacements that exchange two whole numbers."""
     return whole(one, 99999), whole(other, one), whole(99999, other)
 
 
 def literally(old: str, new: str) -> tuple[str, str]:
-    """Return the change of a text that is no pattern."""
+    """Return the replacement of a literal text."""
     return re.escape(old), new.replace("\\", r"\\")
 
 
 def exchanged(one: str, other: str) -> tuple[tuple[str, str], ...]:
-    """Return the changes that exchange two texts."""
+    """Return the replacements that exchange two texts."""
     return literally(one, "@@"), literally(other, one), literally("@@", other)
 
 

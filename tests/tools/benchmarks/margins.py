@@ -1,4 +1,4 @@
-"""How long reference margins take to a certificate."""
+"""Time to a certificate of each reference margin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.tools.benchmarks.measure import heading, median_row
 
 
 def global_margins(rounds: int) -> None:
-    """gamma_gl of parity at d = 20, seed 0 (PCG64 recipe), kernels compiled before."""
+    """Measure gamma_gl of parity at d = 20, seed 0 (PCG64), with compiled kernels."""
     heading("reference margins", "seconds", "value", "gap")
     for n, asked in ((64, "gap .05 % in 20 s"), (200, "gap .02 %")):
         x = np.random.default_rng(0).choice([-1, 1], (n, 20)) / np.sqrt(20.0)

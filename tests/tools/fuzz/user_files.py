@@ -1,4 +1,4 @@
-"""Files that the program keeps for its user, checkpoints, and runs that carry code."""
+"""Files stored for the user, checkpoints, and runs that carry code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RUNS = 5
 
 @final
 class NotesFile(Format):
-    """Name, tags, bookmarks and sets of a run: what opens is written and read again as the same."""
+    """Name, tags, bookmarks and sets of a run: a file that opens survives writing and reading."""
 
     name, count = "notes", 400
 
@@ -78,7 +78,7 @@ def _facts(number: int) -> RunSummary:
 
 @final
 class LibraryIndex(Format):
-    """The index of the library: read, or made again; new rows are as they were put."""
+    """Index of the library: read or rebuilt; new rows are as stored."""
 
     name, count = "library", 500
 
@@ -120,7 +120,7 @@ class LibraryIndex(Format):
 
 @final
 class TrashOrigin(Format):
-    """Where a run in the trash lay: nothing is moved by what is said there, only listed."""
+    """Original place of a run in the trash, which is only listed and moves nothing."""
 
     name, count = "trash", 150
 
@@ -151,7 +151,7 @@ def _state() -> dict[str, np.ndarray[Any, Any]]:
 
 @final
 class Checkpoint(Format):
-    """Checkpoints of PyTorch and NumPy: refused, or every array is what it was."""
+    """Checkpoints of PyTorch and NumPy: refused, or every array is correct."""
 
     name, count = "checkpoint", 600
 
@@ -189,7 +189,7 @@ class Checkpoint(Format):
 
 @final
 class Safetensors(Format):
-    """Checkpoints of safetensors: refused, or every array has its shape; there are no checksums."""
+    """Checkpoints of safetensors: refused, or every array has its shape; no checksums exist."""
 
     name, count = "safetensors", 300
 
@@ -230,7 +230,7 @@ def outputs(parameters, x):
 
 @final
 class RunWithCode(Format):
-    """A stranger's run that carries code: it is never run, whatever the file says."""
+    """Stranger's run with code, which never runs, whatever the file says."""
 
     name, count = "run with code", 300
 
