@@ -1,4 +1,4 @@
-"""`python -m app [RUN.msrun | STUDY ...]`, or `marginscope` where it is installed: the window."""
+"""`python -m app [RUN.msrun | STUDY ...]`, or `marginscope` if installed: the window."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def loading_problem(error: ImportError) -> str:
 
 
 def screen_problem() -> str:
-    """Return why no window can be shown here; "" where nothing is known against it."""
+    """Return why no window can be shown here; "" if no reason is known."""
     import os
     from pathlib import Path
 
@@ -61,7 +61,7 @@ def screen_problem() -> str:
 
 
 def open_shown_window(link: str) -> int:
-    """Open the window of `marginscope.show`; its first line of output says whether it starts."""
+    """Open the window of `marginscope.show`; its first line of output reports success."""
     try:
         load_qt()
         from app.qt_application import QtApplication

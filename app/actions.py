@@ -290,7 +290,7 @@ def name_of(row: ActionRow) -> str:
 
 
 def set_keys(action: QAction, keys: str) -> None:
-    """Give an action of the table its keys, which its tip names; "" for none."""
+    """Set an action's keys, which its tip names; "" for none."""
     action.setShortcut(QKeySequence(keys))
     shortcut = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
     row = next(row for row in ROWS if row.key == action.objectName())
@@ -333,7 +333,7 @@ def set_icons(actions: Mapping[str, QAction], icons: Icons) -> None:
 
 
 def show_playing(action: QAction, playing: bool, icons: Icons) -> None:
-    """Show on the action what it would do."""
+    """Show on the action what pressing it would do."""
     name = "pause" if playing else "play"
     if action.property(ICON) != name:
         action.setProperty(ICON, name)

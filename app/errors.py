@@ -1,4 +1,4 @@
-"""Errors as sentences, and a log for whoever mends the program.
+"""Errors as sentences, and a log for developers.
 
 A traceback never reaches the screen: what nobody caught goes to the log, and a sentence about it
 to whoever listens to the Reporter.
@@ -27,14 +27,14 @@ LOG_BYTES = 1 << 20
 
 @final
 class LogHandler(RotatingFileHandler):
-    """A log file that leaves out what cannot be written, as on a full disk."""
+    """Log file that ignores write errors, as on a full disk."""
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Print no traceback on the terminal."""
 
 
 def open_log(folder: Path) -> logging.Handler | None:
-    """Write the log into a file of this folder; None, and no log, where that is impossible."""
+    """Write the log into a file of this folder; return None if that is impossible."""
     place = folder / LOG_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def sentence_of(error: BaseException, log: Path) -> str:
 
 @final
 class Reporter(QObject):
-    """Takes errors that nobody caught, from any thread; signals arrive in the window's thread."""
+    """Handler of uncaught errors of any thread; signals arrive in the window's thread."""
 
     message = Signal(str)
 
@@ -73,16 +73,16 @@ class Reporter(QObject):
         self._hooks = (sys.excepthook, threading.excepthook)
 
     def install(self) -> None:
-        """Take every error that is not caught from here on."""
+        """Handle every uncaught error from now on."""
         sys.excepthook = self._uncaught
         threading.excepthook = self._uncaught_in_thread
 
     def uninstall(self) -> None:
-        """Leave them to those that had them before."""
+        """Restore the former handlers."""
         sys.excepthook, threading.excepthook = self._hooks
 
     def report(self, error: BaseException) -> None:
-        """Log an error with its traceback and tell a sentence."""
+        """Log an error with its traceback, and emit a sentence."""
         LOG.error("Not caught.", exc_info=(type(error), error, error.__traceback__))
         self.message.emit(sentence_of(error, self._log))
 

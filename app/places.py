@@ -1,4 +1,4 @@
-"""Where the window keeps things of its user: settings, recorded runs and the log."""
+"""Places of the user's files: settings, recorded runs and the log."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Places:
 
     @classmethod
     def under(cls, folder: Path) -> Places:
-        """All of them in one folder."""
+        """Return places that are all in one folder."""
         return cls(folder / "settings.json", folder / "runs", folder / "logs")
 
     @property
     def session(self) -> Path:
-        """How the window was left."""
+        """File of the last session."""
         return self.runs.parent / "session.json"
 
     @property
     def library(self) -> Path:
-        """The index of the recorded runs."""
+        """File of the index of recorded runs."""
         return self.runs.parent / "library.sqlite"
 
     def new_run(self, name: str) -> Path:
@@ -66,7 +66,7 @@ class Places:
 
 
 def writable_places(places: Places) -> tuple[Places, str]:
-    """Return places that can be written, and a sentence about what is not kept where it belongs.
+    """Return writable places, and a sentence about files stored elsewhere than usual.
 
     Runs, library and session are kept in a temporary folder if their own cannot be written: a
     read-only home must not keep the window from training.
@@ -88,7 +88,7 @@ def writable_places(places: Places) -> tuple[Places, str]:
 
 
 def _is_writable(folder: Path) -> bool:
-    """Return True if files can be made in a folder, which need not be there yet."""
+    """Return True if files can be made in a folder, which need not exist yet."""
     for place in (folder, *folder.parents):
         if os.path.lexists(place):
             with suppress(OSError):  # the folder may be unreadable
@@ -97,7 +97,7 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _claim(path: Path) -> bool:
-    """Whether the name is now this program's, and not that of another one started this second.
+    """Return True if this program has claimed the name before another one did.
 
     A hidden file stands for the name until the run file is there; it is of no use a minute later.
     """
@@ -117,7 +117,7 @@ def _claim(path: Path) -> bool:
 
 
 def user_places() -> Places:
-    """Return the usual folders of this system's user."""
+    """Return the usual folders of the user on this system."""
     from platformdirs import user_config_path, user_data_path, user_log_path
 
     return Places(

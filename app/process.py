@@ -28,7 +28,7 @@ WANTED = {ARENA_MAX: 2, MMAP_THRESHOLD: 4 << 20, TRIM_THRESHOLD: 64 << 20}
 
 
 def prepare() -> None:
-    """Set this process up for a window; to be called before threads begin."""
+    """Set this process up for a window; call this before threads start."""
     sys.setswitchinterval(SWITCH_S)
     limit_heaps()
 

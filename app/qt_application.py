@@ -1,4 +1,4 @@
-"""Qt's application, and what the system hands over to it while it runs."""
+"""Qt's application, with the files and links that the system passes to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INCH = 72.0  # points per inch
 
 
 def use_typeface(application: QApplication) -> None:
-    """Set the shipped typeface, in the size of the system's but no smaller than `LETTERS`."""
+    """Set the shipped typeface in the system's size, but no smaller than `LETTERS`."""
     for weight in WEIGHTS:
         path = Path(str(RESOURCES.joinpath("fonts", f"{FAMILY}-{weight}.ttf")))
         QFontDatabase.addApplicationFont(path.as_posix())
@@ -32,7 +32,7 @@ def use_typeface(application: QApplication) -> None:
 
 @final
 class QtApplication(QApplication):
-    """Application that takes files and links from the system.
+    """Application that accepts files and links from the system.
 
     asked(names): files and links that came together. On macOS a double click on a run, or a click
     on a link, is an event, where other systems name it on the command line.

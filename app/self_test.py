@@ -1,4 +1,4 @@
-"""`marginscope --self-test`: whether this installation works, as JSON on standard output.
+"""`marginscope --self-test`: a test of this installation, as JSON on standard output.
 
 It opens the window offscreen in folders of its own, trains a run in it, reads the file, scrubs
 through it, saves a figure and a film, computes a margin that is known in closed form, and starts a
@@ -55,7 +55,7 @@ MARGIN, CLOSED_FORM, DIGITS = "gamma_linear", 3.0, 1e-9
 
 
 class FailedError(Exception):
-    """A step found that something is not as it should be; the text says what."""
+    """A failed step; the text describes the fault."""
 
 
 def require(condition: object, sentence: str) -> None:
@@ -66,27 +66,27 @@ def require(condition: object, sentence: str) -> None:
 
 @final
 class Heard:
-    """What the window has said of something: whether it went well, and its words."""
+    """Messages of the window about something: success or failure, and the words."""
 
     def __init__(self) -> None:
         self.answers: list[tuple[bool, str]] = []
 
     def good(self, words: str = "") -> None:
-        """Note a success."""
+        """Record a success."""
         self.answers.append((True, words))
 
     def bad(self, words: str) -> None:
-        """Note a failure."""
+        """Record a failure."""
         self.answers.append((False, words))
 
     def any(self) -> bool:
-        """Whether there was an answer."""
+        """Return True after an answer."""
         return bool(self.answers)
 
 
 @final
 class SelfTest:
-    """The steps, in their order; each one that fails is told, and the others are still tried."""
+    """Steps of the test in their order; a failing step does not stop the others."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -97,7 +97,7 @@ class SelfTest:
         self._picture = QImage()
 
     def run(self) -> bool:
-        """Do all steps; whether all went well."""
+        """Run all steps; return True if all passed."""
         steps = (
             self.window,
             self.training,
@@ -133,13 +133,13 @@ class SelfTest:
 
     @property
     def program(self) -> Marginscope:
-        """The window; FailedError where it did not open."""
+        """Window's program. Raises FailedError if it did not open."""
         if self._program is None:
             raise FailedError("no window opened")
         return self._program
 
     def _wait_until(self, true: Callable[[], bool], what: str) -> None:
-        """Let the window live until something holds."""
+        """Run the event loop until a condition holds."""
         deadline = time.monotonic() + PATIENCE_S
         while not true():
             loop = QEventLoop()
@@ -188,7 +188,7 @@ class SelfTest:
         return f"{run.data.frames} frames to log10 t = {run.data.until:g}"
 
     def recording(self) -> str:
-        """Check that the run's file is whole, and has the same content."""
+        """Check that the run's file is complete and has the same content."""
         from core.runs import open_run
 
         path = self._run_file()
@@ -203,7 +203,7 @@ class SelfTest:
         return self.program.window.grab().toImage() != self._picture
 
     def scrubbing(self) -> str:
-        """Check that the picture follows the time line, to and fro."""
+        """Check that the picture follows the time line in both directions."""
         program = self.program
         program.display.update_intent(playing=False, follow=False)
         begun = time.perf_counter()
@@ -214,7 +214,7 @@ class SelfTest:
         return f"{MOMENTS} moments, {1e3 * (time.perf_counter() - begun) / MOMENTS:.0f} ms each"
 
     def _export(self, job: Any) -> bytes:
-        """Return the file that a job of the window's exports writes."""
+        """Return the file written by an export job of the window."""
         heard, export = Heard(), self.program.export
         export.finished.connect(heard.good)
         export.error.connect(heard.bad)
@@ -263,7 +263,7 @@ class SelfTest:
         return f"{MARGIN} = {bracket.value:.12g}, off by {wrong:.1e}"
 
     def processes(self) -> str:
-        """Check a process as the cells of a study get it."""
+        """Check a process of the kind that trains the cells of a study."""
         from core.processes import run_in_process
 
         number = run_in_process("The other process did not answer", lambda: False, os.getpid)
@@ -292,7 +292,7 @@ class SelfTest:
 
 
 def report(folder: Path) -> dict[str, Any]:
-    """Do it all in a folder; what is printed."""
+    """Run all steps in a folder, and return the report."""
     before = store.names()
     test = SelfTest(folder)
     begun = time.perf_counter()
@@ -311,7 +311,7 @@ def report(folder: Path) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Test this installation, and print what came of it."""
+    """Test this installation, and print the result."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     prepare()
     application = QApplication.instance() or QApplication([sys.argv[0]])

@@ -1,4 +1,4 @@
-"""What the window remembers: its geometry, palette, recent files and display.
+"""Remembered settings of the window: geometry, palette, recent files and display.
 
 A settings file that cannot be read or has been meddled with never stops the start: it is set aside
 beside itself and the defaults are used.
@@ -63,7 +63,7 @@ def _as_given(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
 
 @final
 class Settings(BaseModel):
-    """The remembered values. `geometry` is Qt's, in base64; unknown keys are left out."""
+    """Remembered values. `geometry` is Qt's, in base64; unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -90,7 +90,7 @@ class Settings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _read_options(cls, values: Any) -> Any:
-        """Read the options: the file has them by their names, among the other settings."""
+        """Read the options, which the file stores by name among the other settings."""
         if not isinstance(values, dict):
             return values
         # Files of older versions hold a palette only if the user chose one.
@@ -106,7 +106,7 @@ class Settings(BaseModel):
     @field_validator("drawer_widths", mode="before")
     @classmethod
     def _possible(cls, widths: Any) -> Any:
-        """Keep the widths that a drawer can have: one that is none must not cost all settings."""
+        """Drop impossible widths of drawers: one of them must not invalidate all settings."""
         if not isinstance(widths, dict):
             return {}
         return {key: width for key, width in widths.items() if width in range(MOST_PIXELS)}
@@ -114,18 +114,18 @@ class Settings(BaseModel):
     @field_validator("recent")
     @classmethod
     def _latest(cls, recent: tuple[str, ...]) -> tuple[str, ...]:
-        """Each has a line in a menu, which thousands would hold up for minutes."""
+        """Limit the recent files: each has a line in a menu, and thousands would take minutes."""
         return recent[:MOST_RECENT]
 
     def with_recent(self, path: Path) -> Settings:
-        """Return settings with a file first among the recent ones."""
+        """Return settings with a file as the first of the recent ones."""
         text = str(path.absolute())
         others = [one for one in self.recent if one != text]
         return self.model_copy(update={"recent": (text, *others)[:MOST_RECENT]})
 
     @property
     def geometry_bytes(self) -> bytes:
-        """The window's geometry as Qt wants it; empty where there is none."""
+        """Geometry of the window in Qt's format; empty if unknown."""
         try:
             # Without `validate` b64decode skips invalid characters, and Qt would get wrong bytes.
             return base64.b64decode(self.geometry, validate=True)

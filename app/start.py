@@ -1,4 +1,4 @@
-"""Starts the program: log, signals, the window, and Qt's loop."""
+"""Start of the program: log, signals, the window, and Qt's loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The look of the window: palette, style sheet, fonts and icons, all made from one Palette.
+"""Style of the window: palette, style sheet, fonts and icons, all made from one Palette.
 
 Lengths are multiples of 8 pixels, or of 4 inside a control. Nothing has a frame of its own that
 stands in another frame: fields are tinted, groups are told apart by headings and space.
@@ -55,7 +55,7 @@ def panel_width(font: QFont) -> int:
 
 
 def mix(colour: str, other: str, share: float) -> str:
-    """Return a colour with a share of another one in it, as "#rrggbb".
+    """Return a colour mixed with a share of another one, as "#rrggbb".
 
     >>> mix("#000000", "#ffffff", 0.5)
     '#808080'
@@ -147,7 +147,7 @@ def small(font: QFont) -> QFont:
 
 
 def apply(application: QApplication, palette: Palette) -> None:
-    """Give the whole application this look; called again to change it."""
+    """Give the whole application this style; call it again to change it."""
     font = application.font()
     sheet = style_sheet(palette, line_of(font) - EDGES)
     look = f"{font.toString()} {sheet}"
@@ -172,7 +172,7 @@ def _icon_path(name: str) -> Path:
 
 
 def icon_names() -> tuple[str, ...]:
-    """Return the names that `icon` knows, sorted."""
+    """Return the names that `icon` accepts, sorted."""
     return tuple(sorted(path.stem for path in _icon_path("run").parent.glob("*.svg")))
 
 
@@ -195,7 +195,7 @@ def _image(name: str, colour: str, size: int) -> QImage:
 
 
 def icon(name: str, palette: Palette) -> QIcon:
-    """Return a line icon in the colours of a palette, paler where its button is disabled.
+    """Return a line icon in the colours of a palette, paler for disabled buttons.
 
     Raises KeyError for a name without a drawing.
     """
@@ -213,14 +213,14 @@ def icon_of_colours(name: str, normal: str, disabled: str) -> QIcon:
 
 
 def set_line_scale(scale: float) -> None:
-    """Draw curves and markers in all plots so many times as wide."""
+    """Set the factor for the width of curves and markers in all plots."""
     application = QApplication.instance()
     assert application is not None
     application.setProperty(LINE_SCALE, scale)
 
 
 def line_scale() -> float:
-    """Return how many times as wide curves and markers are drawn."""
+    """Return the factor for the width of curves and markers."""
     application = QApplication.instance()
     scale = None if application is None else application.property(LINE_SCALE)
     return 1.0 if scale is None else float(scale)

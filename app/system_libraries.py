@@ -1,4 +1,4 @@
-"""Shared libraries that Qt needs from a Linux system, and what to install where some are missing.
+"""Shared libraries that Qt needs from a Linux system, and how to install missing ones.
 
 This module loads nothing of Qt, which cannot be loaded where libraries are missing.
 """
@@ -83,7 +83,7 @@ def _join_packages(packages: Iterable[str]) -> str:
 
 
 def can_load(library: str) -> bool:
-    """Return whether the system's loader finds a library and all that it needs."""
+    """Return True if the system's loader finds a library and its dependencies."""
     import ctypes
 
     try:
@@ -94,7 +94,7 @@ def can_load(library: str) -> bool:
 
 
 def screen_problem(environment: Mapping[str, str], plugins: Path) -> str:
-    """Return why Qt could not show a window here, where that can be known; otherwise "".
+    """Return why Qt could not show a window here, if that can be known; otherwise "".
 
     Qt ends the process with a dump where it can load none of the plugins for a screen.
 

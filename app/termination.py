@@ -1,4 +1,4 @@
-"""Ends the program in order when the system asks for it: SIGTERM, or the terminal is gone."""
+"""Orderly end of the program on SIGTERM, or when its terminal is closed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENDED_BY = 128
 
 @final
 class Termination(QObject):
-    """Calls `end` in the thread of the window when the system asks for the end.
+    """Calls `end` in the window's thread when the system requests the end.
 
     Python runs the handlers of signals between two of its own instructions, and there are none
     while Qt waits: each signal writes a byte into a socket, which wakes Qt up.
@@ -33,7 +33,7 @@ class Termination(QObject):
         self._notifier.activated.connect(self._woken)
 
     def install(self) -> None:
-        """Take the signals from here on."""
+        """Handle the signals from now on."""
         # A full buffer has already woken Qt.
         signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         for name in ("SIGTERM", "SIGHUP"):
@@ -41,7 +41,7 @@ class Termination(QObject):
                 signal.signal(getattr(signal, name), self._note)
 
     def uninstall(self) -> None:
-        """Leave them to the system again."""
+        """Restore the system's handling."""
         signal.set_wakeup_fd(-1)
         for name in ("SIGTERM", "SIGHUP"):
             if hasattr(signal, name):

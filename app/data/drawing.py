@@ -1,4 +1,4 @@
-"""Data drawn by hand: connects their window, the form, and the training."""
+"""Data drawn by hand: connects the drawing window, the form, and the training."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class DrawingController(QObject):
             self.message.emit(WAITS.format(fault=fault))
 
     def _put_into_form(self, goes_on: str = "") -> bool:
-        """Make the points the data of the form, a step by name or a part of one that goes on.
+        """Put the points into the form, as a named step or as a part of a continuing one.
 
         Returns whether there is a form.
         """
@@ -240,7 +240,7 @@ class DrawingController(QObject):
             self._pause.start()
 
     def _train_again(self) -> None:
-        """Train on the points as they are now, in place of the run before."""
+        """Train on the present points, in place of the last run."""
         window = self.window
         if window is None or fault_of(window.sketch.points):
             return
@@ -295,7 +295,7 @@ class DrawingController(QObject):
             self.open(Path(path))
 
     def open(self, path: Path) -> None:
-        """Show the points of a data file in place of the others."""
+        """Show the points of a data file in place of the present ones."""
         window = self.window
         assert window is not None
         try:
@@ -344,12 +344,12 @@ def _with_texts(edits: Edits, points: Points, n: str, d: str) -> Edits:
 
 
 def as_drawn(study: Study) -> Study:
-    """Return the study without the views it names, which are for the data it came with."""
+    """Return the study without its proposed views, which suit its original data."""
     return replace(study, window={})
 
 
 def points_of(path: Path) -> PastedRow:
-    """Return the points of a data file. Raises InputError where they are not to be drawn."""
+    """Return the points of a data file. Raises InputError if they cannot be drawn."""
     import numpy as np
 
     from core.data.dataset import UNDERSTOOD

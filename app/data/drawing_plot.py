@@ -1,4 +1,4 @@
-"""Where points are drawn: a plot whose clicks add, move, flip and select them."""
+"""Plot for drawing points: clicks add, move, flip and select them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOST_LINES = 400  # of the grid, whose step is that of the horizontal axis
 
 
 def nice_step(width: float, parts: int) -> float:
-    """1, 2 or 5 times a power of ten, about a part of a width.
+    """Return 1, 2 or 5 times a power of ten, about a part of a width.
 
     >>> nice_step(2.4, 24), nice_step(3.0, 100)
     (0.1, 0.05)
@@ -59,7 +59,7 @@ def to_step(value: float, step: float) -> float:
 
 @final
 class DrawingPlot(QWidget):
-    """Shows a sketch, and says what the mouse and the arrow keys ask for.
+    """Plot of a sketch that reports edits by mouse and arrow keys.
 
     added(row): a click where there is no point. moved(sketch, gesture): points are pulled; all of
     one gesture is one step. flipped(point): the right button. picked(points): another selection.
@@ -99,7 +99,7 @@ class DrawingPlot(QWidget):
     # --------------------------------------------------------------------------------- showing
 
     def show_sketch(self, sketch: Sketch) -> None:
-        """Draw a sketch; the range stays unless the dimension is another one."""
+        """Draw a sketch; the range changes only with the dimension."""
         other = sketch.d != self._sketch.d
         self._sketch = sketch
         places = self.places(sketch)
@@ -140,7 +140,7 @@ class DrawingPlot(QWidget):
         self._draw_grid()
 
     def set_snaps(self, snaps: bool) -> None:
-        """Whether points lie on a grid."""
+        """Turn snapping to a grid on or off."""
         self.snaps = snaps
         self._draw_grid()
 
@@ -278,7 +278,7 @@ class DrawingPlot(QWidget):
             self.point_added.emit(self.row_at(*self.plot.place(here.x(), here.y())))
 
     def _handle_key(self, event: QKeyEvent) -> bool:
-        """Arrow keys move what is selected; Escape lets go of it."""
+        """Move the selected points by arrow keys; Escape clears the selection."""
         if event.type() != QEvent.Type.KeyPress or not self._sketch.selected:
             return False
         if event.key() == Qt.Key.Key_Escape:

@@ -1,4 +1,4 @@
-"""The points that are drawn as a table of numbers, which can be edited."""
+"""Editable table of the drawn points."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHOWN = 20  # characters quoted from what was typed
 
 @final
 class PointModel(QAbstractTableModel):
-    """A row a point. edited(number, row): somebody typed another number; refused(sentence)."""
+    """Model with a row per point. edited(number, row): a number was typed; refused(sentence)."""
 
     edited = Signal(int, object)
     refused = Signal(str)
@@ -44,7 +44,7 @@ class PointModel(QAbstractTableModel):
         self.sketch = Sketch()
 
     def show_sketch(self, sketch: Sketch) -> bool:
-        """Other points; whether there are more or fewer, so that no row is selected any more."""
+        """Set the points; return True if their number changed, which clears the selection."""
         before, self.sketch = self.sketch, sketch
         if (len(before.points), before.d) == (len(sketch.points), sketch.d):
             if before.points != sketch.points:
@@ -110,7 +110,7 @@ class PointModel(QAbstractTableModel):
 
 @final
 class PointTable(QTableView):
-    """picked(points): other rows were selected."""
+    """Table of the points. picked(points): the selected rows changed."""
 
     points_picked = Signal(object)
 
@@ -132,7 +132,7 @@ class PointTable(QTableView):
         self.selectionModel().selectionChanged.connect(self._on_selected)
 
     def show_sketch(self, sketch: Sketch) -> None:
-        """Other points, or others of them selected."""
+        """Show other points, or another selection."""
         model = self.selectionModel()
         with QSignalBlocker(model):
             if self.points.show_sketch(sketch):
@@ -158,7 +158,7 @@ class PointTable(QTableView):
 
 
 def _stretches(numbers: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Rising numbers as stretches without gaps.
+    """Group rising numbers into ranges without gaps.
 
     >>> _stretches((1, 2, 3, 7))
     [(1, 3), (7, 7)]

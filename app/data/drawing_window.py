@@ -1,4 +1,4 @@
-"""The window in which data are drawn: a plot, a table, what to begin with, and Train."""
+"""Window for drawing data: a plot, a table, initial shapes, and Train."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ OTHERS = "The pasted points replaced the others, which had a different dimension
 @final
 @dataclass(frozen=True, slots=True)
 class SketchAction:
-    """An action of the window."""
+    """Action of the drawing window."""
 
     key: str
     text: str
@@ -230,11 +230,11 @@ class DrawingWindow(QWidget):
 
     @property
     def sketch(self) -> Sketch:
-        """The points as they are now."""
+        """Present points."""
         return self.history.sketch
 
     def begin(self, points: Points) -> None:
-        """Show points with nothing to be undone."""
+        """Show points with an empty undo history."""
         with QSignalBlocker(self.history):
             self.history.clear()
         self._select(sketch_of(points))
@@ -252,7 +252,7 @@ class DrawingWindow(QWidget):
         self.biases.setVisible(biases)
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette for what paints itself."""
+        """Set the palette of the parts that paint themselves."""
         self.canvas.set_colours(palette)
 
     def _show(self) -> None:
@@ -322,7 +322,7 @@ class DrawingWindow(QWidget):
         self._do(sketch, f"Move {count_text(len(sketch.selected))}", subject)
 
     def _flip(self, number: int) -> None:
-        """One point, or all that are selected with it."""
+        """Flip one point, or all selected ones if it is among them."""
         selected = self.sketch.selected
         which = selected if number in selected else frozenset({number})
         self._do(with_flipped_labels(self.sketch, which), f"Flip {count_text(len(which))}")
@@ -357,7 +357,7 @@ class DrawingWindow(QWidget):
     # -------------------------------------------------------------------------------- clipboard
 
     def paste(self) -> None:
-        """Add the points that are in the clipboard as text."""
+        """Add the points in the clipboard's text."""
         try:
             pasted = parse_points(QGuiApplication.clipboard().text())
         except InputError as error:

@@ -30,7 +30,7 @@ OUR_ERROR = "The data could not be shown (internal error). Details are in the lo
 
 @final
 class PreviewController(QObject):
-    """Shows the data that Run would train on; of a study of several runs those of the first."""
+    """Shows the data on which Run would train; of several runs those of the first."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class PreviewController(QObject):
         self._request_data()
 
     def refresh(self) -> None:
-        """Draw the data again a moment after the form changed."""
+        """Sample the data again a moment after the form changed."""
         if self.dialog is not None and self.dialog.isVisible():
             self._pause.start()
 
@@ -104,7 +104,7 @@ class PreviewController(QObject):
 
 
 def make_preview(request: Request, section: Any, seed: int, folder: Path | None) -> Preview:
-    """Draw and describe the data of a section and of run.seed, in the thread."""
+    """Sample and describe the data of a section and of run.seed, in the thread."""
     # Imports readers of files, which the window need not load.
     from core.data.preview import preview
 

@@ -56,7 +56,7 @@ def class_styles(count: int, palette: Palette) -> list[Style]:
 
 @final
 class PreviewDialog(QDialog):
-    """Stays open beside the main window while the settings are edited."""
+    """Window that remains open beside the main window while settings are edited."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -106,18 +106,18 @@ class PreviewDialog(QDialog):
 
     @property
     def preview(self) -> Preview | None:
-        """What is shown now; None while there is nothing, or something wrong."""
+        """Shown preview; None without data."""
         return self._preview
 
     def show_waiting(self, note: str) -> None:
-        """Say that new data are being read; the present ones remain visible."""
+        """Announce that new data are being read; the present ones remain visible."""
         self._note = note
         self.note.setText(WAITING)
         if self._preview is None and self.problem.isHidden():
             self.sides.show()
 
     def show_problem(self, sentence: str) -> None:
-        """Say in the data's place why there are none."""
+        """Show in place of the data why there are none."""
         self._preview = None
         self.problem.setText(sentence)
         self.problem.show()
@@ -127,7 +127,7 @@ class PreviewDialog(QDialog):
         self.understood.hide()
 
     def show_preview(self, preview: Preview) -> None:
-        """Show what was drawn; the plane that was chosen stays where there is one like it."""
+        """Show a preview; the chosen plane is kept if the data have it."""
         self._preview = preview
         self.problem.hide()
         self.caution.setText(in_words(preview.caution))
@@ -149,7 +149,7 @@ class PreviewDialog(QDialog):
 
     @staticmethod
     def _best(preview: Preview, names: list[str]) -> str:
-        """Known directions or pictures' components; else the coordinates that carry the label."""
+        """Return the most telling plane: known directions or components, else coordinates."""
         useful = len(names) > 2 or preview.pictures is not None
         return names[0] if useful else COORDINATES
 
@@ -167,7 +167,7 @@ class PreviewDialog(QDialog):
         self.understood.setVisible(bool(data.note))
 
     def set_colours(self, palette: Palette) -> None:
-        """Take the colours of a palette."""
+        """Set the palette."""
         self._palette = palette
         self.plot.set_colours(palette)
         if self._preview is None:
@@ -243,7 +243,7 @@ class PreviewDialog(QDialog):
 
 
 def _places(points: NDArray[np.float64]) -> str:
-    """How many points can be told apart, where not all can: corners of a cube lie on each other."""
+    """Say how many points are distinct, if some coincide, as corners of a cube do."""
     # Rounded: a projection may give equal examples different last digits.
     distinct = np.unique(points.round(9), axis=0).shape[0]
     count = points.shape[0]

@@ -48,7 +48,7 @@ PROGRESS_MS = 400  # ms; shorter work would only flash a progress window
 
 @final
 class ExportController(QObject):
-    """Dialogs of exports, the thread that does them one at a time, and its progress window."""
+    """Dialogs of exports, the thread that runs them one at a time, and its progress window."""
 
     finished = Signal(str)  # confirmation
     error = Signal(str)  # sentence about an error
@@ -134,7 +134,7 @@ class ExportController(QObject):
             self.start(CopyJob(shown.runs, shown.panels, options, until=shown.moment, rest=True))
 
     def cite(self) -> None:
-        """Put BibTeX of the program, and of the papers of what is shown, into the clipboard."""
+        """Put BibTeX of the program and of the shown papers on the clipboard."""
         from core.studies.papers import bibtex, papers_in
 
         shown = self._snapshot()
@@ -146,7 +146,7 @@ class ExportController(QObject):
         self.finished.emit(CITED.format(f" and {names}" if names else ""))
 
     def start(self, job: ExportJob) -> None:
-        """Start a job on what is shown now; report that another one is at work, if so."""
+        """Start a job on the present view; report if another job is running."""
         if self.worker.busy:
             self.refused.emit(BUSY)
             return
@@ -194,7 +194,7 @@ class ExportController(QObject):
         return None
 
     def _open(self, tab: str, views: tuple[str, ...] = ()) -> None:
-        """Open the dialog at a tab; `views` are chosen in the place of those that are shown."""
+        """Open the dialog at a tab; `views` replace the shown ones."""
         if not (shown := self._exportable()):
             return
         if self._folder is None or not self._folder.is_dir():
@@ -214,7 +214,7 @@ class ExportController(QObject):
         self._preview_timer.start()
 
     def _copy_command(self) -> None:
-        """Put the command that writes the same files into the clipboard."""
+        """Put the command that writes the same files on the clipboard."""
         if self.dialog is not None:
             job, shown = self.dialog.job(), self._snapshot()
             if isinstance(job, PictureJob):
@@ -245,7 +245,7 @@ class ExportController(QObject):
             self.previewer.ask(job, self.figure_process, dialog.drawn_pixels)
 
     def _on_preview_resized(self) -> None:
-        """Draw the preview for another room; a scroll bar that comes or goes changes little."""
+        """Draw the preview for another size; a scroll bar changes little."""
         dialog = self.dialog
         if dialog is not None and not 0.9 < dialog.pixels() / dialog.drawn_pixels < 1.1:
             self._preview_timer.start()
@@ -304,7 +304,7 @@ class ExportController(QObject):
 def _done(
     request: Request, job: ExportJob, stop: threading.Event, process: FigureProcess
 ) -> tuple[str, QImage]:
-    """Do a job in the thread; return what was done, and the picture that was copied."""
+    """Run a job in the thread; return its sentence, and the copied picture."""
 
     def report(done: int, total: int) -> None:
         request.progress((done, total))

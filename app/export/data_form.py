@@ -22,7 +22,7 @@ NAME = Qt.ItemDataRole.UserRole
 
 @final
 class DataForm(ExportForm):
-    """Columns, which are listed in the place of the preview, and whether parameters are added."""
+    """Options of the columns, listed in place of the preview, and of the parameters."""
 
     formats: ClassVar[Mapping[str, str]] = {
         ".npz": "NPZ (includes per-neuron arrays)",
@@ -69,7 +69,7 @@ class DataForm(ExportForm):
         self.columns.addItem(QListWidgetItem(sentence))
 
     def chosen(self) -> tuple[DataColumn, ...]:
-        """Return the checked columns that the format has room for."""
+        """Return the checked columns that the format can hold."""
         items = [self.columns.item(row) for row in range(self.columns.count())]
         names = {item.data(NAME) for item in items if item.checkState() is Qt.CheckState.Checked}
         nodes = self.suffix() == ".npz"

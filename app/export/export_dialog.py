@@ -209,7 +209,7 @@ class ExportDialog(QDialog):
     # ------------------------------------------------------------------------------- reading
 
     def chosen_runs(self) -> tuple[Path, ...]:
-        """Return the checked runs; all where nothing can be checked."""
+        """Return the checked runs; all if there are no boxes."""
         if not self.run_boxes:
             return self._runs
         # By position: a file may be open twice.
@@ -337,6 +337,6 @@ class ExportDialog(QDialog):
             self.measures.setText("")
 
     def show_note(self, words: str) -> None:
-        """Show what was done, below the path."""
+        """Show a confirmation below the path."""
         self.note.setText(words)
         self.note.show()

@@ -47,7 +47,7 @@ class TimeLeft:
     _at: float = -math.inf
 
     def after(self, now: float, done: int, total: int) -> float:
-        """Return the seconds left when so many parts are done; NaN while too little is known."""
+        """Return the seconds left when so many parts are done; NaN if too little is known."""
         spent = now - self.begun
         if done >= total:
             self._estimate = 0.0
@@ -58,7 +58,7 @@ class TimeLeft:
 
 @final
 class ProgressWindow(QDialog):
-    """Progress of an export. To close the window cancels; it stays until the work has ended."""
+    """Progress of an export. Closing it cancels; it remains until the work has ended."""
 
     cancel_requested = Signal()
 

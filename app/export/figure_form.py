@@ -46,7 +46,7 @@ def preset_text(name: str, sheet: PageSize) -> str:
 
 @final
 class FigureForm(ExportForm):
-    """Paper and colours of a figure, and of a figure of runs its views and what is drawn."""
+    """Paper and colours of a figure; for a figure of runs also its views and contents."""
 
     formats = FIGURE_FORMATS
 
@@ -131,7 +131,7 @@ class FigureForm(ExportForm):
             self.caption.setChecked(sheet.caption)
 
     def sheet(self) -> PageSize:
-        """Return the paper as the options have it."""
+        """Return the paper that the options describe."""
         sheet = self._presets.get(self.preset) or PageSize(
             self.wide.value(), self.high.value() or None
         )
@@ -184,7 +184,7 @@ class FigureForm(ExportForm):
 
 @final
 class ComparisonTableForm(ExportForm):
-    """Table of the values of a comparison, which has no options."""
+    """Tab for the table of a comparison, which has no options."""
 
     formats: ClassVar[Mapping[str, str]] = {TABLE: "CSV"}
 
@@ -206,7 +206,7 @@ def comparison_job(
     palette: str = LIGHT.name,
     width: float = USUAL_WIDTH,
 ) -> CompareJob:
-    """Return the job of the comparison that is shown."""
+    """Return the job of the shown comparison."""
     assert shown.compared is not None
     moment = math.inf if shown.moment is None else shown.moment
     of = shown.compared

@@ -1,4 +1,4 @@
-"""Rows of options that the tabs of the export dialog share."""
+"""Base of the tabs of the export dialog, with their rows of options."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class ExportForm(QWidget):
         return found
 
     def _view_boxes(self, names: Sequence[str], shown: Iterable[str]) -> dict[str, QCheckBox]:
-        """Add a box for each view, those that are shown checked."""
+        """Add a box for each view, checked if the view is shown."""
         boxes = dict(zip(names, self.boxes("views", names, 0, columns=3), strict=True))
         for name in shown:
             boxes[name].setChecked(True)

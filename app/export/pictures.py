@@ -43,7 +43,7 @@ Ends = tuple[float, float, float, float]  # of a view: left, right, bottom, top
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class StudySubject:
-    """Whole study to be exported: the stem of its file, and what makes the job of its figure.
+    """Whole study to be exported: the stem of its file, and the maker of its figure's job.
 
     `make_job` takes the path, dots per inch, colours and paper.
     """
@@ -55,7 +55,7 @@ class StudySubject:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Exportable:
-    """Runs that a window shows, and how they are drawn.
+    """Runs that a window shows, and their display options.
 
     In the order of `runs`: drawn reference margins, selected nodes, pinned nodes, bounds of
     statements, ranges of the views, and the promise that margins are shares of. A file may be open

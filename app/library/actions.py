@@ -40,7 +40,7 @@ ANSWERS = {REMOVE: Role.YesRole, CANCEL: Role.RejectRole}
 
 @final
 class TextDialog(QDialog):
-    """Dialog for a text `before`, in a line or in several, that an action is to change."""
+    """Dialog that edits a text `before`, in one line or several."""
 
     def __init__(
         self, action: str, words: tuple[str, str], before: str, parent: QWidget, lines: bool = False
@@ -98,7 +98,7 @@ class LibraryActions(QObject):
         librarian.operations_finished.connect(self._on_finished)
 
     def start(self, action: str, chosen: tuple[Entry, ...]) -> None:
-        """Do what an action of the panel says with some runs."""
+        """Run an action of the panel on some runs."""
         self._chosen = chosen
         if action == "again":
             self._librarian.list(again=True)
@@ -154,7 +154,7 @@ class LibraryActions(QObject):
         self._librarian.run(partial(_describe, entry, change) for entry in self._chosen)
 
     def trash(self, chosen: Sequence[Entry]) -> None:
-        """Move runs into the trash, except those that are open."""
+        """Move runs to the trash, except open ones."""
         shown = self.open_paths()
         kept = [entry for entry in chosen if entry.path in shown]
         if kept:
@@ -164,7 +164,7 @@ class LibraryActions(QObject):
             self._librarian.run(partial(_trash, entry) for entry in gone)
 
     def trash_superseded(self, paths: Collection[Path]) -> None:
-        """Move those of some runs into the trash that the user has not marked in any way.
+        """Move those of some runs to the trash that the user has not marked in any way.
 
         Open runs, and runs that cannot be moved now, stay without a message.
         """
@@ -195,7 +195,7 @@ class LibraryActions(QObject):
 
 
 def _change_of(action: str, before: str, text: str) -> Callable[[RunNotes], RunNotes]:
-    """Return how a text changes what is recorded of a run. Raises InputError."""
+    """Return the change that a text makes to a run's notes. Raises InputError."""
     from core.library.about import check_notes, tags_of
     from core.library.entry import RunNotes
 

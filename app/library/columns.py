@@ -19,7 +19,7 @@ DASH = "\u2013"
 @final
 @dataclass(frozen=True, slots=True)
 class LibraryColumn:
-    """`key` gives what is sorted by, NaN or "" where there is nothing; `text` what is shown."""
+    """`key` returns the sort key, NaN or "" without a value; `text` the shown text."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""Comparison of runs in one picture: opened by files, traced beside the window."""
+"""Comparison of runs in one plot: opened by files, traced in the background."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class CompareController(QObject):
     # -------------------------------------------------------------------------------- requests
 
     def compare(self, names: Sequence[str]) -> None:
-        """Compare the runs of some files."""
+        """Compare the runs in some files."""
         before = self._display.intent.compared
         question = before.question if before is not None else CompareQuestion()
         self._set_compared(Compared(tuple(names), question))
@@ -123,7 +123,7 @@ class CompareController(QObject):
             self.visibility_changed.emit(False)
 
     def add_runs(self, names: Sequence[str]) -> None:
-        """Compare further runs, which were dropped on the page."""
+        """Add runs dropped on the page to the comparison."""
         if self._of is not None:
             self._set_compared(self._of.with_runs([*dict.fromkeys((*self._of.runs, *names))]))
 
@@ -167,7 +167,7 @@ class CompareController(QObject):
             self._display.update_intent(compared=None)
 
     def _on_place_clicked(self, place: float) -> None:
-        """Seek the moment at which the first line that comes so far reaches a place."""
+        """Seek the moment at which the first line reaches a place of the axis."""
         if self._of is not None and self._of.question.against in ("log10_time", "time"):
             self._playback.seek(float(coordinate(place)))
             return
@@ -224,7 +224,7 @@ class CompareController(QObject):
         self._display.refresh()  # the slider spans the compared runs, also while held
 
     def _make(self) -> None:
-        """Make the page when it is first shown."""
+        """Create the page at its first use."""
         if self.panel is not None:
             return
         from app.library.compare_page import ComparePanel
@@ -255,7 +255,7 @@ class CompareController(QObject):
             return ()
 
     def _start(self, opened: tuple[ComparedRun, ...]) -> None:
-        """Compare runs whose files are open; close the files of runs that left."""
+        """Compare opened runs; close the files of runs that left."""
         from core.comparison.recorded import common_references
 
         close_compared(one for one in self._open if one not in opened)
@@ -318,7 +318,7 @@ class CompareController(QObject):
             self._rebuild()
 
     def _rebuild(self) -> None:
-        """Compare the values that are known so far."""
+        """Compare the values known so far."""
         from core.comparison.recorded import differing_of
 
         assert self._of is not None
@@ -359,7 +359,7 @@ class CompareController(QObject):
         self._on_rows_selected()
 
     def _line_of(self, run: int) -> int:
-        """Return the number of the line of a drawn run; -1 if it has none of its own."""
+        """Return the line number of a drawn run; -1 if it has no line of its own."""
         if self._known is None:
             return -1
         lines = self._known.answer.lines

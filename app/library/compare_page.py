@@ -80,7 +80,7 @@ class ComparePanel(QWidget):
     # --------------------------------------------------------------------------------- showing
 
     def offer(self, observables: Mapping[str, str]) -> None:
-        """Offer observables, given by their titles by name."""
+        """Offer observables: titles by name."""
         with QSignalBlocker(self.observable):
             self.observable.clear()
             for name, title in observables.items():
@@ -110,7 +110,7 @@ class ComparePanel(QWidget):
         self.notes.setVisible(bool(notes))
 
     def fit(self) -> None:
-        """Make the legend as high as its rows, but a third of the page at most."""
+        """Make the legend as high as its rows, up to a third of the page."""
         self.table.setFixedHeight(self.table.fitted_height(self.height() // 3))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -147,6 +147,6 @@ class ComparePanel(QWidget):
 
 
 def dropped_runs(event: QDropEvent) -> list[str]:
-    """Return the run files that are dragged; none if other files are among them."""
+    """Return the dragged run files; none if other files are among them."""
     names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
     return names if all(name.endswith(RUN) for name in names) else []

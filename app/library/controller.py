@@ -92,7 +92,7 @@ class LibraryController(QObject):
     # ------------------------------------------------------------------------------- the drawer
 
     def set_shown(self, shown: bool) -> None:
-        """Fill the drawer while it is open."""
+        """Fill the drawer when it opens."""
         if shown and self.panel is None:
             self._make()
         self._shown = shown
@@ -103,7 +103,7 @@ class LibraryController(QObject):
             self._again.stop()
 
     def focus_search(self, shown: bool) -> None:
-        """Let the user type after opening the drawer; not after a lecture, or at the start."""
+        """Focus the search line after the user opened the drawer."""
         if shown and self.panel is not None:
             self.panel.search.setFocus()
 
@@ -131,7 +131,7 @@ class LibraryController(QObject):
     # --------------------------------------------------------------------------------- the runs
 
     def start(self) -> None:
-        """List the runs if the drawer is open, and tidy up before long.
+        """List the runs if the drawer is open, and schedule the tidying of first starts.
 
         The libraries that read runs must be loaded.
         """
@@ -168,7 +168,7 @@ class LibraryController(QObject):
         self._typing.start()
 
     def _search(self) -> None:
-        """Show the runs that the typed words find, or what is wrong with the words."""
+        """Show the runs that match the search, or the error in its text."""
         if self.panel is None:
             return
         from core.library.query import query
@@ -207,7 +207,7 @@ class LibraryController(QObject):
             self._seen.start()
 
     def _draw(self) -> None:
-        """Draw the missing pictures of the runs in sight."""
+        """Draw the missing pictures of visible runs."""
         if not self._stopped and self._undrawn:
             self.librarian.draw(tuple(self._undrawn))
             self._undrawn = {}

@@ -1,4 +1,4 @@
-"""Table of compared runs, which is the legend of their picture."""
+"""Table of compared runs, the legend of their plot."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TICK_TIP = "Show or hide the run. Drag the row, or press Alt+Up or Alt+Down, to 
 @final
 @dataclass(frozen=True, slots=True)
 class LegendRow:
-    """Row of the legend: `tip` says which file it is, `settings` are those that differ."""
+    """Row of the legend: `tip` names the file, `settings` are the differing ones."""
 
     name: str
     tip: str
@@ -76,7 +76,7 @@ def _titles(keys: Sequence[str]) -> list[str]:
 
 @final
 class LegendTable(QTableWidget):
-    """Runs with their colours, values and settings: ticked to be drawn, moved and removed."""
+    """Compared runs with colours, values and settings, which users tick, move and remove."""
 
     shown_changed = Signal(int, bool)
     """Row, and whether its run is drawn."""
@@ -182,12 +182,12 @@ class LegendTable(QTableWidget):
             self._fit()
 
     def _set_room(self) -> None:
-        """Leave room for a value and the height of a line in type of any size."""
+        """Reserve room for a value and the height of a line at any font size."""
         self._widest = self.fontMetrics().horizontalAdvance(WIDEST_VALUE)
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
 
     def _fit(self) -> None:
-        """Fit the columns: names are shortened, so that values are always seen, and whole."""
+        """Fit the columns: names are shortened, so that values are always fully visible."""
         self.resizeColumnsToContents()
         most = max(round(NAME_SHARE * self.viewport().width()), LEAST_NAME)
         self.setColumnWidth(NAME, min(self.columnWidth(NAME), most))
@@ -237,7 +237,7 @@ class LegendTable(QTableWidget):
         self._accept_own(event)
 
     def _accept_own(self, event: QDragMoveEvent) -> None:
-        """Accept rows of the table; files are for the page around it."""
+        """Accept rows dragged within the table; the page around it handles files."""
         if event.source() is self:
             event.acceptProposedAction()
         else:

@@ -1,4 +1,4 @@
-"""Worker that lists the library, draws its runs and changes them, beside the window."""
+"""Worker that lists the library, draws its runs and changes them, in the background."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIST, PICTURES = "list", "pictures"
 @final
 @dataclass(frozen=True, slots=True)
 class StoredPicture:
-    """Picture of a run: heights, as core.library.reading has them."""
+    """Picture of a run: heights from core.library.reading."""
 
     path: Path
     heights: bytes

@@ -53,7 +53,7 @@ class LibraryModel(QAbstractTableModel):
         self._danger, self._quiet = QColor(), QColor()
 
     def set_entries(self, entries: Sequence[Entry]) -> None:
-        """Set the runs, the latest first; they are sorted as the table is."""
+        """Set the runs, latest first; the table's sorting is applied."""
         self.beginResetModel()
         self._arrange(entries)
         self.endResetModel()
@@ -78,7 +78,7 @@ class LibraryModel(QAbstractTableModel):
         return self._pictures.get(path)
 
     def set_colours(self, danger: str, quiet: str) -> None:
-        """Set the colours of runs that cannot be read, and of those not read yet."""
+        """Set the colours of unreadable runs, and of runs not read yet."""
         self._danger, self._quiet = QColor(danger), QColor(quiet)
 
     def entry(self, row: int) -> Entry:
@@ -165,7 +165,7 @@ class LibraryModel(QAbstractTableModel):
         return super().flags(index) | Qt.ItemFlag.ItemIsDragEnabled
 
     def mimeData(self, indexes: Iterable[Index]) -> QMimeData:
-        """Return the files of some rows: rows are dropped where files are."""
+        """Return the files of some rows, for drag and drop."""
         data = QMimeData()
         rows = dict.fromkeys(index.row() for index in indexes)
         data.setUrls([QUrl.fromLocalFile(str(self._rows[row].path)) for row in rows])

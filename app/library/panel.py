@@ -206,7 +206,7 @@ class LibraryPanel(QWidget):
         self.table.viewport().update()
 
     def show_entries(self, entries: Sequence[Entry], fit: bool = True) -> None:
-        """Show runs; the selection and the scroll position stay.
+        """Show runs; keep the selection and the scroll position.
 
         Columns get their widths from the first runs, and again from the first ones to `fit`.
         """
@@ -292,7 +292,7 @@ class LibraryPanel(QWidget):
         return tuple(self.model.entry(row) for row in rows)
 
     def _enable_actions(self, *_: object) -> None:
-        """Enable the actions that suit the selected runs."""
+        """Enable the actions that apply to the selected runs."""
         count = len(self.table.selectionModel().selectedRows(1))
         where = "in" if self.trash.isChecked() else "out"
         for name, _text, _key, place in ACTIONS:

@@ -1,4 +1,4 @@
-"""Computes what the views asked for and the screen cannot wait for, beside the window."""
+"""Background computation of values that views request and the screen cannot wait for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SLICE_SECONDS = 0.05
 
 @final
 class Calculator(QObject):
-    """`computed` arrives in the thread of the window whenever there are new numbers."""
+    """Worker for background values; emits `computed` in the window's thread for new ones."""
 
     computed = Signal()
 
@@ -29,18 +29,18 @@ class Calculator(QObject):
         self._worker.result.connect(self.wake)
 
     def watch(self, watched: Sequence[BackgroundValues]) -> None:
-        """Set the runs to compute for; work on others ends with the value at hand."""
+        """Set the runs to compute for; work on others ends with the present value."""
         self._watched = tuple(watched)
         self.wake()
 
     def wake(self) -> None:
-        """Something was asked for, or there are new frames."""
+        """Continue after new requests or new frames."""
         if self.busy and not self._worker.busy:
             self._worker.ask()
 
     @property
     def busy(self) -> bool:
-        """Whether anything is still to be computed."""
+        """True while anything is still to be computed."""
         return any(later.pending for later in self._watched)
 
     def close(self) -> None:
@@ -49,7 +49,7 @@ class Calculator(QObject):
         self._worker.close()
 
     def _compute(self, request: Request) -> None:
-        """Compute a slice for each run in turn until nothing is to do; in the thread."""
+        """Compute a slice for each run in turn until nothing is left; in the thread."""
         # `sum`, not `any`: every run gets its turn.
         while sum(later.work(SLICE_SECONDS) for later in self._watched):
             request.progress()

@@ -1,4 +1,4 @@
-"""From the intent to the screen: resolve it for the open runs, and apply what differs."""
+"""From the intent to the screen: resolves it for the open runs, and applies the differences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the window
 
 
 def waits_for_frames(run: OpenRun, intent: Intent) -> bool:
-    """Return True if the cursor is at a frame of a file that is not read yet, as after a link.
+    """Return True if the cursor is at an unread frame of a file, as after a link.
 
     Not while anything is trained or played. Thread-safe.
     """
@@ -68,7 +68,7 @@ class DisplayController(QObject):
         self.calculator.computed.connect(self._on_computed)
 
     def add_panels(self, panels: Sequence[RunPanel]) -> None:
-        """Add panels to show runs in, from left to right."""
+        """Add panels for runs, from left to right."""
         from app.views.links import LinkedRanges
 
         self.panels += tuple(panels)
@@ -94,7 +94,7 @@ class DisplayController(QObject):
         self.set_intent(self.intent, at_once)
 
     def set_intent(self, intent: Intent, at_once: bool = True) -> None:
-        """Set the intent, and apply what differs to the panels.
+        """Set the intent, and apply the differences to the panels.
 
         Where it need not be at once, views follow in turn, as there is time.
         """
@@ -129,7 +129,7 @@ class DisplayController(QObject):
         self._report_current()
 
     def _report_current(self) -> None:
-        """Mark the current run if it is another one."""
+        """Mark the current run if it changed."""
         key = self.current.key if self.current is not None else -1
         if key != self._key:
             self._key = key
@@ -137,7 +137,7 @@ class DisplayController(QObject):
             self.current_changed.emit()
 
     def _apply_wishes(self, now: Intent, then: Intent | None) -> None:
-        """Apply wishes to all panels; all of them where there were none before."""
+        """Apply changed options to all panels, and all options if `then` is None."""
         if self._links is not None and (then is None or then.linked != now.linked):
             self._links.set_on(now.linked)
         for panel in self.panels:
@@ -152,7 +152,7 @@ class DisplayController(QObject):
     def _moved_runs(
         self, view: ResolvedView, before: ResolvedView | None
     ) -> Iterator[tuple[RunPanel, ResolvedRun, ResolvedRun | None]]:
-        """Yield panel, run and run before of each run with another frame or other marks."""
+        """Yield panel, run and former run of each run whose frame or marks changed."""
         if view.wishes.compared is not None:  # a comparison covers the panels
             return
         # Update all panels at once when the comparison ends.
@@ -165,7 +165,7 @@ class DisplayController(QObject):
 
     @property
     def waits_for_frames(self) -> bool:
-        """True while the cursor is at a frame that is still to be read. Thread-safe."""
+        """True while the cursor is at an unread frame. Thread-safe."""
         return any(waits_for_frames(run, self.intent) for run in self.session)
 
     # --------------------------------------------------------------------------------- nodes
@@ -222,13 +222,13 @@ class DisplayController(QObject):
         self.update_intent(current=key)
 
     def _mark_current(self) -> None:
-        """Mark the heading of the current run where there are several."""
+        """Mark the heading of the current run if several are open."""
         current, several = self.current, len(self.session) > 1
         for panel in self.panels:
             panel.heading.set_current(panel.run is current if several else None)
 
     def move_run(self, key: int, place: int) -> None:
-        """Move an open run to a place from the left; the current run stays current."""
+        """Move an open run to a position from the left; the current run does not change."""
         current = self.current
         self.session.move(key, place)
         # By key: among reopened runs those further right are newer.
@@ -278,7 +278,7 @@ class DisplayController(QObject):
             panel.set_run(run)
 
     def replace_data(self, run: OpenRun) -> None:
-        """Show a run whose data come from another file now."""
+        """Show a run whose data now come from another file."""
         self._watch()
         self.show_run(run)
         self._shown = None
@@ -286,7 +286,7 @@ class DisplayController(QObject):
         self.refresh()
 
     def update_frames(self, run: OpenRun) -> None:
-        """Have further frames of a run drawn."""
+        """Draw further frames of a run."""
         for panel in self.panels_of(run):
             panel.data_grew()
         self.frames_read.emit()
@@ -297,12 +297,12 @@ class DisplayController(QObject):
             panel.set_heading(run.full_heading)
 
     def set_waiting(self, words: str) -> None:
-        """Set what runs that have not begun wait for; empty once that is there."""
+        """Set what runs that have not begun wait for, or ""."""
         for panel in self.panels:
             panel.set_waiting(words)
 
     def stop(self) -> None:
-        """Stop computing; what is shown stays until the next change."""
+        """Stop computing; the screen remains until the next change."""
         self.calculator.close()
 
     def _watch(self) -> None:

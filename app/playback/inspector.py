@@ -1,4 +1,4 @@
-"""The panel at the right: the pinned node, the scalars at the cursor, and the run itself.
+"""Panel of numbers: the pinned node, the scalars at the cursor, and the run itself.
 
 Definitions come from core.observables.registry, which needs the numerical packages: it is loaded
 with the first values to be shown, never with the window.
@@ -69,14 +69,14 @@ GROUP_HINT = "Computing their numbers ..."
 
 @cache
 def definitions() -> dict[str, tuple[str, str]]:
-    """Title and explanation of each observable by its name."""
+    """Return title and explanation of each observable by its name."""
     from core.observables.registry import OBSERVABLES
 
     return {item.name: definition(item) for item in OBSERVABLES.values()}
 
 
 def definition(item: Observable) -> tuple[str, str]:
-    """Title and explanation of an observable."""
+    """Return title and explanation of an observable."""
     lines = [f"{item.title}: {item.formula}."]
     if item.unit:
         lines.append(f"Unit: {item.unit}.")
@@ -147,7 +147,7 @@ def scalar_facts(values: Mapping[str, float]) -> tuple[Fact, ...]:
 @final
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A line: `name` and `value` are shown, `explanation` is the tooltip of both."""
+    """Line with `name` and `value`, and `explanation` as the tooltip of both."""
 
     name: str
     value: str
@@ -193,7 +193,7 @@ class FactList(QWidget):
         return [value for _, value in self._rows[: len(self._facts)]]
 
     def show_facts(self, facts: Sequence[Fact]) -> None:
-        """Show these lines; without any, the hint says how to get some."""
+        """Show these lines; without any, the hint explains how to get some."""
         self._hint.setVisible(not facts)
         if not facts:
             self._remove_rows()
@@ -233,7 +233,7 @@ class FactList(QWidget):
 
 @final
 class Inspector(QWidget):
-    """Numbers about what is looked at; it only shows."""
+    """Numbers about the selection and the current run, without logic of its own."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -253,13 +253,13 @@ class Inspector(QWidget):
         self.node.show_facts(() if facts is None else node_facts(facts))
 
     def show_group(self, heading: str, facts: GroupFacts | None) -> None:
-        """Show what selected nodes are like under a heading; no heading hides it all."""
+        """Show facts on the selected nodes under a heading; hide them without one."""
         self.group.setVisible(bool(heading))
         self.group.set_heading(heading)
         self.group.show_facts(() if facts is None else group_lines(facts))
 
     def show_run(self, run_text: Mapping[str, str]) -> None:
-        """Show settings and status of a run as they are given."""
+        """Show settings and status of a run."""
         self.run.show_facts(
             [
                 Fact(name, raise_powers(value), f"{name}: {value}")
@@ -268,5 +268,5 @@ class Inspector(QWidget):
         )
 
     def show_scalars(self, values: Mapping[str, float]) -> None:
-        """Show the values of observables, by their names, at the chosen moment."""
+        """Show the values of observables at the chosen moment, by their names."""
         self.scalars.show_facts(scalar_facts(values) if values else ())

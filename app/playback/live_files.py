@@ -1,4 +1,4 @@
-"""Run files that other programs record: their frames are shown half a second after they are safe.
+"""Run files recorded by other programs, shown half a second after their frames are safe.
 
 A timer requests polls, a thread polls the files, and app.playback.open_runs reads what was found.
 Nothing is open between two polls (docs/decisions/0002).
@@ -38,7 +38,7 @@ TIMES_LATE = os.name == "nt"
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class PollRequest:
-    """Run file to poll; `signs` are those of the poll before, () for the first poll."""
+    """Run file to poll; `signs` are those of the last poll, () for the first poll."""
 
     key: int
     run: Run
@@ -64,7 +64,7 @@ class PollResult:
 
 
 def poll(_request: Request, polled: PollRequest) -> PollResult | None:
-    """Poll a run file, in the thread; return None if the run was closed meanwhile."""
+    """Poll a run file, in the thread; return None if the run was closed in the meantime."""
     from core.run_files.in_use import held_elsewhere
     from core.runs.looking import file_signature
 

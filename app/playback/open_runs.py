@@ -1,4 +1,4 @@
-"""Reads the files of the open runs as they appear, grow and end, and lets the cursor play.
+"""Reads the files of the open runs as they appear, grow and end, and moves the cursor.
 
 One tick reads new frames, moves the cursor, and draws the views that are behind. The timer runs
 only while it has something to do.
@@ -93,7 +93,7 @@ def read_frames(run: OpenRun, data: DisplayData, intent: Intent) -> int:
 
 @final
 class OpenRunController(QObject):
-    """Keeper of the open runs' files: each change of one is shown on the display."""
+    """Owner of the open runs' files, which shows their changes on the display."""
 
     message = Signal(str)
     """A sentence for the user."""
@@ -133,7 +133,7 @@ class OpenRunController(QObject):
         self._show_data(run)
 
     def on_started(self, key: int) -> None:
-        """Open the file of a run, which exists now."""
+        """Open the file of a run, which now exists."""
         run = self._session.get(key)
         if run is None or (run.data is not None and not run.stands_in):  # closed, or open already
             return
@@ -146,14 +146,14 @@ class OpenRunController(QObject):
         self._show_data(run)
 
     def on_frames(self, key: int, index: int) -> None:
-        """Read the frames up to an index, which are in the file now."""
+        """Read the frames up to an index, which are now in the file."""
         run = self._session.get(key)
         if run is not None:
             self._report_notes(run)
             self._wake()
 
     def on_finished(self, key: int) -> None:
-        """Show the end of a run, which is in its file now."""
+        """Show the end of a run, which is now in its file."""
         run = self._session.get(key)
         if run is None:
             return
@@ -181,7 +181,7 @@ class OpenRunController(QObject):
         self.on_finished(key)
 
     def on_lost(self, key: int, sentence: str) -> None:
-        """Report a file of another program that cannot be read any more; its frames stay."""
+        """Report another program's file that became unreadable; its frames remain."""
         run = self._session.get(key)
         if run is not None and run.growth is not RecordingState.LOST:
             run.growth = RecordingState.LOST
@@ -212,7 +212,7 @@ class OpenRunController(QObject):
         self._wake()
 
     def _show_pending(self) -> None:
-        """Show the pending runs once none is starting; where all failed, the open ones stay."""
+        """Show the pending runs once none is starting; if all failed, keep the open ones."""
         session = self._session
         if not session.is_starting and any(run.data is not None for run in session.pending):
             session.show_pending()
@@ -220,7 +220,7 @@ class OpenRunController(QObject):
             self._wake()
 
     def _read_replacement(self, run: OpenRun) -> None:
-        """Read the file of a run whose recording is shown; show it once it has come as far."""
+        """Read a run's file; show it in place of the recording once it reaches it."""
         coming = run.coming
         if coming is None:
             return

@@ -1,4 +1,4 @@
-"""The numbers beside the views: status line and inspector, four times a second at most."""
+"""Numbers beside the views: status line and inspector, at most four times a second."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TEXT_MS = 250
 
 @final
 class Rate:
-    """Steps per second and seconds to go of a run, from two looks at it; NaN where not known."""
+    """Speed in steps per second and remaining seconds of a run; NaN if unknown."""
 
     def __init__(self) -> None:
         self._before: tuple[int, float, int, float] | None = None
@@ -62,7 +62,7 @@ class Rate:
 
 @final
 class Readout(QObject):
-    """Numbers and texts of the display; those of a hovered node come at once, others later."""
+    """Numbers and texts of the display: at once for a hovered node, otherwise with a delay."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Readout(QObject):
         self.schedule_update()
 
     def schedule_update(self) -> None:
-        """Update the texts now, or when the next ones are due."""
+        """Update the texts now, or at the next regular time."""
         if self._ended:
             return
         if self._display.view.inspected != (self._node[:2] if self._node else None):
@@ -109,7 +109,7 @@ class Readout(QObject):
             self._timer.start()
 
     def stop(self) -> None:
-        """Follow no more."""
+        """Stop updating."""
         self._ended = True
         self._timer.stop()
 
@@ -186,11 +186,11 @@ class Readout(QObject):
             self._inspector.show_group(heading, known[1] if known else None)
 
     def set_names(self, names: Callable[[OpenRun], str]) -> None:
-        """Who knows what the selected nodes of a run are called."""
+        """Set the function that names the selected nodes of a run."""
         self._names = names
 
     def set_reach(self, reach: Callable[[OpenRun], tuple[str, str]]) -> None:
-        """Who knows when the margin of a run came to what is promised."""
+        """Set the function that tells when a run's margin reached the promised one."""
         self._reach = reach
 
     def _group_heading(self, run: OpenRun) -> str:
@@ -262,7 +262,7 @@ class Readout(QObject):
         )
 
     def _show_other(self, run: OpenRun) -> None:
-        """Show a run that was not trained here, and how far an unfinished one is."""
+        """Show a run that was not trained here, and the progress of an unfinished one."""
         engine = run.data.run.engine if run.data is not None else ""
         if run.data is None or not run.unfinished or not run.data.frames:
             self._status.show_texts(engine=engine, saved=run.path, message=self._message)
@@ -276,7 +276,7 @@ class Readout(QObject):
 
 
 def _moment(run: Run, frame: int) -> str:
-    """When a frame is, in words."""
+    """Return the time of a frame in words."""
     return time_text(float(run.log10_time[frame]), run.counts_steps)
 
 

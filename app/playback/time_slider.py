@@ -1,4 +1,4 @@
-"""One slider for all views, in the coordinate of the schedule, with the time written under it.
+"""One slider for all views, in the coordinate of the schedule, with times below it.
 
 It shows what may be looked at already as a stronger line, as players of films do. It moves only
 when it is told to; a mouse on it asks.
@@ -82,7 +82,7 @@ def _limit_text(log10_time: float) -> str:
 
 @final
 class TimeSlider(QWidget):
-    """Moments of a span; those after its edge are not there yet."""
+    """Slider over the moments of a span; those after its edge do not exist yet."""
 
     requested = Signal(float)
     interval_requested = Signal(float, float)
@@ -125,7 +125,7 @@ class TimeSlider(QWidget):
 
     @property
     def value(self) -> float:
-        """The moment where the handle stands."""
+        """Moment at the handle."""
         return self._value
 
     def set_colours(self, palette: Palette) -> None:
@@ -146,13 +146,13 @@ class TimeSlider(QWidget):
         self._steps = steps
 
     def set_empty(self, empty: bool) -> None:
-        """Whether there is no run, and so no time to be written."""
+        """Set whether there is no run, and so no time to show."""
         if empty != self._empty:
             self._empty = empty
             self.update()
 
     def set_alarms(self, alarms: Sequence[Alarm]) -> None:
-        """Show marks where runs are not to be trusted, grey ones for mere information.
+        """Show marks where runs are unreliable, grey ones for mere information.
 
         A click on a mark requests its moment.
         """
@@ -184,7 +184,7 @@ class TimeSlider(QWidget):
             self.update()
 
     def bookmark_at(self, pixels: float) -> str:
-        """Return the name of the bookmark nearest to a place; "" where none is near."""
+        """Return the name of the bookmark nearest to a place; "" if none is near."""
         near = [(abs(self.position_of(moment) - pixels), name) for moment, name in self._bookmarks]
         distance, name = min(near, default=(math.inf, ""))
         return name if distance <= NEAR else ""
@@ -197,7 +197,7 @@ class TimeSlider(QWidget):
         return min(near, key=lambda one: abs(self.position_of(one[0]) - pixels))
 
     def set_value(self, value: float) -> None:
-        """Put the handle at a moment."""
+        """Move the handle to a moment."""
         if value != self._value:
             self._value = value
             self.value_changed.emit()
@@ -206,7 +206,7 @@ class TimeSlider(QWidget):
     # ----------------------------------------------------------------------------- geometry
 
     def position_of(self, moment: float) -> float:
-        """Where a moment lies, in pixels from the left."""
+        """Return the position of a moment, in pixels from the left."""
         return MARGIN + self._span.share(moment) * max(self.width() - 2 * MARGIN, 1)
 
     def moment_at(self, pixels: float) -> float:
@@ -258,7 +258,7 @@ class TimeSlider(QWidget):
             self._from = None
 
     def _is_dragged(self, here: QPointF) -> bool:
-        """Return False while a press on a mark is still a click: no hand is quite still."""
+        """Return True once a press has become a drag: a hand is never quite still."""
         pressed = self._clicked_mark
         if pressed is not None:
             if (here - pressed).manhattanLength() < QApplication.startDragDistance():
@@ -345,7 +345,7 @@ class TimeSlider(QWidget):
             painter.drawRect(QRectF(x - 1.0, middle - 7.0, 2.0, 14.0))
 
     def _paint_bookmarks(self, painter: QPainter, middle: float) -> None:
-        """Small ribbons that hang from the top edge to the groove."""
+        """Paint small ribbons from the top edge to the groove."""
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(self._palette.muted))
         for moment, _ in self._bookmarks:
@@ -356,7 +356,7 @@ class TimeSlider(QWidget):
             painter.drawPolygon(QPolygonF(corners))
 
     def _paint_alarms(self, painter: QPainter, middle: float) -> None:
-        """Small triangles that stand on the groove."""
+        """Paint small triangles on the groove."""
         painter.setPen(Qt.PenStyle.NoPen)
         for moment, _ in self._alarms:
             calm = moment in self._calm

@@ -36,7 +36,7 @@ NO_TIME = "is not a time. Try 300, 10^2.5, log10 t = 2000 or 0."
 
 @final
 class TransportBar(QWidget):
-    """Buttons, pace, slider and time of the moment that is shown; below the time the status."""
+    """Buttons, pace, slider and time of the shown moment; below the time the status."""
 
     moment_requested = Signal(float)
     """A moment in the schedule's coordinate."""
@@ -202,7 +202,7 @@ class PlaybackController(QObject):
         self._transport.time.selectAll()
 
     def back(self) -> None:
-        """Step to the frame before, and pause."""
+        """Step to the previous frame, and pause."""
         self._step(-1)
 
     def forward(self) -> None:
@@ -232,11 +232,11 @@ class PlaybackController(QObject):
         self._display.update_intent(pace=pace)
 
     def from_here(self) -> None:
-        """Play round and round from here to the end of the interval, or of the run."""
+        """Loop from here to the end of the interval, or of the run."""
         self._bound(first=self._display.view.cursor)
 
     def to_here(self) -> None:
-        """Play round and round from the start of the interval, or of the run, to here."""
+        """Loop from the start of the interval, or of the run, to here."""
         self._bound(last=self._display.view.cursor)
 
     def _bound(self, first: float | None = None, last: float | None = None) -> None:
@@ -249,7 +249,7 @@ class PlaybackController(QObject):
         self.set_interval(first, last)
 
     def set_interval(self, first: float, last: float) -> None:
-        """Play round and round between two moments."""
+        """Loop between two moments."""
         if last - first > NEAR:
             self._display.update_intent(interval=(first, last))
 
@@ -258,7 +258,7 @@ class PlaybackController(QObject):
         self._display.update_intent(interval=None)
 
     def set_follow(self, follow: bool) -> None:
-        """Set whether the cursor stays at the latest frame; it stays where it is afterwards."""
+        """Set whether the cursor stays at the latest frame."""
         display = self._display
         if follow == display.intent.follow:
             return

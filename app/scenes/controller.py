@@ -1,4 +1,4 @@
-"""Scenes: a capture of what is shown, its restoration, and undo.
+"""Scenes: capture and restoration of the window's state, and undo.
 
 Changes are found by comparing scenes once per turn of the event loop (app.scenes.history), so that
 the code that changes something need not report it.
@@ -71,7 +71,7 @@ class SceneController(QObject):
         self._commit_timer.timeout.connect(self._on_commit_due)
 
     def set_actions(self, actions: Mapping[str, QAction], automatic: Flag) -> None:
-        """Use the actions of panels and of undo; `automatic`: the program moves the drawers."""
+        """Use the actions of panels and undo; `automatic`: the program is moving the drawers."""
         self._actions, self._automatic = actions, automatic
         for changed in (
             self._display.intent_changed,
@@ -91,7 +91,7 @@ class SceneController(QObject):
 
     @property
     def scene(self) -> Scene:
-        """What is shown now."""
+        """Scene shown now."""
         session = self._display.session
         return Scene(
             tuple(run.path for run in session),
@@ -103,7 +103,7 @@ class SceneController(QObject):
 
     @property
     def runs_named(self) -> frozenset[Path]:
-        """The files that are shown, are compared, or come back by undo or redo."""
+        """Files that are shown or compared, or that undo or redo would reopen."""
         history = self.history
         scenes = [self.scene, *(step.scene for step in (*history.past, *history.future))]
         named = {path for scene in scenes for path in scene.runs}
@@ -111,7 +111,7 @@ class SceneController(QObject):
         return frozenset(named | {Path(name) for one in compared if one for name in one.runs})
 
     def shareable_scene(self, named: bool = True) -> Scene:
-        """Return the scene at the cursor that is shown; the intent may ask for a later one.
+        """Return the scene at the shown cursor; the intent may request a later one.
 
         `named`: with the views, plane and curves that are shown, also those the study proposed.
         """
@@ -136,7 +136,7 @@ class SceneController(QObject):
         return tuple(zooms)
 
     def clear_history(self) -> None:
-        """Start the history with what is shown now."""
+        """Start the history with the present scene."""
         self._commit_timer.stop()
         self.history = SceneHistory(self.scene)
         self._update_actions()
@@ -164,14 +164,14 @@ class SceneController(QObject):
             self.commit()
 
     def commit(self) -> None:
-        """Compare with what was shown, and add the change to the history."""
+        """Compare with the last scene, and add the change to the history."""
         self._commit_timer.stop()
         words, joins = self._words, self._joins
         self._words, self._joins = "", False
         self._reduce(UserChange(self.scene, time.monotonic(), words, joins))
 
     def recolour(self, palette: str) -> None:
-        """Record a change of the system's theme, which is no step and keeps what was undone.
+        """Record a change of the system's theme, which is not a step and keeps undone steps.
 
         Call this before the palette changes.
         """
@@ -220,11 +220,11 @@ class SceneController(QObject):
     # ------------------------------------------------------------------------------- actions
 
     def undo(self) -> None:
-        """Take back the latest change."""
+        """Undo the latest change."""
         self._step(Undo())
 
     def redo(self) -> None:
-        """Repeat the change that was taken back last."""
+        """Repeat the change that was undone last."""
         self._step(Redo())
 
     def back(self) -> None:

@@ -166,7 +166,7 @@ class UserChange:
 @final
 @dataclass(frozen=True, slots=True)
 class ExternalChange:
-    """Change of the scene that is no step: undo does not take it back."""
+    """Change of the scene that is not a step: undo does not revert it."""
 
     scene: Scene
 
@@ -174,7 +174,7 @@ class ExternalChange:
 @final
 @dataclass(frozen=True, slots=True)
 class ThemeChange:
-    """Change of the system's theme, which changes the window's palette and is no undo step.
+    """Change of the system's theme, which changes the window's palette and is not a step.
 
     Scenes next to the present one that have its palette change, too: undo and redo of other
     changes then leave the palette alone.
@@ -198,7 +198,7 @@ class Redo:
 @final
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Go to a selection so many before (negative) or after the present one."""
+    """Move to a selection so many before (negative) or after the present one."""
 
     by: int
     at: float
@@ -208,7 +208,7 @@ Event = UserChange | ExternalChange | ThemeChange | Undo | Redo | Select
 
 
 def reduce(history: SceneHistory, event: Event) -> SceneHistory:
-    """Return the history after an event; the same one if the event means nothing."""
+    """Return the history after an event; the same history if the event has no effect."""
     match event:
         case UserChange():
             return _with_trail(_apply_change(history, event), history)

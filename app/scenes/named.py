@@ -49,7 +49,7 @@ Part = Literal["bookmarks", "sets"]  # of a run's notes
 
 
 class NamedController(QObject):
-    """Menu of names, with a menu in it that removes them."""
+    """Menu of names, with a submenu that removes them."""
 
     message = Signal(str)  # reason for a failure
     status = Signal(str)  # confirmation
@@ -66,11 +66,11 @@ class NamedController(QObject):
 
     @abstractmethod
     def add(self, name: str) -> None:
-        """Save what is shown under a name."""
+        """Save the present state under a name."""
 
     @abstractmethod
     def show(self, name: str) -> None:
-        """Show what has a name."""
+        """Show the state with a name."""
 
     @abstractmethod
     def remove(self, name: str) -> None:
@@ -112,7 +112,7 @@ class NamedController(QObject):
                 self.remove(name)
 
     def _read_notes(self, path: Path) -> RunNotes:
-        """Return the notes beside a run; those that cannot be read are reported, and empty."""
+        """Return the notes beside a run; report unreadable ones, and return none."""
         try:
             return read_about(path)
         except MarginscopeError as error:
@@ -144,7 +144,7 @@ def _drop_name(part: Part, name: str, about: RunNotes) -> RunNotes:
 
 @final
 class BookmarkController(NamedController):
-    """Bookmarks of the current run, which their pictures count as the first one from the left."""
+    """Bookmarks of the current run, which is the first run in their pictures."""
 
     def __init__(
         self,
@@ -188,13 +188,13 @@ class BookmarkController(NamedController):
         self._finish_menu(NO_BOOKMARKS)
 
     def _time_text(self, log10_time: float) -> str:
-        """Return a moment as people read it; t counts the steps of some runs."""
+        """Return a moment as text; t counts the steps of some runs."""
         run = self._display.current
         steps = run is not None and run.counts_steps
         return raise_powers(time_text(log10_time, steps, padded=True))
 
     def _moment(self) -> float:
-        """Return log10 of the time that is shown; -inf at the start."""
+        """Return log10 of the shown time; -inf at the start."""
         view = self._display.view
         start = view.cursor <= view.span.low
         return float("-inf") if start else float(inverse_coordinate(view.cursor))

@@ -275,7 +275,7 @@ def study_link(name: str) -> str:
 
 
 def study_in(text: str) -> str | None:
-    """Return the shipped study of a link; None for a link to a scene. Raises InputError."""
+    """Return the shipped study named by a link; None for a link to a scene. Raises InputError."""
     head, name = text.strip()[: len(STUDY_PREFIX)], text.strip()[len(STUDY_PREFIX) :]
     if head.lower() != STUDY_PREFIX:
         return None

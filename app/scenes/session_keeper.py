@@ -1,4 +1,4 @@
-"""Session on the disk, from which the next start continues.
+"""Saved session, which the next start restores.
 
 The file is saved every few seconds while anything changes, by the first of several windows.
 """
@@ -37,7 +37,7 @@ NOT_OURS = "not a Marginscope session"
 @final
 @dataclass(frozen=True, slots=True)
 class LastSession:
-    """Saved session. `ended`: the window was closed, and not killed."""
+    """Saved session. `ended`: the window was closed, not killed."""
 
     scene: Scene
     ended: bool = True
@@ -73,7 +73,7 @@ def _form_table(form: Edits) -> dict[str, Any]:
 
 
 def parse_session(text: str) -> LastSession:
-    """Return a session. Raises InputError for a text that `session_text` cannot have written."""
+    """Return a session. Raises InputError for a text not written by `session_text`."""
     try:
         document = json.loads(text)
         if not isinstance(document, dict) or document.get("version") != VERSION:
@@ -146,7 +146,7 @@ def name_runs(paths: Sequence[Path]) -> str:
 
 
 def try_lock(lock: QLockFile) -> bool:
-    """Lock a session; set aside what is no lock of a program, which no program would release.
+    """Lock a session; set aside a file that is not a program's lock and would never be released.
 
     A power cut can leave an empty lock. Qt would wait for a pipe, and read a device for ever.
     """
@@ -174,7 +174,7 @@ def _may_be_lock(place: Path) -> bool:
 
 @final
 class SessionKeeper(QObject):
-    """Saved session: `previous`, if any; `warning` says what is wrong with its file."""
+    """Saved session: `previous`, if any; `warning` describes a fault of its file."""
 
     answered = Signal(bool)  # True: restore the session saved before a crash
     restored = Signal()  # the runs are open and the study is in the form
@@ -259,7 +259,7 @@ class SessionKeeper(QObject):
             self.restored.emit()
 
     def _with_palette(self, scene: Scene) -> Scene:
-        """Return a scene in the present colours: a setting of its own, or the system's by now."""
+        """Return a scene in the present colours, of the settings or of the system."""
         palette = self._scenes.scene.intent.palette
         return replace(scene, intent=replace(scene.intent, palette=palette))
 

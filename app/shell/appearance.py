@@ -76,7 +76,7 @@ class AppearanceController(QObject):
         return style.icon(name, self.palette_now)
 
     def apply(self) -> None:
-        """Give everything the palette's colours."""
+        """Apply the palette's colours to everything."""
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         style.apply(application, self.palette_now)
@@ -120,7 +120,7 @@ class AppearanceController(QObject):
         self._window.times.setVisible(shown)
 
     def set_lecture(self, lecture: bool) -> None:
-        """Show only plots and time slider, in large type, or everything again."""
+        """Show only plots and time slider in large type, or everything again."""
         window, times = self._window, self._actions["times"]
         if lecture:
             self._before_lecture = self._drawers.open, times.isChecked()

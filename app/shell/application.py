@@ -42,7 +42,7 @@ class Marginscope(Components):
         margins: MarginWorker | None = None,
         judge: Judge | None = None,
     ) -> None:
-        """Open files by their names; theory is computed by the usual workers or by those given."""
+        """Open files by their names; the default workers compute theory unless others are given."""
         super().__init__(places, names, margins, judge)
         self._collector = GarbageCollector(self)
         self._collector.start()  # before any thread starts
@@ -58,7 +58,7 @@ class Marginscope(Components):
         self._early_names: list[list[str]] = []
 
     def start(self) -> None:
-        """Show the window, and begin once it can be seen."""
+        """Show the window, and begin once it is visible."""
         self.appearance.apply()
         if geometry := self.settings.values.geometry_bytes:
             self.window.restoreGeometry(QByteArray(geometry))
@@ -74,7 +74,7 @@ class Marginscope(Components):
         self._paint_timeout.start()
 
     def _on_painted(self) -> None:
-        """Load what is heavy, make the views, and open what was asked for."""
+        """Load the heavy modules, make the views, and open what was requested."""
         if self._opened:
             return
         self._opened = self.action_state.views_made = True
@@ -108,21 +108,21 @@ class Marginscope(Components):
         self._set_tab_order()
 
     def _set_tab_order(self) -> None:
-        """Have Tab go through the plots before it comes to theory and numbers."""
+        """Make Tab go through the plots before theory and numbers."""
         from app.widgets.keyboard import order_before
 
         stops = [stop for panel in self.display.panels for stop in panel.tab_order]
         order_before(stops, self.window.transport)
 
     def settle(self) -> None:
-        """Exclude what is loaded by now from future collections (`gc.freeze`), once."""
+        """Exclude all loaded objects from future collections (`gc.freeze`), once."""
         if not self._settled:
             self._settled = True
             gc.collect()  # gc.freeze keeps garbage forever
             gc.freeze()
 
     def _on_ready(self) -> None:
-        """Open files, which can be read now; the signal may arrive after the end."""
+        """Open files, which can now be read; the signal may arrive after the end."""
         if not self._stopped:
             self.startup.on_ready()
             if not self.action_state.has_study:  # nothing could be opened, and Run needs a study
@@ -141,11 +141,11 @@ class Marginscope(Components):
             self.window.bar.show_message(warning)
 
     def show_link(self, link: str) -> None:
-        """Show the picture of a link that came from another program, in front of everything."""
+        """Show the picture of a link from another program, in front of all windows."""
         self.show_files([link])
 
     def show_files(self, names: list[str]) -> None:
-        """Show files or a link that the system or another program hands over."""
+        """Show files or a link passed on by the system or another program."""
         if self._stopped:
             return
         if not self._opened:
@@ -163,7 +163,7 @@ class Marginscope(Components):
     # ------------------------------------------------------------------------------- actions
 
     def _make_actions(self) -> None:
-        """Make the actions, and hand them to the controllers that read or change them."""
+        """Make the actions, and pass them to the controllers that use them."""
         settings, window = self.settings.values, self.window
         self.actions = made = actions.make_actions(window, self._handlers())
         users = (self.commands, self.shortcuts, self.tour, self.action_state, self.appearance)

@@ -1,4 +1,4 @@
-"""The command palette: a line to type into, and what it finds; the keyboard alone is enough."""
+"""Command palette: a search line and its matches; the keyboard alone is enough."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _item(one: SearchEntry) -> QListWidgetItem:
 
 @final
 class FoundDelegate(QStyledItemDelegate):
-    """Painter of two lines an entry.
+    """Delegate that paints two lines per entry.
 
     The first is its title with the matched letters bold, and its shortcut. The second is its kind
     and its effect, or the reason why it is not available.
@@ -109,7 +109,7 @@ def _draw_title(
     font: QFont,
     colour: QColor,
 ) -> None:
-    """Draw a title with the letters between some places bold, as much as there is room for."""
+    """Draw a title with the matched parts bold, as much as fits."""
     strong = QFont(font)
     strong.setWeight(QFont.Weight.DemiBold)
     painter.setPen(colour)
@@ -129,7 +129,7 @@ def _draw_title(
 
 @final
 class CommandPalette(QFrame):
-    """Closes with Escape, by a choice, or when something else is clicked.
+    """Popup that closes with Escape, by a choice, or by a click elsewhere.
 
     chosen(key, beside, runs): what Return or a click was pressed at; `runs` with Ctrl.
     """
@@ -168,7 +168,7 @@ class CommandPalette(QFrame):
         self._used: Sequence[str] = ()
 
     def open(self, entries: Sequence[SearchEntry], used: Sequence[str]) -> None:
-        """Show these, those used before first, and wait for letters."""
+        """Show entries, those used before first, and wait for input."""
         window = self.parentWidget()
         assert window is not None
         self._entries, self._used = entries, used
@@ -183,7 +183,7 @@ class CommandPalette(QFrame):
         self.line.setFocus()
 
     def set_entries(self, entries: Sequence[SearchEntry]) -> None:
-        """There are others now, such as runs that have been listed; what is chosen stays so."""
+        """Replace the entries, such as after listing runs; keep the chosen one."""
         present = self.present()
         self._entries = entries
         self._search()
@@ -192,7 +192,7 @@ class CommandPalette(QFrame):
             self._choose(keys.index(present.key))
 
     def present(self) -> SearchEntry | None:
-        """Return the entry that Return would run."""
+        """Return the entry that Return would choose."""
         row = self.list.currentRow()
         return self.found[row] if 0 <= row < len(self.found) else None
 

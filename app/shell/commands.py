@@ -1,4 +1,4 @@
-"""The command palette: what can be found in it, and what a choice does."""
+"""Command palette: its entries, and the effect of a choice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SEPARATED = " \u00b7 "
 
 @final
 class CommandController(QObject):
-    """`used`: the keys of what was chosen, the latest first.
+    """Palette of commands; `used`: keys of the entries chosen before, latest first.
 
     study_chosen(id): a shipped study to be trained. study_offered(id): one for the form.
     open_requested(names, beside): runs.
@@ -104,7 +104,7 @@ class CommandController(QObject):
             self._take_runs()
 
     def _take_runs(self) -> None:
-        """Make the entries of the runs, some in each turn of the loop.
+        """Make the entries of the runs, some in each turn of the event loop.
 
         Those of the listing before are found until all are made.
         """
@@ -169,7 +169,7 @@ class CommandController(QObject):
                 )
 
     def _in_menus(self) -> Iterator[tuple[str, str, QAction]]:
-        """Key, kind and action of each entry of the menus that the table does not have."""
+        """Return key, kind and action of each menu entry outside the table."""
         window = self._window
         for kind, menu in (
             ("View", window.view_choice),
@@ -234,7 +234,7 @@ def _menu_entries(kind: str, menu: QMenu) -> Iterator[tuple[str, str, QAction]]:
 
 
 def _detail(action: QAction) -> str:
-    """Whether it is chosen, and its tip where that is not its text."""
+    """Return the checked state, and the tip if it differs from the text."""
     tip = action.toolTip()
     parts = (_state(action), "" if plain(tip) == plain(action.text()).rstrip(" .") else tip)
     return SEPARATED.join(filter(None, parts))
@@ -252,7 +252,7 @@ def _disabled_text(action: QAction) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return the text of a menu's entry as people read it.
+    r"""Return the text of a menu entry without mnemonic and ellipsis marks.
 
     >>> plain("&Open ..."), plain("Runs && &figures"), plain("end\tt = 10")
     ('Open ...', 'Runs & figures', 'end, t = 10')

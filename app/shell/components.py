@@ -69,7 +69,7 @@ class Components(QObject):
         margins: MarginWorker | None = None,
         judge: Judge | None = None,
     ) -> None:
-        """Open files by their names; theory is computed by the usual workers or by those given."""
+        """Open files by their names; the default workers compute theory unless others are given."""
         super().__init__()
         places, unkept = writable_places(places)
         self.places = places
@@ -276,7 +276,7 @@ class Components(QObject):
         worker.ready.connect(self.commands.ready)
 
     def _connect_messages(self) -> None:
-        """Connect what controllers report with the message bar and the status line."""
+        """Connect the controllers' messages with the message bar and the status line."""
         bar, readout = self.window.bar, self.readout
         for busy in (self.training, self.studies):
             busy.message.connect(bar.show_message)

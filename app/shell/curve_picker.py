@@ -93,7 +93,7 @@ class CurvePicker(QFrame):
         self.line.setFocus()
 
     def set_chosen(self, chosen: Sequence[str]) -> None:
-        """Tick the curves that are shown."""
+        """Tick the shown curves."""
         self._chosen = chosen
         for item in self._items():
             item.setCheckState(self._state(item.data(USER)))
@@ -108,7 +108,7 @@ class CurvePicker(QFrame):
         return [item for item in items if item.data(USER)]
 
     def _fill(self) -> None:
-        """List what matches, in its groups, and choose the best match."""
+        """List the matches in their groups, and choose the best one."""
         entries = [entry for group in self._groups.values() for entry in group]
         found = [entry.key for entry in find(self.line.text(), entries, ())]
         self.list.clear()

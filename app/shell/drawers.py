@@ -16,7 +16,7 @@ DRAWERS = ("form", "inspector", "numbers", "result", "library")  # action keys
 
 @final
 class DrawerController(QObject):
-    """Opens the drawer whose action is checked, and closes the one that was open.
+    """Opens the drawer whose action is checked, and closes the one before.
 
     `automatic`: the program moves a drawer, which is no choice of the user.
     """
@@ -45,7 +45,7 @@ class DrawerController(QObject):
             self._actions[self.open].setChecked(False)
 
     def show_form(self) -> None:
-        """Open the settings, where the user has something to do."""
+        """Open the settings if they need attention."""
         with self.automatic:
             self.show("form")
 

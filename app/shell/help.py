@@ -1,4 +1,4 @@
-"""Help: definitions of what the pointer is at, the documents, and the welcome page."""
+"""Help: definitions for the widget at the pointer, the documents, and the welcome page."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class HelpController(QObject):
         self.set_welcome_shown(False)
 
     def leave_or_unpin(self) -> None:
-        """Leave the welcome page if it covers runs, or the view that is alone; else unpin nodes."""
+        """Leave the welcome page over runs, or the single view; otherwise unpin nodes."""
         if self._welcomes and len(self._display.session) > 0:
             self.leave_welcome()
         elif self._display.view.wishes.filled:
@@ -115,7 +115,7 @@ class HelpController(QObject):
         self._open(tuple(names), QCursor.pos() + QPoint(8, 8))
 
     def explain_pointed(self) -> None:
-        """Explain what the pointer is at, else what has the focus, else the first view."""
+        """Explain the widget at the pointer, else the focused one, else the first view."""
         under = QApplication.widgetAt(QCursor.pos())
         for widget in (under, QApplication.focusWidget()):
             if widget is not None and (names := _names_of(widget)):
@@ -227,7 +227,7 @@ class HelpCard(QFrame):
                 column.addWidget(_wrapped_label(f"{name}: {text}", self._content, quiet=True))
 
     def _normalisation(self, one: Help) -> str:
-        """Return the normalisation, of which the card shows what its margins share only once."""
+        """Return a normalisation, leaving out what the card's margins share after the first."""
         text = one.normalisation
         before = next((one for one in self._texts if text.startswith(f"{one};")), "")
         rest = text.removeprefix(before) if before else "" if text in self._texts else text
@@ -235,7 +235,7 @@ class HelpCard(QFrame):
         return f"as above{rest}" if before else rest
 
     def show_at(self, place: QPoint) -> None:
-        """Open the card beside a point of the screen, and wholly on the screen."""
+        """Open the card beside a point of the screen, fully on the screen."""
         layout = self._content.layout()
         assert layout is not None
         # From the layout: wrapping labels know their height only once they have a width.
@@ -256,7 +256,7 @@ class HelpCard(QFrame):
 
 
 def has_more_words(formula: str) -> bool:
-    """Return True if a formula in one line has words beside its symbols.
+    """Return True if a one-line formula has words beside its symbols.
 
     >>> has_more_words("R = (1/n) sum_i l(p_i)"), has_more_words("the second singular value of V")
     (False, True)

@@ -1,4 +1,4 @@
-"""Start and end of the window: what it opens with, and the questions before it closes."""
+"""Start and end of the window: its first content, and the questions before closing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StartupController(QObject):
         names: Sequence[str],
         restores: bool,
     ) -> None:
-        """`restores`: continue with a session that ended well."""
+        """`restores`: restore a session that ended normally."""
         super().__init__(window)
         self._window, self._training = window, training
         self._files, self._scenes, self._keeper = files, scenes, keeper
@@ -63,11 +63,11 @@ class StartupController(QObject):
         return bool(self._names)
 
     def set_restores(self, restores: bool) -> None:
-        """Let the next start open with what is open now, or not."""
+        """Set whether the next start restores the session."""
         self.restores = restores
 
     def announce(self) -> None:
-        """Put the study that is about to be trained into the form, or say what will be opened."""
+        """Put the study to be trained into the form, or announce what will be opened."""
         if self._restores or self._asks:
             self._window.chooser.announce(LAST)
             return
@@ -88,7 +88,7 @@ class StartupController(QObject):
             self._training.choose(self._names[0] if self._names else FIRST_STUDY)
 
     def on_ready(self) -> None:
-        """Open what needs the numerical libraries, which are loaded now."""
+        """Open what needs the numerical libraries, which are now loaded."""
         self._ready = True
         self._files.ready()
         if self._restores:
@@ -152,7 +152,7 @@ class ShutdownController(QObject):
         self._finish()
 
     def close_now(self) -> None:
-        """Stop what is being recorded, without asking, and close."""
+        """Stop all recordings without asking, and close."""
         if not self._done:
             self._finish()
         self._window.close()
@@ -163,7 +163,7 @@ class ShutdownController(QObject):
         self._shut_down()
 
     def unfinished(self) -> str:
-        """Return what would be stopped, as a sentence; "" for nothing."""
+        """Return a sentence about what would be stopped, or ""."""
         if self._studies.busy:
             return "A whole study is still running."
         # A run whose kernels are still being compiled has no frames to lose.

@@ -1,4 +1,4 @@
-"""Dialog with the latest messages, which have left the corner of the plots since."""
+"""Dialog with the latest messages, which no longer show in the corner of the plots."""
 
 from __future__ import annotations
 

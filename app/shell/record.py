@@ -102,7 +102,7 @@ def _line(text: str) -> str:
 
 @final
 class RecordController(QObject):
-    """Record of what is trained, opened, exported and changed in the view."""
+    """Record of training, opened files, exports and changes of the view."""
 
     message = Signal(str)  # reason for a failure
     status = Signal(str)  # confirmation
@@ -200,7 +200,7 @@ class RecordController(QObject):
 
 
 def _anywhere(study: Study) -> Study:
-    """Return a study whose files are named from the root: its text goes into another folder."""
+    """Return a study with absolute file names, since its text goes into another folder."""
     if study.folder is None:
         return study
     for section, table in study.tables.items():

@@ -1,4 +1,4 @@
-"""Open runs as chips in the top bar: one is the current run; they are moved and closed one by one.
+"""Open runs as chips in the top bar, where they are selected, moved and closed.
 
 Qt's tab bar does what chips need: moving by dragging, a cross each, arrows where there is no room,
 and the arrow keys.
@@ -79,6 +79,6 @@ class RunChips(QTabBar):
         self.close_requested.emit(int(self.tabData(place)))
 
     def _on_moved(self, _before: int, _after: int) -> None:
-        """Report the chip that is dragged, which is the current one, at its place."""
+        """Report the new position of the dragged chip, which is the current one."""
         place = self.currentIndex()
         self.moved.emit(int(self.tabData(place)), place)

@@ -1,4 +1,4 @@
-"""The window that `marginscope.show` has opened takes further requests, through a local socket.
+"""Local socket by which a window opened by `marginscope.show` accepts further requests.
 
 A request is one line, a link. Whatever else comes in is let go, with a line in the log. A window
 that its user has started himself listens to nobody.
@@ -48,7 +48,7 @@ class ShowServer(QObject):
         self._server.newConnection.connect(self._on_caller)
 
     def listen(self, place: Path | None) -> bool:
-        """Take requests from now on; False where another window does, or nobody can."""
+        """Accept requests from now on; return False if another window does, or it is impossible."""
         if place is None:
             return False
         if place.exists():
@@ -61,7 +61,7 @@ class ShowServer(QObject):
         return True
 
     def close(self) -> None:
-        """Take no more."""
+        """Stop accepting requests."""
         self._server.close()
         for caller in tuple(self._callers):
             caller.abort()
@@ -118,7 +118,7 @@ class ShowServer(QObject):
 
 
 def refusal(link: str) -> str:
-    """Why a link cannot be shown; "" where it can be read."""
+    """Return why a link cannot be shown; "" if it can be read."""
     try:
         parse_link(link, Scene())
     except MarginscopeError as error:
@@ -127,7 +127,7 @@ def refusal(link: str) -> str:
 
 
 def bring_up(window: QWidget) -> None:
-    """Show a window that may be minimised, or below others."""
+    """Show a window that may be minimised or covered."""
     window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
     window.show()
     window.raise_()
@@ -135,12 +135,12 @@ def bring_up(window: QWidget) -> None:
 
 
 def training(session: Session) -> Callable[[], bool]:
-    """Whether something is trained in this window, which a picture would end."""
+    """Return a function that is true while a run trains here, which opening would stop."""
     return lambda: bool(session.live)
 
 
 def print_status(line: str) -> None:
-    """Say to whoever has started this process how it stands, and nothing more from here on."""
+    """Print the status for the program that started this process, and nothing afterwards."""
     with suppress(OSError, ValueError):  # the caller may be gone
         print(one_line(line), flush=True)
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -155,7 +155,7 @@ def one_line(text: str) -> str:
 
 
 def _answers(place: Path) -> bool:
-    """Whether a window listens there."""
+    """Return True if a window listens at the address."""
     socket = QLocalSocket()
     socket.connectToServer(str(place))
     there = socket.waitForConnected(GREETING_MS)

@@ -44,7 +44,7 @@ ACTION = int(Qt.ItemDataRole.UserRole)  # action of a row; None if its keys are 
 
 
 class FixedKeys(NamedTuple):
-    """Keys of a part of the window that cannot be changed, as they are shown."""
+    """Fixed keys of a part of the window, as shown."""
 
     name: str
     keys: str
@@ -60,7 +60,7 @@ IN_PLOTS = (
 
 
 def library_holder(text: str) -> str:
-    """Return the name of what keys do in the library; empty if they do nothing there.
+    """Return the action of keys in the library; "" if they have none there.
 
     The library is a part of the main window: Qt carries out neither of two equal shortcuts in it.
     Data are drawn in a window of their own.
@@ -98,7 +98,7 @@ def _plain(text: str) -> str:
 
 @final
 class KeysDelegate(QStyledItemDelegate):
-    """Edits the keys of a row. changed(action, sequence): other keys were pressed."""
+    """Editor of a row's keys. changed(action, sequence): other keys were pressed."""
 
     changed = Signal(str, str)
 
@@ -259,13 +259,13 @@ class ShortcutDialog(QDialog):
         self._show_found()
 
     def show_message(self, words: str) -> None:
-        """Say what was done, or nothing."""
+        """Show a confirmation, or nothing."""
         self.told.setText(words or EXPLANATION)
         self.move_button.hide()
         self._wanted = ("", "")
 
     def refuse(self, key: str, text: str, words: str) -> None:
-        """Another action has these keys: say so, and offer them all the same."""
+        """Report that another action has these keys, and offer to take them."""
         self.show_message(words)
         self._wanted = (key, text)
         self.move_button.show()

@@ -80,7 +80,7 @@ class ShortcutController(QObject):
                 actions[row.key].triggered.connect(self._on_triggered)
 
     def _on_triggered(self) -> None:
-        """Name the state that a bare letter has set: it may have been meant for a text."""
+        """Announce the effect of a bare letter, which may have been meant for a text."""
         action = self.sender()
         if not isinstance(action, QAction) or not BARE.fullmatch(action.shortcut().toString()):
             return
@@ -114,7 +114,7 @@ class ShortcutController(QObject):
         self.dialog.open()
 
     def _change(self, key: str, text: str) -> None:
-        """Give an action other keys, unless they are another one's."""
+        """Give an action other keys, unless another action has them."""
         from app.shell.shortcut_dialog import library_holder
 
         assert self.dialog is not None

@@ -1,4 +1,4 @@
-"""Top bar: the study, its open runs, and what is done with them most often."""
+"""Top bar: the study, its open runs, and their most frequent actions."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class TopBar(QWidget):
         self.export.clicked.connect(self._on_export_clicked)
 
     def _on_export_clicked(self) -> None:
-        """Open the dialog; without runs the menu, which says why nothing can be exported."""
+        """Open the dialog; without runs open the menu, whose tips give the reason."""
         if self._export_action.isEnabled():
             self._export_action.trigger()
         else:

@@ -130,7 +130,7 @@ RING = 3
 
 @final
 class TourController(QObject):
-    """Tour of the window, which can be used meanwhile."""
+    """Tour of the window, which remains usable."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class TourController(QObject):
             self._before = before
 
     def _show_drawer(self, drawer: str) -> None:
-        """Open a drawer for a step, which is no choice of the user."""
+        """Open a drawer for a step, without counting as the user's choice."""
         with self._drawers.automatic:
             self._drawers.show(drawer)
 
@@ -275,7 +275,7 @@ class TourController(QObject):
 
 @final
 class TourCard(QFrame):
-    """Card of the tour, with a ring around what the step is about."""
+    """Card of the tour, with a ring around the explained part."""
 
     moved = Signal(int)  # step before (-1) or after (1)
     left = Signal()
@@ -323,7 +323,7 @@ class TourCard(QFrame):
         self.adjustSize()
 
     def point_at(self, target: QWidget | None, room: QRect) -> None:
-        """Move to the corner of a room that hides least of a widget, and frame the widget.
+        """Move to the corner that hides least of a widget, and frame the widget.
 
         None, or a hidden widget, gets no frame.
         """
@@ -376,7 +376,7 @@ def _area(rect: QRect) -> int:
 
 @final
 class _Ring(QWidget):
-    """A frame over the window that takes no clicks."""
+    """Frame over the window that ignores clicks."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)

@@ -1,4 +1,4 @@
-"""Menu of a view, a view that fills the window, and views in another order."""
+"""Menu of a view, filling the window with it, and the order of views."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NUMBERS_COPIED = "Numbers copied."
 
 @final
 class ViewMenuController(QObject):
-    """Menu of plots and headers, and what clicks and drags of a header do."""
+    """Menus of plots and headers, and the effects of clicks and drags of a header."""
 
     status = Signal(str)
     """Sentence about a copy."""
@@ -50,13 +50,13 @@ class ViewMenuController(QObject):
         }
 
     def add(self, panel: RunPanel) -> None:
-        """Serve the views of a panel."""
+        """Connect the views of a panel."""
         panel.menu_requested.connect(self._on_menu_requested)
         panel.fill_requested.connect(self.toggle_fill)
         panel.view_moved.connect(self._on_view_moved)
 
     def fill_pointed(self) -> None:
-        """Fill the window with the view at the pointer, else the first; or show all again."""
+        """Fill the window with the view at the pointer, else the first, or show all again."""
         places = (panel.view_at(QCursor.pos()) for panel in self._display.panels)
         name = next(filter(None, places), self._display.view.wishes.shown_views[0])
         self.toggle_fill(name)

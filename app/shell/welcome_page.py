@@ -1,4 +1,4 @@
-"""Page in place of the views while no run is open: papers, recent files, own data, first steps."""
+"""Page shown while no run is open: papers, recent files, own data, first steps."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class WelcomePage(QScrollArea):
             self._chain()
 
     def _chain(self) -> None:
-        """Tab goes through the page as it is read; what was made last would come last."""
+        """Set the Tab order to the reading order, whatever the order of creation."""
         first = (self.run_button, self.open_button, *self._begin.buttons)
         for one, following in pairwise((*first, *self.cards, *self._recent.buttons)):
             QWidget.setTabOrder(one, following)
@@ -174,7 +174,7 @@ class WelcomePage(QScrollArea):
 
     @staticmethod
     def _turn(row: QBoxLayout, room: int) -> None:
-        """Let parts stand side by side where there is room for them, else below one another."""
+        """Place parts side by side if they fit, else below one another."""
         needed = row.spacing() * (row.count() - 1)
         for place in range(row.count()):
             item = row.itemAt(place)
@@ -195,11 +195,11 @@ class WelcomePage(QScrollArea):
         self.explanation.setText(EXPLANATION.format(study=title or "the study"))
 
     def set_runnable(self, runnable: bool) -> None:
-        """Whether there is a study to run, whose values are all right."""
+        """Set whether the form has a study with valid values."""
         self.run_button.setEnabled(runnable)
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
-        """Offer those of the table's actions that begin something."""
+        """Offer the table's actions for a first step."""
         self._actions = {key: actions[key] for key in OFFERED if key in actions}
         for action in self._actions.values():
             action.enabledChanged.connect(self._offer)
@@ -249,7 +249,7 @@ class _Lines(QWidget):
         self.buttons: list[QPushButton] = []
 
     def offer(self, lines: Sequence[tuple[str, str, str]]) -> None:
-        """Buttons by name, text and tip."""
+        """Show buttons, given as name, text and tip."""
         while len(self.buttons) < len(lines):
             button = push_button("", self)
             button.setProperty("line", True)
@@ -265,7 +265,7 @@ class _Lines(QWidget):
         self.setVisible(bool(lines))
 
     def fit(self, room: int) -> None:
-        """Shorten what is longer than the room, as names of files may be."""
+        """Elide texts that are longer than the room, such as file names."""
         for button in self.buttons:
             text = button.accessibleName()
             short = button.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room - 4)
@@ -282,7 +282,7 @@ class Card(QPushButton):
     def __init__(
         self, name: str, words: tuple[str, str, str], picture: QWidget, parent: QWidget
     ) -> None:
-        """`words`: the title, a sentence, and what there is of it."""
+        """`words`: the title, a sentence, and a detail."""
         super().__init__(parent, autoDefault=False)
         self.setObjectName(name)
         self.setProperty("card", True)

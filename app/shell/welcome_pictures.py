@@ -40,7 +40,7 @@ POINTS = (
 
 @final
 class FigurePicture(QWidget):
-    """Lines of a panel of a paper, by the shipped result of its study."""
+    """Lines of a panel of a paper, from the shipped result of its study."""
 
     def __init__(self, paper: str) -> None:
         super().__init__()

@@ -66,7 +66,7 @@ class PredictorAnswer:
 @final
 @dataclass(frozen=True, slots=True)
 class GroupQuestion:
-    """Some nodes, whose facts at a frame are wanted."""
+    """Nodes whose facts at a frame are requested."""
 
     frame: int
     nodes: frozenset[int]
@@ -75,7 +75,7 @@ class GroupQuestion:
 @final
 @dataclass(frozen=True, slots=True)
 class NodesQuestion:
-    """An observable of single nodes, whose values are wanted at a frame."""
+    """Observable of single nodes, requested at a frame."""
 
     frame: int
     name: str
@@ -99,7 +99,7 @@ class LatestRequest(Generic[Q, A]):
 
     @property
     def wanted(self) -> Q | None:
-        """Question without an answer yet."""
+        """Question without an answer so far."""
         with self._lock:
             question, known = self._question, self.known
         return None if known is not None and known[0] == question else question
@@ -182,7 +182,7 @@ class BackgroundValues:
                 self._traces.setdefault(name, Trace(room, width)).make_room(room)
 
     def trace(self, name: str, frames: int) -> Floats:
-        """Return values (frames, width) of a requested trace, NaN where not known yet."""
+        """Return values (frames, width) of a requested trace, NaN where unknown."""
         trace = self._traces[name]
         # Use `known`, not the values: a row may be half written at this moment.
         return np.where(trace.known[:frames, None], trace.values[:frames], np.nan)
@@ -197,7 +197,7 @@ class BackgroundValues:
 
     @property
     def answer(self) -> PredictorAnswer | None:
-        """Last computed predictor, perhaps of an older question."""
+        """Last computed predictor, perhaps for an older question."""
         known = self.prediction.known
         return known[1] if known is not None else None
 

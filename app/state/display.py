@@ -1,4 +1,4 @@
-"""What the screen needs of one run, as compact arrays that grow with its file.
+"""Data of one run for the screen, as compact arrays that grow with its file.
 
 The numbers come from core.observables, so that the screen and the tables say the same. Nothing here
 loads the numerical packages before there is a run: core is imported where it is used.
@@ -52,7 +52,7 @@ MOST_SORTED = 160  # cached sorted frames: the moments of both views, and the la
 
 @final
 class DisplayData:
-    """A run for the screen; `frames` of it are read so far, `m` nodes each.
+    """Run for the screen; `frames` of it are read so far, `m` nodes each.
 
     Positions are kept at the stored scale and multiplied by e^(L rho) when asked for, because late
     frames of long runs leave the range of single precision.
@@ -93,20 +93,20 @@ class DisplayData:
 
     @property
     def planned(self) -> int:
-        """Frames the run will have: those on its schedule, or those it ended with."""
+        """Planned number of frames: those on its schedule, or those with which it ended."""
         if self.run.status == "finished" or not math.isfinite(self.run.until):
             return max(self.run.frames, 1)
         return max(self.run.planned, self.run.frames, 1)
 
     @property
     def complete(self) -> bool:
-        """True if the run has ended and every frame of it is read."""
+        """True if the run has ended and all its frames are read."""
         return self.run.status == "finished" and self.frames == self.run.frames
 
     def update(
         self, seconds: float = 0.008, hands: Executor | None = None, most: int | None = None
     ) -> int:
-        """Read frames that were committed since, for about so long, up to `most`; returns `frames`.
+        """Read new frames for about so many seconds, up to `most`; return `frames`.
 
         `hands` read several frames of a finished run at a time: file, checksums and products let go
         of the interpreter. Raises RunFileError for a file that is no longer a run.
@@ -180,7 +180,7 @@ class DisplayData:
         self._placed[index] = True
 
     def set_plane(self, plane: NodePlane) -> None:
-        """Show another plane; frames are read again when they are asked for."""
+        """Set another plane; positions are read again on demand."""
         if plane != self.plane:
             self.plane = plane
             self._project_anew()
@@ -192,7 +192,7 @@ class DisplayData:
 
     @property
     def projection(self) -> Projection:
-        """Projection of nodes and data on the plane, or on coordinates where the run has none."""
+        """Projection of nodes and data on the plane; on coordinates if the run lacks it."""
         from core.errors import InputError
         from core.observables.projection import Projection
 
@@ -207,12 +207,12 @@ class DisplayData:
 
     @property
     def coordinates(self) -> tuple[int, int]:
-        """The two coordinates chosen, from 0, for views that know no other plane."""
+        """Two chosen coordinates, from 0, for views without other planes."""
         first, second = (self.plane if self.plane.kind == "coordinates" else COORDINATES).numbers
         return first, second
 
     def set_directions(self, directions: bool) -> None:
-        """Whether positions are v_j/|v_j| in place of |a_j| v_j; frames are read again as above."""
+        """Set whether positions are v_j/|v_j| instead of |a_j| v_j; they are read again."""
         if directions != self.directions:
             self.directions = directions
             self._placed[:] = False
@@ -221,7 +221,7 @@ class DisplayData:
 
     @cached_property
     def has_inner(self) -> bool:
-        """True if the nodes have inner weight vectors, which can be drawn."""
+        """True if the nodes have inner weight vectors to draw."""
         from core.observables.spectrum import has_inner
 
         return has_inner(self.run)
@@ -238,12 +238,12 @@ class DisplayData:
 
     @cached_property
     def labels(self) -> Indices:
-        """The class of each training example, (n,), as core.data.dataset numbers them."""
+        """Class of each training example, (n,), numbered as in core.data.dataset."""
         return self.run.dataset.labels
 
     @property
     def until(self) -> float:
-        """log10 t where the run is planned to end; where that is not known, of its last frame."""
+        """log10 t of the planned end; of the last frame if that is unknown."""
         last = float(self.run.log10_time[-1]) if self.run.frames else -math.inf
         until = max(self.run.until, last) if self.run.recorded else self.run.until
         return until if math.isfinite(until) else 0.0
@@ -262,7 +262,7 @@ class DisplayData:
 
     @property
     def coordinate(self) -> Floats:
-        """Increasing and finite, (T,): core.problem.schedule.coordinate of log10 t."""
+        """Increasing finite coordinates of log10 t, (T,) (core.problem.schedule.coordinate)."""
         if self._coordinate.size != self.frames:
             self._coordinate = with_finite_first(schedule_coordinate(self.log10_time))
         return self._coordinate
@@ -290,7 +290,7 @@ class DisplayData:
         return np.asarray(self._flat[frames] * factor[:, None, None])
 
     def _find(self, frames: Indices) -> None:
-        """Read the positions of those of some frames that are not known."""
+        """Read missing positions of some frames."""
         missing = frames[~self._placed[frames]]
         if missing.size:
             with self.run.batch():
@@ -298,13 +298,13 @@ class DisplayData:
                     self._place(index)
 
     def log10_extents(self, frames: Indices) -> Floats:
-        """log10 of the largest coordinate at each of some frames; -inf where all nodes are 0."""
+        """Return log10 of the largest coordinate at some frames; -inf where all nodes are 0."""
         self._find(frames)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log10(self._reach[frames]) + self.log10_scale(frames))
 
     def log10_extent(self, frames: Indices) -> float:
-        """log10 of the largest coordinate at some frames together."""
+        """Return log10 of the largest coordinate over some frames."""
         return float(self.log10_extents(frames).max(initial=-math.inf))
 
     def known_frames(self, frames: Indices) -> Indices:
@@ -317,7 +317,7 @@ class DisplayData:
         return np.asarray(self._signs[frame])
 
     def kinds(self, frame: int) -> Indices:
-        """Return the class that each node speaks for, (m,).
+        """Return the class that each node supports, (m,).
 
         Of two classes 0 is -1 and 1 is +1; of more it is that of the largest outer weight. The
         number of classes stands for outer weights that are 0.
@@ -327,7 +327,7 @@ class DisplayData:
         return np.asarray(np.where(signs == 0, self.classes, classes), dtype=np.int64)
 
     def values(self, kind: str, frame: int) -> Singles:
-        """Of each node, (m,), its rotation, or its relative_norm, NaN where all nodes are 0."""
+        """Return the rotation or relative_norm of each node, (m,), NaN if all nodes are 0."""
         return np.asarray(self._node[kind][frame])
 
     def least(self, kind: str) -> float:
@@ -353,7 +353,7 @@ class DisplayData:
         return self._sorted[key]
 
     def node(self, frame: int, j: int) -> NodeFacts:
-        """All numbers of a node at a frame."""
+        """Return all numbers of a node at a frame."""
         run = self.run
         # Late weights may overflow; the inspector then shows "infinite".
         with np.errstate(over="ignore"):
@@ -385,11 +385,11 @@ class DisplayData:
 
     @property
     def log10_norm_squared(self) -> Floats:
-        """log10 |W|^2 of each frame, (T,): finite also where |W|^2 itself is not."""
+        """log10 |W|^2 of each frame, (T,), finite even if |W|^2 overflows."""
         return self._log10_norm[: self.frames]
 
     def scalars(self, frame: int) -> Mapping[str, float]:
-        """Scalar observables that are quick to compute, by their names in the tables."""
+        """Return the scalar observables that are quick to compute, by table name."""
         from core.observables.registry import OBSERVABLES
 
         return {name: float(OBSERVABLES[name].at(self.run, frame)) for name in SCALARS}

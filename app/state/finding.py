@@ -127,7 +127,7 @@ def initials_regex(words: Sequence[str]) -> re.Pattern[str]:
 
 
 def subsequence_regex(words: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern of the letters in turn, each the next of its kind after a short gap."""
+    """Return a pattern of the letters in turn, with short gaps."""
     letters = "".join(words)
     parts = [f"({re.escape(letters[0])})"]
     parts += [
@@ -137,7 +137,7 @@ def subsequence_regex(words: Sequence[str]) -> re.Pattern[str]:
 
 
 def match_spans(text: str, title: str) -> list[tuple[int, int]]:
-    """Return the parts of a title that a text means: (begin, end), ordered, without overlaps.
+    """Return the matched parts of a title: (start, end), ordered, without overlaps.
 
     >>> match_spans("fig", "Export figure"), match_spans("cf", "Copy figure")
     ([(7, 10)], [(0, 1), (5, 6)])

@@ -1,4 +1,4 @@
-"""Reading of frames: by several threads in order, and of the run that a run continues."""
+"""Reading of frames: by several threads in order, and of a run's parent."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TOO_LONG = (
 
 @final
 class ParentHistory:
-    """Margins of the run that a run continues, read little by little after the run's own frames.
+    """Margins of the parent run, read little by little after the run's own frames.
 
     `margins` (P, len(names)): values of the frames from t = 0 to the start, empty until all are
     read. Files hold these frames in one piece. `too_long`: the piece takes longer than a turn of
@@ -71,16 +71,16 @@ class ParentHistory:
 
     @property
     def left(self) -> bool:
-        """True while frames are still to be read."""
+        """True while frames remain to be read."""
         return self._left > 0
 
     @property
     def known(self) -> bool:
-        """True if the run has a parent, all of which is read."""
+        """True if the run has a parent that is fully read."""
         return bool(self._values) and not self.left
 
     def read(self, deadline: float) -> None:
-        """Read at least one frame, and further ones until a moment of time.perf_counter."""
+        """Read at least one frame, and more until a time of time.perf_counter."""
         if not self.left:
             return
         try:

@@ -48,7 +48,7 @@ def headings_of(runs: Sequence[RunDescription]) -> list[str]:
 
 
 def network_words(run: Run) -> str:
-    """Return the network of a run; one that only recordings have is called by its activation."""
+    """Return the network of a run; recorded networks are named by their activation."""
     network = run.experiment.network
     activation = getattr(network, "activation", "") if network.kind == "recorded" else ""
     if activation == "unknown":

@@ -1,4 +1,4 @@
-"""Wishes of the user, as one frozen value, without the runs that are open."""
+"""Options of the user, as one frozen value, independent of the open runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COLOURS = {name: name for name in PALETTES}
 @final
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Wishes of the user that the screen follows.
+    """Options of the user that the screen follows.
 
     Each option is one field (app.state.view_options). The other fields are transient: they belong
     to the moment, to playback, or to the study.
@@ -131,12 +131,12 @@ class Intent:
 
     @property
     def shown_plane(self) -> NodePlane:
-        """Chosen plane, else the one that suits the study or its data."""
+        """Chosen plane, else that of the study or its data."""
         return self.plane or self.proposed_plane
 
     @property
     def shown_views(self) -> tuple[str, ...]:
-        """View that alone is shown, else all that were chosen or are proposed."""
+        """The single view that fills the window, else all chosen or proposed ones."""
         return (self.filled,) if self.filled else self.views or self.proposed
 
     @property
@@ -163,6 +163,6 @@ PROPOSED = tuple(one.proposal for one in VIEW_OPTIONS.values() if one.proposal)
 
 
 def with_proposals(intent: Intent) -> Intent:
-    """Return the wishes, with the proposals of the study where the user chose nothing."""
+    """Return the intent with the study's proposals where the user chose nothing."""
     proposed = [one for one in VIEW_OPTIONS.values() if one.proposal]
     return replace(intent, **{one.name: one.get_shown(intent) for one in proposed})

@@ -1,4 +1,4 @@
-"""Values that DisplayData returns: numbers of a node, sorted nodes, times of frames."""
+"""Values returned by DisplayData: numbers of a node, sorted nodes, times of frames."""
 
 from __future__ import annotations
 

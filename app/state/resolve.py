@@ -1,4 +1,4 @@
-"""Resolution of intent and open runs to what the screen shows: pure, and without Qt.
+"""Resolution of intent and open runs to the screen's content: pure, and without Qt.
 
 All moments are coordinates of core.problem.schedule. The slider's span reaches from the first frame
 to the planned end, so that it does not move while a run grows; the edge is the last moment that can
@@ -33,7 +33,7 @@ PLAIN_END = float(coordinate(PLAIN_HORIZON))
 @final
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """Ends of the slider, and the last moment that can be shown now; `live`: the span will grow."""
+    """Ends of the slider, and the last available moment; `live`: the span will grow."""
 
     low: float
     high: float
@@ -42,7 +42,7 @@ class TimeSpan:
 
     @property
     def plain(self) -> bool:
-        """True if moments are spread in log10 t itself, as the frames are."""
+        """True if moments are spread in log10 t itself, like the frames."""
         return self.high <= PLAIN_END + NEAR
 
     def share(self, moment: float) -> float:
@@ -73,7 +73,7 @@ class ResolvedRun:
 
     @property
     def selected(self) -> frozenset[int]:
-        """Pinned nodes if they are a selection, beside which all others are dim."""
+        """Pinned nodes if they form a selection, which dims all others."""
         return selection(self.pinned)
 
 
@@ -165,7 +165,7 @@ def _pinned_of(pinned: frozenset[Mark], key: int, m: int) -> frozenset[int]:
 
 
 def selection(pinned: frozenset[int]) -> frozenset[int]:
-    """Return a run's pinned nodes if they are more than have rings, else none."""
+    """Return a run's pinned nodes if they are too many for rings, else none."""
     return pinned if len(pinned) > MOST_RINGS else frozenset()
 
 

@@ -59,7 +59,7 @@ class Snapshot:
 
 
 class RecordingState(Enum):
-    """State of the file of a run that is not trained here.
+    """State of the file of a run that another program trains.
 
     ENDED: finished, or not polled yet. GROWS: another program records it. RESTS: not finished, and
     no frames come. LEFT: its program has stopped. LOST: the file was deleted or replaced.
@@ -106,7 +106,7 @@ class OpenRun:
 
     @property
     def source(self) -> Path:
-        """Path of the file that is shown."""
+        """Path of the shown file."""
         return self.data.run.path if self.stands_in and self.data is not None else self.path
 
     @property
@@ -123,7 +123,7 @@ class OpenRun:
 
     @property
     def begun(self) -> bool:
-        """True once any of it was trained."""
+        """True once training has produced a frame."""
         return self.control is None or self.control.status.state is not RunState.IDLE
 
     @property
@@ -183,7 +183,7 @@ class OpenRun:
         self.data = self.coming = None
 
     def arrive(self) -> None:
-        """Replace the shipped recording by its own file."""
+        """Replace the shipped recording by the run's own file."""
         if self.data is not None:
             self.data.run.close()
         self.data, self.coming, self.stands_in = self.coming, None, False
@@ -238,7 +238,7 @@ class Session:
         return any(run.data is None and not run.failure for run in self.pending)
 
     def prepare(self, runs: Sequence[OpenRun]) -> None:
-        """Make runs the pending ones; show them at once where no open run has anything to show."""
+        """Add pending runs; show them at once if no open run has content."""
         for run in self.pending:
             run.close()
         self.pending = tuple(runs)
@@ -258,17 +258,17 @@ class Session:
         self._name()
 
     def keep(self, key: int) -> None:
-        """Close all runs but the one with a key; none if that is not open."""
+        """Close all runs except the one with a key; none if that run is not open."""
         if self.get(key) is not None:
             self.replace([run for run in self if run.key == key])
 
     def live_beside(self, key: int) -> list[OpenRun]:
-        """Return the live runs but the one with a key; none if that is not open."""
+        """Return the live runs except the one with a key; none if that run is not open."""
         there = self.get(key) is not None
         return [run for run in self.live if there and run.key != key]
 
     def remove(self, key: int) -> None:
-        """Close the run with a key; pending runs stay pending."""
+        """Close the run with a key; pending runs remain."""
         pending, self.pending = self.pending, ()
         self.replace([run for run in self if run.key != key])
         self.pending = pending
@@ -279,7 +279,7 @@ class Session:
         self._runs = others[:place] + [run for run in self if run.key == key] + others[place:]
 
     def replace(self, runs: Sequence[OpenRun]) -> None:
-        """Show these runs, from left to right, and close all others, pending ones as well."""
+        """Show these runs, from left to right, and close all others, pending ones too."""
         before, self._runs, self.pending = self.every, list(runs), ()
         for run in before:
             if run not in self._runs:
@@ -287,7 +287,7 @@ class Session:
         self._name()
 
     def _name(self) -> None:
-        """Name the runs by what tells them apart: runs that are reopened get the same names."""
+        """Name the runs by their differences; reopened runs get the same names."""
         headings = headings_of([run.description for run in self._runs])
         for run, heading in zip(self._runs, headings, strict=True):
             run.heading = heading
@@ -297,7 +297,7 @@ class Session:
 
     @property
     def live(self) -> tuple[OpenRun, ...]:
-        """Runs that are being recorded, pending ones as well."""
+        """Runs being recorded, pending ones included."""
         return tuple(run for run in self.every if run.live)
 
     @property

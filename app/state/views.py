@@ -44,7 +44,7 @@ def _waves(data: DisplayData) -> bool:
 @final
 @dataclass(frozen=True, slots=True)
 class ViewKind:
-    """A view of a run: its name in settings, its title in the menu, and what makes the widget.
+    """View of a run: its name in settings, its title in the menu, and the maker of its widget.
 
     `maker` takes (palette, parent) and gives an `app.views.view.RunView`. "module:name" is loaded
     when the view is first shown, so that the window opens before pyqtgraph and the views are there.
@@ -103,7 +103,7 @@ def known_views(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def choose_views(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[str, ...]:
-    """Return the views for some runs: those that a study wishes, or the usual ones for its data.
+    """Return the views for some runs: those wished by a study, or the usual ones for its data.
 
     Views without content for any of the runs are replaced by others.
     """

@@ -1,4 +1,4 @@
-"""Page of all studies, by paper: a picture of each, what it is about, and what it costs."""
+"""Page of all studies by paper, each with picture, sentence and cost."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _bold(font: QFont) -> QFont:
 
 @final
 class StudyBrowser(QDialog):
-    """Page of all studies, found by words."""
+    """Searchable page of all studies."""
 
     chosen = Signal(str)  # id of the study to train
 
@@ -164,7 +164,7 @@ class StudyBrowser(QDialog):
         self.resize(QSize(760, 640).boundedTo(window))
 
     def show_studies(self, present: str, paper: str = "") -> None:
-        """Open at the study whose id is `present`, or at the first one of a paper."""
+        """Open at the study with the id `present`, or at the first one of a paper."""
         self.line.clear()
         self._search()
         studies = [(row, line.study) for row, line in enumerate(self.lines) if line.study]

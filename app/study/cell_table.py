@@ -1,4 +1,4 @@
-"""The cells of a study in a table: what tells them apart, what came of them, and why not."""
+"""Table of a study's cells: their differences, results, and reasons of failure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def short_key(key: str) -> str:
 
 @final
 class CellModel(QAbstractTableModel):
-    """A row a cell, in the order of the grid; a column for each axis and each number."""
+    """Model with a row per cell, in grid order, and a column per axis and number."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -199,7 +199,7 @@ class CellTable(RunTable):
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
 
     def show_rows(self, rows: Mapping[str, Row]) -> None:
-        """Show what came of the cells."""
+        """Show the results of the cells."""
         self.model_.set_rows(rows)
         self._widen()
 

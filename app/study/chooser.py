@@ -1,4 +1,4 @@
-"""List of studies to choose from: the shipped ones, and the one that is loaded."""
+"""List of studies to choose from: the shipped ones and the loaded one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EDGES = 24  # pixels added to the widest title
 
 @final
 class StudyChooser(QWidget):
-    """List of the shipped studies by title, and of the loaded one wherever it is from."""
+    """List of the shipped studies by title, and of the loaded one from any source."""
 
     chosen = Signal(str)  # id of a shipped study
     open_requested = Signal()
@@ -43,12 +43,12 @@ class StudyChooser(QWidget):
         self.box.choices_needed.connect(self._widen_list)
 
     def sizeHint(self) -> QSize:
-        """Return room for the title that is shown, at most half of the window."""
+        """Return room for the present title, at most half of the window."""
         most = max(self.window().width() // 2, LEAST_WIDTH)
         return QSize(min(text_width(self.box), most), super().sizeHint().height())
 
     def _widen_list(self) -> None:
-        """Show the titles of the list uncut, as far as the window is wide enough."""
+        """Show the titles of the list uncut, as far as the window allows."""
         view = self.box.view()
         scroll = view.verticalScrollBar().sizeHint().width()
         wanted = view.sizeHintForColumn(0) + scroll + EDGES

@@ -51,7 +51,7 @@ NO_CLAIMS = "This study makes no claims."
 
 
 def _signs(text: str) -> str:
-    """Return words of a claim with mathematical signs, as rich text."""
+    """Return a claim with mathematical signs, as rich text."""
     # Keep hyphens within words and the signs of exponents.
     text = MINUS_SIGN.sub(_minus, text.replace("+-", "\u00b1"))
     return rich(POWER.sub(_power, text).replace("log10", LOG10))

@@ -1,4 +1,4 @@
-"""Ways to the page of all studies and the window of a whole study, made when first shown."""
+"""Page of all studies and window of a whole study, made at their first use."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ class StudyController(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while a study is being run, or hunted in."""
+        """True while a study or a hunt is running."""
         return self.runner is not None and self.runner.busy
 
     @property
     def remembered(self) -> tuple[str, int]:
-        """The cluster's address ("" for none) and the processes (0: never chosen), for settings."""
+        """Address of the cluster ("" for none) and processes (0: never chosen), for settings."""
         return self._remembered if self.runner is None else self.runner.window.options.remembered
 
     def show_window(self) -> None:
@@ -117,7 +117,7 @@ class StudyController(QObject):
             self.runner = None
 
     def _open_run(self, path: Path | str, beside: bool) -> None:
-        """Open a run in the main window, and bring that to the front."""
+        """Open a run in the main window, and raise that window."""
         self._files.open_files([str(path)], beside)
         self._main.raise_()
         self._main.activateWindow()

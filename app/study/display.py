@@ -1,4 +1,4 @@
-"""Display of a whole study's runs in its window, and the saving of its figure and table.
+"""Display of a whole study's runs in its window, and saving of its figure and table.
 
 The table and the points follow at once. A thread renders the figure; while cells run, redrawing
 takes at most a tenth of a processor. Claims are judged when the study rests.
@@ -98,7 +98,7 @@ class StudyDisplay(QObject):
 
     @property
     def idle(self) -> bool:
-        """True if nothing waits to be shown."""
+        """True if nothing is pending."""
         waits = self._to_judge or self._redraw.isActive() or self._draw.isActive()
         return not (waits or self.painter.busy or self.judge.busy)
 
@@ -177,7 +177,7 @@ class StudyDisplay(QObject):
     # -------------------------------------------------------------------------------- figure
 
     def _schedule_figure(self, now: bool = False) -> None:
-        """Draw the figure now, or once it may be drawn again."""
+        """Draw the figure now, or at the next allowed time."""
         runs = self._runs
         if runs is None or not self._has_figure or not runs.done:
             return
@@ -258,7 +258,7 @@ class StudyDisplay(QObject):
             self.export.start(TableJob(self._runs.study, rows, path, means))
 
     def _choose_path(self, title: str, suffix: str, formats: str) -> tuple[Path | None, str]:
-        """Ask for a path; return it with an ending, and the chosen format. None: cancelled."""
+        """Ask for a path; return it with its suffix, and the format. None if cancelled."""
         if self._runs is None:
             return None, ""
         first = self._runs.folder / f"{self._runs.study.id}{suffix}"

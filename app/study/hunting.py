@@ -58,7 +58,7 @@ STOPPING = "; stopping ..."
 
 @final
 class FindingTable(RunTable):
-    """Runs that a hunt has found, the best first; a few hundred at most."""
+    """Runs found by a hunt, best first, at most a few hundred."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self.model_ = QStandardItemModel()  # `model` is a method of QTableView
@@ -74,7 +74,7 @@ class FindingTable(RunTable):
             self.model_.horizontalHeaderItem(column).setTextAlignment(_alignment(column))
 
     def show_findings(self, findings: Sequence[Finding]) -> None:
-        """Show findings. The view keeps its place, and its selection by rank."""
+        """Show findings; keep the scroll position, and the selection by rank."""
         self.findings = findings
         self.model_.setRowCount(len(findings))
         for row, one in enumerate(findings):
@@ -96,7 +96,7 @@ def _alignment(column: int) -> Qt.AlignmentFlag:
 
 @final
 class HuntPage(QWidget):
-    """Fields of a question, buttons that hunt and stop, and what was found."""
+    """Fields of a question, buttons to hunt and stop, and the findings."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -168,7 +168,7 @@ class HuntPage(QWidget):
         self.problem.setVisible(bool(sentence))
 
     def set_hunting(self, hunting: bool, possible: bool) -> None:
-        """Enable what can be used while a hunt is at work, or while one is `possible`."""
+        """Enable the controls for a running hunt, or for a `possible` one."""
         parts = (self.sense, self.what, self.take, self.over, self.seeds, self.limit, self.fit)
         for part in parts:
             part.setEnabled(not hunting)
@@ -220,7 +220,7 @@ class HuntController(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while a hunt is at work."""
+        """True while a hunt runs."""
         return self.worker.busy
 
     def close(self) -> None:
@@ -228,7 +228,7 @@ class HuntController(QObject):
         self.worker.close()
 
     def show_runs(self, runs: StudyRuns, possible: bool) -> None:
-        """Set the study, size and folder to hunt in; `possible`: nothing else is run now."""
+        """Set study, size and folder of hunts; `possible`: nothing else runs now."""
         self._runs = runs
         source = runs.study.id, runs.size, str(runs.study.results.get("hunt")), not runs.cells
         if source != self._source and not self.busy:
@@ -277,7 +277,7 @@ class HuntController(QObject):
         self.busy_changed.emit()
 
     def stop(self) -> None:
-        """Stop the hunt; its findings stay."""
+        """Stop the hunt; its findings remain."""
         self.worker.control.stop()
         self._show(STOPPING)
 
@@ -308,7 +308,7 @@ def folder_of(folder: Path, question: Question) -> Path:
 
 
 def words_of(news: HuntUpdate) -> str:
-    """Say in a line how far a hunt is.
+    """Return the progress of a hunt in a line.
 
     >>> from core.extremes.hunt import HuntStatus
     >>> words_of(HuntUpdate(HuntStatus(tried=37, failed=1, best=0.468, running=2), ()))

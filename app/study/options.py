@@ -152,7 +152,7 @@ class StudyOptions(QWidget):
         self._folder_typed = False
 
     def offer_folder(self, folder: Path) -> None:
-        """Show the usual folder of the runs, unless the user has typed another one."""
+        """Show the usual folder of the runs, unless the user typed another one."""
         if not self._folder_typed:
             self.folder.setText(str(folder))
             self.folder.setCursorPosition(0)
@@ -168,7 +168,7 @@ class StudyOptions(QWidget):
         self.problem.setVisible(bool(sentence))
 
     def set_locked(self, locked: bool) -> None:
-        """Disable all choices while a study is run."""
+        """Disable all choices while a study runs."""
         parts = (
             self.chooser.box,
             self.size_choice,
@@ -202,7 +202,7 @@ class StudyOptions(QWidget):
 
     @property
     def path(self) -> Path | None:
-        """Folder of the runs; None if none is typed."""
+        """Folder of the runs; None if empty."""
         text = self.folder.text().strip()
         return Path(text).expanduser() if text else None
 
@@ -212,7 +212,7 @@ class StudyOptions(QWidget):
         return self.cluster.text().strip(), self.jobs.value()
 
     def set_remembered(self, cluster: str, jobs: int) -> None:
-        """Restore the settings; no address is this computer, no jobs its cores."""
+        """Restore the settings; no address means this computer, no jobs all its cores."""
         # `changed` is not needed: a study is adopted afterwards.
         with QSignalBlocker(self.jobs):
             self.cluster.setText(cluster)
@@ -275,7 +275,7 @@ def words_of(status: SweepStatus, pausing: bool, stopping: bool) -> str:
 
 @final
 class SweepProgress(QWidget):
-    """Buttons that run, pause and cancel a study, a bar, and a line of words."""
+    """Buttons to run, pause and cancel a study, a progress bar, and a line of text."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -302,7 +302,7 @@ class SweepProgress(QWidget):
         self.pause.setText("Resume" if held else "Pause")
 
     def show_idle(self, done: int, failed: int, total: int, possible: bool) -> None:
-        """Show how many cells exist while nothing runs."""
+        """Show how many cells are recorded while nothing runs."""
         left = total - done
         begun = done + failed > 0 and left > 0
         self.run.setText(AGAIN if left == failed > 0 else CONTINUE if begun else RUN)
@@ -314,7 +314,7 @@ class SweepProgress(QWidget):
         self.words.set_text(ALL_DONE if total and not left else words)
 
     def show_status(self, status: SweepStatus, pausing: bool, stopping: bool) -> None:
-        """Show how far the study is while it runs."""
+        """Show the progress of a running study."""
         focused = self.run.hasFocus()
         self._show_buttons(not stopping)
         if focused:  # while Pause can still receive the focus, before Run is disabled

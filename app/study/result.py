@@ -1,4 +1,4 @@
-"""Shipped result of the study in the form: its figure, verdicts, and runs that its points open."""
+"""Shipped result of the study in the form: figure, verdicts, and the runs of its points."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ShownResult:
 def result_drawn(
     request: Request, study: Study, palette: str, width: int, ratio: float, process: FigureProcess
 ) -> ShownResult | None:
-    """Read the shipped result of a study, and draw its figure `width` points of the screen wide."""
+    """Read the shipped result of a study, and draw its figure `width` points wide."""
     from core.figures.primitives import MM_PER_INCH
     from core.figures.study_figure import WIDTHS, Caption, scene_of_lines
     from core.figures.study_spots import spots_of
@@ -72,7 +72,7 @@ def result_drawn(
 
 @final
 class ResultController(QObject):
-    """Shows the result of the loaded study in its drawer, and opens runs of its points."""
+    """Shows the loaded study's result in its drawer, and opens runs of its points."""
 
     whole_requested = Signal()
     """All runs of the study are to be trained."""
@@ -118,7 +118,7 @@ class ResultController(QObject):
     # ------------------------------------------------------------------------------ the study
 
     def show_study(self, study: Study) -> None:
-        """Show the result of a study that was loaded."""
+        """Show the result of a loaded study."""
         study = shipped_study_of(study)
         self._study, self.shown = study, None
         drawer = self.drawer
@@ -138,7 +138,7 @@ class ResultController(QObject):
         return study is not None and study.folder is None and result_file(study.id).is_file()
 
     def offer(self) -> None:
-        """Ask for the drawer of a study that the user chose, if the study has a figure."""
+        """Request the drawer for a study that the user chose, if it has a figure."""
         if self._has_result and self._study is not None and self._study.figure:
             self.result_offered.emit()
 

@@ -61,7 +61,7 @@ class ResultDrawer(QWidget):
         self.opened.emit()
 
     def set_has_figure(self, has_figure: bool) -> None:
-        """Show the place of the figure, or leave it to the claims."""
+        """Show the figure's place, or give its room to the claims."""
         self._figure.setVisible(has_figure)
 
     def set_colours(self, palette: Palette) -> None:

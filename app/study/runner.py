@@ -95,7 +95,7 @@ class StudyRunner(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while a study is being run, or hunted in."""
+        """True while a study or a hunt is running."""
         return self.worker.busy or self.hunting.busy
 
     def close(self) -> None:
@@ -153,7 +153,7 @@ class StudyRunner(QObject):
         self.reader.ask(sized, size, options.path)
 
     def _refuse(self, sentence: str) -> None:
-        """Say why nothing can be run, and forget the runs of the choices before."""
+        """Report why nothing can be run, and forget the runs of earlier choices."""
         self.reader.cancel()
         self.shown = replace(self.shown, runs=StudyRuns(self.shown.study))
         self.window.options.show_problem(sentence)
@@ -211,13 +211,13 @@ class StudyRunner(QObject):
         return True
 
     def pause(self, held: bool) -> None:
-        """Pause after the cells that are running, or resume."""
+        """Pause after the running cells, or resume."""
         control = self.worker.control
         (control.pause if held else control.resume)()
         self._show_status()
 
     def cancel(self) -> None:
-        """Stop the study; finished cells stay."""
+        """Stop the study; finished cells remain."""
         self.worker.control.stop()
         self._show_status()
 
@@ -226,7 +226,7 @@ class StudyRunner(QObject):
         self._show_status()
 
     def _refresh(self, resting: bool) -> None:
-        """Show the cells' rows; the worker has no news if a plan could not be made."""
+        """Show the cells' rows; the worker has no report if a plan could not be made."""
         news: SweepUpdate | None = self.worker.news
         if news is not None:
             runs = replace(self.shown.runs, paths=news.paths, rows=news.rows)
@@ -248,7 +248,7 @@ class StudyRunner(QObject):
             self._show_hidden_status(f"{self.shown.study.title}: {words}")
 
     def _on_finished(self, wrong: str) -> None:
-        """Show the state of a study that is done, was cancelled, or failed."""
+        """Show the state of a finished, cancelled or failed study."""
         self._poll.stop()
         self._refresh(resting=True)
         self.window.table.model_.set_resting()
@@ -260,7 +260,7 @@ class StudyRunner(QObject):
     # -------------------------------------------------------------------------------- the rest
 
     def _estimate(self) -> None:
-        """Measure what the study would cost."""
+        """Measure the cost of the study."""
         runs, options = self.shown.runs, self.window.options
         if runs.cells and self._is_trusted(runs.study, self._estimate):
             self.window.bar.show_message("")

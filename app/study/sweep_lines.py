@@ -26,7 +26,7 @@ WIDE_X, WIDE_Y = 8.0, 100.0
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SweepLine:
-    """Points of equal values of the other axes: x, mean, and the ends of the bars, (k,) each.
+    """Points with equal values of the other axes: x, mean, and the ends of the bars, (k,) each.
 
     x is a number, or the position of a word in `SweepLines.words`. `hollow`: points with runs that
     did not fit.
@@ -80,7 +80,7 @@ def lines_of(
     chosen: Mapping[str, Any],
     exclude_unfit: bool,
 ) -> SweepLines:
-    """Return the lines of a column over an axis, of cells with the chosen values of other axes."""
+    """Return the lines of a column over an axis, for cells with the chosen other values."""
     from core.studies.cell_table import points
 
     kept = [row for row in table if all(row.axes.get(k) == v for k, v in chosen.items())]
@@ -114,7 +114,7 @@ def _line(group: Sequence[Point], words: Sequence[str]) -> SweepLine:
 
 
 def spans_decades(values: Floats, ratio: float) -> bool:
-    """Return True if positive values spread so far that their logarithms show more."""
+    """Return True if positive values are spread enough for a logarithmic axis."""
     return (
         values.size > 1
         and float(values.min()) > 0.0
@@ -140,7 +140,7 @@ def first_choice(axes: Mapping[str, Sequence[Any]], axis: str) -> dict[str, Any]
 
 
 def first_axis(axes: Mapping[str, Sequence[Any]]) -> str:
-    """Return the initial axis: of those with numbers the one with the most values, seeds last.
+    """Return the initial axis: the numeric one with the most values, seeds last.
 
     >>> first_axis({"variant": ["a", "b", "c"], "data.n": [1, 2], "run.seed": [1, 2, 3, 4]})
     'data.n'
@@ -153,7 +153,7 @@ def first_axis(axes: Mapping[str, Sequence[Any]]) -> str:
 
 
 def first_column(columns: Sequence[str]) -> str:
-    """Return the initial column: the first that says more than whether runs fit.
+    """Return the initial column: the first beyond whether runs fit.
 
     >>> first_column(("train_error", "hard_margin"))
     'hard_margin'

@@ -89,7 +89,7 @@ class SweepPlot(QWidget):
     # --------------------------------------------------------------------------------- showing
 
     def show_lines(self, lines: SweepLines, axis: str, column: str) -> None:
-        """Show lines; a zoom stays while the axes are the same."""
+        """Show lines; keep a zoom while the axes are the same."""
         if (axis, column) != (self._axis, self._column):
             self._axis, self._column = axis, column
             self.plot.reset_range()
@@ -143,7 +143,7 @@ class SweepPlot(QWidget):
         return spans_decades(values[np.isfinite(values)], ratio)
 
     def _to_axis(self, values: Floats, axis: int) -> Floats:
-        """Values as the axis has them; what a logarithm cannot show lies nowhere."""
+        """Return values on the axis; NaN if a logarithm cannot show them."""
         if not self._log[axis]:
             return values
         placed = np.full(values.shape, np.nan)

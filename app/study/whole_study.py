@@ -52,7 +52,7 @@ class StudyRuns:
 
     @property
     def failures(self) -> str:
-        """Return a sentence about the failed cells, "" for none."""
+        """Sentence about the failed cells, "" for none."""
         if not self.failed:
             return ""
         count = len(self.failed)
@@ -70,7 +70,7 @@ class StudyRuns:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeStudy:
-    """Study that a window shows, and its runs at the chosen size.
+    """Study shown in a window, and its runs at the chosen size.
 
     `edited`: the study differs from all shipped ones.
     """
@@ -81,7 +81,7 @@ class WholeStudy:
 
 
 def make_whole_study(study: Study) -> WholeStudy:
-    """Return a study whose runs are not known yet."""
+    """Return a study with unknown runs."""
     # Compare contents, not ids: an edited study has its own folder of runs (docs/decisions/0010).
     edited = study.id not in shipped_ids() or load_study(study.id).to_toml() != study.to_toml()
     return WholeStudy(study, edited, StudyRuns(study))

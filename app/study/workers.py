@@ -1,4 +1,4 @@
-"""Work for the window of a whole study, done beside it by workers (app.worker).
+"""Background work for the window of a whole study (app.worker).
 
 Short answers: which runs exist, verdicts on the claims, the figure, and what running would cost.
 Long tasks: a sweep and a hunt. Each has a control that says how far it is, and pauses and stops it.
@@ -95,7 +95,7 @@ def figure_drawn(
 def cost_estimated(
     request: Request, study: Study, cores: int, rows: Mapping[str, Row]
 ) -> Cost | None:
-    """Estimate what running a study would cost, by the seconds of its rows or measured.
+    """Estimate the cost of a study, from the seconds of its rows or by measuring.
 
     Cells are measured in a process of their own, which ends when the request is cancelled.
     """
@@ -116,7 +116,7 @@ class SweepUpdate(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class SweepOrder:
-    """A study at a size, the folder of its runs, and who works: processes here, or a cluster."""
+    """Study at a size, folder of its runs, and workers: processes here, or a cluster."""
 
     study: Study
     folder: Path
@@ -128,7 +128,7 @@ class SweepOrder:
 @final
 @dataclass(frozen=True, slots=True)
 class HuntOrder:
-    """A question about a study at a size, the folder of its findings, limits, and who works.
+    """Question about a study at a size, folder of its findings, limits, and workers.
 
     No run is started after `runs` in all (None: no limit), or after `seconds`.
     """
@@ -160,7 +160,7 @@ class Finding:
 @final
 @dataclass(frozen=True, slots=True)
 class HuntUpdate:
-    """Status of a hunt, its findings, the best first, and whether nothing is left to be tried."""
+    """Status of a hunt, its findings, best first, and True if nothing is left to try."""
 
     status: HuntStatus
     findings: tuple[Finding, ...]
@@ -175,7 +175,7 @@ class StudyWorker(QObject):
     finished = Signal(str)  # error, or ""
 
     def __init__(self, what: str, task: Callable[..., None], parent: QObject | None = None) -> None:
-        """Run `task(request, order, control)`, which reports its news as progress."""
+        """Run `task(request, order, control)`, which reports `news` as progress."""
         super().__init__(parent)
         self.news: Any = None  # SweepNews or HuntNews; None before the first report
         self.control = SweepControl()
@@ -192,11 +192,11 @@ class StudyWorker(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while a task is at work."""
+        """True while a task runs."""
         return self._worker.busy
 
     def start(self, order: SweepOrder | HuntOrder) -> None:
-        """Start a task, or continue it; none may be at work."""
+        """Start or continue a task; none may be running."""
         assert not self.busy, "one task at a time"
         self.news, self.control = None, SweepControl()
         self._worker.ask(order, self.control)
@@ -282,7 +282,7 @@ def findings(made: Hunt) -> tuple[Finding, ...]:
 
 
 def _how(one: TrialResult) -> str:
-    """Say in words how a run came to be tried."""
+    """Return in words how a run was found."""
     if one.parent >= 0:
         return f"run {one.index}, {one.phase} from run {one.parent}"
     return f"run {one.index}, " + (

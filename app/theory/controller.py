@@ -1,4 +1,4 @@
-"""Reference margins and verdicts of the shown runs, computed beside the window."""
+"""Reference margins and verdicts of the shown runs, computed in the background."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class TheoryController(QObject):
         return WHILE_TRAINING if given else 1.0
 
     def throttle_while(self, others_busy: Callable[[], bool]) -> None:
-        """Throttle the theory workers also while `others_busy()` is true, which is thread-safe."""
+        """Throttle the theory workers while `others_busy()` is true. It must be thread-safe."""
         self._others_busy = others_busy
 
     @property
@@ -123,19 +123,19 @@ class TheoryController(QObject):
         return self._results.get(key, TheoryResults())
 
     def reach_of(self, run: OpenRun) -> tuple[str, str]:
-        """Return in words when a run's hard margin came to 90 % of the promised one."""
+        """Return in words when a run's hard margin reached 90 % of the promised one."""
         return self.results(run.key).reach_of(run)
 
     # ------------------------------------------------------------------------------------- actions
 
     def cancel(self) -> None:
-        """Cancel the margins that are computed or wait."""
+        """Cancel the margins being computed or waiting."""
         self._cancelled = True
         self.margins.cancel()
         self._show()
 
     def resume(self) -> None:
-        """Compute the missing margins, also those that were cancelled."""
+        """Compute the missing margins, cancelled ones included."""
         self._cancelled = False
         self.margins.resume()
         self._show()
@@ -171,7 +171,7 @@ class TheoryController(QObject):
         self._emit_alarms()
 
     def _schedule_judging(self) -> None:
-        """Judge again before long if a run has changed since it was judged."""
+        """Schedule another judgement if a run has changed since the last one."""
         if self._stopped or self._pause.isActive():
             return
         runs = self._readable().items()
@@ -254,7 +254,7 @@ class TheoryController(QObject):
         self._display.update_intent(shown_bounds=bounds | {key} if shown else bounds - {key})
 
     def _show_view_of(self, key: str) -> None:
-        """Show the view where a bound belongs, and its observable."""
+        """Show the view of a bound, and its observable."""
         if key == FINAL:
             self._show_view("margins")
         for known in self._results.values():
@@ -364,17 +364,17 @@ class TheoryController(QObject):
                 panel.set_theory(self._lines_of(known), self._bounds_of(known), promise)
 
     def promise_of(self, key: int) -> Promise | None:
-        """Return what a run's margins are shown as shares of; None for plain margins."""
+        """Return the margin to which a run's shares refer; None for plain margins."""
         if self._display.view.wishes.margin_unit != "share":
             return None
         return self.results(key).promise
 
     def lines_of(self, key: int) -> tuple[ReferenceMargin, ...]:
-        """Return the margins whose lines a figure of a run draws."""
+        """Return the margins drawn as lines in a figure of a run."""
         return tuple(one for one in self._lines_of(self.results(key)) if one.drawable)
 
     def bounds_of(self, key: int) -> tuple[BoundCurve, ...]:
-        """Return the bounds that a figure of a run draws."""
+        """Return the bounds drawn in a figure of a run."""
         from core.figures.options import BoundCurve
 
         wanted = self._display.view.wishes.shown_bounds

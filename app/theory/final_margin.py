@@ -1,4 +1,4 @@
-"""Final margins of the shown runs, bracketed beside the window by runs opened for each answer."""
+"""Brackets on the final margins of the shown runs, computed in the background."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def bracket_final_margin(
 
 @final
 class FinalMargins(QObject):
-    """Requests of final margins as runs grow, never before the last result has arrived."""
+    """Requests of final margins as runs grow, one at a time."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class FinalMargins(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while a request is scheduled or at work."""
+        """True while a request is scheduled or running."""
         return self.worker.busy or self._pause.isActive()
 
     def stop(self) -> None:
@@ -117,7 +117,7 @@ class FinalMargins(QObject):
         self.schedule()
 
     def schedule(self) -> None:
-        """Request a final margin before long if a run or its reference margins have changed."""
+        """Schedule a request if a run or its reference margins have changed."""
         if self._stopped or self._pause.isActive():
             return
         runs = self._runs().values()

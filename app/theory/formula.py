@@ -105,7 +105,7 @@ def parts_of(tex: str) -> tuple[str, ...]:
 
 @final
 class FormulaLabel(QWidget):
-    """Formula in the colour of text, over as many lines as its width needs.
+    """Formula in the text colour, over as many lines as its width needs.
 
     Formulas that mathtext cannot read are shown as plain text.
     """
@@ -147,7 +147,7 @@ class FormulaLabel(QWidget):
         return 1.4 * self.fontMetrics().height() / (1.35 * UNIT)
 
     def _break(self) -> None:
-        """Fill lines with parts; one that is too wide by itself is made smaller when painted."""
+        """Fill lines with parts; a part that is too wide is painted smaller."""
         self._broken = False
         self._lines = ()
         if self._tex:

@@ -1,4 +1,4 @@
-"""Order of a run's statements, and their counts in a sentence: the informative ones first."""
+"""Order of a run's statements by importance, and their counts in a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worker that judges runs by the theorems and finds alarms, beside the window.
+"""Background worker that judges runs by the theorems and finds alarms.
 
 The judge opens the run files itself, so that a run may grow, or be closed in the window, while it
 is being judged.
@@ -56,7 +56,7 @@ class Judgement:
 
 
 def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]:
-    """Judge every statement of the papers that applies."""
+    """Judge every applicable statement of the papers."""
     import core.theorems.report  # noqa: F401 - here, so that the window's thread need not wait
     from core.theorems.registry import assess_all
 
@@ -64,7 +64,7 @@ def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]
 
 
 def usual_alarms(run: Run, watch: Watch) -> Sequence[Any]:
-    """Find where a run is not to be trusted."""
+    """Find the places where a run is unreliable."""
     from core.observables.alarms import find_alarms
 
     return find_alarms(run, watch.look)
@@ -72,7 +72,7 @@ def usual_alarms(run: Run, watch: Watch) -> Sequence[Any]:
 
 @final
 class Judge(QObject):
-    """Judge of the wanted runs, whose worker returns a Judgement of each."""
+    """Judge of the requested runs; its worker returns a Judgement of each."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Judge(QObject):
         self._close_unwanted()
 
     def request(self, case: Case) -> None:
-        """Judge a run. A later request about the same run replaces this one."""
+        """Judge a run, in place of an earlier request about it."""
         self.worker.ask(case, key=case.key)
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ class Judge(QObject):
     # ------------------------------------------------------------------------- any thread
 
     def _close_unwanted(self) -> None:
-        """Close all runs that are not wanted, except the one at work."""
+        """Close all unwanted runs, except the one being judged."""
         with self._lock:
             wanted = self._wanted | {self._current}
             for key in [key for key in self._open if key not in wanted]:

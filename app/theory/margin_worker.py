@@ -53,7 +53,7 @@ class Computing:
 
 
 def references_of(problem: Problem) -> tuple[Reference, ...]:
-    """Return the reference margins of a problem."""
+    """Return the reference margins that apply to a problem."""
     from core.reference.registry import references_of
 
     return references_of(problem)

@@ -103,7 +103,7 @@ class MarginList(QWidget):
         current: frozenset[str],
         stopped: bool,
     ) -> None:
-        """Show margins in their order; those named in `current` are being computed."""
+        """Show margins in order; those named in `current` are being computed."""
         known = {margin.reference.name: margin for margin in margins}
         while len(self._rows) < len(references):
             self._add_row()
@@ -156,7 +156,7 @@ class MarginList(QWidget):
 
 @final
 class FinalLine(QWidget):
-    """Line that says where a run's margin is going, and a box that draws it among the margins."""
+    """Line about a run's final margin, with a box that draws it among the margins."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -167,7 +167,7 @@ class FinalLine(QWidget):
         self.hide()
 
     def show_words(self, words: tuple[str, str, str], bounds: frozenset[str]) -> None:
-        """Show the bracket's ends, their condition and a tip; hide if all are empty."""
+        """Show the bracket's ends, their condition and a tip; hide the line without them."""
         ends, condition, tip = words
         text = f"Final margin {strong(rich(ends))}, {rich(condition)}"
         self.words.setText(text if ends else "")
@@ -232,7 +232,7 @@ class TheoryPanel(QWidget):
     # ------------------------------------------------------------------------------------- display
 
     def show_run(self, heading: str) -> None:
-        """Name the run that the panel is about; hide the line if there is one run alone."""
+        """Show the name of the panel's run; hide it if only one run is open."""
         self.run.set_text(heading, CURRENT_TIP.format(heading=heading))
         self.run.setVisible(bool(heading))
 
@@ -244,13 +244,13 @@ class TheoryPanel(QWidget):
         stopped: bool = False,
         planned: bool = True,
     ) -> None:
-        """Show the margins; `references` None: no run is shown, not `planned`: they are unknown."""
+        """Show margins; `references` None: no run is shown; not `planned`: they are unknown."""
         known = NO_MARGIN if planned else "Looking up reference margins ..."
         self.margins.hint.setText(NO_RUN if references is None else known)
         self.margins.show_margins(references or (), margins, current, stopped)
 
     def show_reach(self, reach: tuple[str, str]) -> None:
-        """Show of which margin 90 % are reached, and when; hide if both are empty."""
+        """Show which margin's 90 % are reached, and when; hide the line without them."""
         label, when = reach
         self.reach.setText(rich(f"{label}: {when}") if label else "")
         self.reach.setVisible(bool(label))
@@ -302,7 +302,7 @@ class TheoryPanel(QWidget):
         )
 
     def _arrange(self, assessments: Sequence[Assessment]) -> None:
-        """Put the rows into the order of importance; those of the same statements stay open."""
+        """Order the rows by importance; rows of the same statements remain open."""
         decided, others = by_importance(assessments)
         before, self._rows = self._rows, {}
         for one in (*decided, *others):
@@ -324,7 +324,7 @@ class TheoryPanel(QWidget):
         self._show_rows()
 
     def _show_rows(self) -> None:
-        """Show the rows that are not folded away."""
+        """Show the rows that are not folded."""
         for key, row in self._rows.items():
             row.setVisible(self.fold.isChecked() or self._arranged[key] not in OPEN)
 

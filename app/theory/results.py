@@ -83,7 +83,7 @@ class TheoryResults:
 
     @property
     def promise(self) -> Promise:
-        """Promised margin, of which the run's margins are shares."""
+        """Promised margin, to which the run's shares refer."""
         from core.reference.share import Promise, make_promise  # loads the numerical libraries
 
         if not self.planned:
@@ -112,7 +112,7 @@ class TheoryResults:
 
 
 def _final_tip(found: FinalMargin) -> str:
-    """Explain the ends of the bracket, and name the examples and nodes that carry the upper one."""
+    """Explain the ends of the bracket, and name the examples and nodes of the upper one."""
     below = (
         f"none, because {found.why}" if found.why else "the smoothed margin, which never decreases"
     )

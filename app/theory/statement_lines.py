@@ -79,7 +79,7 @@ class StatementLine:
 
     @property
     def is_decided(self) -> bool:
-        """True if the conclusion holds or fails over some time, and not at the end alone."""
+        """True if the conclusion holds or fails over some time, not only at the end."""
         decided = (one for one in self.conclusion if one.state in ("HOLDS", "FAILS"))
         return any(one.end > one.begin for one in decided)
 
@@ -127,7 +127,7 @@ def statement_lines(
 
 
 def _final_states(one: Assessment, frames: int) -> States:
-    """Return the states of a conclusion that the last frame alone decides: open before."""
+    """Return the states of a conclusion decided by the last frame: open before it."""
     import numpy as np
 
     from core.theorems.states import State, state_of
@@ -238,7 +238,7 @@ SWATCH = 22.0
 
 
 def hue_of_stretch(stretch: Stretch, upper: bool) -> Hue:
-    """Return the kind of colour: failing is grave only if the hypotheses hold."""
+    """Return the colour of a stretch: that of errors if it fails under its hypotheses."""
     if stretch.state == "HOLDS":
         return "positive"
     if stretch.state == "FAILS":
@@ -267,7 +267,7 @@ def paint_stretch(painter: QPainter, box: QRectF, state: str, colour: QColor, up
 
 
 def paint_stripe(painter: QPainter, line: StatementLine, box: QRectF, palette: Palette) -> None:
-    """Paint a conclusion over the width of a box, in which time goes as in the slider."""
+    """Paint a conclusion over the width of a box, on the slider's time axis."""
     for one in line.conclusion:
         left, right = (box.width() * line.span.share(end) for end in (one.begin, one.end))
         part = QRectF(box.left() + left, box.top(), max(right - left, 1.0), box.height())
@@ -294,7 +294,7 @@ def _paint_bar(painter: QPainter, box: QRectF, colour: QColor, hatched: bool) ->
 
 
 def paint_legend(painter: QPainter, box: QRectF, palette: Palette) -> None:
-    """Paint the shapes with their names, from the right, as many as have room."""
+    """Paint the shapes with their names, from the right, as many as fit."""
     metrics = painter.fontMetrics()
     x, height = box.right(), 0.5 * metrics.height()
     for state, upper, name in reversed(SHAPES):

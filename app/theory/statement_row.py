@@ -46,7 +46,7 @@ WRAPPED = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFl
 
 
 def takes_key(event: QEvent) -> bool:
-    """Keep a key that presses a button from the window, where the space bar plays the run."""
+    """Accept a key that presses a button, before the window plays the run by the space bar."""
     mine = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
     if event.type() is not QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
         return False
@@ -109,7 +109,7 @@ class VerdictLine(QAbstractButton):
     def show_verdict(
         self, names: tuple[str, str], style: VerdictStyle, timing: str, tip: str
     ) -> None:
-        """Show a verdict of the statement that `names` number and state."""
+        """Show a verdict; `names`: the statement's number and state for screen readers."""
         before = self._sentence, self._timing
         (self._name, self._sentence), self._verdict_style, self._timing = names, style, timing
         self.setText(f"{self._name}: {style.word}")
@@ -121,7 +121,7 @@ class VerdictLine(QAbstractButton):
         self.update()
 
     def show_stripe(self, line: StatementLine | None) -> None:
-        """Show where in the run the conclusion holds and fails, if it does so over some time."""
+        """Show where in the run the conclusion holds and fails."""
         shown = line if line is not None and line.is_decided else None
         if shown != self.stripe:
             if (shown is None) != (self.stripe is None):
@@ -254,7 +254,7 @@ def _moment(log10_time: float, steps: bool) -> str:
 
 @final
 class StatementRow(QWidget):
-    """Row of a statement, with details that are made when it is first opened."""
+    """Row of a statement, with details made at its first opening."""
 
     bound_requested = Signal(str, bool)  # key of the statement, True to draw its bound
 
@@ -340,7 +340,7 @@ class StatementRow(QWidget):
         self.bound.setVisible(comparison.bound_trace is not None and bool(comparison.view))
 
     def _hypotheses(self, assessment: Assessment) -> str:
-        """Return a table of the hypotheses: needed, present, and whether met."""
+        """Return a table of the hypotheses: required, present, and met or not."""
         rows = []
         for hypothesis in assessment.hypotheses:
             sign, hue, word = MET[hypothesis.met]

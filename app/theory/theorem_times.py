@@ -1,4 +1,4 @@
-"""Theorem time line: for each statement when its hypotheses hold, and when its conclusion.
+"""Theorem time line: for each statement the times of its hypotheses and its conclusion.
 
 Under the slider and on its axis. It is painted once for each verdict; while a run plays only the
 line at the cursor moves.
@@ -81,7 +81,7 @@ class TimeRows(QWidget):
     # ------------------------------------------------------------------------------------- content
 
     def show_lines(self, lines: Sequence[StatementLine]) -> None:
-        """Show statements, or new states of them."""
+        """Show statements, or changed states of them."""
         if tuple(lines) == self.lines:
             return
         self.lines = tuple(lines)
@@ -114,17 +114,17 @@ class TimeRows(QWidget):
         return font
 
     def _offset(self) -> float:
-        """Return how far the slider is to the right of the rows."""
+        """Return the slider's offset to the right of the rows."""
         top = self.window()
         origin = QPoint(0, 0)
         return float(self._slider.mapTo(top, origin).x() - self.mapTo(top, origin).x())
 
     def x_of(self, moment: float) -> float:
-        """Return the x of a moment, exactly below the slider's."""
+        """Return the x of a moment, below that of the slider."""
         return self._slider.position_of(moment) + self._offset()
 
     def moment_at(self, x: float) -> float:
-        """Return the moment at a place, that of the slider above."""
+        """Return the moment at a place, equal to that of the slider above."""
         return self._slider.moment_at(x - self._offset())
 
     def box_of(self, row: int, upper: bool, stretch: Stretch) -> QRectF:
@@ -153,14 +153,14 @@ class TimeRows(QWidget):
     # ---------------------------------------------------------------------------------- mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go to the clicked time; a name at the left is none."""
+        """Seek the clicked time; names at the left have no time."""
         place = event.position()
         if event.button() is Qt.MouseButton.LeftButton and self._is_time(place):
             self._point_at(place)
             self.moment_requested.emit(self.moment_at(place.x()))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Go to where the stretch begins."""
+        """Seek the start of the stretch."""
         found = self._point_at(event.position())
         if event.button() is Qt.MouseButton.LeftButton and found is not None:
             self.moment_requested.emit(found.begin)
@@ -170,7 +170,7 @@ class TimeRows(QWidget):
         return 0 <= row < len(self.lines) and place.x() >= self.x_of(-math.inf)
 
     def _point_at(self, place: QPointF) -> Stretch | None:
-        """Let the keyboard go on from the stretch at a place, if one is there."""
+        """Move the keyboard cursor to the stretch at a place, if any."""
         found = self.stretch_at(place.x(), place.y())
         if found is None:
             return None
@@ -241,7 +241,7 @@ class TimeRows(QWidget):
     # ------------------------------------------------------------------------------- painting
 
     def _move_cursor(self) -> None:
-        """Repaint where the cursor's line was, and where it is."""
+        """Repaint the cursor's line at its old and new place."""
         if not self.isVisible():
             return
         before, self._cursor = self._cursor, round(self.x_of(self._slider.value))
@@ -310,7 +310,7 @@ class TimeRows(QWidget):
 
 
 def words_of(line: StatementLine, stretch: Stretch) -> str:
-    """Say in words whose stretch it is, what holds, and from when to when."""
+    """Describe a stretch: its statement, its state, and its times."""
     return raise_powers(f"{line.key}: {stretch.words}.")
 
 
@@ -340,7 +340,7 @@ class Legend(QWidget):
 
 @final
 class TheoremTimes(QWidget):
-    """Heading, legend and rows, as high as a few of them."""
+    """Heading, legend and rows of the time line, a few rows high."""
 
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""Runs from recorded runs: branches from the moment that is shown, and runs that continue."""
+"""Runs from recorded runs: branches from the shown moment, and continued runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ GONE = "{heading}: its file {name} no longer exists. Open another run to branch 
 @final
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A frame of an open run's file, and its time in the schedule's coordinate."""
+    """Frame of an open run's file, and its time in the schedule's coordinate."""
 
     key: int
     path: Path
@@ -63,7 +63,7 @@ class Moment:
 
 @final
 class BranchController(QObject):
-    """Trains from frames of recorded runs; a branch that is offered in the form starts by Run."""
+    """Trains from frames of recorded runs; Run starts a branch offered in the form."""
 
     message = Signal(str)
     """Sentence for the message bar, "" for none."""
@@ -95,7 +95,7 @@ class BranchController(QObject):
     # -------------------------------------------------------------------------- branch in the form
 
     def offer(self) -> None:
-        """Offer a branch of the current run, at the moment shown, in the form."""
+        """Offer a branch of the current run, at the shown moment, in the form."""
         found = self._shown_moment()
         if found is None:
             return
@@ -112,7 +112,7 @@ class BranchController(QObject):
         self._hold(moment)
 
     def cancel(self) -> None:
-        """Offer no branch; restore the form from before."""
+        """Withdraw the offer, and restore the earlier form."""
         before = self._before
         self._forget()
         if before is not None:
@@ -128,7 +128,7 @@ class BranchController(QObject):
             self._forget()
 
     def train_offered(self, study: Study) -> bool:
-        """Train the branch that is offered, with a study of one run; return False without one."""
+        """Train the offered branch, with a study of one run; return False without one."""
         moment = self._moment
         if moment is None:
             return False
@@ -148,7 +148,7 @@ class BranchController(QObject):
     # ----------------------------------------------------------------------- branch with one click
 
     def rewind(self) -> None:
-        """Ask for another step size, and train with it from the moment shown."""
+        """Ask for another step size, and train with it from the shown moment."""
         from app.training.step_dialog import StepDialog
 
         found = self._shown_moment()
@@ -190,13 +190,13 @@ class BranchController(QObject):
             self._training.show_study(study)
 
     def _hold(self, moment: Moment) -> None:
-        """Stay at the moment while the user decides what starts there."""
+        """Hold the moment while the user decides what starts there."""
         self._display.update_intent(cursor=moment.cursor, playing=False, follow=False)
 
     # ----------------------------------------------------------------------------------------- run
 
     def _shown_moment(self) -> tuple[Run, Moment] | None:
-        """Return the current run, and the moment shown.
+        """Return the current run, and the shown moment.
 
         Report why and return None if the run cannot be branched.
         """
@@ -216,7 +216,7 @@ class BranchController(QObject):
         return run, _moment(found, frame)
 
     def _settings_of(self, moment: Moment, repeat: Repeat) -> Study | None:
-        """Return the settings of a run as a study; report why and return None if it is gone."""
+        """Return a run's settings as a study; report and return None if it is gone."""
         from core.runs import open_run
 
         try:
@@ -232,7 +232,7 @@ class BranchController(QObject):
             self._questions.confirm_trust(error, repeat)
 
     def _train(self, moment: Moment, study: Study, repeat: Repeat) -> bool:
-        """Train a branch beside its parent; report why and return False if that is impossible."""
+        """Train a branch beside its parent; report and return False if that is impossible."""
         from core.runs import open_run
         from core.runs.meta import lineage_of
         from core.training.branching import file_stem, plan_branch
@@ -299,7 +299,7 @@ class BranchController(QObject):
 
 
 def _words(error: MarginscopeError | OSError, moment: Moment) -> str:
-    """Return why a run cannot be branched, which begins with its heading in place of its path."""
+    """Return why a run cannot be branched, with its heading in place of its path."""
     if not moment.path.exists():
         return GONE.format(heading=moment.heading, name=moment.path.name)
     if not isinstance(error, MarginscopeError):

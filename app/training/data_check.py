@@ -1,4 +1,4 @@
-"""Data of the form: files are read beside the window, so that wrong data are named before Run."""
+"""Data check of the form: files are read in the background, to name wrong data before Run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Finding = tuple[str, str, int]
 
 @final
 class DataFileCheck(QObject):
-    """Reads the data files of studies, and shows at the form's field what was found in them."""
+    """Reads the data files of studies, and shows its findings at the form's field."""
 
     def __init__(self, form: ExperimentForm, session: Session, parent: QObject) -> None:
         super().__init__(parent)
@@ -52,7 +52,7 @@ class DataFileCheck(QObject):
         self._worker.error.connect(self._on_error)
 
     def show(self, study: Study | None, experiments: Sequence[Experiment]) -> None:
-        """Show what the data file holds, and data that the network cannot learn."""
+        """Show the content of the data file, or data that the network cannot learn."""
         self._stated = stated_conflict(experiments)
         self._questions = [] if study is None else questions_of(study, experiments, self._session)
         self._read(self._questions)
@@ -64,7 +64,7 @@ class DataFileCheck(QObject):
         train: Callable[[], object],
         refuse: Callable[[str], object],
     ) -> None:
-        """Call `train` once all files were read, or `refuse` with what is wrong with one.
+        """Call `train` once all files were read, or `refuse` with the fault of one.
 
         Open runs are not closed before, so that a wrong file leaves them alone.
         """
@@ -101,7 +101,7 @@ class DataFileCheck(QObject):
         self._answer()
 
     def _update_form(self) -> None:
-        """Show what was found; an empty path is wrong only once Run is pressed."""
+        """Show the findings; an empty path is wrong only once Run is pressed."""
         named = [one for one in self._questions if one[0][0].path]
         problem = next(filter(None, map(self._problem_of, named)), "")
         note = self._findings.get(named[0][0], ("",))[0] if named and not problem else ""
@@ -111,7 +111,7 @@ class DataFileCheck(QObject):
             self._form.show_finding(PATH, note, problem)
 
     def _problem_of(self, question: Question) -> str:
-        """Return what is wrong with a file, or that a network cannot learn it; "" if unknown."""
+        """Return the fault of a file, or that a network cannot learn it; "" if unknown."""
         file, network = question
         note, problem, classes = self._findings.get(file, ("", "", 0))
         column = COLUMN.search(note)
@@ -131,7 +131,7 @@ class DataFileCheck(QObject):
 def questions_of(
     study: Study, experiments: Iterable[Experiment], open_runs: Iterable[OpenRun]
 ) -> list[Question]:
-    """List the data files that a study's runs would read, with the networks, each once."""
+    """List the data files that a study's runs would read, with their networks, each once."""
     runs, found = tuple(open_runs), dict[Question, None]()
     for one in experiments:
         if not isinstance(one.data, FileSection):
@@ -145,7 +145,7 @@ def questions_of(
 
 
 def stated_conflict(experiments: Iterable[Experiment]) -> tuple[str, str]:
-    """Return the key of data that say their classes, and why a network cannot learn them."""
+    """Return the key of data that define their classes, and why a network cannot learn them."""
     for one in experiments:
         classes = getattr(one.data, "classes", None)
         if classes is None:
@@ -191,7 +191,7 @@ def _state_of(section: Any, folder: Path | None) -> tuple[int, ...]:
 
 
 def read_file(_request: Request, file: DataFile) -> tuple[DataFile, Finding]:
-    """Read a data file, in the thread: what was understood, or what is wrong."""
+    """Read a data file, in the thread: a description of it, or its fault."""
     import numpy as np
 
     from core.data.registry import draw

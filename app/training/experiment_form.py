@@ -1,4 +1,4 @@
-"""The form: every setting of a study, generated from the sections of an experiment."""
+"""Form of every setting of a study, generated from the sections of an experiment."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class BranchLine(QWidget):
 
 @final
 class ExperimentForm(QWidget):
-    """Edits a copy of a study. Wrong values are marked where they stand, and nothing is lost."""
+    """Editor of a copy of a study. Wrong values are marked in place, and nothing is lost."""
 
     drawing_requested = Signal()  # the user wants to draw the data
     preview_requested = Signal()  # the user wants to see the data of a file
@@ -109,7 +109,7 @@ class ExperimentForm(QWidget):
             part.setEnabled(False)
 
     def _foot(self) -> QVBoxLayout:
-        """Return what stays in sight: the changes, what Run would take, and Run."""
+        """Return the fixed bottom part: the changes, the estimate of Run, and Run."""
         self.modified = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         self.reset = push_button("Reset", self, "Restore the settings of the study")
         self.reset.setProperty("line", True)
@@ -143,35 +143,35 @@ class ExperimentForm(QWidget):
         self._show_problems()
 
     def show_branch(self, words: str) -> None:
-        """Name the branch that Run begins; "" for none."""
+        """Show the branch that Run starts; "" for none."""
         self.branch.show_words(words)
         if words:
             self.needed.emit()
 
     def require_study(self) -> Study | None:
-        """Return the study; None, and call for the user, if a value is wrong."""
+        """Return the study; request attention and return None if a value is wrong."""
         study = self.study()
         if study is None:
             self.needed.emit()
         return study
 
     def set_tab_predecessor(self, widget: QWidget) -> None:
-        """Tab goes on from a widget to the first field."""
+        """Let Tab move from a widget to the first field."""
         self._before = widget
 
     # --------------------------------------------------------------------------------------- study
 
     def set_study(self, study: Study) -> None:
-        """Show a study; edits of the one before are gone."""
+        """Show a study, and discard the edits of the last one."""
         self.set_edits(Edits(study))
 
     @property
     def edits(self) -> Edits | None:
-        """The study and what was changed of it, right or wrong; None before there is one."""
+        """Study and its changes, right or wrong; None before the first study."""
         return None if self._edits is None else self._edits.value
 
     def set_edits(self, edits: Edits) -> None:
-        """Show a study as it was edited."""
+        """Show a study with its edits."""
         if self._edits is None or self._edits.base != edits.base:
             self.search.clear()
         self._edits = StudyEdits.of(edits)
@@ -185,11 +185,11 @@ class ExperimentForm(QWidget):
         self._show_all()
 
     def study(self) -> Study | None:
-        """Return the study as edited; None while a value is wrong, and before the first one."""
+        """Return the edited study; None if a value is wrong, or before the first study."""
         return self._outcome.study
 
     def problems(self) -> dict[str, str]:
-        """Return the shown sentences by the key that each is about ("" for the whole study)."""
+        """Return the shown sentences by key ("" for the whole study)."""
         return dict(self._outcome.problems)
 
     # ------------------------------------------------------------------------------------- display
@@ -241,20 +241,20 @@ class ExperimentForm(QWidget):
         self.changed.emit()
 
     def show_size(self, words: str, warnings: Sequence[str]) -> None:
-        """Show what Run would take, "" for unknown, and why that is more than usual."""
+        """Show what Run would take, "" if unknown, and why that is more than usual."""
         tip = "\n".join(map(in_words, (SIZE_TIP, *warnings)))
         self.scale.setText(f"{words}." if words else "")
         self.scale.setToolTip(plain_tip(tip if words else ""))
         set_property(self.scale, "problem", bool(warnings))
 
     def show_finding(self, key: str, note: str, problem: str) -> None:
-        """Show at a field what the file that it names holds, or what is wrong with that file."""
+        """Show at a field the content, or the fault, of the file that it names."""
         if self._finding != (key, note, problem):
             self._finding = key, note, problem
             self._show_problems()
 
     def refuse(self, sentence: str) -> None:
-        """Say at the field why its value cannot be trained, until it is edited."""
+        """Show at the field why its value cannot be trained, until it is edited."""
         key = key_in(sentence)
         if self._edits is None or not key or self._edits.field(key) is None:
             return
@@ -319,12 +319,12 @@ class ExperimentForm(QWidget):
             self.sections[section].show_reasons(self._reasons(section))
 
     def _reasons(self, section: str) -> dict[str, str]:
-        """Return why kinds of a section do not go with the other settings."""
+        """Return why kinds of a section conflict with other settings."""
         assert self._kinds is not None
         return {kind: in_words(self._kinds.why_not(section, kind)) for kind in KINDS[section]}
 
     def _on_search_accepted(self) -> None:
-        """Go to the first setting that was found."""
+        """Focus the first setting found."""
         for section in self.sections.values():
             for row in section.rows:
                 if row.is_shown and not section.isHidden():

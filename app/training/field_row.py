@@ -1,4 +1,4 @@
-"""Row of the form: a label, a control, a mark while it is changed, a note and a problem."""
+"""Row of the form: a label, a control, a mark of a change, a note and a problem."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class FieldRow(QObject):
         self._words = f"{field.label} {field.explanation}".lower()
 
     def matches(self, words: Sequence[str]) -> bool:
-        """Return True if label, key or explanation have all of some words."""
+        """Return True if label, key or explanation contain all words."""
         return all(word in self._words for word in words)
 
     def _choice(self, parent: QWidget) -> ChoiceBox:
@@ -97,7 +97,7 @@ class FieldRow(QObject):
         return self.control.text()
 
     def show_text(self, text: str, edited: bool) -> None:
-        """Put a text into the control without anybody having edited it."""
+        """Put a text into the control without the signal of an edit."""
         if self.text() != text:
             with QSignalBlocker(self.control):
                 if isinstance(self.control, ChoiceBox):
@@ -111,7 +111,7 @@ class FieldRow(QObject):
             self.control.setModified(edited)
 
     def show_change(self, changed: bool) -> None:
-        """Mark the setting as another one than the study's, or as the same."""
+        """Mark the setting as changed or unchanged."""
         set_property(self.label, "edited", changed)
         self.mark.setVisible(changed and self.is_shown)
 
@@ -121,13 +121,13 @@ class FieldRow(QObject):
         control.setCurrentIndex(control.findText(text))
 
     def show_note(self, note: str) -> None:
-        """Say what the text in the control does not; nothing with an empty note."""
+        """Show what the control's text does not, or nothing."""
         show_short(self.note, note)
         self.note.setVisible(bool(note) and self.is_shown)
         self.control.setAccessibleDescription(" ".join(filter(None, (self.field.meaning, note))))
 
     def show_problem(self, sentence: str) -> None:
-        """Mark the value as wrong, or with an empty sentence as right."""
+        """Mark the value as wrong, or as right for an empty sentence."""
         self.problem.setText(sentence)
         self.problem.setVisible(bool(sentence) and self.is_shown)
         set_property(self.control, "wrong", bool(sentence))
@@ -136,7 +136,7 @@ class FieldRow(QObject):
         self.control.setToolTip(plain_tip("\n\n".join(filter(None, tips))))
 
     def set_shown(self, shown: bool) -> None:
-        """Show the row, or fold it away; a row with a wrong value is always shown."""
+        """Show or hide the row; a row with a wrong value is always shown."""
         self.is_shown = shown or bool(self.problem.text())
         self.label.setVisible(self.is_shown)
         self.control.setVisible(self.is_shown)

@@ -1,4 +1,4 @@
-"""The fields of a form, read from the sections of an experiment: names, texts and values.
+"""Fields of a form, read from the sections of an experiment: names, texts and values.
 
 Without Qt. A text is what stands in a field; `value_of` makes of it what a study file would hold
 and leaves all judgement to the validator of the experiment. `in_words` puts a sentence about study
@@ -106,7 +106,7 @@ class Field:
 
     @property
     def key(self) -> str:
-        """As study files have it: section.name, factor.NAME or variant."""
+        """Key in study files: section.name, factor.NAME or variant."""
         return f"{self.section}.{self.name}" if self.section else self.name
 
     @property
@@ -119,19 +119,19 @@ class Field:
 
     @property
     def placeholder(self) -> str:
-        """What stands, greyed, in the empty field."""
+        """Grey text of the empty field."""
         return NOT_RECORDED if self.unknown else self.default_text
 
     @property
     def default_text(self) -> str:
-        """Return what the program takes for a field that is left empty."""
+        """Value that the program uses for an empty field."""
         if self.default is None or self.default == ():
             return "none" if self.read_only else EMPTY.get(self.key, "none")
         return text_of(self.default)
 
     @property
     def explanation(self) -> str:
-        """The key, its meaning, unit, default and source, for a tooltip."""
+        """Key, meaning, unit, default and source, for a tooltip."""
         lines = [f"{self.key}: {self.meaning}."]
         if self.unit:
             lines.append(f"Unit: {self.unit}.")
@@ -152,7 +152,7 @@ class Field:
 
 
 def section_of_key(key: str) -> str:
-    """Return the section of the form with the field of a key.
+    """Return the section of the form that contains a key.
 
     >>> section_of_key("network.m"), section_of_key("factor.c"), section_of_key("variant")
     ('network', 'study', 'study')
@@ -176,7 +176,7 @@ def section_of(section: str, kind: str) -> type[Section]:
 
 
 def fields_of(section: str, kind: str) -> tuple[Field, ...]:
-    """Return the fields of a section of a kind, in the order in which its class names them."""
+    """Return the fields of a section of a kind, in the order of its class."""
     return _build_fields(section, section_of(section, kind))
 
 
@@ -214,7 +214,7 @@ def _build_fields(section: str, cls: type[Section]) -> tuple[Field, ...]:
 
 
 def _holds_rows(annotation: Any) -> bool:
-    """Whether values of a type are tuples of tuples."""
+    """Return True for a type of tuples of tuples."""
     inner = get_args(annotation)[:1]
     return get_origin(annotation) is tuple and any(get_origin(one) is tuple for one in inner)
 
@@ -334,7 +334,7 @@ def _number(text: str) -> Any:
 
 @cache
 def labels() -> dict[str, str]:
-    """Return the label of each key; a kind is labelled as its section."""
+    """Return the label of each key; a kind has the label of its section."""
     found = {f"{section}.kind": section for section in SECTIONS}
     for section in SECTIONS:
         for kind in KINDS.get(section, ("",)):
@@ -356,7 +356,7 @@ def in_words(sentence: str) -> str:
 
 
 def key_in(sentence: str) -> str:
-    """Return the first key that a sentence names, "" without one.
+    """Return the first key in a sentence, "" without one.
 
     >>> key_in("data.n = 70 gives other points than data.path."), key_in("nothing is changed")
     ('data.n', '')

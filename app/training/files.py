@@ -1,4 +1,4 @@
-"""Files: opened by menu, drop, command line or from the recent ones; studies saved."""
+"""Files: opened by menu, drop, command line or as recent ones; studies saved."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class FileController(QObject):
         self._left_out: list[str] = []
 
     def ready(self) -> None:
-        """Open the files that were requested before run files could be read."""
+        """Open the files requested before run files could be read."""
         self._ready = True
         waiting, self._waiting = self._waiting, []
         for names, beside in waiting:
@@ -88,7 +88,7 @@ class FileController(QObject):
         self._choose(beside=False)
 
     def open_beside(self) -> None:
-        """Let the user choose runs to open beside those that are open."""
+        """Let the user choose runs to open beside the open ones."""
         self._choose(beside=True)
 
     def _choose(self, beside: bool) -> None:
@@ -172,7 +172,7 @@ class FileController(QObject):
         self.data_offered.emit()
 
     def _report_left_out(self) -> None:
-        """Name the files for which there was no room, unless something worse was said."""
+        """Name the files for which there was no room, unless an error was reported."""
         for words in self._left_out:
             self.message.emit(words)
         self._left_out.clear()
@@ -217,7 +217,7 @@ class FileController(QObject):
     def _open_runs_of(
         self, paths: Sequence[Path], repeat: Repeat, present: Collection[OpenRun] = ()
     ) -> list[OpenRun]:
-        """Open the runs that are not present; report why and return none if one is unreadable."""
+        """Open the missing runs; report and return none if one is unreadable."""
         from app.state.display import DisplayData
         from core.comparison.recorded import describe
         from core.runs import open_run
@@ -266,11 +266,11 @@ class FileController(QObject):
         self.file_saved.emit(str(path))
 
     def show_folder(self) -> None:
-        """Show where runs are recorded."""
+        """Open the folder of the recorded runs."""
         self._show(self._places.runs)
 
     def show_log(self) -> None:
-        """Show where the log is."""
+        """Open the folder of the log."""
         self._show(self._places.logs)
 
     def _show(self, folder: Path) -> None:
@@ -280,7 +280,7 @@ class FileController(QObject):
 
 
 def _list_files(names: Sequence[str]) -> str:
-    """Return some files and a verb: the first ones by name, the others by their number."""
+    """Return a list of files and a verb: the first by name, the rest as a number."""
     shown = [Path(name).name for name in names[:MOST_NAMED]]
     rest = len(names) - len(shown)
     words = ", ".join(shown) + (f" and {rest} more" if rest else "")

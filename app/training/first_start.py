@@ -37,7 +37,7 @@ def first_settings() -> list[dict[str, object]]:
 
 @final
 class FirstStartNotice(QObject):
-    """Says in the message bar what is shown while kernels are missing, and how to begin."""
+    """Message bar's notices while kernels are missing, and for new users."""
 
     def __init__(
         self, worker: RunWorker, display: DisplayController, bar: MessageBar, parent: QObject
@@ -51,16 +51,16 @@ class FirstStartNotice(QObject):
         display.runs_changed.connect(self._update)
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
-        """Use the actions with which a new user begins."""
+        """Use the actions for a new user's first steps."""
         self._beginnings = tuple(actions[key] for key in FIRST_ACTIONS)
 
     def greet(self) -> None:
-        """Offer a new user where to begin."""
+        """Offer first steps to a new user."""
         if not self._bar.text:
             self._bar.show_message(NEW, self._beginnings)
 
     def _on_refused(self, sentence: str) -> None:
-        """Say that kernels cannot be stored, after what is said of other folders."""
+        """Report that kernels cannot be stored, after messages about other folders."""
         text = "" if self._bar.text in (RECORDING, WAITING) else self._bar.text
         self._bar.show_message(f"{text} {sentence}".strip())
 

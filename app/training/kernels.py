@@ -1,4 +1,4 @@
-"""Kernels that are not compiled yet: compiled beside the window, those first that are waited for.
+"""Background compilation of missing kernels, those that runs wait for first.
 
 Compiling holds the interpreter's lock, so the window's process never does it. The process that
 does ends with this one, however it ends: its standard input is closed then (core.compiled.warming).
@@ -23,7 +23,7 @@ from core.compiled import beside, store, warming
 @final
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """How far compiling is: groups ready, of how many, and the one at work."""
+    """Progress of compilation: ready groups, their total, and the present one."""
 
     done: int
     of: int
@@ -31,13 +31,13 @@ class Stage:
 
     @property
     def words(self) -> str:
-        """As the status line says it."""
+        """Stage as the status line shows it."""
         return f"Compiling numerical code: {self.done} of {self.of}"
 
 
 @final
 class CompilerProcess(QObject):
-    """Owns the process that compiles, and a worker that reads what it says.
+    """Owner of the compiling process, and of a worker that reads its output.
 
     progress(Stage or None): another group is ready; None when compiling has ended.
     refused(sentence): compiled kernels cannot be kept, and why. Any thread may ask `is_missing`,
@@ -61,7 +61,7 @@ class CompilerProcess(QObject):
     # ------------------------------------------------------------------------------------ requests
 
     def is_missing(self, groups: Iterable[str]) -> bool:
-        """Return True if some of these are still to be compiled here.
+        """Return True if some of these groups are still to be compiled here.
 
         False after a failure: runs then compile for themselves.
         """
@@ -70,7 +70,7 @@ class CompilerProcess(QObject):
 
     @property
     def stage(self) -> Stage | None:
-        """How far it is; None where nothing is to be compiled."""
+        """Progress of compilation; None if nothing is to be compiled."""
         with self._lock:
             order = self._order()
             if not order or self._failed:
@@ -79,13 +79,13 @@ class CompilerProcess(QObject):
             return Stage(count - len(order), count, order[0])
 
     def look(self) -> bool:
-        """See what the cache lacks; whether it is anything. Takes a moment: not for the window."""
+        """Check the cache, and return True if kernels are missing. Not for the window's thread."""
         with self._lock:
             self._missing = warming.missing()
             return bool(self._missing)
 
     def request(self, groups: Iterable[str]) -> None:
-        """Compile these first, and then all others that are missing."""
+        """Compile these groups first, then all other missing ones."""
         with self._lock:
             urgent = tuple(group for group in groups if group in self._missing)
             if self._closed or self._failed or not self._missing:
@@ -138,7 +138,7 @@ class CompilerProcess(QObject):
         return True
 
     def _read(self, request: Request) -> bool:
-        """Follow one process to its end; whether to begin another one."""
+        """Follow one process to its end; return True if another one has to be started."""
         process = self.process
         assert process is not None and process.stdout is not None
         for line in process.stdout:

@@ -1,4 +1,4 @@
-"""Questions before a run: is its code trusted, is its size meant, what becomes of other runs."""
+"""Questions before a run: trust in its code, its size, and the fate of other runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Repeat = Callable[[], object]
 
 @final
 class RunQuestions(QObject):
-    """Questions over one window, which can be used while a question is open."""
+    """Questions over one window, which remains usable while one is open."""
 
     message = Signal(str)
     """Sentence for the message bar: why code cannot be shown, or trust cannot be saved."""
@@ -62,7 +62,7 @@ class RunQuestions(QObject):
     def confirm_size(
         self, warnings: Sequence[str], train: Repeat, quick: tuple[str, Repeat] | None = None
     ) -> None:
-        """Ask whether runs larger or longer than usual are meant; call `train` on consent.
+        """Ask about runs larger or longer than usual; call `train` on consent.
 
         `quick`: what the quick size of the study takes, and the call that trains it.
         """
@@ -82,7 +82,7 @@ class RunQuestions(QObject):
         )
 
     def confirm_replacement(self, title: str, n_live: int, replace: Repeat, queue: Repeat) -> None:
-        """Ask whether a study replaces `n_live` runs that are being trained, or waits for them."""
+        """Ask whether a study replaces `n_live` training runs, or waits for them."""
         self._actions = {STOP: replace, QUEUE: queue}
         self._question.ask(
             f"{'A run is' if n_live == 1 else f'{n_live} runs are'} still training.",
@@ -144,7 +144,7 @@ class RunQuestions(QObject):
 
 @final
 class CodeDialog(QDialog):
-    """Shows who asks and the code. Return and Escape cancel."""
+    """Dialog with the code and its origin. Return and Escape cancel."""
 
     def __init__(self, error: UntrustedCodeError, parent: QWidget) -> None:
         super().__init__(parent)
@@ -181,14 +181,14 @@ class CodeDialog(QDialog):
         self.code.setFocus()  # keys scroll, and none can run the code
 
     def _add_name(self, role: str, name: str) -> None:
-        """Add a row with the name of a file, as long as it may be."""
+        """Add a row with a file name of any length."""
         label = ElidedLabel(self)
         label.set_text(escape_controls(name))
         label.setAccessibleName(f"{role}: {label.text()}")
         self.names.addRow(quiet_label(role, self), label)
 
     def _make_code(self, code: str) -> QPlainTextEdit:
-        """Return the read-only text. Long lines are wrapped, so that nothing is out of sight."""
+        """Return the read-only text, with long lines wrapped so that all of it is visible."""
         field = QPlainTextEdit(self, readOnly=True, tabChangesFocus=True, undoRedoEnabled=False)
         family = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont).family()
         font = field.font()

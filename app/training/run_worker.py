@@ -1,4 +1,4 @@
-"""The one training thread. All runs of a study are interleaved in it, a chunk each in turn.
+"""The one training thread, which interleaves all runs of a study, a chunk each in turn.
 
     submit --> waiting for the libraries and kernels --> recorded chunk by chunk --> ended
                           |                                        |
@@ -37,7 +37,7 @@ IN_THE_PROGRAM = "stopped (internal error). Details are in the log."
 @final
 @dataclass(frozen=True, slots=True)
 class TrainingJob:
-    """One run to be trained: its key, the file it goes to, its Control, and what it is made of."""
+    """Run to be trained: its key, its file, its Control, and its recipe."""
 
     key: int
     path: Path
@@ -47,7 +47,7 @@ class TrainingJob:
 
 @final
 class TrainingRun:
-    """A job under way: the generator of its chunks, and what was told of it last."""
+    """Running job: the generator of its chunks, and what was last reported of it."""
 
     def __init__(self, job: TrainingJob, chunks: Iterator[Status]) -> None:
         self.job = job
@@ -56,14 +56,14 @@ class TrainingRun:
 
 
 def _sleeps(one: TrainingRun) -> bool:
-    """Whether a run is paused, and has been told so: what it had is safe by then."""
+    """Return True if a run is paused and has reported so: its frames are safe by then."""
     control = one.job.control
     return control.pause_requested and control.status.state is RunState.PAUSED
 
 
 @final
 class RunWorker(QObject):
-    """Owns the training thread. Its methods are for the window's thread.
+    """Owner of the training thread. Its methods are for the window's thread.
 
     ready: the libraries are loaded, run files can be opened. started(key): the file exists.
     progress(key, index): so many frames are safe. finished(key): nothing more will come.
@@ -109,13 +109,13 @@ class RunWorker(QObject):
             self._changed.notify_all()
 
     def wake(self) -> None:
-        """Look at the Controls again: one was resumed or stopped."""
+        """Check the Controls again: a run was resumed or stopped."""
         with self._changed:
             self._woken = True
             self._changed.notify_all()
 
     def close(self, patience: float = PATIENCE_S) -> bool:
-        """Stop every run, finish its file and end the thread; False if it did not in time."""
+        """Stop every run, finish its file and end the thread; False if that took too long."""
         self._closing.set()
         self.compiler.close()
         self.wake()
@@ -195,7 +195,7 @@ class RunWorker(QObject):
         return job.control.stop_requested or not self.compiler.is_missing(groups)
 
     def _hold(self, jobs: list[TrainingJob]) -> None:
-        """Keep jobs until their kernels are there, and have these compiled first."""
+        """Hold jobs until their kernels are compiled, and have these compiled first."""
         for job in jobs:
             try:
                 groups = job.recipe.groups()
@@ -208,7 +208,7 @@ class RunWorker(QObject):
             self._held.append((job, groups))
 
     def _show_recording(self, job: TrainingJob) -> bool:
-        """Show the shipped recording of a run that must wait; False where there is none."""
+        """Show the shipped recording of a waiting run; return False if it has none."""
         from core.training.recorded import file_of, unpack
 
         recipe = job.recipe
@@ -242,7 +242,7 @@ class RunWorker(QObject):
             return None
 
     def _advance(self, one: TrainingRun) -> bool:
-        """Train one chunk; whether there is more to come."""
+        """Train one chunk; return True if more are to come."""
         job = one.job
         try:
             status = next(one.chunks, None)

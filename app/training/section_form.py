@@ -33,7 +33,7 @@ ROWS = 4  # grid rows per line: label, control if below its label, note, problem
 
 @final
 class SectionForm(QWidget):
-    """The fields of one section; what is typed is asked for, and shown when the form says so."""
+    """Fields of one section; it requests edits, and shows them once the form confirms."""
 
     edited = Signal(str, str)
     restored = Signal(str)
@@ -95,7 +95,7 @@ class SectionForm(QWidget):
         self._wrap()
 
     def _make_kinds(self) -> ChoiceBox | None:
-        """Return the list of kinds, in words; None for a section without kinds."""
+        """Return the choice of kinds, in words; None for a section without kinds."""
         if self.section not in KINDS:
             return None
         kinds = ChoiceBox(self, f"{self._title}: kind")
@@ -110,7 +110,7 @@ class SectionForm(QWidget):
     # ------------------------------------------------------------------------------------- display
 
     def show_edits(self, edits: StudyEdits) -> None:
-        """Show what the edits say; rows are made anew only for another kind."""
+        """Show the edits; rows are rebuilt only for another kind."""
         fields = edits.fields(self.section)
         editable = [edits.can_be_edited(field) for field in fields]
         # Rows that remain keep the focus and the text cursor.
@@ -136,7 +136,7 @@ class SectionForm(QWidget):
         self.show_problems({}, edits)
 
     def set_filter(self, wanted: RowFilter) -> None:
-        """Show only the rows that a filter lets through, from the next `show_problems` on."""
+        """Show only the rows that pass a filter, from the next `show_problems` on."""
         self._filter = wanted
 
     def set_changed(self, keys: frozenset[str]) -> None:
@@ -144,7 +144,7 @@ class SectionForm(QWidget):
         self._changed = keys
 
     def show_problems(self, problems: Mapping[str, str], edits: StudyEdits) -> None:
-        """Mark the wrong values, clear the others, and show the rows that count."""
+        """Mark the wrong values, clear the others, and show the relevant rows."""
         sentence = problems.get(f"{self.section}.kind", "")
         self.problem.setText(sentence)
         self.problem.setVisible(bool(sentence))
@@ -168,7 +168,7 @@ class SectionForm(QWidget):
         return changed or not (self.folded or (row.field.advanced and not self._unfolded))
 
     def _show_heading(self, edits: StudyEdits) -> None:
-        """Show the kind, or in a folded section what its rows hold; nothing without rows."""
+        """Show the kind, or in a folded section a summary of its rows; nothing without rows."""
         key, wanted, searched = f"{self.section}.kind", self._filter, self._filter.is_active
         changed = key in self._changed
         self.mark.setVisible(changed)
@@ -195,7 +195,7 @@ class SectionForm(QWidget):
         return all(word in named for word in words)
 
     def _summed_up(self, edits: StudyEdits) -> str:
-        """Return kind and values in a line, without those that are in sight."""
+        """Return kind and values in a line, without the visible ones."""
         kind = [self.kinds.currentText()] if self.kinds is not None else []
         values = [
             f"{row.field.label} {row.text()}"
@@ -206,7 +206,7 @@ class SectionForm(QWidget):
         return ", ".join((*kind, *values))
 
     def show_notes(self, notes: Mapping[str, str]) -> None:
-        """Say beside the fields what their texts do not."""
+        """Show beside the fields what their texts do not."""
         own = notes.get(f"{self.section}.kind", "")
         show_short(self.note, own)
         self.note.setVisible(bool(own))
@@ -231,7 +231,7 @@ class SectionForm(QWidget):
         self.kinds.setToolTip(plain_tip(f"{title}\n{self.section}.kind = {ident}"))
 
     def show_reasons(self, reasons: Mapping[str, str]) -> None:
-        """Enable the kinds that go with the other settings; of the others say why they do not."""
+        """Enable the kinds that fit the other settings; give the reasons for the others."""
         if self.kinds is None:
             return
         model = self.kinds.model()
@@ -262,7 +262,7 @@ class SectionForm(QWidget):
         row.submitted.connect(self.submitted)
 
     def _wrap(self) -> None:
-        """Put each control beside its label, or below it where its text would be cut."""
+        """Place each control beside its label, or below it if its text would be cut."""
         lines: list[tuple[QWidget, ValueEdit | ChoiceBox, ResetMark]] = []
         if self.kinds is not None:
             lines.append((self.heading, self.kinds, self.mark))
@@ -305,7 +305,7 @@ class SectionForm(QWidget):
             self._grid.removeWidget(button)
 
     def controls(self) -> list[QWidget]:
-        """All that Tab goes through, in order."""
+        """Return all controls in Tab order."""
         kinds: list[QWidget] = [] if self.kinds is None else [self.kinds, self.mark]
         rows = [widget for row in self.rows for widget in (row.control, row.mark)]
         return [self.heading, *kinds, *rows, self.draw, self.preview, self.more]

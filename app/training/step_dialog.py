@@ -1,4 +1,4 @@
-"""Asks for another step: its value, or a factor of the one there is."""
+"""Dialog for another step: its value, or a factor of the present one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def step_of(text: str, step: float) -> float | None:
 
 @final
 class StepDialog(QDialog):
-    """`step` is what was chosen, None while what stands there is no other step."""
+    """Dialog whose `step` is the chosen one, None while the text is no other step."""
 
     def __init__(self, where: str, step: float, parent: QWidget) -> None:
         super().__init__(parent)
@@ -84,7 +84,7 @@ class StepDialog(QDialog):
 
     @property
     def step(self) -> float | None:
-        """The step that is typed."""
+        """Typed step."""
         return step_of(self.line.text(), self._now)
 
     def _show(self) -> None:

@@ -110,7 +110,7 @@ def is_trained(study: Study, runs: Sequence[Experiment]) -> bool:
 @final
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Wishes of a study, which apply where the user has chosen nothing."""
+    """Options proposed by a study, used where the user has chosen nothing."""
 
     views: tuple[str, ...] = ()
     plane: str = ""
@@ -123,7 +123,7 @@ class Proposals:
         return cls(first.views, first.plane, first.curves or FIRST_CURVES, first.points)
 
     def for_runs(self, runs: Sequence[DisplayData]) -> dict[str, Any]:
-        """Return the fields of `Intent` that hold proposals, as far as the runs can show them."""
+        """Return the proposing fields of `Intent`, as far as the runs can show them."""
         return {
             "proposed": choose_views(self.views, runs),
             "proposed_plane": suited_plane(self.plane, [data.run for data in runs]),
@@ -174,7 +174,7 @@ NOTHING_DRAWN = (
 
 
 def why_not_trained(experiment: Experiment) -> str:
-    """Return why an experiment of another program cannot be trained here, "" if it can."""
+    """Return why another program's experiment cannot be trained here, "" if it can."""
     # As a list, since kinds that only run files name can be looked up but are not listed.
     if experiment.network.kind not in list(KINDS["network"]):
         return NO_NETWORK
@@ -208,7 +208,7 @@ def with_playback_frames(experiment: Experiment) -> Experiment:
 
 
 def study_of_cells(study: Study, cells: Sequence[Cell]) -> Study:
-    """Return the study of some cells alone, with frames enough to play them."""
+    """Return the study of certain cells only, with enough frames to play them."""
     study = restrict_study(study, cells)
     first = cells[0].experiment
     given = with_playback_frames(first).recording.frames

@@ -1,4 +1,4 @@
-"""A study being edited: what was typed, the study that follows from it, and what is wrong.
+"""Edits of a study: typed texts, the resulting study, and the problems with them.
 
 Without Qt. Nothing typed is ever lost: the texts stay as they are while they are wrong, and those
 of one kind come back when the kind does.
@@ -62,7 +62,7 @@ MOST_EXAMINED = 60  # cells from which these are taken
 @final
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
-    """The study as edited, None while something is wrong; problems by key, or by "" for all."""
+    """Edited study, None while something is wrong; problems by key, or by "" for all."""
 
     study: Study | None
     problems: Mapping[str, str]
@@ -81,7 +81,7 @@ class StudyEdits:
 
     @classmethod
     def of(cls, value: Edits) -> StudyEdits:
-        """Those of a frozen value; kinds and keys that there are none of are left out."""
+        """Return edits from a frozen value, without unknown kinds and keys."""
         edits = cls(value.base)
         for section, kind in value.kinds:
             if kind in KINDS.get(section, ()):
@@ -180,12 +180,12 @@ class StudyEdits:
         return field.key in self._switched.axes or field.key == VARIANT
 
     def can_be_edited(self, field: Field) -> bool:
-        """Whether a text can say all that the study says: an axis of lists is for study files."""
+        """Return True if a text can hold the value; axes of lists are for study files."""
         axis = self._switched.axes.get(field.key, ())
         return not field.read_only and not any(isinstance(value, list | tuple) for value in axis)
 
     def is_shown(self, field: Field) -> bool:
-        """Whether a field means something beside the present value of the one it depends on.
+        """Return True if a field matters with the present value of the one it depends on.
 
         What only the program sets is shown where there is something.
         """
@@ -205,11 +205,11 @@ class StudyEdits:
         self._note(key)
 
     def restore(self, key: str) -> None:
-        """Take back what was typed into a field."""
+        """Undo the edit of a field."""
         self._texts.pop(key, None)
 
     def reset(self, key: str) -> None:
-        """Restore what the shipped study says of a field."""
+        """Restore a field's value of the shipped study."""
         origin = StudyEdits(origin_of(self.base))
         self.restore(key)
         field, before = self.field(key), origin.field(key)
@@ -217,7 +217,7 @@ class StudyEdits:
             self.set_text(key, origin.text(before))
 
     def clauses(self) -> tuple[Clause, ...]:
-        """Return what is wrong with the first run of the study, the kinds' rules among it."""
+        """Return the faults of the study's first run, conflicts of kinds included."""
         study, _ = self._parse_texts()
         try:
             study.cell(next(study.places()))
@@ -236,7 +236,7 @@ class StudyEdits:
         self._apply_kinds()
 
     def _apply_kinds(self) -> None:
-        """Derive the study from the chosen kinds, and exchange the texts of keys that are theirs.
+        """Derive the study from the chosen kinds, and exchange the texts of their own keys.
 
         It starts from the base: keys that a kind dropped are there again once the kind goes.
         """
@@ -250,7 +250,7 @@ class StudyEdits:
                 self._exchange_texts(section, old, new)
 
     def _exchange_texts(self, section: str, old: str, new: str) -> None:
-        """Set aside what was typed for keys that one of two kinds has to itself (`Section.own`)."""
+        """Set aside the texts of keys that only one of two kinds has (`Section.own`)."""
         of_old, of_new = (section_of(section, kind).own for kind in (old, new))
         for name in {*of_old, *of_new}:
             key = f"{section}.{name}"
@@ -265,7 +265,7 @@ class StudyEdits:
         self._latest = [other for other in self._latest if other != key] + [key]
 
     def restore_kinds(self, section: str) -> None:
-        """Vary over the kinds again that the study came with."""
+        """Restore the study's axis of kinds."""
         self._kinds.pop(section, None)
         for part in self._kinds:
             self._note(f"{part}.kind")
@@ -286,7 +286,7 @@ class StudyEdits:
         return EditOutcome(retitle(study, origin_of(self.base)), problems)
 
     def _parse_texts(self) -> tuple[Study, dict[str, str]]:
-        """Return the study with what was typed, and by key what is wrong with the rest of it."""
+        """Return the study with the valid texts, and the faults of the others by key."""
         study = self._switched
         typed: dict[str, str] = {}
         for key in self._texts:
@@ -348,7 +348,7 @@ class StudyEdits:
         return notes
 
     def _locate_problems(self, error: InputError) -> dict[str, str]:
-        """Return the problems by the key that each is about, of several the one edited last."""
+        """Return problems by their keys; of several keys the one edited last."""
         sentences: dict[str, str] = {}
         for clause in error.clauses or (Clause(error.text),):
             keys = [key for key in clause.keys if key.endswith(".kind") or self.field(key)]

@@ -47,7 +47,7 @@ NOTHING = "no data yet"
 
 @final
 class CompareView(QWidget):
-    """Lines of a comparison: strong up to where their runs are at the cursor, then faint."""
+    """Lines of a comparison: strong up to their runs' present place, then faint."""
 
     place_requested = Signal(float)
     """Place of the axis (core.comparison.alignment) to seek."""
@@ -94,7 +94,7 @@ class CompareView(QWidget):
     def show_comparison(
         self, comparison: Comparison | None, title: str = "", levels: Sequence[LevelLine] = ()
     ) -> None:
-        """Show other lines, with levels of reference; a zoom stays for the same question."""
+        """Show other lines, with reference levels; keep a zoom for the same question."""
         before, self._comparison = self._comparison, comparison
         self._levels = tuple(levels)
         if comparison is None or before is None or before.question != comparison.question:
@@ -112,7 +112,7 @@ class CompareView(QWidget):
         self._redraw()
 
     def emphasise(self, lines: frozenset[int]) -> None:
-        """Draw some lines wide and the others pale; all of them alike if there are none."""
+        """Draw some lines wide and the others pale; all alike if there are none."""
         if lines != self._emphasised:
             self._emphasised = lines
             self._show_strong()
@@ -131,7 +131,7 @@ class CompareView(QWidget):
         self._show_strong()
 
     def _show_labels(self) -> None:
-        """Write the name of each line and level where it ends."""
+        """Write the name of each line and level at its end."""
         labels = []
         lines = self._comparison.lines if self._comparison is not None else ()
         for line, colour in zip(lines, self.colours(), strict=True):
@@ -149,7 +149,7 @@ class CompareView(QWidget):
         self.labels.set_labels(labels, self.plot.lettering()[1], self._palette)
 
     def _show_faint(self) -> None:
-        """Show the whole lines, through as few points as they need at this scale."""
+        """Draw the whole lines, with as few points as they need at this scale."""
         self._thinned_for = self.plot.pixel_height()
         lines = self._comparison.lines if self._comparison is not None else ()
         self.faint.set_curves(
@@ -160,7 +160,7 @@ class CompareView(QWidget):
         )
 
     def _scale_changed(self) -> None:
-        """Draw the lines for another zoom or size, in which other points can be told apart."""
+        """Redraw the lines for another zoom or size, which separates other points."""
         # The axes change their width with the font.
         if self.labels.font != self.plot.lettering()[1]:
             self._show_labels()
@@ -213,12 +213,12 @@ class CompareView(QWidget):
         )
 
     def _near_levels(self, values: Floats) -> list[float]:
-        """Return the levels that are near enough to the lines to be shown at their places."""
+        """Return the levels near enough to the lines to be shown in place."""
         top = float(np.nanmax(values, initial=0.0))
         return [level.value for level in self._levels if 0.0 < level.value <= REACH * top]
 
     def _to_axis(self, places: Floats) -> Floats:
-        """Return where places are on the axis."""
+        """Return positions on the axis."""
         if self._comparison is not None and self._comparison.question.against == "time":
             with np.errstate(over="ignore"):
                 times = 10.0**places
@@ -243,7 +243,7 @@ class CompareView(QWidget):
     # ---------------------------------------------------------------------------------- cursor
 
     def show_places(self, places: Sequence[float]) -> None:
-        """Where each line is at the cursor; NaN for none."""
+        """Show each line's place at the cursor; NaN for none."""
         if not _same(places, self._places):
             self._places = tuple(places)
             self._show_strong()

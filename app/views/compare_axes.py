@@ -1,4 +1,4 @@
-"""Axes of comparisons: names, ticks, and their places in words."""
+"""Axes of comparisons: names, ticks, and places in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOMENTS = ("log10_time", "time")
 
 
 def falling(low: float, high: float, most: int) -> Ticks:
-    """Return the ticks of an axis of -log10 of a quantity, as texts of the quantity."""
+    """Return the ticks of an axis of -log10 of a quantity, labelled by the quantity."""
     return tuple((-place, text) for place, text in powers(-high, -low, most)[::-1])
 
 
@@ -28,7 +28,7 @@ AXES: dict[str, tuple[str, TickMaker]] = {
 
 
 def place_words(against: str, place: float, grain: float, steps: bool) -> str:
-    """Return a place of an axis in words, to a grain; `steps`: t counts steps.
+    """Return a place of an axis in words, rounded to a grain; `steps`: t counts steps.
 
     >>> place_words("rank", 0.5, 0.01, False), place_words("step", 2.0, 0.01, False)
     ('rank / m = .5', 'step 100')

@@ -49,7 +49,7 @@ MOST_TITLE = 0.45  # fraction of a strip
 
 @final
 class CurvesView(TraceView):
-    """Curves as strips under one cursor: each has its own axis, and its value in its title."""
+    """Curves as strips under one cursor, each with its axis, and its value in the title."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         # Before the plot, whose signals use them.
@@ -84,7 +84,7 @@ class CurvesView(TraceView):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Observables that are shown: those chosen that the run has."""
+        """Shown observables: the chosen ones that the run has."""
         from core.observables.registry import find_observable
 
         data = self.data
@@ -110,7 +110,7 @@ class CurvesView(TraceView):
         self._follow_axes()
 
     def _stack(self) -> tuple[Strip, ...]:
-        """Return the axes for the curves, the runs that share them, and the room."""
+        """Return the axes of the curves, the runs that share them, and the room."""
         extents = {
             name: extent | self._common.get(name, Extent())
             for name, extent in self._extents.items()
@@ -120,7 +120,7 @@ class CurvesView(TraceView):
         return stack_strips(extents, round(min(share, MOST_TITLE), 3), self._logarithmic)
 
     def _follow_axes(self) -> bool:
-        """Draw the curves again if their axes changed; return whether they did."""
+        """Redraw the curves if their axes changed; return True if they did."""
         changed = self._stack() != self.strips
         if changed:
             self.redraw()
@@ -211,7 +211,7 @@ class CurvesView(TraceView):
         return [bound for bound in self._bounds if bound.view in self.names]
 
     def help_topics(self) -> tuple[str, ...]:
-        """Return the observables that are shown."""
+        """Return the shown observables."""
         if self.data is None:
             return self.names
         from core.observables.registry import full_name
@@ -245,7 +245,7 @@ def _words_of(strip: Strip) -> str:
 
 
 def _number(strip: Strip, value: float) -> str:
-    """Return a value as its strip shows it: the quantity, where ticks are of it."""
+    """Return a value in the strip's form: the quantity, if ticks are labelled by it."""
     if math.isnan(value):
         return "\u2013"
     if strip.shows == "log" and not strip.takes_log:
@@ -280,7 +280,7 @@ class SpectrumView(TraceView):
         return super()._absence(data) or ("" if data.has_inner else NO_INNER)
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
-        """log10 of each singular value."""
+        """Return log10 of each singular value."""
         (values,) = self._traces(data, (SPECTRUM,))
         count = min(LEADING, data.m, data.run.dataset.d)
         self._values = values[:, :count]
@@ -305,7 +305,7 @@ class SpectrumView(TraceView):
             self.header.set_key(HeaderEntry(first, hex_of(ramp[0]), "line"))
 
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
-        """From the largest value down to what can be trusted."""
+        """Return the range from the largest value down to reliable ones."""
         finite = self._values[np.isfinite(self._values)]
         if not finite.size:
             return -1.0, 1.0

@@ -31,7 +31,7 @@ def node_colours(kind: int, classes: int, levels: NDArray[Any], palette: Palette
 
 
 def example_entries(classes: int, text: str, palette: Palette) -> tuple[HeaderEntry, ...]:
-    """Return the key of the data: a sign for each class, and a text."""
+    """Return the key of the data: a mark for each class, and a text."""
     colours = class_colours(classes, palette)
     if classes == 2:
         return HeaderEntry("", colours[1], "plus"), HeaderEntry(text, colours[0], "cross")
@@ -94,7 +94,7 @@ def show_targets(
     reach: float,
     palette: Palette,
 ) -> None:
-    """Show points (n, 2) in the colours that the map of f has at their targets (n,).
+    """Show points (n, 2) in the colours of f's map at their targets (n,).
 
     Where f fits, a point differs from its ground by its edge alone. `reach` is the value of the
     deepest colour.
@@ -124,7 +124,7 @@ class RayLayer:
         self._drawn: tuple[Projection | None, Palette] | None = None
 
     def show(self, projection: Projection | None, palette: Palette) -> None:
-        """Draw those of the data on a plane, or none."""
+        """Draw the rays of the data on a plane, or none."""
         if (projection, palette) == self._drawn:
             return
         if projection is None:

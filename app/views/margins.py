@@ -1,4 +1,4 @@
-"""The normalised margins against time, steps or |W|^2, with a cursor at the current frame."""
+"""Normalised margins against time, steps or |W|^2, with a cursor at the current frame."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class MarginsView(TraceView):
             self.redraw()
 
     def set_promise(self, promise: Promise | None) -> None:
-        """Show margins as shares of what theory promises, once that is known; None: as they are."""
+        """Show margins as shares of the promised one, once known; None for plain margins."""
         if promise != self._promise:
             self._promise = promise
             label = promise.label if promise is not None else ""
@@ -81,7 +81,7 @@ class MarginsView(TraceView):
 
     @property
     def reach(self) -> Reach | None:
-        """Moment when the hard margin first reaches 90 % of the promise, as far as known."""
+        """Moment when the hard margin first reaches 90 % of the promise, if known."""
         return self._reach
 
     def levels(self) -> tuple[LevelLine, ...]:
@@ -106,7 +106,7 @@ class MarginsView(TraceView):
         return (palette.foreground, palette.references[0], palette.references[1])[position]
 
     def _show_key(self) -> None:
-        """Show the margins that the run has: without a monotone loss no smoothed one."""
+        """Show the margins of the run: without a monotone loss no smoothed one."""
         data = self.data
         known: list[bool] = [True] * len(CURVES)
         if data is not None and np.isfinite(data.margins).any():
@@ -176,7 +176,7 @@ class MarginsView(TraceView):
         return bottom - pad, top + pad
 
     def _near_levels(self, top: float) -> list[float]:
-        """Return the values of reference lines and bounds that are near enough to be in the range.
+        """Return the reference lines and bounds near enough to be in the range.
 
         An arrow at the edge stands for the others.
         """
@@ -206,7 +206,7 @@ class MarginsView(TraceView):
         return Overlay(self._mark(), corner=corner, note=note, readings=readings)
 
     def _of_share(self, data: DisplayData) -> tuple[str, ...]:
-        """Return what margins wait for, or that 90 % is not reached."""
+        """Return what the shares wait for, or that 90 % is not reached."""
         promise = self._promise
         if promise is None or self._reach is not None:
             return ()
@@ -220,7 +220,7 @@ class MarginsView(TraceView):
         return (f"90 % of {label} not reached{when}", f"90 % not reached{when}")
 
     def _mark(self) -> tuple[NodeMark, ...]:
-        """Return a ring where 90 % is reached, with the time."""
+        """Return a ring at 90 %, with its time."""
         reach = self._reach
         if reach is None or not self.places.size:
             return ()

@@ -78,7 +78,7 @@ class NeuronsView(NodeView):
         self.set_picture(options.neuron_range, options.shown_points)
 
     def set_picture(self, reach: str, points: str) -> None:
-        """How far the picture reaches, and what stands for a node.
+        """Set the range, and the symbol of a node.
 
         Raises ValueError for what is not in NEURON_RANGES or NEURON_POINTS.
         """
@@ -103,7 +103,7 @@ class NeuronsView(NodeView):
         return self._range == "root" and not self._shows_directions
 
     def region(self) -> tuple[float, float, float, float]:
-        """Return the range that is shown, without the power of ten of the axes."""
+        """Return the shown range, without the power of ten of the axes."""
         unit = math.sqrt(10.0**self.power) if self._shows_roots else 10.0**self.power
         left, right, bottom, top = super().region()
         return unit * left, unit * right, unit * bottom, unit * top
@@ -144,7 +144,7 @@ class NeuronsView(NodeView):
             self._examples, self._examples_of = (self.examples.points, reach), of
 
     def _draw_circle(self) -> None:
-        """Where directions within the plane lie."""
+        """Draw the circle on which directions within the plane lie."""
         turn = np.linspace(0.0, 2.0 * np.pi, 181)
         path = path_of(np.cos(turn), np.sin(turn))
         self.circle.set_curves(
@@ -152,7 +152,7 @@ class NeuronsView(NodeView):
         )
 
     def _extent(self, data: DisplayData, frame: int) -> float:
-        """log10 of how far the nodes reach that are to be in the range; -inf where all are 0."""
+        """Return log10 of the extent of nodes to be in the range; -inf if all are 0."""
         if self._shows_directions:
             return 0.0
         if self._range == "moment":
@@ -165,7 +165,7 @@ class NeuronsView(NodeView):
         return extent
 
     def _reach(self, data: DisplayData, frame: int) -> None:
-        """Show as much as the nodes need at a frame, and the data as large as that."""
+        """Set the range that the nodes need at a frame, with the data of equal size."""
         from core.figures.neurons import DATA_REACH
         from core.figures.rays import TIP
 
@@ -192,7 +192,7 @@ class NeuronsView(NodeView):
         self.header.set_key(*entries, *self.rays.entries(self._palette))
 
     def _spread(self, points: NDArray[Any]) -> NDArray[Any]:
-        """Return where points lie on the axes."""
+        """Return positions of points on the axes."""
         return signed_root(points) if self._shows_roots else points
 
     def _show_names(self, data: DisplayData) -> None:
@@ -244,7 +244,7 @@ class NeuronsView(NodeView):
         return np.append(np.arange(0, frame, stride, dtype=np.int64), frame)
 
     def _show(self, data: DisplayData, frame: int) -> None:
-        """Trails up to a frame, and the nodes where they are then."""
+        """Draw trails up to a frame, and the nodes at it."""
         if self._range == "moment" and not self._shows_directions:
             self._reach(data, frame)
         positions = self._spread(data.positions(self._trail_frames(frame), self.power))
@@ -276,7 +276,7 @@ class NeuronsView(NodeView):
         self.trails.set_curves(curves)
 
     def _connect_trails(self, trails: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Trails (k, T, 2), and from which of their points a line leads to the next, (k, T)."""
+        """Return trails (k, T, 2), and True where a line leads to the next point, (k, T)."""
         connect = np.ones(trails.shape[:2], dtype=np.bool_)
         if self._shows_directions:
             # A node of length 0 has no direction, and Qt's paths hold no NaN: its trail has a gap.
@@ -295,7 +295,7 @@ class NeuronsView(NodeView):
     # ----------------------------------------------------------------------------------- marks
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        """Mark nodes: rings, labels, and their trails in the foreground; or dim the others."""
+        """Mark nodes by rings, labels and trails in front; or dim the others."""
         if self._selected_anew():
             self._show(data, self.frame)
             return
@@ -319,7 +319,7 @@ class NeuronsView(NodeView):
         )
 
     def _to_coordinates(self, places: NDArray[Any]) -> NDArray[Any]:
-        """Return coordinates by their places on the axes."""
+        """Return coordinates of positions on the axes."""
         return 10.0**self.power * (signed_square(places) if self._shows_roots else places)
 
     def _drawn_numbers(self, data: DisplayData) -> Numbers:
@@ -361,7 +361,7 @@ class NeuronsView(NodeView):
 
 
 def shorten_label(label: str) -> str:
-    """Return the name of an axis for little room.
+    """Return a short name of an axis.
 
     >>> shorten_label("coordinate 2"), shorten_label("motion 1")
     ('coord. 2', 'motion 1')

@@ -1,4 +1,4 @@
-"""Points of plots in pixels: what the pointer is on, and what no screen can show."""
+"""Points of plots in pixels: the one at the pointer, and those that no screen resolves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_DIGITS = 10
 
 
 def resolved_text(value: float, grain: float) -> str:
-    """Return a number with the digits that a screen resolves whose pixels are `grain` apart.
+    """Return a number with the digits resolved by pixels `grain` apart.
 
     >>> resolved_text(12.3456, 0.05), resolved_text(12.3456, 3.0), resolved_text(0.0, 0.05)
     ('12.35', '12', '0')
@@ -36,7 +36,7 @@ def pixel_width(plot: Plot) -> float:
 
 
 def log10_text(log10_value: float, grain: float) -> str:
-    """Return a number given by its log10, whose pixels are `grain` apart.
+    """Return a number given by its log10, rounded for pixels `grain` apart.
 
     >>> log10_text(2.18749, 0.004)
     '10^2.187'
@@ -50,7 +50,7 @@ def log10_text(log10_value: float, grain: float) -> str:
 def nearest_point(
     plot: Plot, lines: Sequence[tuple[Floats, Floats]], x: float, y: float
 ) -> tuple[int, int]:
-    """Return the line nearest to a pixel within REACH, and the nearer end of its nearest part.
+    """Return the line nearest to a pixel within REACH, and the nearer end of its segment.
 
     (-1, -1) for none. Lines are places and heights in units of the axes.
     """
@@ -77,7 +77,7 @@ def nearest_point(
 
 
 def _to_segments(points: Floats, here: Floats) -> tuple[float, int]:
-    """Return the distance of a broken line (k, 2) from a point, and the nearest of its points."""
+    """Return the distance of a broken line (k, 2) from a point, and its nearest point."""
     away = np.hypot(*(points - here).T)
     if len(points) == 1:
         return float(away[0]), 0

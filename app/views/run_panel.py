@@ -1,4 +1,4 @@
-"""Linked views of one run; at first those of the paper's figure, laid out like its panels."""
+"""Linked views of one run; initially those of the paper's figure, in its layout."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class RunPanel(QWidget):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The views that are shown."""
+        """Names of the shown views."""
         return self._names
 
     @property
@@ -99,7 +99,7 @@ class RunPanel(QWidget):
 
     @property
     def tab_order(self) -> list[QWidget]:
-        """Plots of the shown views, in the order of Tab."""
+        """Plots of the shown views, in Tab order."""
         return [view.plot for view in self.views]
 
     def view(self, name: str) -> RunView:
@@ -133,7 +133,7 @@ class RunPanel(QWidget):
         self.zoomed.emit(self._name_of(self.sender()))
 
     def _name_of(self, part: QObject | None) -> str:
-        """Return the name of a view by the view itself or its header."""
+        """Return the name of a view, given by itself or its header."""
         views = self._made.items()
         return next((name for name, view in views if part in (view, view.header)), "")
 
@@ -165,19 +165,19 @@ class RunPanel(QWidget):
             self.view_moved.emit(name, target)
 
     def zooms(self) -> list[tuple[str, QRectF]]:
-        """Return the ranges that views are zoomed to, hidden ones included, by their names."""
+        """Return the zoomed ranges of views, hidden ones included, by name."""
         shown = {name: self._made[name].plot.zoom for name in self._names}
         zooms = {**self._zooms, **shown}
         return [(name, zoom) for name, zoom in zooms.items() if zoom is not None]
 
     def regions(self) -> list[tuple[str, tuple[float, float, float, float]]]:
-        """Return the ranges of the views that show something, by their names."""
+        """Return the ranges of the views with content, by name."""
         self._queue.catch_up(self.views, self.frame)  # ranges may follow the moment
         views = [(name, self._made[name]) for name in self._names]
         return [(name, view.region()) for name, view in views if view.shows_something]
 
     def set_zooms(self, zooms: Mapping[str, QRectF]) -> None:
-        """Zoom the views to ranges; those without one show all they have."""
+        """Zoom views to ranges; views without one show everything."""
         for name in self._names:
             self._made[name].plot.set_zoom(zooms.get(name))
         self._zooms = {name: zoom for name, zoom in zooms.items() if name not in self._names}
@@ -206,7 +206,7 @@ class RunPanel(QWidget):
         self.views_arranged.emit()
 
     def _bring_up(self, view: RunView) -> None:
-        """Let a view show what the others do."""
+        """Let a view show the same state as the others."""
         view.set_colours(self._palette)
         view.set_options(self.options)
         view.set_theory(self._theory)
@@ -232,7 +232,7 @@ class RunPanel(QWidget):
                 self._place_views()
 
     def set_sight(self, sight: QRect) -> None:
-        """Set the part of the panel that is not scrolled away; draw what came into it."""
+        """Set the visible part of the panel; draw views that came into sight."""
         self._queue.sight = sight
         self._queue.catch_up(self._queue.in_sight(self.views), self.frame)
 
@@ -247,14 +247,14 @@ class RunPanel(QWidget):
 
     @property
     def least_height(self) -> int:
-        """Height at which all plots are just legible."""
+        """Least height in pixels with legible plots."""
         heading = max(label.sizeHint().height() for label in (self.heading, self.details))
         heights = [view.least_height for view in self.views]
         lines = [heights[k : k + self._columns] for k in range(0, len(heights), self._columns)]
         return heading + TOP + sum(max(line) + GAP for line in lines) - GAP
 
     def _place_views(self) -> None:
-        """Place the views in the grid; in the last row of a single run no room is left over."""
+        """Place the views in the grid; the last row of a single run fills the width."""
         count, columns, rows = len(self._names), self._columns, self.rows
         for place, view in enumerate(self.views):
             spare = columns * rows - count if self._alone and place == count - 1 else 0
@@ -265,7 +265,7 @@ class RunPanel(QWidget):
         self._set_columns_of_views()
 
     def _set_columns_of_views(self) -> None:
-        """Have each view know the same view of the other runs in its column."""
+        """Connect each view with the same view of other runs in its column."""
         for name in self._names:
             around = [
                 panel.view(name) if panel is not None and name in panel.names else None
@@ -286,7 +286,7 @@ class RunPanel(QWidget):
     # --------------------------------------------------------------------------------- content
 
     def set_run(self, run: OpenRun | None) -> None:
-        """Show another run: its views, why it has none, or how to get a run."""
+        """Show another run: its views, its failure, or how to get a run."""
         self.run = run
         if run is None:
             self.set_data(None, "")
@@ -325,24 +325,24 @@ class RunPanel(QWidget):
             view.set_heading(heading)
 
     def data_grew(self) -> None:
-        """Have `draw_pending` draw all views again, with the ranges of the frames read since."""
+        """Queue all views for drawing, with the ranges of the new frames."""
         self._queue.add(self.views, grown=True)
 
     def on_values(self) -> None:
-        """Have `draw_pending` draw the numbers that were computed since."""
+        """Queue the views of newly computed values for drawing."""
         self._queue.add(self.views, grown=False)
 
     @property
     def pending(self) -> int:
-        """Number of views that `draw_pending` has still to draw."""
+        """Number of views still to be drawn by `draw_pending`."""
         return len(self._queue)
 
     def draw_pending(self, seconds: float = math.inf) -> None:
-        """Draw pending views in turn, one at least, for about so long."""
+        """Draw pending views in turn, at least one, for about so long."""
         self._queue.draw(self.views, self.frame, seconds)
 
     def set_frame(self, index: int, at_once: bool = True) -> Sequence[RunView]:
-        """Set the frame, the last known one for those beyond; return the views to draw now.
+        """Set the frame, at most the last known one; return the views to draw now.
 
         `draw_pending` draws those that grew, and all of them where it need not be at once.
         """
@@ -355,7 +355,7 @@ class RunPanel(QWidget):
         return ()
 
     def set_marked(self, hovered: int, pinned: frozenset[int]) -> Sequence[RunView]:
-        """Set the marked nodes; return the views that must mark them now."""
+        """Set the marked nodes; return the views to mark them in now."""
         if (hovered, pinned) == (self._hovered, self._pinned):
             return ()
         self._hovered, self._pinned = hovered, pinned
@@ -372,7 +372,7 @@ class RunPanel(QWidget):
                 view.show_frame(self.frame)
 
     def set_options(self, options: Intent) -> None:
-        """Follow the options; plane, views and palette have methods of their own."""
+        """Follow the options; plane, views and palette have their own methods."""
         self.options = options
         for view in self.views:
             view.set_options(options)

@@ -33,18 +33,18 @@ NOTES = {"rotation": "no neuron has a direction", "relative_norm": "all neurons 
 
 
 def rotations_view(palette: Palette, parent: QWidget | None = None) -> SortedView:
-    """Sorted cosines of the angle between v_j(0) and v_j(t)."""
+    """Return the view of sorted cosines of the angle between v_j(0) and v_j(t)."""
     return SortedView(palette, "rotation", "rotations, sorted", parent)
 
 
 def norms_view(palette: Palette, parent: QWidget | None = None) -> SortedView:
-    """Sorted |a_j v_j| / max_k |a_k v_k|."""
+    """Return the view of sorted |a_j v_j| / max_k |a_k v_k|."""
     return SortedView(palette, "relative_norm", "relative norms, sorted", parent)
 
 
 @final
 class SortedView(NodeView):
-    """Curves against rank / m, one a moment, coloured by time, the current one on top."""
+    """Curves against rank / m, one per moment, coloured by time, the current one on top."""
 
     links = True
 
@@ -145,7 +145,7 @@ class SortedView(NodeView):
     # ----------------------------------------------------------------------------------- frame
 
     def _show(self, data: DisplayData, frame: int) -> None:
-        """Show the moments before a frame, and the frame itself."""
+        """Draw the moments before a frame, and the frame itself."""
         nodes = data.sorted_nodes(self._kind, frame)
         ranks = np.arange(1, data.m + 1) / data.m
         values = data.values(self._kind, frame)
@@ -168,7 +168,7 @@ class SortedView(NodeView):
         self._show_marks(data)
 
     def _neighbour(self, here: int, known: Indices, x: int, y: int) -> int:
-        """Along the rank: arrows up lead to where the values are larger."""
+        """Return the next node along the rank; arrows up lead to larger values."""
         order = known[np.argsort(self.plot.points[known, 0], kind="stable")]
         values = self.plot.points[order, 1]
         way = x or (-y if values[-1] >= values[0] else y)

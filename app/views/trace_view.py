@@ -1,4 +1,4 @@
-"""What the views of curves over a run share: the axis, the cursor, and scrubbing."""
+"""Base of the views of curves over a run: the axis, the cursor, and scrubbing."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class TraceView(RunView):
         return self._bounds
 
     def region(self) -> tuple[float, float, float, float]:
-        """Return the range that is shown, across as log10 of time, steps or |W|^2."""
+        """Return the shown range; horizontally as log10 of time, steps or |W|^2."""
         left, right, bottom, top = super().region()
         if self._axis == "log10_time" and self._far:
             left, right = (float(x) for x in inverse_coordinate(np.array([left, right])))
@@ -145,7 +145,7 @@ class TraceView(RunView):
         data.background.request_traces(type(self).__name__, (), 0)
 
     def on_values(self) -> bool:
-        """Draw the values that have come since."""
+        """Draw newly computed values."""
         if self._traced < 0 or self.data is None or self.data.background.traced == self._traced:
             return False
         self.redraw()
@@ -275,7 +275,7 @@ class TraceView(RunView):
         return 0 if self._axis == "norm_squared" or math.isfinite(data.log10_time[0]) else 1
 
     def _place_frames(self, data: DisplayData) -> tuple[float, float]:
-        """Set where each frame stands; returns the ends of the axis."""
+        """Set the place of each frame; return the ends of the axis."""
         axis = self.plot.bottom
         if self._axis == "log10_time":
             end = float(data.log10_time[-1]) if data.complete else data.until
@@ -310,7 +310,7 @@ class TraceView(RunView):
     # ----------------------------------------------------------------------------------- frame
 
     def _show(self, data: DisplayData, frame: int) -> None:
-        """Show the curves strong up to a frame, and the cursor there."""
+        """Draw the curves strong up to a frame, and the cursor there."""
         self._draw_strong(data, frame)
         self._mark_nodes(data)
 
@@ -351,7 +351,7 @@ class TraceView(RunView):
         return HoverReadout(float(self.places[frame]), float(line.values[frame]), text, line.colour)
 
     def _grain(self, line: TraceCurve, value: float) -> float:
-        """Return the difference of values that one pixel of the screen separates."""
+        """Return the difference of values that one pixel resolves."""
         height = self.plot.pixel_height()
         return height if line.said is None else abs(value) * math.log(10.0) * height
 
@@ -369,7 +369,7 @@ class TraceView(RunView):
         return f"{NORM_SQUARED} = {resolved_text(10.0**logarithm, grain)}"
 
     def _explain(self, x: float, y: float) -> None:
-        """Show a tooltip where a level is."""
+        """Show the tooltip of a level."""
         level = level_at(self.plot.drawn_levels, x, y)
         if level is not None and level.tip:
             here = self.plot.viewport().mapToGlobal(QPoint(round(x), round(y)))
@@ -391,7 +391,7 @@ class TraceView(RunView):
 
 
 def pad_trace(values: Floats, frames: int) -> Floats:
-    """Return a trace (T,) for the frames read so far; more or fewer may have been judged."""
+    """Return a trace (T,) for the frames read so far, though others may have been judged."""
     result = np.full(frames, np.nan)
     known = min(frames, values.size)
     result[:known] = values[:known]

@@ -1,4 +1,4 @@
-"""What all views of a run share: a header, a plot, and how they are told what to show."""
+"""Base of all views of a run: a header, a plot, and the interface that sets their content."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Numbers = Sequence[tuple[str, Floats]]  # heading and column, all columns of equ
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """Values that a statement promises, one a frame (T,), in the view named by `view`."""
+    """Values promised by a statement, one per frame (T,), in the view named by `view`."""
 
     name: str
     view: str
@@ -48,7 +48,7 @@ class Bound:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownTheory:
-    """Lines and curves that theory adds to a run, and what margins are shown as shares of."""
+    """Lines and curves that theory adds to a run, and the promise of its shares."""
 
     references: Sequence[ReferenceMargin] = ()
     bounds: Sequence[Bound] = ()
@@ -56,7 +56,7 @@ class ShownTheory:
 
 
 class RunView(QWidget):
-    """Shows one run at one frame. What it has nothing to show of says `_absence` in a sentence.
+    """View of one run at one frame. Without content it shows the sentence of `_absence`.
 
     `requested`: numbers are wanted that take longer than a frame of the screen; `computed` is
     called when there are new ones.
@@ -119,7 +119,7 @@ class RunView(QWidget):
         self.show_axis_title()
 
     def _set_least_size(self) -> None:
-        """Set the size at which the plot is just legible."""
+        """Set the least legible size of the plot."""
         before = self.plot.minimumHeight()
         height = self._least_plot_height() + (
             0 if self._below is not None else self._title_height()
@@ -141,11 +141,11 @@ class RunView(QWidget):
 
     @property
     def least_height(self) -> int:
-        """Height at which the plot is just legible."""
+        """Least legible height of the plot in pixels."""
         return self.header.sizeHint().height() + int(self.plot.minimumHeight())
 
     def render_picture(self, scale: float) -> QPixmap:
-        """Return the view with its title and axes, at `scale` pixels to one of the screen."""
+        """Return the view with its title and axes, at `scale` pixels per screen pixel."""
         column = self._above, self._below
         self.set_column(None, None)
         self._lay_out_now()
@@ -184,22 +184,22 @@ class RunView(QWidget):
         self._describe()
 
     def set_options(self, options: Intent) -> None:
-        """Show what the options say; a view that shows it already draws nothing."""
+        """Show the options; a view that already shows them draws nothing."""
         self.plot.set_always_equal(options.equal)
 
     @property
     def extents(self) -> Mapping[str, Extent]:
-        """Extents of the quantities with an axis of their own, by their names."""
+        """Extents of the quantities with their own axes, by name."""
         return {}
 
     def set_common_extents(self, extents: Mapping[str, Extent]) -> None:
-        """Set the extents that axes hold beside their own, since other runs share them."""
+        """Set the extents that axes must contain because other runs share them."""
 
     def set_theory(self, theory: ShownTheory) -> None:
-        """Show what theory says, where the view has a place for it (RunPanel.set_theory)."""
+        """Show results of theory, in views with a place for them (RunPanel.set_theory)."""
 
     def redraw(self) -> None:
-        """Update the ranges, and draw the same frame again, whose scale may have changed."""
+        """Update the ranges, and redraw the frame, whose scale may have changed."""
         self.redraw_at(self.frame)
 
     def redraw_at(self, frame: int) -> None:
@@ -241,7 +241,7 @@ class RunView(QWidget):
 
     @property
     def shows_something(self) -> bool:
-        """Whether there is a run, of which it has more to show than a sentence."""
+        """Return True if there is a run with more to show than a sentence."""
         return self.data is not None and self.data.frames > 0 and not self._absent
 
     def region(self) -> tuple[float, float, float, float]:
@@ -254,7 +254,7 @@ class RunView(QWidget):
         return self.shows
 
     def numbers(self) -> Numbers:
-        """Return what is drawn at the frame; nothing while no frame is."""
+        """Return the drawn numbers of the frame; nothing without a frame."""
         return self._drawn_numbers(self.data) if self.shows_something and self.data else ()
 
     def _drawn_numbers(self, data: DisplayData) -> Numbers:
@@ -274,7 +274,7 @@ class RunView(QWidget):
         return self.on_values() or stale
 
     def on_values(self) -> bool:
-        """Draw those of the numbers asked for that have come; whether there were any."""
+        """Draw requested numbers that have arrived; return True if there were any."""
         return False
 
     def _fit(self) -> None:
@@ -283,7 +283,7 @@ class RunView(QWidget):
             self.refit(data)
 
     def _describe(self) -> None:
-        """Name the plot for readers of the screen, and say what is written in it."""
+        """Describe the plot for screen readers, with its texts."""
         self.plot.setAccessibleName(", ".join(filter(None, (self.header.title, self._heading))))
         data, overlay = self.data, self.plot.overlay
         told = [overlay.note]
@@ -309,14 +309,14 @@ class RunView(QWidget):
             self.plot.set_overlay(replace(self.plot.overlay, pointed=pointed))
 
     def _readout_at(self, x: float, y: float) -> HoverReadout | None:
-        """Return the reading at a pixel; a view of nodes marks the node instead."""
+        """Return the reading at a pixel; views of nodes mark the node instead."""
         return None
 
     # ------------------------------------------------------------------- to implement by each view
 
     @abstractmethod
     def refit(self, data: DisplayData) -> None:
-        """Update the range, the key and all else that depends on the frames read so far."""
+        """Update the range, the key and everything that depends on all frames read so far."""
 
     @abstractmethod
     def _show(self, data: DisplayData, frame: int) -> None:
@@ -327,14 +327,14 @@ class RunView(QWidget):
         """Draw nothing."""
 
     def _absence(self, data: DisplayData) -> str:
-        """Return why a run has nothing to show; "" where it has."""
+        """Return why a run has nothing to show; "" otherwise."""
         return ""
 
     def _give_up(self, data: DisplayData) -> None:
-        """Ask no longer for numbers of a run."""
+        """Withdraw all requests for numbers of a run."""
 
     def _recolour(self) -> None:
-        """Make anew what has the palette's colours and belongs to no frame."""
+        """Rebuild everything with palette colours that belongs to no frame."""
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        """Show which nodes are hovered and pinned."""
+        """Show the hovered and pinned nodes."""

@@ -34,7 +34,7 @@ THETA, PI = "\u03b8", "\u03c0"
 
 
 class FourierView(NodeView):
-    """What both views share: runs that have no waves, the frame's waves, and the key."""
+    """Base of both views: runs without waves, the frame's waves, and the key."""
 
     _found: NodeWaves | None = None
 
@@ -48,7 +48,7 @@ class FourierView(NodeView):
 
     @abstractmethod
     def _draw(self, data: DisplayData, found: NodeWaves) -> None:
-        """Draw the waves of a frame, and set where the nodes stand."""
+        """Draw the waves of a frame, and set the nodes' places."""
 
     def _mark_nodes(self, data: DisplayData) -> None:
         if self._selected_anew():
@@ -71,7 +71,7 @@ class FourierView(NodeView):
 
 @final
 class WavesView(FourierView):
-    """A column for each node, sorted by frequency, and a row for each frequency.
+    """Matrix of nodes, sorted by frequency, and frequencies.
 
     The colour is deeper where the node has more of the frequency. Nodes are at their own
     frequencies.
