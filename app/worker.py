@@ -1,4 +1,4 @@
-"""What answers requests beside the window: one after another, in a thread of its own.
+"""Worker that answers requests one after another, in a thread of its own.
 
     ask --> waits; of one key only the latest --> answer, in the thread --> result | error
                                                     `--> progress, as often as it likes
@@ -28,7 +28,7 @@ OUR_ERROR = "Internal error. Details are in the log."
 
 @final
 class Request:
-    """A request as its answer sees it, in the thread."""
+    """Request as seen by its answer, in the thread."""
 
     def __init__(self, key: Hashable, values: tuple[Any, ...], tell: Callable[..., None]) -> None:
         self.key, self.values = key, values
@@ -37,22 +37,22 @@ class Request:
         self.watch = Watch()
 
     def begin(self, share: Callable[[], float] | None) -> None:
-        """Start the request in its thread: its watch counts the seconds from here on."""
+        """Start the request in its thread, and the clock of its watch."""
         self.watch = Watch(share=share)
         if self.is_cancelled():  # cancelled while the old watch was in place
             self.watch.cancel()
 
     def is_cancelled(self) -> bool:
-        """Whether nobody wants the answer any more."""
+        """Return True once the request was cancelled."""
         return self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """Want the answer no more."""
+        """Cancel the request."""
         self._cancelled.set()
         self.watch.cancel()
 
     def progress(self, value: object = None) -> None:
-        """Tell something before the answer is there."""
+        """Report progress before the result."""
         self._tell(self, value)
 
 
@@ -61,7 +61,7 @@ Answer = Callable[..., object]  # takes a Request and the values passed to `ask`
 
 @final
 class Worker(QObject):
-    """Calls `answer` for each request. It may raise a MarginscopeError, whose sentence is told."""
+    """Calls `answer` for each request. It may raise a MarginscopeError, whose sentence is shown."""
 
     result = Signal(object)
     error = Signal(str)
@@ -79,7 +79,7 @@ class Worker(QObject):
         our_error: str = OUR_ERROR,
         one_core: bool = False,
     ) -> None:
-        """`no_memory` and `our_error` are what is told of errors that are no sentences themselves.
+        """`no_memory` and `our_error` are the sentences for errors without one.
 
         `one_core`: each answer keeps BLAS on one core.
         """
@@ -101,12 +101,12 @@ class Worker(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is on its way."""
+        """True while a request waits or is being answered."""
         with self._changed:
             return bool(self._latest) or self._current is not None
 
     def ask(self, *values: object, key: Hashable = None) -> None:
-        """Answer a request, after those that wait already."""
+        """Answer a request, after those already waiting."""
         with self._changed:
             if self._closed:
                 return
@@ -120,7 +120,7 @@ class Worker(QObject):
             self._changed.notify()
 
     def cancel(self, keep: Container[Hashable] = ()) -> None:
-        """Answers are wanted no more, but to the requests of some keys."""
+        """Cancel all requests, except those of some keys."""
         with self._changed:
             for requests in (self._waiting, self._latest):
                 for key in [key for key in requests if key not in keep]:
@@ -131,7 +131,7 @@ class Worker(QObject):
     # ------------------------------------------------------------------------------- window thread
 
     def close(self, patience: float | None = None) -> bool:
-        """Cancel, and wait for the thread (so many seconds); False if it did not end in time."""
+        """Cancel, and wait for the thread (so many seconds); return False if it did not end."""
         self.cancel()
         with self._changed:
             self._closed = True
@@ -168,7 +168,7 @@ class Worker(QObject):
             del request, value
 
     def _next(self) -> Request | None:
-        """Return the oldest request; sleeps until there is one. None at the end."""
+        """Return the oldest request, after waiting for one; None once closed."""
         with self._changed:
             while not (self._waiting or self._closed):
                 self._changed.wait()

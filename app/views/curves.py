@@ -110,7 +110,7 @@ class CurvesView(TraceView):
         self._follow_axes()
 
     def _stack(self) -> tuple[Strip, ...]:
-        """Return the axes of the curves, the runs that share them, and the room."""
+        """Return the strips of the curves, with the extents of linked runs and room for titles."""
         extents = {
             name: extent | self._common.get(name, Extent())
             for name, extent in self._extents.items()

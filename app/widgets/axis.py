@@ -1,4 +1,4 @@
-"""Axes of plots, with ticks and texts of our own, which have room and do not overlap."""
+"""Axes of plots, with our own ticks and labels, which have room and do not overlap."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ class PlotAxis(pg.AxisItem):
             self.update()
 
     def set_strips(self, strips: tuple[Strip, ...]) -> None:
-        """Show the axes of strips, which the plot names."""
+        """Show the axes of strips, whose titles the plot shows."""
         if strips != self.strips:
             self.strips = strips
             self.picture = None
             self.update()
 
     def shows_same(self, other: PlotAxis) -> bool:
-        """Return True if another axis has the same name, ticks of the same kind, and strips."""
+        """Return True if another axis has the same name, kind of ticks, and strips."""
         mine, its = (
             (one.labelText, one._maker, [strip.name for strip in one.strips])
             for one in (self, other)
@@ -101,7 +101,7 @@ class PlotAxis(pg.AxisItem):
         return bool(mine == its)
 
     def set_label(self, label: str, short: str = "") -> None:
-        """Set the axis's label, and a short one for little room; "" for none."""
+        """Set the axis's label, and a short one for narrow plots; "" for none."""
         if (label, short) != (self._label, self._short):
             self._label, self._short = label, short
             self.setLabel(label)
@@ -109,12 +109,12 @@ class PlotAxis(pg.AxisItem):
             self.resizeEvent()  # pyqtgraph places a label only when the axis is resized
 
     def set_titled(self, titled: bool) -> None:
-        """Show the label or not; `set_style` makes room for it."""
+        """Show or hide the label; `set_style` makes room for it."""
         self.titled = titled
         self.showLabel(bool(self.labelText) and titled)
 
     def has_same_quantity(self, other: PlotAxis) -> bool:
-        """Return True if it shows the same quantity as another axis, perhaps in another unit."""
+        """Return True for the same quantity as another axis, perhaps in another unit."""
         mine, its = (str(one.labelText).partition(" (")[0] for one in (self, other))
         return mine == its and self._maker is other._maker
 
@@ -123,7 +123,7 @@ class PlotAxis(pg.AxisItem):
         return self._label_html
 
     def fitting(self) -> str:
-        """Return the label as it fits: whole, short, or cut before its unit in brackets."""
+        """Return the label that fits: whole, short, or cut before its unit in brackets."""
         metrics, label = QFontMetricsF(self.label.font()), str(self.labelText)
         size = self.size()
         # QTextDocument adds a margin of 4 pixels around its text.
@@ -167,7 +167,7 @@ class PlotAxis(pg.AxisItem):
         self.resizeEvent()  # places the label
 
     def needs(self, low: float, high: float, size: float) -> bool:
-        """Return True if the ticks of a range need another width; `set_style` sets it."""
+        """Return True if the ticks of a range need another width, which `set_style` sets."""
         metrics = self._metrics()
         widest = max(
             (metrics.horizontalAdvance(text) for _, text in self.ticks(low, high, size + ENDS)),
@@ -187,7 +187,7 @@ class PlotAxis(pg.AxisItem):
         return QFontMetricsF(self.style["tickFont"] or self.label.font())
 
     def ticks(self, low: float, high: float, size: float) -> Ticks:
-        """As many ticks as stand apart."""
+        """Return as many ticks as fit apart."""
         # Requested at least twice: to measure the room, and to paint.
         wanted = (low, high, size, self._maker, self.strips)
         if wanted != self._found[0]:
@@ -195,7 +195,7 @@ class PlotAxis(pg.AxisItem):
         return self._found[1]
 
     def tick_places(self) -> list[float]:
-        """Return the values at the ticks that are painted."""
+        """Return the values at the painted ticks."""
         low, high = (float(end) for end in self.range)
         size = self.size().width() if self.orientation == "bottom" else self.size().height()
         return [value for value, _ in self.ticks(low, high, size + ENDS)]
@@ -231,7 +231,7 @@ class PlotAxis(pg.AxisItem):
     # -------------------------------------------------------------------------------- painting
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, *_: Any) -> None:
-        """Draw the line, the ticks and their texts.
+        """Draw the line, the ticks and their labels.
 
         pyqtgraph itself would draw all texts with each change of the plot.
         """
@@ -262,7 +262,7 @@ class PlotAxis(pg.AxisItem):
         return int(flags if across else flags | align.AlignVCenter) | int(Qt.TextFlag.TextDontClip)
 
     def _place_ticks(self, painter: QPainter) -> tuple[list[QLineF], list[tuple[QRectF, str]]]:
-        """Return the lines, and the texts with their places."""
+        """Return the lines, and the labels with their places."""
         bounds, across = self.rect(), self.orientation == "bottom"
         low, high = (float(end) for end in self.range)
         length = bounds.width() if across else bounds.height()
@@ -292,7 +292,7 @@ class PlotAxis(pg.AxisItem):
         return lines, texts
 
     def _size(self, text: str, painter: QPainter) -> QSizeF:
-        """Return the room of a text, which is more than its letters fill."""
+        """Return the size of a label, with its margins."""
         if text not in self._sizes:
             painter.setFont(self.style["tickFont"] or self.label.font())
             space, flags = QRectF(0.0, 0.0, 100.0, 100.0), int(Qt.AlignmentFlag.AlignCenter)
@@ -302,12 +302,12 @@ class PlotAxis(pg.AxisItem):
 
 
 def title_height(metrics: QFontMetricsF) -> float:
-    """Return the pixels that the title of an axis takes."""
+    """Return the height of an axis title in pixels."""
     return metrics.height() + 2.0
 
 
 def _are_apart(ticks: Ticks, metrics: QFontMetricsF, unit: float) -> bool:
-    """Return True if no text reaches into the next one, at `unit` pixels for a unit of the axis."""
+    """Return True if no label reaches into the next one, at `unit` pixels per axis unit."""
     halves = [0.5 * metrics.horizontalAdvance(text) for _, text in ticks]
     places = [unit * place for place, _ in ticks]
     return all(

@@ -1,4 +1,4 @@
-"""Dialogs that do not block: a question with named answers, and one for a line of text."""
+"""Dialogs that do not block: a question with named answers, and a line of text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Role = QMessageBox.ButtonRole
 
 @final
 class Question(QObject):
-    """A question over a window. `answer`: the text of the last button pressed, "" for none."""
+    """Question over a window. `answer`: the text of the last button pressed, "" for none."""
 
     answered = Signal(str)  # the answer
 
@@ -35,7 +35,7 @@ class Question(QObject):
         icon: QMessageBox.Icon = QMessageBox.Icon.Question,
         waits: bool = False,
     ) -> None:
-        """Open the question in place of an unanswered one; `waits`: return once it is answered.
+        """Open the question in place of an open one; `waits`: return once it is answered.
 
         Return presses the button `default`, Escape the one with the role of rejection.
         """
@@ -75,7 +75,7 @@ class Question(QObject):
 
 
 def line_dialog(parent: QWidget, key: str, title: str, label: str, text: str = "") -> QInputDialog:
-    """Return a dialog for one line of text, not open yet; it emits `textValueSelected`."""
+    """Return an unopened dialog for one line of text; it emits `textValueSelected`."""
     dialog = QInputDialog(parent)
     dialog.setObjectName(key)
     dialog.setWindowTitle(title)

@@ -62,7 +62,7 @@ class Rail(QWidget):
 
 @final
 class DrawerSplitter(QSplitter):
-    """Drawers at the left of the plots: one is open, or none. Each has a width of its own."""
+    """Drawers at the left of the plots, at most one open, each with its own width."""
 
     def __init__(self, plots: QWidget, width: int, parent: QWidget | None = None) -> None:
         """Drawers are `width` pixels wide until the user resizes them."""
@@ -80,7 +80,7 @@ class DrawerSplitter(QSplitter):
         self.splitterMoved.connect(self._on_moved)
 
     def add(self, key: str, page: QWidget, width: int = 0) -> None:
-        """Add a drawer, which is closed, with a usual width of its own if it needs one."""
+        """Add a closed drawer, with its own default width if needed."""
         self._pages[key] = page, width or self._usual
         self._stack.addWidget(page)
 

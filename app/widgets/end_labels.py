@@ -1,4 +1,4 @@
-"""Labels at the right of a plot, beside the ends of their curves, which never overlap."""
+"""Labels at the right of a plot beside the ends of their curves, without overlaps."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EndLabel:
 
 
 def spread_heights(wanted: Sequence[float], height: float, top: float, bottom: float) -> Floats:
-    """Return the tops of labels of one height, as near to the wanted ones as they fit.
+    """Return the tops of labels of one height, as near to the wanted ones as possible.
 
     Labels keep the order of the wanted tops. What does not fit at all overlaps evenly.
 
@@ -76,14 +76,14 @@ class EndLabels(UnboundedItem):
         self._of: tuple[float, ...] = ()
 
     def set_labels(self, labels: Sequence[EndLabel], font: QFont, palette: Palette) -> None:
-        """Show labels; the plot leaves the room that `share` says."""
+        """Show labels; the plot leaves them the room given by `share`."""
         self.labels, self.font, self._palette = labels, font, palette
         self._widest = max((label_width(label.text, font) for label in labels), default=0.0)
         self._sheet = None
         self.update()
 
     def share(self, width: float) -> float:
-        """Return the share of a plot, of a width in pixels, that the labels take."""
+        """Return the fraction of a plot's width in pixels that the labels take."""
         if not self.labels or width < NARROWEST:
             return 0.0
         return min((self._widest + BAR + 3.0 * AIR) / width, WIDEST)
@@ -104,7 +104,7 @@ class EndLabels(UnboundedItem):
         painter.restore()
 
     def _make_sheet(self, way: QTransform, inside: QRectF, ratio: float) -> QPixmap:
-        """Paint all labels on a sheet of the size of the plot."""
+        """Paint all labels on a sheet of the plot's size."""
         sheet = QPixmap((inside.size() * ratio).toSize())
         sheet.setDevicePixelRatio(ratio)
         sheet.fill(Qt.GlobalColor.transparent)
@@ -158,7 +158,7 @@ class EndLabels(UnboundedItem):
 
 
 def _visible_end(label: EndLabel, edge: float) -> tuple[float, float]:
-    """Return the last place of a curve that is left of an edge; at the edge, where it goes on."""
+    """Return the last place of a curve left of an edge; the edge, if the curve continues."""
     x, y = label.x, label.y
     if x.size == 0:
         return edge, float(y[0])

@@ -44,7 +44,7 @@ UNDO, REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
 
 
 def line_height(widget: QWidget, least: int = HEIGHT) -> int:
-    """Return the height of one line: the grid's, or more if the system's type is large."""
+    """Return the height of one line: the grid's, or more for a large system font."""
     return max(least, line_of(widget.font()))
 
 
@@ -66,7 +66,7 @@ def push_button(text: str, parent: QWidget, tip: str = "") -> QPushButton:
 
 
 def text_width(control: QLineEdit | QComboBox) -> int:
-    """Return the width that a control needs to show its text uncut."""
+    """Return the width of a control that shows its text uncut."""
     metrics = control.fontMetrics()
     if isinstance(control, QComboBox):
         return metrics.horizontalAdvance(control.currentText()) + AROUND_CHOICE
@@ -76,7 +76,7 @@ def text_width(control: QLineEdit | QComboBox) -> int:
 
 @final
 class ValueEdit(QLineEdit):
-    """Line of text; Escape requests the value from before. That of a path offers a dialog."""
+    """Line of text; Escape requests the earlier value. For a path it offers a dialog."""
 
     restore_requested = Signal()
     browse_requested = Signal()
@@ -131,13 +131,13 @@ class ValueEdit(QLineEdit):
 
 @final
 class ChoiceBox(QComboBox):
-    """Combo box that the wheel changes only while it has the focus, so that panels can scroll."""
+    """Combo box that ignores the wheel without the focus, so that panels can scroll."""
 
     choices_needed = Signal()
     """Emitted before the choices are used: the box gets the focus or opens."""
 
     def __init__(self, parent: QWidget | None = None, name: str = "", letters: int = 6) -> None:
-        """`name` is for screen readers; the box has room for so many `letters` at least."""
+        """`name` is for screen readers; the box has room for at least `letters` characters."""
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setFixedHeight(line_height(self))
@@ -147,7 +147,7 @@ class ChoiceBox(QComboBox):
         self.setMinimumContentsLength(letters)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint as Qt does, but shorten a long choice with an ellipsis."""
+        """Paint as Qt does, but elide a long choice."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         if self.currentIndex() < 0:
@@ -238,7 +238,7 @@ class SearchLine(QLineEdit):
     left = Signal()
 
     def __init__(self, hint: str, parent: QWidget, alone: bool = False) -> None:
-        """`alone`: Tab has nowhere else to go."""
+        """`alone`: Tab has no other target."""
         super().__init__(parent)
         self.setPlaceholderText(hint)
         self.setAccessibleName(hint)

@@ -1,4 +1,4 @@
-"""What is drawn inside a plot: stacks of curves, and markers by the thousand.
+"""Items drawn inside a plot: stacks of curves, and markers by the thousand.
 
 pyqtgraph's own items take 50 us for each curve and 7 us for each marker whose colour changes, which
 is too much for 4096 nodes at every frame; these take the colours as a few styles instead.
@@ -66,11 +66,11 @@ def path_of(x: NDArray[Any], y: NDArray[Any], connect: Any = "finite") -> QPaint
 
 
 class UnboundedItem(pg.GraphicsObject):
-    """What may lie anywhere in its plot, and is clipped to it anyway."""
+    """Item that may extend beyond its plot, which clips it."""
 
     @abstractmethod
     def paint(self, painter: QPainter, *_: Any) -> None:
-        """Draw it."""
+        """Draw the item."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,16 +91,16 @@ class UnboundedItem(pg.GraphicsObject):
 
 
 class PlotLines(UnboundedItem):
-    """Lines of a plot itself, below what it shows."""
+    """Lines of a plot itself, below its content."""
 
     @abstractmethod
     def set_colours(self, palette: Palette) -> None:
-        """Take the pens from a palette."""
+        """Set the pens of a palette."""
 
 
 @final
 class ZeroLine(PlotLines):
-    """A line through 0, across or up."""
+    """Line through 0, horizontal or vertical."""
 
     def __init__(self, vertical: bool = False) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class GridLines(PlotLines):
 
 @final
 class CurveStack(UnboundedItem):
-    """Curves with a pen each, in one item; the first of them may be shown alone."""
+    """Curves with a pen each, in one item, which can show only the first of them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class CurveStack(UnboundedItem):
         self.update()
 
     def show_first(self, shown: int) -> None:
-        """Draw another number of them."""
+        """Draw another number of the curves."""
         if shown != self.shown:
             self.shown = shown
             self.update()
@@ -175,7 +175,7 @@ class CurveStack(UnboundedItem):
 
 @final
 class Areas(UnboundedItem):
-    """Areas in one colour each, without an edge."""
+    """Areas in one colour each, without edges."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -194,7 +194,7 @@ class Areas(UnboundedItem):
 
 @final
 class Picture(pg.GraphicsObject):
-    """Colours on a grid, smoothed between its points."""
+    """Colours on a grid, interpolated between its points."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -203,7 +203,7 @@ class Picture(pg.GraphicsObject):
         self.smooth = True
 
     def show_colours(self, colours: NDArray[np.uint8], place: QRectF) -> None:
-        """RGBA colours (rows, columns, 4), the first row at the least value, over a rectangle."""
+        """Show RGBA colours (rows, columns, 4) over a rectangle, the lowest row first."""
         rows, columns = colours.shape[:2]
         data = np.ascontiguousarray(colours)
         form = QImage.Format.Format_RGBA8888
@@ -214,7 +214,7 @@ class Picture(pg.GraphicsObject):
         self.update()
 
     def show_nothing(self) -> None:
-        """Show an empty plot."""
+        """Remove the colours."""
         self.image = None
         self.update()
 
@@ -241,7 +241,7 @@ class Symbol(Enum):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Style:
-    """A marker: its colour, its size in pixels, and a second colour.
+    """Style of a marker: its colour, its size in pixels, and a second colour.
 
     The second one is that of a disc's edge, or inside a ring ("" for none).
     """
@@ -294,7 +294,7 @@ class Markers(UnboundedItem):
         self.update()
 
     def show_at(self, points: NDArray[Any], which: Any = 0) -> None:
-        """Markers at points (k, 2), each in one of the styles (k,); those not finite left out."""
+        """Show markers at points (k, 2), each in a style (k,), without those not finite."""
         points = np.asarray(points, dtype=np.float64).reshape(-1, 2)
         which = np.broadcast_to(np.asarray(which, dtype=np.int64), points.shape[:1])
         finite = np.isfinite(points).all(axis=1)
@@ -302,7 +302,7 @@ class Markers(UnboundedItem):
         self.update()
 
     def _make_sheet(self, ratio: float) -> QPixmap:
-        """One cell a style, side by side, in pixels of the screen."""
+        """Return a sheet with one cell per style, in device pixels."""
         # Four pixels for the pen and its soft edges, which must not reach the next cell.
         sides = [math.ceil((style.size + 4.0) * ratio) for style in self.styles]
         sheet = QPixmap(sum(sides), max(sides))

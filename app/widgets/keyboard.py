@@ -1,4 +1,4 @@
-"""Keys of buttons, and of plots that Tab reaches."""
+"""Keys of buttons, and of plots with the keyboard focus."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RETURNS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 @final
 class ButtonKeyActivation(QObject):
-    """Event filter of buttons: Space plays in the window; Qt presses tool buttons by Space only."""
+    """Event filter of buttons: Space and Return press the focused button."""
 
     def add(self, button: QWidget) -> None:
         """Let Space and Return press a button."""
@@ -115,7 +115,7 @@ class PlotFocus(QObject):
 
 
 def _is_menu_key(event: QKeyEvent) -> bool:
-    """Return True for Shift+F10, of which Qt makes a context menu event on Windows only."""
+    """Return True for Shift+F10, which is a context menu event of Qt only on Windows."""
     if sys.platform == "win32" or event.type() is not QEvent.Type.KeyPress:
         return False
     return event.key() == Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier
@@ -123,7 +123,7 @@ def _is_menu_key(event: QKeyEvent) -> bool:
 
 @final
 class _FocusRing(QWidget):
-    """A frame around a plot, which lets the mouse through."""
+    """Frame around a plot that ignores the mouse."""
 
     def __init__(self, plot: Plot) -> None:
         super().__init__(plot)
@@ -140,7 +140,7 @@ class _FocusRing(QWidget):
 
 
 def order_before(widgets: Sequence[QWidget], behind: QWidget) -> None:
-    """Have Tab go through some widgets in this order, and from the last one to `behind`."""
+    """Set the Tab order of some widgets, followed by `behind`."""
     last: QWidget = behind.previousInFocusChain() or behind
     for widget in widgets:
         if widget is not last:

@@ -1,4 +1,4 @@
-"""Bar with one sentence, an error or a notice, and buttons for what can be done next.
+"""Bar with one sentence, an error or a notice, and buttons for next steps.
 
 It covers the top of another widget, or its lower right corner, so that nothing moves when it
 appears.
@@ -66,7 +66,7 @@ class MessageBar(QWidget):
 
     @property
     def text(self) -> str:
-        """Sentence that is shown, or ""."""
+        """Shown sentence, or ""."""
         return self._words.text()
 
     def show_message(self, sentence: str, actions: Sequence[QAction] = ()) -> None:
@@ -86,12 +86,12 @@ class MessageBar(QWidget):
             QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
     def show_notice(self, sentence: str, actions: Sequence[QAction] = ()) -> None:
-        """Show for a few seconds what was done; an error that was shown comes back."""
+        """Show a confirmation for a few seconds; an error shown before returns."""
         self._show(sentence, actions)
         self._notice_timer.start()
 
     def withdraw_notice(self) -> None:
-        """Take a notice back, which does not hold any more."""
+        """Remove a notice that no longer holds."""
         if self._notice_timer.isActive():
             self._on_notice_read()
 

@@ -1,4 +1,4 @@
-"""What lies on top of a plot: marked nodes with labels, the cursor line, a text in a corner."""
+"""Overlay of a plot: marked nodes with labels, the cursor line, a text in a corner."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHIFTS = (0, -1, 1, -2, 2, -3, 3)  # in heights of a label
 @final
 @dataclass(frozen=True, slots=True)
 class NodeMark:
-    """A ring around a point of the plot, its label, and numbers said where there is room."""
+    """Ring around a point of the plot, its label, and numbers shown if they fit."""
 
     x: float
     y: float
@@ -52,7 +52,7 @@ class NodeMark:
 @final
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Value of a curve at the cursor: a dot, or its name and number at the edge beyond which it is.
+    """Value of a curve at the cursor: a dot, or its name and number at the edge beyond it.
 
     The number stands alone where there is no room for both.
     """
@@ -70,7 +70,7 @@ class Reading:
 @final
 @dataclass(frozen=True, slots=True)
 class HoverReadout:
-    """Reading under the pointer: a point in the axes' units, and its lines of text."""
+    """Reading at the pointer: a point in the axes' units, and its lines of text."""
 
     x: float
     y: float
@@ -82,7 +82,7 @@ class HoverReadout:
 @final
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """All of it. `cursor` is a vertical line in the axes' units, `box` a rectangle in pixels."""
+    """Content of an overlay. `cursor`: a vertical line in the axes' units; `box`: in pixels."""
 
     marks: tuple[NodeMark, ...] = ()
     cursor: float | None = None
@@ -101,7 +101,7 @@ NOTHING = Overlay()
 
 @final
 class Labels:
-    """Places labels beside points, inside the plot, off one another and off curves."""
+    """Places labels beside points, inside the plot, without overlaps with labels and curves."""
 
     def __init__(
         self, painter: QPainter, inside: QRectF, palette: Palette, curves: Obstacles
@@ -111,25 +111,25 @@ class Labels:
         self._taken: list[QRectF] = []
 
     def reserve(self, box: QRectF) -> None:
-        """Something else is there."""
+        """Keep labels out of a rectangle."""
         self._taken.append(box)
 
     def fitting(self, x: float, mark: NodeMark) -> str:
-        """Return a mark's label with its numbers, or without where neither side has the room."""
+        """Return a mark's label with its numbers, or without if neither side has the room."""
         text = mark.words
         width = QFontMetricsF(self._painter.font()).horizontalAdvance(text) + 6.0 + GAP
         room = max(self._inside.right() - x, x - self._inside.left())
         return text if width <= room else mark.label
 
     def holds(self, text: str) -> bool:
-        """Return True if a label has room without being cut."""
+        """Return True if a label fits uncut."""
         return QFontMetricsF(self._painter.font()).horizontalAdvance(text) <= self._room()
 
     def _room(self) -> float:
         return max(self._inside.width() - 8.0, 0.0)
 
     def put(self, point: QPointF, text: str, left: bool = False, colour: str = "") -> None:
-        """Write a label right of the point where there is room, else left of it; or the reverse."""
+        """Write a label right of the point if it fits, else left of it; or the reverse."""
         inside = self._inside
         metrics = QFontMetricsF(self._painter.font())
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, self._room())
@@ -150,7 +150,7 @@ class Labels:
         self._write(box, text, colour)
 
     def place_above(self, point: QPointF, text: str) -> None:
-        """Write lines above a point, or below it where there is no room.
+        """Write lines above a point, or below it if they do not fit.
 
         They cover all else, since the user requested them just now, and are cut only where the
         longest one has no room.
@@ -167,7 +167,7 @@ class Labels:
         self._write(QRectF(left, top, width, height), "\n".join(lines))
 
     def place_in_corner(self, text: str) -> None:
-        """Write a label in a free corner, at the lower left if none is."""
+        """Write a label in a free corner, or at the lower left if none is free."""
         inside, box = self._inside, self._box(text)
         left, right = inside.left() + GAP, inside.right() - GAP - box.width()
         places = [
@@ -184,7 +184,7 @@ class Labels:
         return QRectF(0.0, 0.0, metrics.horizontalAdvance(text) + 6.0, metrics.height() + 2.0)
 
     def _side_boxes(self, point: QPointF, box: QRectF, left: bool) -> list[QRectF]:
-        """Places at one side of a point, the best first."""
+        """Return places at one side of a point, the best first."""
         inside = self._inside
         x = point.x() - GAP - box.width() if left else point.x() + GAP
         x = max(min(x, inside.right() - box.width()), inside.left() + 1.0)
@@ -199,7 +199,7 @@ class Labels:
         return free and inside.top() <= box.top() and box.bottom() <= inside.bottom()
 
     def _holds(self, point: QPointF, box: QRectF) -> bool:
-        """Return True if a box is at its side of a point, and the edge did not push it over it."""
+        """Return True if a box is beside a point and not pushed over it by the edge."""
         return not box.left() - 0.5 * GAP < point.x() < box.right() + 0.5 * GAP
 
     def _write(self, box: QRectF, text: str, colour: str = "") -> None:
@@ -213,7 +213,7 @@ class Labels:
 
 @final
 class LabelLayoutCache:
-    """Places of the curves and the levels of a plot.
+    """Cached places of the curves and the levels of a plot.
 
     They are updated only when a curve, a level, the range or the room changed: not with each move
     of the cursor.
@@ -225,7 +225,7 @@ class LabelLayoutCache:
         self._of: tuple[object, ...] = ()
 
     def find(self, overlay: Overlay, inside: QRectF, font: QFont, plot: PlotMapping) -> None:
-        """Bring both up to date. Traces are the same if they are the same object."""
+        """Update both. Traces are equal if they are the same object."""
         of = (overlay.levels, overlay.curves, inside.getRect(), plot.shown().getRect(), font)
         if of != self._of:
             curves = overlay.curves
@@ -288,7 +288,7 @@ def paint_overlay(
 def _heights(
     levels: tuple[LevelLine, ...], plot: PlotMapping
 ) -> list[tuple[LevelLine, float, float, float]]:
-    """Return the levels with the pixels of their values and of the ends of their brackets."""
+    """Return the levels with the pixel heights of their values and brackets."""
     if not levels:
         return []
     values = np.array([[level.value, level.low, level.high] for level in levels])
@@ -305,7 +305,7 @@ def _paint_readings(
     plot: PlotMapping,
     labels: Labels,
 ) -> None:
-    """Dots where curves are at the cursor; those beyond an edge are named there."""
+    """Paint dots at the curves' values; name those beyond an edge there."""
     readings = [one for one in overlay.readings if np.isfinite(one.value)]
     if overlay.cursor is None or not readings:
         return

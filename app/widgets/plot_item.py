@@ -1,4 +1,4 @@
-"""The plot that all views are made of: the only file that touches pyqtgraph's options.
+"""Plot of all views; the only file that sets pyqtgraph's options.
 
 Two linear axes with tick texts of our own, ranges that change only when told, and the mouse: hover,
 click, a box or a pull, wheel to zoom, double click to reset. Pixels are those of the viewport.
@@ -51,7 +51,7 @@ T = TypeVar("T", bound=QGraphicsItem)
 
 @final
 class Plot(pg.GraphicsView):
-    """Two axes and what is drawn between them."""
+    """Two axes and the items between them."""
 
     hovered = Signal(float, float)  # pixels
     left = Signal()
@@ -119,13 +119,13 @@ class Plot(pg.GraphicsView):
     # --------------------------------------------------------------------------------- content
 
     def add(self, item: T, z: float = 0.0) -> T:
-        """Put an item into the plot; returns it."""
+        """Add an item to the plot, and return it."""
         item.setZValue(z)
         self.view.addItem(item, ignoreBounds=True)  # ranges are set, not found from items
         return item
 
     def add_lines(self, lines: PlotLines) -> None:
-        """Put lines below all else but the grid."""
+        """Add lines below everything except the grid."""
         self.add(lines, -10.0).set_colours(self.palette_of_plot)
         self._lines.append(lines)
 
@@ -137,7 +137,7 @@ class Plot(pg.GraphicsView):
             self.view.update()
 
     def set_colours(self, palette: Palette) -> None:
-        """Take colours and the font's size from a palette and the widget."""
+        """Set the colours of a palette and the font size of the widget."""
         self.palette_of_plot = palette
         self.setBackground(palette.background)
         for line in self._lines:
@@ -146,7 +146,7 @@ class Plot(pg.GraphicsView):
             axis.set_style(palette, *self.lettering())
 
     def set_labels(self, horizontal: str, vertical: str, short: str = "") -> None:
-        """Name the axes; `short` is for the vertical one where there is not enough room."""
+        """Name the axes; `short` is the vertical one's name for narrow plots."""
         if (horizontal, vertical) == (self.bottom.labelText, self.side.labelText):
             return
         for axis, label, other in ((self.side, vertical, short), (self.bottom, horizontal, "")):
@@ -161,27 +161,27 @@ class Plot(pg.GraphicsView):
             self._apply()
 
     def set_bare(self, bare: bool) -> None:
-        """Show no axes, where there is nothing but a sentence."""
+        """Hide the axes, for a plot with only a sentence."""
         parts: list[QGraphicsItem] = [self.side, self.bottom, *self._lines]
         for item in parts:
             item.setVisible(not bare)
 
     def lettering(self) -> tuple[QFontMetricsF, QFont]:
-        """Return metrics and font of the axes' texts."""
+        """Return metrics and font of the axes' labels."""
         font = small(self.font())
         return QFontMetricsF(font), font
 
     # ----------------------------------------------------------------------------------- range
 
     def set_home(self, home: Home) -> None:
-        """Set the range that is shown without a zoom."""
+        """Set the range shown without a zoom."""
         if home != self._home:
             self._home = home
             self._apply()
             self.home_changed.emit()
 
     def fit_side(self) -> None:
-        """Give the vertical axis the room that its new ticks need."""
+        """Give the vertical axis the room needed by its new ticks."""
         self._apply()
 
     @property
@@ -189,7 +189,7 @@ class Plot(pg.GraphicsView):
         return self._home
 
     def set_common(self, home: Home | None) -> None:
-        """Set a range that is shared with other plots; None for the plot's own."""
+        """Set a range shared with other plots; None for the plot's own."""
         if home != self._common:
             self._common = home
             self._apply()
@@ -205,20 +205,20 @@ class Plot(pg.GraphicsView):
             self._apply()
 
     def set_equal(self, equal: bool) -> None:
-        """Set equal scales on both axes, where that loses less than half of the plot."""
+        """Set equal scales on both axes if that loses less than half of the plot."""
         if equal != self._equal:
             self._equal = equal
             self._apply()
 
     def set_always_equal(self, always: bool) -> None:
-        """Set equal scales however much of the plot that loses."""
+        """Set equal scales, however much of the plot is lost."""
         if always != self._always_equal:
             self._always_equal = always
             self._apply()
 
     @property
     def is_equal(self) -> bool:
-        """True if a unit is as long on both axes."""
+        """True if units are equally long on both axes."""
         size = self.view.rect().size()
         return self._equal and (self._always_equal or ranges.used_share(self._whole(), size) > 0.5)
 
@@ -273,7 +273,7 @@ class Plot(pg.GraphicsView):
         return QRectF(self.view.mapRectToScene(self.view.rect()))
 
     def pixel_height(self) -> float:
-        """Height of a screen pixel on the vertical axis; 0 if the plot has no room."""
+        """Return the height of a device pixel on the vertical axis; 0 for a plot without room."""
         pixels = self.view.rect().height() * self.devicePixelRatioF()
         return abs(self.shown().height()) / pixels if pixels >= 1.0 else 0.0
 
@@ -395,5 +395,5 @@ class Plot(pg.GraphicsView):
 
     @property
     def drawn_levels(self) -> tuple[PlacedLevel, ...]:
-        """Levels as they were painted last."""
+        """Levels as painted last."""
         return self._still.levels if self.overlay.levels else ()

@@ -1,4 +1,4 @@
-"""Heading of a run, which marks the current one of several and makes it current by a click."""
+"""Heading of a run, which marks the current one and makes a run current by a click."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OTHER = "Click to make this the current run."
 
 @final
 class RunHeading(QLabel):
-    """Name of a run; of several open ones the current one is bold, with a bar at its left."""
+    """Name of a run; of several open runs the current one is bold, with a bar at its left."""
 
     clicked = Signal()
 
@@ -31,7 +31,7 @@ class RunHeading(QLabel):
         return bool(self._current)
 
     def set_current(self, current: bool | None) -> None:
-        """Mark the run as the current one or as another one; None if it is open alone."""
+        """Mark the run as current or not; None if it is the only open one."""
         if current is self._current:
             return
         self._current = current

@@ -1,4 +1,4 @@
-"""Numbers, margins and names of statements as a screen shows them."""
+"""Numbers, margins and names of statements as shown on the screen."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _with_powers(escaped: str) -> str:
 
 
 def margin_digits(bracket: Bracket) -> int:
-    """Return the number of digits that the bracket determines, and one more.
+    """Return the number of digits that the bracket determines, plus one.
 
     >>> from core.reference.margin import Bracket
     >>> margin_digits(Bracket(0.08126, 0.08128, 0.08127, True, ""))
@@ -123,7 +123,7 @@ def margin_digits(bracket: Bracket) -> int:
 
 
 def margin_text(bracket: Bracket) -> str:
-    """Return a margin's value with the digits it deserves; a bound, or a dash, if unknown."""
+    """Return a margin's value with its certain digits; a bound, or a dash, if unknown."""
     if bracket.open:
         return raise_powers(f"\u2264 {number_text(bracket.upper, FEWEST_DIGITS)}")
     if not bracket.exists:
@@ -132,7 +132,7 @@ def margin_text(bracket: Bracket) -> str:
 
 
 def certainty(margin: ReferenceMargin) -> str:
-    r"""Return in a few words how reliable a margin is; a draw's words name its chance to fail.
+    r"""Return in a few words how reliable a margin is, with the chance of a drawn one to fail.
 
     >>> from dataclasses import replace
     >>> from core.reference.margin import Bracket, ReferenceMargin, exact
@@ -154,12 +154,12 @@ def certainty(margin: ReferenceMargin) -> str:
 
 
 def strong(rich_text: str) -> str:
-    """Emphasise rich text in the heaviest weight of the window's typeface; <b> would smear it."""
+    """Emphasise rich text in the heaviest weight of the typeface; <b> would smear it."""
     return f"<span style='font-weight:600'>{rich_text}</span>"
 
 
 def percent(share: float) -> str:
-    """Return a share in per cent.
+    """Return a fraction in per cent.
 
     >>> percent(0.2), percent(0.004)
     ('20 %', '0.4 %')

@@ -1,4 +1,4 @@
-"""Choice of one of a few words, all of them seen: buttons side by side."""
+"""Choice among a few words, all visible as buttons side by side."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.widgets.layouts import space
 
 @final
 class SegmentedChoice(QWidget):
-    """Row of buttons of which one is down; the arrow keys go from one to the next."""
+    """Row of buttons, one of them pressed; arrow keys move to the next."""
 
     chosen = Signal(str)
     """Key of the button that the user pressed."""
@@ -57,7 +57,7 @@ class SegmentedChoice(QWidget):
 
     @property
     def key(self) -> str:
-        """Key of the button that is down; "" if none is."""
+        """Key of the pressed button; "" if none is."""
         button = self._group.checkedButton()
         return "" if button is None else str(button.property("key"))
 
