@@ -1,8 +1,7 @@
 """Desktop entries, file types and icons of this program. No Qt, no side effects.
 
-By the Desktop Entry, Shared MIME-info and Icon Theme specifications: files below a user's folder of
-data, as values (`files`), so that what is written can be compared with what is there, and taken
-away again.
+The files follow the Desktop Entry, Shared MIME-info and Icon Theme specifications. They are values
+(`files`) below a user's data folder, so that they can be compared with existing files, and removed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Errors as sentences, and a log for developers.
 
-A traceback never reaches the screen: what nobody caught goes to the log, and a sentence about it
-to whoever listens to the Reporter.
+Tracebacks never reach the screen: uncaught errors go to the log, and the Reporter emits a sentence
+about them.
 """
 
 from __future__ import annotations

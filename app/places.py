@@ -20,7 +20,7 @@ MOST_LETTERS = 160
 @final
 @dataclass(frozen=True, slots=True)
 class Places:
-    """A settings file, a folder of runs and a folder of logs; none of them need exist."""
+    """Settings file, folder of runs and folder of logs; none of them need exist."""
 
     settings: Path
     runs: Path
@@ -99,7 +99,7 @@ def _is_writable(folder: Path) -> bool:
 def _claim(path: Path) -> bool:
     """Return True if this program has claimed the name before another one did.
 
-    A hidden file stands for the name until the run file is there; it is of no use a minute later.
+    A hidden file reserves the name until the run file exists, for at most a minute.
     """
     claim = path.with_name(f".{path.name}.claim")
     try:

@@ -36,9 +36,9 @@ def prepare() -> None:
 def limit_heaps() -> None:
     """Let threads share few heaps, so that a window that is used for hours does not grow.
 
-    By itself glibc gives threads heaps of their own, up to eight for each core, and after the first
-    large block that is freed takes even those of megabytes from them: what is in use stays the
-    same, and ever more that is free lies between it. With other C libraries nothing is done.
+    glibc gives threads separate heaps, up to eight per core, and after the first large block is
+    freed allocates even megabytes there: the memory in use stays constant, and ever more free
+    memory lies between. Nothing is done with other C libraries.
     """
     if not sys.platform.startswith("linux"):
         return

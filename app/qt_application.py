@@ -34,8 +34,8 @@ def use_typeface(application: QApplication) -> None:
 class QtApplication(QApplication):
     """Application that accepts files and links from the system.
 
-    asked(names): files and links that came together. On macOS a double click on a run, or a click
-    on a link, is an event, where other systems name it on the command line.
+    asked(names): files and links requested together. On macOS a double click on a run, or a click
+    on a link, is an event; other systems pass it on the command line.
     """
 
     asked = Signal(list)

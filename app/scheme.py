@@ -1,8 +1,8 @@
 """Registration of this program for links (marginscope://) and run files with the system.
 
-On Linux by files in the user's folder (app.desktop), made the usual program by xdg-mime; on
-Windows by keys of the user's registry. On macOS only the bundle of an application can open links
-and files, and the system reads that by itself.
+On Linux it writes files in the user's folder (app.desktop), which xdg-mime makes the default; on
+Windows it writes keys of the user's registry. On macOS only the bundle of an application can open
+links and files, and the system reads that by itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Remembered settings of the window: geometry, palette, recent files and display.
 
-A settings file that cannot be read or has been meddled with never stops the start: it is set aside
-beside itself and the defaults are used.
+An unreadable or invalid settings file never stops the start: it is renamed, and the defaults are
+used.
 """
 
 from __future__ import annotations

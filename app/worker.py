@@ -4,8 +4,8 @@
                                                     `--> progress, as often as it likes
 
 The thread begins with the first request, sleeps while there is none, and ends with `close`. Signals
-arrive in the window's thread. Nothing is said of a request that another one of its key has
-followed, that was cancelled, or after `close`.
+arrive in the window's thread. A request emits nothing once a later one with its key has replaced
+it, once it is cancelled, or after `close`.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ NOT_DRAWN = (
 class DrawingController(QObject):
     """Owner of the window for drawing data, which is made when it is first shown.
 
-    The points become the form's data as one named step: when Train is pressed, and when the window
+    The points become the form's data in one named step when Train is pressed, and when the window
     is left or closed after a change.
     """
 
@@ -311,8 +311,8 @@ class DrawingController(QObject):
 def with_points(edits: Edits, points: Points) -> Edits:
     """Return edits with points as the data, without the typed n and d of other data.
 
-    How many there are follows from the points, and is said where the study cannot do without: its
-    formulas or variants may name n and d.
+    The points determine n and d, which are stated only if formulas or variants of the study name
+    them.
     """
     plain = _with_texts(edits, points, "", "")
     wrong = StudyEdits.of(plain).outcome()

@@ -61,8 +61,9 @@ def to_step(value: float, step: float) -> float:
 class DrawingPlot(QWidget):
     """Plot of a sketch that reports edits by mouse and arrow keys.
 
-    added(row): a click where there is no point. moved(sketch, gesture): points are pulled; all of
-    one gesture is one step. flipped(point): the right button. picked(points): another selection.
+    point_added(row): a click on an empty place. moved(sketch, gesture): points were dragged; a
+    gesture is one step. point_flipped(point): a click with the right button. points_picked(points):
+    another selection.
     """
 
     point_added = Signal(object)

@@ -110,7 +110,7 @@ class PointModel(QAbstractTableModel):
 
 @final
 class PointTable(QTableView):
-    """Table of the points. picked(points): the selected rows changed."""
+    """Table of the points. points_picked(points): the selected rows changed."""
 
     points_picked = Signal(object)
 

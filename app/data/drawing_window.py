@@ -80,9 +80,9 @@ SKETCH_ACTIONS = (
 
 @final
 class DrawingWindow(QWidget):
-    """A window of its own, so that runs stay in sight.
+    """Separate window, so that runs remain visible.
 
-    changed: the points are others. left: another window is active. closed: by its user.
+    changed: the points changed. left: another window became active. closed: by the user.
     train_requested, biases_requested, open_requested: buttons were pressed.
     """
 

@@ -1,4 +1,4 @@
-"""The preview of the data in the form: opened by an action, kept up to date while it is open."""
+"""Preview of the data in the form: opened by an action, and updated while it is open."""
 
 from __future__ import annotations
 

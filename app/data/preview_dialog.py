@@ -1,4 +1,4 @@
-"""A window that shows data before training: points on a plane, classes, norms, pictures."""
+"""Window that shows data before training: points on a plane, classes, norms, pictures."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class DisplayController(QObject):
     def set_intent(self, intent: Intent, at_once: bool = True) -> None:
         """Set the intent, and apply the differences to the panels.
 
-        Where it need not be at once, views follow in turn, as there is time.
+        Changes that are not urgent reach the views in turn, as time allows.
         """
         # Another choice of views ends the single one.
         if intent.filled and intent.views != self.intent.views:

@@ -1,7 +1,7 @@
 """One slider for all views, in the coordinate of the schedule, with times below it.
 
-It shows what may be looked at already as a stronger line, as players of films do. It moves only
-when it is told to; a mouse on it asks.
+The available part is a stronger line, as in video players. The handle moves only by `set_value`;
+the mouse requests moments.
 """
 
 from __future__ import annotations

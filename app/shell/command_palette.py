@@ -242,5 +242,5 @@ def _option(view: QListWidget) -> Any:
 
 
 def _palette_position(window: QWidget, size: QSize) -> Any:
-    """Where a palette of a size begins in a window: in the middle, a little below its top."""
+    """Return the position of a palette of a size: centred, a little below the window's top."""
     return QRect((window.width() - size.width()) // 2, ABOVE, 0, 0).topLeft()

@@ -38,8 +38,8 @@ SEPARATED = " \u00b7 "
 class CommandController(QObject):
     """Palette of commands; `used`: keys of the entries chosen before, latest first.
 
-    study_chosen(id): a shipped study to be trained. study_offered(id): one for the form.
-    open_requested(names, beside): runs.
+    study_chosen(id): a shipped study to train. study_offered(id): one to put into the form.
+    open_requested(names, beside): runs to open.
     """
 
     study_chosen = Signal(str)

@@ -46,8 +46,8 @@ LOADING = "Loading the numerical libraries ..."
 class MainWindow(QMainWindow):
     """Top bar, rail with drawers, plots, theorem time line, and transport with the status.
 
-    painted: it can be seen for the first time. dropped(names, beside): files. closing: it was
-    closed, which `may_close` decides.
+    painted: the window is visible for the first time. dropped(names, beside): files. closing: the
+    user closes it; `may_close` decides.
     """
 
     painted = Signal()

@@ -1,7 +1,7 @@
 """Local socket by which a window opened by `marginscope.show` accepts further requests.
 
-A request is one line, a link. Whatever else comes in is let go, with a line in the log. A window
-that its user has started himself listens to nobody.
+A request is one line with a link. Other input is refused, with a line in the log. A window started
+by its user does not listen.
 """
 
 from __future__ import annotations

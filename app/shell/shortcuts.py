@@ -1,4 +1,4 @@
-"""The keys of actions: shown on one page, changed there, and given to the actions."""
+"""Keys of actions: shown on one page, changed there, and given to the actions."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class FigurePicture(QWidget):
 
 @final
 class PointsPicture(QWidget):
-    """A few points of two classes: rings and dots."""
+    """Picture of a few points of two classes: rings and dots."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -77,7 +77,7 @@ class ResultController(QObject):
     whole_requested = Signal()
     """All runs of the study are to be trained."""
     result_offered = Signal()
-    """A study was chosen that has a figure to show."""
+    """The chosen study has a figure to show."""
 
     def __init__(
         self,

@@ -45,7 +45,7 @@ MOST_LISTED = 200  # findings; the table in the folder has all
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyFigure:
-    """A study's figure as PNG, and the number of its runs."""
+    """Figure of a study as PNG, and the number of its runs."""
 
     png: bytes
     runs: int
@@ -146,7 +146,7 @@ class HuntOrder:
 @final
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A found run as a line of a table. `rank` is 0 without a value, `path` None if not kept."""
+    """Found run as a line of a table. `rank` is 0 without a value, `path` None if not kept."""
 
     rank: int
     value: float

@@ -67,7 +67,7 @@ class Stretch:
 @final
 @dataclass(frozen=True, slots=True)
 class StatementLine:
-    """A statement's two lanes over the time axis; `span` of the run."""
+    """Two lanes of a statement over the time axis; `span` of the run."""
 
     key: str
     name: str

@@ -68,7 +68,7 @@ class BranchController(QObject):
     message = Signal(str)
     """Sentence for the message bar, "" for none."""
     branch_started = Signal(str, int, object)
-    """A branch is trained: path and frame of its parent, and changes as `key=value`."""
+    """Branch in training: path and frame of its parent, and changes as `key=value`."""
     run_continued = Signal(str)
     """Path of a run that is continued."""
 

@@ -1,8 +1,8 @@
 """Fields of a form, read from the sections of an experiment: names, texts and values.
 
-Without Qt. A text is what stands in a field; `value_of` makes of it what a study file would hold
-and leaves all judgement to the validator of the experiment. `in_words` puts a sentence about study
-files into the words of the form.
+This module does not use Qt. `value_of` converts the text of a field to the value in a study file;
+only the experiment's validator judges it. `in_words` puts a sentence about study files into the
+words of the form.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class FileController(QObject):
     runs_restored = Signal()
     """Other runs are open, to be shown as they were."""
     view_requested = Signal(str)
-    """A link or a view file of this name is to be shown."""
+    """Name of a link or a view file to show."""
     data_offered = Signal()
     """Study of a data file that the form shows now."""
 

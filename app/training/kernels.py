@@ -1,7 +1,7 @@
 """Background compilation of missing kernels, those that runs wait for first.
 
-Compiling holds the interpreter's lock, so the window's process never does it. The process that
-does ends with this one, however it ends: its standard input is closed then (core.compiled.warming).
+Compiling holds the interpreter's lock, so a separate process does it. That process ends with this
+one, however this one ends, because its standard input is then closed (core.compiled.warming).
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class CompilerProcess(QObject):
     """Owner of the compiling process, and of a worker that reads its output.
 
     progress(Stage or None): another group is ready; None when compiling has ended.
-    refused(sentence): compiled kernels cannot be kept, and why. Any thread may ask `is_missing`,
-    `request` and `stage`.
+    refused(sentence): the reason why compiled kernels cannot be stored. `is_missing`, `request` and
+    `stage` are thread-safe.
     """
 
     progress = Signal(object)

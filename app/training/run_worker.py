@@ -4,8 +4,8 @@
                           |                                        |
                           +--> stood_in (a shipped recording)      +--> failed (a sentence)
 
-Pause, resume and stop are asked of each run's Control; `wake` makes a sleeping thread look. A
-signal carries the key of a run and an index, and frames are in the file before their index is told.
+Each run's Control receives pause, resume and stop; `wake` makes a sleeping thread check it. A
+signal carries the key of a run and an index; frames are in the file before their index is emitted.
 """
 
 from __future__ import annotations
@@ -66,12 +66,11 @@ class RunWorker(QObject):
     """Owner of the training thread. Its methods are for the window's thread.
 
     ready: the libraries are loaded, run files can be opened. started(key): the file exists.
-    progress(key, index): so many frames are safe. finished(key): nothing more will come.
-    error(key, sentence): it ended because of that. code_refused(key, error): because of untrusted
-    Python code, after `error`. status(sentence): what it is busy with, or "".
-    stood_in(key, path): while its kernels are compiled, this recording may be shown in its place.
-    waiting(key, so): it starts once its kernels are compiled, and no recording is shown; or it has
-    started, or was stopped.
+    progress(key, index): so many frames are safe. finished(key): the run has ended. error(key,
+    sentence): it ended with this error. code_refused(key, error): because of untrusted Python code,
+    after `error`. status(sentence): the present work, or "". stood_in(key, path): this recording
+    may be shown while the kernels are compiled. waiting(key, so): the run waits for its kernels
+    without a recording; or it has started, or was stopped.
     """
 
     ready = Signal()

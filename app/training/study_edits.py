@@ -1,7 +1,7 @@
 """Edits of a study: typed texts, the resulting study, and the problems with them.
 
-Without Qt. Nothing typed is ever lost: the texts stay as they are while they are wrong, and those
-of one kind come back when the kind does.
+This module does not use Qt. Typed texts are never lost: wrong ones remain, and those of one kind
+return with that kind.
 """
 
 from __future__ import annotations

@@ -58,8 +58,7 @@ class ShownTheory:
 class RunView(QWidget):
     """View of one run at one frame. Without content it shows the sentence of `_absence`.
 
-    `requested`: numbers are wanted that take longer than a frame of the screen; `computed` is
-    called when there are new ones.
+    `requested`: slow values are needed; `on_values` is called when new ones are computed.
     """
 
     shows: ClassVar[tuple[str, ...]] = ()

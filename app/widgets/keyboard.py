@@ -56,10 +56,11 @@ PASSING = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReas
 class PlotFocus(QObject):
     """Keyboard focus of a plot.
 
-    `has_keys`: its arrows, Space and Return are no shortcuts while it has the focus by a key.
+    `has_keys`: arrows, Space and Return act on the plot, not as shortcuts, while it has the focus
+    by a key.
 
-    moved(x, y): an arrow, as in WAYS. pressed: Space or Return. left: the plot lost the focus.
-    menu_requested: Shift+F10.
+    moved(x, y): an arrow, as in WAYS. enter_pressed: Space or Return. left: the plot lost the
+    focus. menu_requested: Shift+F10.
     """
 
     moved = Signal(int, int)
