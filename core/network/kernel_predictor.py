@@ -47,6 +47,42 @@ def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
     >>> abs(K1.round(12)).tolist(), abs(K2.round(12)).tolist()
     ([[1.0, 0.0]], [[1.0, 0.0]])
     """
+    inner, sizes, cosine, left = _angles(x, other)
+    rest = left / (2.0 * np.pi)
+    sine = np.sin(left)
+    return inner * rest, sizes * (sine / (2.0 * np.pi) + rest * cosine)
+
+
+def mean_squares(x: Array, other: Array) -> Array:
+    """Return E relu(<v, x>)^2 relu(<v, x'>)^2 over v ~ N(0, I).
+
+    |x|^2 |x'|^2 (3 sin t cos t + (pi - t)(1 + 2 cos^2 t))/(2 pi): the arc-cosine kernel of degree
+    2 (Cho and Saul, NeurIPS 2009), with that of degree 1 the law of a node's kernel.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Points.
+    other : array (n', d)
+        Other points.
+
+    Returns
+    -------
+    array (n, n')
+        Means; 3/2 |x|^4 at one point.
+
+    Examples
+    --------
+    >>> mean_squares(np.eye(1), np.array([[2.0], [-1.0]])).round(12).tolist()
+    [[6.0, 0.0]]
+    """
+    _, sizes, cosine, left = _angles(x, other)
+    both = 3.0 * np.sin(left) * cosine + left * (1.0 + 2.0 * cosine**2)
+    return np.asarray(sizes**2 * both / (2.0 * np.pi))
+
+
+def _angles(x: Array, other: Array) -> tuple[Array, Array, Array, Array]:
+    """Return <x, x'>, |x||x'|, cos t and pi - t of all pairs, t their angle; each is (n, n')."""
     inner = x @ other.T
     one, two = np.linalg.norm(x, axis=1), np.linalg.norm(other, axis=1)
     sizes = one[:, None] * two
@@ -58,9 +94,7 @@ def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
     for part in near:
         i, k = rows[part], columns[part]
         left[i, k] = _supplement(x[i] / one[i, None], other[k] / two[k, None])
-    rest = left / (2.0 * np.pi)
-    sine = np.sin(left)
-    return inner * rest, sizes * (sine / (2.0 * np.pi) + rest * cosine)
+    return inner, sizes, cosine, left
 
 
 def _supplement(u: Array, v: Array) -> Array:

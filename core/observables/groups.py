@@ -32,6 +32,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("phase_gap", "phase_gap_largest"),
         ),
         "Spectrum": ("stable_rank", "sigma_1", "sigma_2", "sigma_3", "trajectory_rank"),
+        "Kernel and features": (
+            *("kernel_alignment", "centred_alignment", "kernel_rank", "kernel_distance"),
+            *("kernel_deviation", "nc1", "nc2_angles", "nc2_lengths", "nc3", "nc4"),
+        ),
         "Sharpness": ("sharpness", "stability", "hessian_2", "hessian_3", "gauss_newton"),
     }
 )

@@ -16,6 +16,7 @@ from core.errors import InputError, did_you_mean
 from core.network.parametrisation import Network
 from core.observables import (
     certificates,
+    collapse,
     displacements,
     extremal,
     features,
@@ -27,6 +28,7 @@ from core.observables import (
     proofs,
     sharpness,
     spectrum,
+    tangent_kernel,
     testing,
 )
 from core.observables.observable import (
@@ -104,6 +106,8 @@ OBSERVABLES: Registry[Observable] = Registry(
     *extremal.OBSERVABLES,
     *fourier.OBSERVABLES,
     *norm_margins.OBSERVABLES,
+    *tangent_kernel.OBSERVABLES,
+    *collapse.OBSERVABLES,
 )
 
 

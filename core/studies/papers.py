@@ -127,6 +127,14 @@ PAPERS: Registry[Paper] = Registry(
         "2025",
         "Steepest descent in a norm raises the margin in that norm: each optimiser has its own.",
     ),
+    Paper(
+        "chizat19",
+        "Chizat et al. 2019",
+        "On lazy training in differentiable programming",
+        "Chizat, Oyallon, Bach",
+        "2019",
+        "Scaled up at the start, a network is trained by its kernel and learns no features.",
+    ),
 )
 
 

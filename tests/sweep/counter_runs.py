@@ -132,6 +132,14 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
         untrained("network.m=[16,64]; run.seed=[0]"),
         changed("recording.frames=4; run.seed=[0]", *POINTS),
     ),
+    "chizat19-lazy-and-rich": (
+        # Small and large starts are exchanged, and the kernel is of fewer nodes.
+        changed(
+            "recording.frames=2; run.seed=[0]; network.m=32",
+            literally('"network.scale" = "scale"', '"network.scale" = "1 / scale"'),
+            literally("(1 + scale^2)", "(1 + 1 / scale^2)"),
+        ),
+    ),
     "cohen21-edge-logistic": (
         changed(TINY, *LABELS),
         changed(TINY, *LABELS, literally(ETA, '"dynamics.step" = "3 * eta"')),

@@ -31,6 +31,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "boursier22-orthonormal": ("network.m=8", "factor.decades=3"),
     "boursier25-alignment-times": ("network.m=8", "factor.decades=2"),
     "boursier25-spurious": ("network.m=8",),
+    "chizat19-lazy-and-rich": ("data.d=4", "data.n=8", "network.m=8", SHORT),
     "cohen21-edge-logistic": ("data.n=6", "network.m=4", "dynamics.until_log10_time=1"),
     "cohen21-edge-squared": ("data.n=6", "network.m=4", "dynamics.until_log10_time=1"),
     "frei23-figure-1": (
