@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 try:
     from core.program import package
     from core.program.version import __version__
-except ModuleNotFoundError as error:  # never of an installed wheel, which has one name
+except ModuleNotFoundError as error:  # never in an installed wheel, which has one name
     if error.name not in ("core", "core.program"):
         raise
     hiding = getattr(sys.modules.get("core"), "__file__", None) or "Another module"
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from marginscope._record.recording import Recording
     from marginscope._show import show
 
-# Name -> the module that has it, and what it is called there.
+# Public name -> its module, and its name there.
 _PLACES = {
     "Run": "_engine.run",
     "State": "_engine.run",

@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
 
 def number(text: str) -> float:
     """Parse a number in ASCII digits; Python alone accepts 1_0 and the digits of other scripts."""
-    # argparse turns a ValueError into its own sentence, with the option's name.
+    # argparse turns a ValueError into an error that names the option.
     if not text.isascii() or "_" in text:
         raise ValueError
     return float(text)
@@ -55,7 +55,7 @@ def whole(text: str) -> int:
     >>> whole("123456789012345678")
     123456789012345678
     """
-    # So many digits fit into 64 bits; Python turns longer texts into numbers in quadratic time.
+    # 18 digits fit into 64 bits; Python parses longer texts in quadratic time.
     if not WHOLE.fullmatch(text):
         raise ValueError
     return int(text)

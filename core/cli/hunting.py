@@ -23,8 +23,8 @@ from core.studies.tables import MAX_CELLS
 from core.sweep.control import SweepControl
 from core.sweep.pools import Pool
 
-MINUTES = 5  # where nothing else is said
-LISTED = 5  # failures that are told one by one
+MINUTES = 5  # default budget
+LISTED = 5  # failures listed one by one
 
 
 def hunt(arguments: argparse.Namespace) -> int:
@@ -35,7 +35,7 @@ def hunt(arguments: argparse.Namespace) -> int:
     study = study.at_size(arguments.size).with_settings(arguments.settings)
     if arguments.table is not None:
         check_table(Path(arguments.table))
-    # All of it is looked at before anything is written.
+    # Check everything before anything is written.
     counts = Counts() if asked is None else asked.counts(arguments.size)
     budget = budget_of(arguments, counts)
     made = make_hunt(study, asked, counts, arguments)
@@ -72,7 +72,7 @@ def make_hunt(
     Hunt
     """
     least, text = _sense(study, asked, arguments)
-    # What the command asks for instead leaves nothing of the study's own question.
+    # An objective of the command replaces the study's question completely.
     own = None if arguments.minimise or arguments.maximise else asked
     over = arguments.over or ("seeds" if asked is None else asked.over)
     if arguments.flip_labels and over != "data":

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROW = re.compile(r"([1-9][0-9]{0,2}):(.*)", re.DOTALL)
 ALL, NONE = "all", "none"
-FINAL = "final margin"  # core.observables.final_margin.KEY
+FINAL = "final margin"  # equals core.observables.final_margin.KEY
 NO_SHARE = "this run has no reference margin to divide its margins by; omit --share"
 
 
@@ -236,6 +236,7 @@ def promises_of(
 
 
 def _in_order(run: Run) -> list[Reference]:
+    """Return the run's reference margins in the order in which they define shares."""
     from core.reference.registry import references_of
     from core.reference.share import in_order
 

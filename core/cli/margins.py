@@ -83,7 +83,8 @@ def _drop_equal(named: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
 
     seen: dict[tuple[tuple[str, str], ...], tuple[str, Problem]] = {}
     for name, problem in named:
-        # Margins are of data, network and start: cells that differ in their dynamics share them.
+        # Margins depend on data, network and start: cells that differ only in their dynamics share
+        # them.
         key = tuple((item.name, item.key(problem)) for item in references_of(problem))
         seen.setdefault(key, (name, problem))
     return list(seen.values())
@@ -135,13 +136,13 @@ def compute_margins(
 @contextmanager
 def cancelled_by_signals(watch: Watch) -> Iterator[Watch]:
     """Cancel the watch at the first Ctrl-C or SIGTERM; a second one interrupts at once."""
-    # Python lets no other thread set the handlers of signals.
+    # Python sets signal handlers in the main thread only.
     if threading.current_thread() is not threading.main_thread():
         yield watch
         return
     with first_signal(watch.cancel):
         yield watch
-        # A computation may end without another look; the signal that came meanwhile is not lost.
+        # Check once more: the computation may have ended without checking after the signal.
         watch.look()
 
 

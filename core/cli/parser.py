@@ -45,7 +45,7 @@ def build_parser() -> Parser:
         _citing,
         _theory,
         _preparing,
-    ):  # as help lists them
+    ):  # order of the help text
         add(commands)
     return parser
 

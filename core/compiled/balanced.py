@@ -22,7 +22,7 @@ from core.compiled.descent import Work, slopes
 from core.compiled.jit import compiled
 from core.compiled.network import adjoint, forward
 
-FINEST = 64  # parts of a step, at most
+FINEST = 64  # maximal number of parts of a step
 
 Array = NDArray[Any]
 
@@ -32,9 +32,9 @@ class Balance(NamedTuple):
 
     conserved: Array  # (m,), c_j
     signs: Array  # (m,), of a_j at the start, 0 for a_j = 0
-    part: Array  # (1,), in how many parts the last step ended
+    part: Array  # (1,), number of parts into which the last step was divided
     base: Array  # the parameters before a part
-    first: Array  # grad R there
+    first: Array  # grad R at `base`
     euler: Array  # the parameters after Euler's step
 
 
@@ -177,9 +177,10 @@ def balanced_steps(
     """
     flat, base, first, part = work.flat, balance.base, balance.first, balance.part
     for step in range(budget):
-        place, parts = 0, part[0]  # of FINEST
+        place, parts = 0, part[0]  # in units of 1/FINEST of a step
         while place < FINEST:
-            if not slope(work, X, y, flat) <= work.limit:  # written so that a NaN is too large
+            # False for NaN, which counts as too large.
+            if not slope(work, X, y, flat) <= work.limit:
                 return step
             for i in range(flat.size):
                 base[i], first[i] = flat[i], work.gradient[i]
@@ -188,7 +189,8 @@ def balanced_steps(
                 parts //= 2
                 error = heun(work, balance, X, y, h * parts / FINEST)
             place += parts
-            # Twice as long only where such a part begins, so that parts never end beyond the step.
+            # Double the part only at a multiple of the doubled length, so that parts never pass the
+            # end of the step.
             if 4.0 * error <= tolerance and parts < FINEST and place % (2 * parts) == 0:
                 parts *= 2
         part[0] = parts

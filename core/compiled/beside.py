@@ -16,7 +16,7 @@ from typing import final
 from core.compiled import warming
 from core.program import ROOT, package
 
-HEADLESS = "--headless"  # of the window's program, before a command of `python -m core`
+HEADLESS = "--headless"  # option of the window's program, before a command of `python -m core`
 LOOK_SECONDS = 0.05
 
 
@@ -99,5 +99,5 @@ def compiling(groups: Iterable[str]) -> Iterator[Compiling]:
     finally:
         if process is not None:
             process.kill()
-            # Killed, it still has to be waited for, and its pipes be closed.
+            # A killed process must still be waited for, and its pipes closed.
             process.communicate()

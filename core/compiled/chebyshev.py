@@ -32,17 +32,17 @@ from core.losses import LOGISTIC
 
 Array = NDArray[Any]
 
-LEAST_PART = 1e-9  # of a step: the least that one is cut down to
-NEARLY = 0.98  # of the way to a frame's time is gone in one step, the rest in a short one
-OVER = 1.0 + 1e-6  # so that rounding does not leave the frame's time ahead
+LEAST_PART = 1e-9  # smallest fraction of a step to which it is shortened
+NEARLY = 0.98  # fraction of the way to a frame's time that one step covers, before a short one
+OVER = 1.0 + 1e-6  # passes a frame's time despite rounding
 
 
 @compiled
 def reach(s: State, stages: int) -> float:
     """Return beta(S) = (1 + w0)/w1, the largest stable h E lambda; set w0 and w1."""
-    # w0 above 1 is what damps: the step's amplification stays below 1 in the interval of stability.
+    # w0 > 1 adds damping: the amplification stays below 1 on the interval of stability.
     w0 = 1.0 + 1.0 / (stages * stages)
-    # T_S(w) = cosh(S acosh w) beyond 1, so that no recurrence of S terms is needed to try an S.
+    # T_S(w) = cosh(S acosh w) for w > 1: trying an S needs no recurrence of S terms.
     angle = acosh(w0)
     w1 = cosh(stages * angle) * sqrt(w0 * w0 - 1.0) / (stages * sinh(stages * angle))
     s.w_0, s.w_1 = w0, w1
@@ -53,9 +53,9 @@ def reach(s: State, stages: int) -> float:
 def choose_stages(s: State, stiffness: float) -> None:
     """Set the smallest allowed S with beta(S) >= h E lambda sf; cut h if none exists."""
     needed = s.h * stiffness
-    # Chatter is proportional to h/S^2: part of a step needs fewer stages.
+    # Chatter is proportional to h/S^2: a shortened step needs fewer stages.
     part = sqrt(min(1.0, s.h / s.whole_h)) if s.cut != NOT_CUT else 1.0
-    # beta(S) is about 1.26 S^2 for this w0: the search begins a little below.
+    # beta(S) is about 1.26 S^2 for this w0: start the search slightly below.
     stages = max(1, int(sqrt(needed / 1.26)) - 2, int(part * s.least_stages))
     stable = reach(s, stages)
     while stable < needed and stages < MAX_STAGES:
@@ -94,12 +94,12 @@ def land(s: State, marks: Array) -> None:
     needed = length_until(s, marks[s.mark] * LN_10)
     s.whole_h = s.h
     if needed < s.h:
-        # Most of the way by one step and the rest by a short one, since the time that a step takes
-        # is only foreseen, by the rate of ln t in the last one (docs/decisions/0003).
-        # A frame that is ahead by rounding alone is passed by a little.
+        # Cover most of the way in one step and the rest in a short one: the increase of t in a step
+        # is only predicted, from the last rate of ln t (docs/decisions/0003). OVER passes a frame
+        # that is ahead by rounding alone.
         s.h = max(needed * (OVER if s.landing == 1 else NEARLY), LEAST_PART * s.whole_h)
         s.cut = REMAINDER if s.landing == 1 else APPROACH
-    # Two steps of one length, rather than a whole one and a short rest.
+    # Two equal steps instead of a full one and a short one.
     elif needed < 1.6 * s.h:
         s.h = needed / 2.0
         s.cut = SPLIT
@@ -111,7 +111,7 @@ def length_until(s: State, ln_t: float) -> float:
     gap = ln_t - s.ln_t
     if gap <= 0.0:
         return SMALLEST_STEP
-    missing = ln_t + log(-expm1(-gap)) - s.log_n_q  # ln of what t lacks, over dt/ds
+    missing = ln_t + log(-expm1(-gap)) - s.log_n_q  # ln of the missing time over dt/ds
     if s.slope <= 0.0:
         return exp(min(missing, 700.0))
     x = log(s.slope) + missing
@@ -176,7 +176,7 @@ def stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
 def after_step(s: State, marks: Array) -> None:
     """Choose the phase after a step: check one that goes to a frame, but not a short rest."""
     passed = s.mark < marks.size and marks[s.mark] * LN_10 <= s.ln_t
-    # A check does a step that ends at a frame again, as two halves: at most every eighth.
+    # A check repeats a step that ends at a frame as two halves, at most every CHECK_EVERY steps.
     due = s.step >= s.checked
     if due and (s.cut == APPROACH or (passed and s.cut != REMAINDER)):
         s.checked = s.step + CHECK_EVERY

@@ -41,15 +41,15 @@ class Work(NamedTuple):
     """Network, and the arrays of its passes over a batch of b examples."""
 
     net: Net
-    flat: Array  # W
-    loss: int  # its code
-    limit: float  # of the loss measure, above which a run has diverged
+    flat: Array  # parameters W
+    loss: int  # code of the loss
+    limit: float  # of the loss measure; a run above it has diverged
     columns: Array  # (D, b), the inputs
     Z: Array  # (m, b) and C, see core.compiled.network
     C: Array
     F: Array  # (k, b) outputs, and G their weights
     G: Array
-    gradient: Array  # of the size of W
+    gradient: Array  # same size as W
 
 
 @compiled
@@ -70,14 +70,14 @@ def logistic_slopes(f: Array, y: Array, scale: float, g: Array) -> float:
     total = 0.0
     for i in range(f.size):
         p = y[i] * f[i]
-        # both branches keep exp from overflowing
+        # Neither branch lets exp overflow.
         if p >= 0:
             e = exp(-p)
             weight = e / (1 + e)
         else:
             weight = 1 / (1 + exp(p))
             total -= p
-        # An infinite margin of the right sign costs nothing, and has diverged all the same.
+        # An infinite margin of the right sign has loss 0 but is a divergence.
         if not isfinite(p):
             total += p
         g[i] = -scale * weight * y[i]
@@ -107,7 +107,7 @@ def softmax_slopes(F: Array, y: Array, scale: float, G: Array) -> float:
             top = max(top, F[c, i])
         total = F.dtype.type(0)
         for c in range(k):
-            # Less the largest, so that no exponential overflows.
+            # Subtracting the largest keeps exp from overflowing.
             G[c, i] = exp(F[c, i] - top)
             total += G[c, i]
         own = int(y[i])
@@ -193,7 +193,7 @@ def descend(work: Work, X: Array, y: Array, budget: int, run: Run, buffer: Array
             return BUFFER_FULL
         forward(net, flat, work.columns, Z, F)
         total = slopes(work.loss, F, y, scale, G)
-        if not total <= work.limit:  # written so that a NaN has diverged too
+        if not total <= work.limit:  # false for NaN, which is also a divergence
             return DIVERGED
         if total > progress.worst:
             progress.worst = total
@@ -202,8 +202,8 @@ def descend(work: Work, X: Array, y: Array, budget: int, run: Run, buffer: Array
         for j in range(flat.size):
             moves |= gradient[j] != 0
             flat[j] = shrink * flat[j] - gradient[j]
-        # A ReLU network without an active unit stays as it is for ever, but where a penalty shrinks
-        # it; that none is active is only looked for where nothing moved.
+        # A ReLU network without active units never changes again, unless a penalty shrinks it.
+        # Activity is checked only after a step that moved nothing.
         if shrink == 1 and not moves and net.phi == RELU and not is_active(Z):
             return DEAD
         progress.step += 1

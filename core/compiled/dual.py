@@ -30,14 +30,14 @@ def smallest(p: Array) -> float:
 @compiled
 def softplus(z: float) -> float:
     """Return ln(1 + e^z)."""
-    # Neither end overflows, and far to the left no digit is lost to the 1.
+    # No overflow at either end, and no digits lost to the 1 for z far below 0.
     return max(z, 0.0) + log1p(exp(-abs(z)))
 
 
 @compiled
 def log_logistic(z: float) -> float:
     """Return ln ln(1 + e^-z)."""
-    # What is left out there is e^-z/2, below 5e-14.
+    # ln(softplus(-z)) = -z - e^-z/2 ...: the omitted term is below 5e-14.
     return -z if z > 30.0 else log(softplus(-z))
 
 
@@ -58,7 +58,7 @@ def log_sum_of_losses(form: int, others: int, p: Array, e: float) -> float:
     """
     least, total = smallest(p), 0.0
     if form == EXPONENTIAL:
-        # The difference first: at e p = 1e20 the rounding of e p alone would overflow exp.
+        # Subtract before multiplying: at e p = 1e20 the rounding of e p alone would overflow exp.
         for i in range(p.size):
             total += exp(e * (least - p[i]))
         return log(total) - e * least
@@ -99,10 +99,10 @@ def smoothed_margin(form: int, others: int, p: Array, e: float) -> float:
     log_s = log_sum_of_losses(form, others, p, e)
     if form == EXPONENTIAL:
         return -log_s
-    if log_s < -15.0:  # -ln(e^s - 1) = -ln s - s/2 - s^2/24 ...: what is left out is below 1e-14
+    if log_s < -15.0:  # -ln(e^s - 1) = -ln s - s/2 - s^2/24 ...: the omitted terms are below 1e-14
         return -log_s - 0.5 * exp(log_s)
     total = exp(log_s)
-    if total > 30.0:  # by e^-total, which does not overflow
+    if total > 30.0:  # through e^-total, which does not overflow
         return -(total + log1p(-exp(-total)))
     return -log(expm1(total))
 
@@ -146,12 +146,13 @@ def dual_weights(form: int, others: int, p: Array, e: float, q: Array) -> None:
     if form == EXPONENTIAL:
         least, total = smallest(p), 0.0
         for i in range(p.size):
-            q[i] = exp(e * (least - p[i]))  # relative to the largest: no digits of p are lost
+            q[i] = exp(e * (least - p[i]))  # relative to the largest, which keeps all digits of p
             total += q[i]
         for i in range(p.size):
             q[i] /= total
         return
-    # l'(p)/l'(psi) = (1 + e^psi)/(1 + e^p) by differences of logarithms: neither end overflows.
+    # l'(p)/l'(psi) = (1 + e^psi)/(1 + e^p) as a difference of logarithms: no overflow at either
+    # end.
     at_smoothed = softplus(smoothed_margin(form, others, p, e))
     if form == LOGISTIC:
         for i in range(p.size):

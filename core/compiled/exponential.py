@@ -10,9 +10,9 @@ import numpy as np
 
 from core.compiled.jit import compiled
 
-LARGEST = 700.0  # e^-700 = 1e-304 stands for what is below it
+LARGEST = 700.0  # smaller results are replaced by e^-700 = 1e-304
 INVERSE_LN_2 = 1.4426950408889634
-# ln 2 to 42 bits, so that k LN_2_HIGH is exact for k < 2^11, and the rest.
+# ln 2 to 42 bits, which makes k LN_2_HIGH exact for k < 2^11, and the remainder.
 LN_2_HIGH, LN_2_LOW = 0.6931471805598903, 5.497923018708371e-14
 
 

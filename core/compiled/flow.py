@@ -41,7 +41,7 @@ class Work(NamedTuple):
     F: Array  # (k, n), the outputs or their weights
     theta: Array  # (P,)
     previous: Array  # (P,), theta before the last step
-    middle: Array  # (P,), theta in the middle of a step that is checked
+    middle: Array  # (P,), theta at the midpoint of a checked step
     older: Array  # (P,), the last stage but one
     newer: Array  # (P,), the last stage
     G0: Array  # (P,), the field at theta
@@ -53,8 +53,8 @@ class Work(NamedTuple):
     p: Array  # (N,), at a stage
     q0: Array  # (N,), dual weights at theta
     q: Array  # (N,), at a stage
-    wave: Array  # (N,), the eigenvector of K, as far as it is known
-    balance: Array  # (m,), what the flow conserves in each node, or (0,): see `rebalance`
+    wave: Array  # (N,), current estimate of the eigenvector of K
+    balance: Array  # (m,), conserved quantity of each node, or (0,): see `rebalance`
 
 
 @compiled
@@ -123,8 +123,8 @@ def speeds(net: Net, s: State, flat: Array, G: Array) -> None:
     """
     if net.scaled == flat.size:
         return
-    # The cap bounds the stiffness, which grows like e^(4 rho): early frames at large rho are
-    # approximate, late ones are not, since V follows its equilibrium (docs/theory.md, 4.4).
+    # The cap bounds the stiffness, which grows like e^(4 rho). Early frames at large rho become
+    # approximate; late ones stay exact, since V follows its equilibrium (docs/theory.md, 4.4).
     fastest = exp(2.0 * s.rho)
     a, b, _ = node_rows(net, flat)
     V = node_rows(net, G)[2]
@@ -222,13 +222,13 @@ def rebalance(net: Net, balance: Array, rho: float, theta: Array, newer: Array) 
     bool
         False if a conserved sign has changed: the step was too long for the node's decay.
     """
-    # Explicit steps let the balance drift by h^2, and rounding does where a node has decayed to
-    # 1e-8. The node then leaves 0 with another sign than it came with (docs/decisions/0037).
+    # Explicit steps let the balance drift by h^2, and so does rounding in a node that decayed to
+    # 1e-8. Such a node would leave 0 with the wrong sign (docs/decisions/0037).
     scale = exp(-2.0 * rho)
     if net.code == SCALAR:
         return rebalance_scalar(balance, scale, theta, newer)
     m, same_signs = balance.size, True
-    width = net.D - 1 if net.code == WITH_BIAS else net.D  # of V
+    width = net.D - 1 if net.code == WITH_BIAS else net.D  # columns of V
     for j in range(m):
         if balance[j] < 0.0:
             continue
@@ -254,8 +254,8 @@ def renormalised(net: Net, theta: Array, newer: Array) -> float:
     norm = sqrt(norm)
     for k in range(net.scaled):
         newer[k] /= norm
-    # The gradient is orthogonal to v_j there, so that the flow keeps |v_j| while a step along the
-    # tangent lengthens it (docs/theory.md, 2.2). With eps > 0 nothing is kept.
+    # The gradient is orthogonal to v_j there: the flow conserves |v_j|, but a step along the
+    # tangent lengthens it (docs/theory.md, 2.2). With eps > 0 nothing is conserved.
     keeps = net.code == NORMALISED or (
         net.code == BATCH_NORM and net.normalises == 1 and net.eps == 0.0
     )

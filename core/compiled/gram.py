@@ -22,16 +22,16 @@ from core.compiled.kernel import backward, is_active, outputs
 from core.network.activation import RELU
 
 Array = NDArray[Any]
-BLOCK = 256  # nodes at a time: their rows of four matrices stay in the cache
+BLOCK = 256  # nodes per block: their rows of four matrices fit into the cache
 
 
 class Work(NamedTuple):
     """Network with m nodes and k outputs, n inputs in d dimensions, and work arrays."""
 
-    phi: int  # its activation's code
-    slope: float  # of phi on the left
-    trains_outer: int  # 0 where alpha is fixed
-    loss: int  # its code
+    phi: int  # code of the activation
+    slope: float  # slope of phi on the left
+    trains_outer: int  # 0 for fixed alpha
+    loss: int  # code of the loss
     limit: float  # of the loss measure
     alpha: Array  # (m, k)
     U0: Array  # (m, d), U at the start
@@ -41,7 +41,7 @@ class Work(NamedTuple):
     X: Array  # (n, d)
     gram: Array  # (n, n), X X'
     y: Array  # (n,)
-    C: Array  # (BLOCK, n) work, as what follows
+    C: Array  # (BLOCK, n), work array like the next five
     W: Array  # (BLOCK, n)
     F: Array  # (k, n), outputs
     G: Array  # (k, n), their weights
@@ -140,7 +140,7 @@ def descend(work: Work, run: Run, budget: int) -> int:
             copy_weights(work, inner[progress.buffered])
             return DEAD
         update(work, shrink)
-        # U(0) is kept as it is, and its factor apart: m d numbers that no step has to touch.
+        # The factor of U(0) is stored separately, which spares each step m d numbers.
         work.scale[0] *= shrink
         progress.step += 1
         if progress.step == schedule[progress.mark]:

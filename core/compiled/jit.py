@@ -18,10 +18,10 @@ from core.compiled.numba_compat import PartCompiler, StoredCode, with_stored_cod
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Sums may be reordered and contracted to fused multiply-adds; NaN and infinity keep their meaning,
-# since divergence is detected by them.
+# Sums may be reordered and contracted to fused multiply-adds. NaN and infinity keep their meaning,
+# since they reveal divergence.
 FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
-# Kernels make no arrays: without counts of references there is less to compile, and to run.
+# Kernels allocate no arrays: without reference counts they compile and run faster.
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "fastmath": FAST_MATH,

@@ -23,10 +23,10 @@ from core.network.activation import LEAKY, RELU, SQUARE
 Matrix = NDArray[Any]
 Vector = NDArray[Any]
 
-SLOPES = -1  # beside the codes of activations: Z holds phi'(z) in place of z
+SLOPES = -1  # used like the code of an activation: Z holds phi'(z) instead of z
 LN_2 = 0.6931471805599453
-ROWS, CACHED = 16, 1024  # of `outputs_and_slopes`: nodes, and numbers, at a time
-# From where BLAS is the faster one, as measured (docs/decisions/0007).
+ROWS, CACHED = 16, 1024  # of `outputs_and_slopes`: nodes per block, and numbers per block
+# Sizes from which BLAS was measured to be faster (docs/decisions/0007).
 BLAS_NODES, BLAS_COORDINATES, BLAS_EXAMPLES = 64, 32, 32
 
 

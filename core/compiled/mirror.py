@@ -24,12 +24,13 @@ from core.compiled.log_time import GOING, STATIONARY, Frames, State, begin
 from core.compiled.phases import Field
 
 Array = NDArray[Any]
-SLOW = 0.01  # of tau: below this a step may be longer than what resolves a growing network
-REST = 1e-13  # speed in s below which nothing moves any more
-NOTHING = -350.0  # of rho: u = |W|^2/2 is then below the least number that a float64 holds well
-FAR = 1e3  # of lambda, which grows like s where some example is not classified
-BENT = 1e-5  # error of ln u that a step may make while some example is not classified
-TURNED = 0.02  # change of ln dt/ds that such a step may see: the clock's error is of its square
+SLOW = 0.01  # fraction of tau: slower steps may be longer than the resolution of a growing network
+REST = 1e-13  # speed in s below which the parameters count as constant
+NOTHING = -350.0  # of rho: u = |W|^2/2 is then below the normal range of float64
+FAR = 1e3  # of lambda, which grows like s while some example is misclassified
+BENT = 1e-5  # tolerated error of ln u in a step while some example is misclassified
+# Tolerated change of ln dt/ds in such a step: the clock's error is proportional to its square.
+TURNED = 0.02
 
 
 class Work(NamedTuple):
@@ -40,7 +41,7 @@ class Work(NamedTuple):
     signs: Array  # (2, m), of a and b
     theta: Array  # (n,), lambda, to which rho belongs
     previous: Array  # (n,), lambda before the last step
-    middle: Array  # (n,), lambda in the middle of a step that is checked
+    middle: Array  # (n,), lambda at the midpoint of a checked step
     older: Array  # (n,), the last stage but one
     newer: Array  # (n,), the last stage
     u0: Array  # (m,), u e^(-2 rho) at lambda
@@ -49,7 +50,7 @@ class Work(NamedTuple):
     p: Array  # (n,), at a stage
     q0: Array  # (n,), dual weights at lambda
     q: Array  # (n,), at a stage
-    wave: Array  # (n,), the eigenvector of K, as far as it is known
+    wave: Array  # (n,), current estimate of the eigenvector of K
     G0: Array  # q0 itself, since d lambda/ds = q
     G: Array  # q itself
 
@@ -183,8 +184,8 @@ def after(work: Work, s: State, norm: float, distance: float) -> int:
     int
         STATIONARY if nothing moves, else GOING.
     """
-    # While some example is wrong u tends to a finite limit, or 0, and t grows only like s: steps
-    # may then be as long as ln u stays straight (docs/decisions/0003).
+    # While some example is misclassified, u converges to a finite limit or 0, and t grows only like
+    # s: steps may be as long as ln u stays nearly straight (docs/decisions/0003).
     if s.smoothed > 0.0:
         return GOING
     dual_temperature = s.temperature

@@ -46,9 +46,9 @@ from core.network.activation import (
 
 # Outputs and gradients of nodes that square, phi(z) = z^2, as matrix products.
 #
-# Of one output a node's pass over the examples is all there is; of p outputs, as on addition modulo
-# p, the products with the outer weights are most of the work, and BLAS does them at ten times the
-# rate of the loops of core.compiled.kernel, which they are tested against.
+# With one output each node passes over the examples once. With p outputs, as on addition modulo p,
+# products with the outer weights dominate, and BLAS computes them ten times as fast as the loops of
+# core.compiled.kernel, which serve as their test.
 
 Matrix = NDArray[Any]
 
@@ -105,17 +105,17 @@ Array = NDArray[Any]
 class Net(NamedTuple):
     """Network with m nodes, D coordinates and k outputs, its constants and work for n inputs."""
 
-    code: int  # its parametrisation, see core.network.activation
-    phi: int  # its activation, see core.network.activation
+    code: int  # code of the parametrisation, see core.network.activation
+    phi: int  # code of the activation, see core.network.activation
     m: int
     D: int
     k: int
     scaled: int  # the number of parameters in which f is homogeneous
-    degree: int  # L, of which degree
-    normalises: int  # 0: batch norm whose statistics are off
-    slope: float  # of phi on the left, in the precision of the run, as eps and all arrays
+    degree: int  # degree L of that homogeneity
+    normalises: int  # 0 for batch norm without statistics
+    slope: float  # slope of phi on the left, in the precision of the run, as eps and all arrays
     eps: float  # of batch norm
-    constants: Array  # what is not trained: V, a, or Sigma
+    constants: Array  # untrained array: V, a, or Sigma
     alpha: Array  # (m, k) and U (m, D): the effective weights
     U: Array
     d_alpha: Array  # (m, k) and d_U (m, D): derivatives; d_alpha is (m, 0) if alpha is not trained
@@ -137,8 +137,8 @@ def effective(net: Net, flat: Array, alpha: Array, U: Array) -> tuple[Array, Arr
     alpha, U : array (m, k), array (m, D)
         Arrays to return where weights are not parameters.
     """
-    # Told apart by a number: a function handed to kernels would be a type of its own, and each
-    # kernel compiled anew for every network (docs/decisions/0004).
+    # Selected by a number: a function passed to kernels would be a separate type, and every network
+    # would compile all kernels again (docs/decisions/0004).
     m, k, d, code = net.m, net.k, net.D, net.code
     if code == PLAIN:
         return as_matrix(flat[: m * k], m, k), as_matrix(flat[m * k :], m, d)
@@ -265,7 +265,7 @@ def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
     Z, F : array (m, n), array (k, n)
         Preactivations and outputs, written in place.
     """
-    if net.code != PLAIN:  # a call that hands on a Net costs 2 % of a small network's step
+    if net.code != PLAIN:  # passing a Net costs 2 % of a small network's step
         weights(net, flat)
     a, V = effective(net, flat, net.alpha, net.U)
     preactivations(V, XT, Z)

@@ -58,7 +58,7 @@ def outer_steps(
             for j in range(m):
                 total += h[j] * a[j]
             F[0, i] = total
-        # Written so that a NaN has diverged too.
+        # False for NaN, which is also a divergence.
         if not slopes(loss, F, y, step_size / n, G) <= limit:
             return s
         for j in range(m):

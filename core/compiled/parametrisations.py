@@ -182,7 +182,7 @@ def batch_norm_weights(
     scratch : array (m, d + 1)
         Written in place: V Sigma, and N(v_j) in the last column.
     """
-    # Sigma may be singular, and is never inverted (docs/theory.md, 9).
+    # Sigma may be singular and is never inverted (docs/theory.md, 9).
     m, d = V.shape
     for j in range(m):
         total = V.dtype.type(eps)

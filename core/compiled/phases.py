@@ -81,7 +81,7 @@ def advance(f: Field, work: Any, s: State, frames: Frames, budget: int) -> int:
     int
         GOING, BUFFER_FULL, DONE, STATIONARY, STALLED or STICKS.
     """
-    for _ in range(budget):  # every turn is about one of them
+    for _ in range(budget):  # about one phase per iteration
         s.evaluations += 1
         code: int = emit(f, work, s, frames) if s.phase == scheme.EMIT else GOING
         if code == GOING:
@@ -104,7 +104,7 @@ def turn(f: Field, work: Any, s: State, marks: Array) -> int:
     """
     phase, half = s.phase, s.half
     base = work.previous if half == 1 else work.middle if half == 2 else work.theta
-    if phase == scheme.RUN_STAGE:  # most often
+    if phase == scheme.RUN_STAGE:  # the most frequent phase
         f.evaluate(work, s, work.newer)
         dual_weights(s.form, s.others, work.p, s.temperature, work.q)
         f.gradient(work, s, work.newer)
@@ -144,7 +144,7 @@ def start_or_end(f: Field, work: Any, s: State, base: Array, marks: Array) -> in
         return GOING if f.start(work, s) else scheme.STATIONARY
     if s.phase != scheme.PLAN:
         return end_step(f, work, s, base, marks)
-    if s.eigenvalue == 0.0:  # no node that is active on any example has weight
+    if s.eigenvalue == 0.0:  # no node with nonzero weight is active on any example
         return scheme.STATIONARY
     plan(s, marks)
     if s.h < scheme.SMALLEST_STEP:

@@ -35,9 +35,9 @@ from core.compiled import store
 FLOW, MARGINS, DESCENT, GRAM, STOCHASTIC = "flow", "margins", "descent", "gram", "stochastic"
 TWO_PHASE, MIRROR, HEADS, BALANCED = "two_phase", "mirror", "heads", "balanced"
 DESCENT_32, GRAM_32, STOCHASTIC_32 = "descent-float32", "gram-float32", "stochastic-float32"
-# The group of the same kernels for float32, where they are others.
+# The float32 group of each group whose kernels depend on the precision.
 SINGLE = {DESCENT: DESCENT_32, GRAM: GRAM_32, STOCHASTIC: STOCHASTIC_32}
-# In the order in which they are compiled: Figure 1's flow first.
+# In order of compilation: the flow of Figure 1 first.
 GROUPS = (
     *(FLOW, MARGINS, DESCENT, GRAM, STOCHASTIC, TWO_PHASE, MIRROR, BALANCED, HEADS),
     *SINGLE.values(),

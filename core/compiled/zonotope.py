@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from core.compiled.jit import compiled
 
 Array = NDArray[Any]
-TURNS = 60  # of v <- w(u)/|w(u)|, u <- what is best at v
-SWEEPS = 30  # of coordinate descent on the box, a turn
-LAST_SWEEPS = 1000  # the same at a cell of `explore`, where a bound is read off
+TURNS = 60  # iterations of v <- w(u)/|w(u)|, u <- the best at v
+SWEEPS = 30  # sweeps of coordinate descent on the box, per iteration
+LAST_SWEEPS = 1000  # sweeps at a cell of `explore`, where a bound is computed
 MOVED = 1e-10
 GAINED = 1e-10
 

@@ -10,7 +10,7 @@ from typing import final
 
 from core.errors import InputError
 
-SHOWN = 40  # characters of a cell in a sentence
+SHOWN = 40  # characters of a cell in a message
 NOTHING = "Nothing was pasted."
 
 
@@ -28,6 +28,7 @@ class Origin:
 
     @property
     def number(self) -> str:
+        """Noun for a value in messages: "a number" of a file, "a coordinate" of the clipboard."""
         return "a number" if self.is_file else "a coordinate"
 
     def at(self, line: int, words: str) -> InputError:
@@ -77,13 +78,11 @@ class Origin:
 
 
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
-# 1,257 is one thousand or one; 0,257 and 1,25 can only be decimal.
 EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
 EITHER_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 GROUPED = re.compile(
     r"([+-]?\d{1,3})((?:([,.'\u2019 \u00a0\u202f])\d{3})(?:\3\d{3})*)(?:[.,](\d+))?", re.ASCII
 )
-# Texts that spreadsheets, pandas, R and MATLAB write where a value is missing.
 MISSING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "?", "."))
 MINUS = "\u2212"
 
@@ -95,7 +94,6 @@ def number_of(text: str) -> float | None:
     (0.5, -2.0, None)
     """
     text = text.replace(MINUS, "-")
-    # Python alone would take 1_000 and the digits of other scripts.
     if not text.isascii() or "_" in text:
         return None
     try:
@@ -128,7 +126,7 @@ def without_groups(text: str) -> str | None:
     if found is None:
         return None
     if found[3] == "." and found[4] is None and found[2].count(".") == 1:
-        return None  # 1.257
+        return None
     whole = found[1] + re.sub(r"\D", "", found[2])
     return whole if found[4] is None else f"{whole}.{found[4]}"
 
@@ -140,10 +138,10 @@ class NumberReader:
     def __init__(self, origin: Origin, largest: float, is_european: bool = False) -> None:
         """Prepare to read; `is_european` if the separators are those of decimal commas."""
         self._origin, self._largest = origin, largest
-        self._doubts_points = is_european  # until a point cannot be one of thousands
-        self._point: tuple[int, str] = (0, "")  # first number with a decimal point: line and text
+        self._doubts_points = is_european
+        self._point: tuple[int, str] = (0, "")
         self._comma: tuple[int, str] = (0, "")
-        self._either: tuple[int, str] = (0, "")  # first that may also have a thousands separator
+        self._either: tuple[int, str] = (0, "")
 
     @property
     def has_points(self) -> bool:
@@ -210,6 +208,7 @@ class NumberReader:
             )
 
     def _read_otherwise(self, text: str, line: int, column: str) -> float:
+        """Read a number with a comma or a typographic minus; raise InputError for other text."""
         plain = text.replace(MINUS, "-")
         value = number_of(plain)
         if value is not None and "," in plain:

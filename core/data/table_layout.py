@@ -23,12 +23,12 @@ from core.data.text_lines import (
 )
 from core.errors import InputError, did_you_mean
 
-# What pandas and R write for row numbers, and what people call them; "" of first columns only.
+# Names of row-number columns in pandas and R, and common ones; "" for a first column only.
 INDEX_NAMES = frozenset(("", "index", "id", "idx", "rowid", "row_id", "level_0"))
-# Names of row numbers, and of coordinates as well.
+# Names of row numbers that are also names of coordinates.
 ROW_NAMES = frozenset(("row", "no", "no.", "nr", "nr.", "#", "sample", "n", "number"))
-UNNAMED = "unnamed: "  # pandas, for a column without a name
-FEW = 3  # rows from which numbers in order are no coincidence
+UNNAMED = "unnamed: "  # pandas' name for a column without a name
+FEW = 3  # rows from which consecutive numbers are no coincidence
 
 
 @final
@@ -39,15 +39,16 @@ class Layout:
     origin: Origin
     names: list[str] | None
     width: int
-    line: int  # of the first row of values
+    line: int  # line of the first row of values
     label: int | None
     blanks: frozenset[int]
-    index: tuple[int, ...]  # row numbers, which are left out
+    index: tuple[int, ...]  # columns of row numbers, left out
     coordinates: list[int]
-    from_comment: bool = False  # names are those of a comment above the rows
-    is_inferred: bool = False  # the label column was found by its values
-    is_doubtful: bool = False  # by its words, or y may be a coordinate beside x
-    starts: dict[int, float | None] = field(default_factory=dict)  # of row numbers
+    from_comment: bool = False  # the names are in a comment above the rows
+    is_inferred: bool = False  # the label column was recognised by its values
+    is_doubtful: bool = False  # recognised by words, or y may be a coordinate beside x
+    # First number of each column of row numbers.
+    starts: dict[int, float | None] = field(default_factory=dict)
 
     def place_of(self, column: int) -> str:
         """Return the end of a sentence about a cell."""
@@ -342,6 +343,6 @@ def _label_by_name(
     plain = [name.casefold() for name in names]
     clear = [i for i in found if plain[i] != "y"]
     if "x" in plain and len(clear) == 1:
-        return clear[0]  # x and y are coordinates
+        return clear[0]  # with a column x, y is a coordinate
     shown = ", ".join(repr(names[i][:SHOWN]) for i in found[:MOST_SHOWN])
     raise origin.whole(f"has several columns named like labels, {shown}; {origin.choose_label}.")

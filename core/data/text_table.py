@@ -34,7 +34,7 @@ from core.errors import InputError
 from core.numbers import whole_text
 from core.settings import MAX_ELEMENTS
 
-# The label column of a text table: distinct labels, and the class that each stands for.
+# The label column of a text table: distinct labels and their classes.
 
 
 @final
@@ -43,9 +43,9 @@ class LabelColumn:
 
     def __init__(self, origin: Origin, most: int = MAX_CLASSES) -> None:
         self._origin, self._most = origin, most
-        self._places: dict[str, int] = {}  # of each text; 1 and 1.0 have the same
+        self._places: dict[str, int] = {}  # place of each text; 1 and 1.0 share one
         self._labels: dict[float | str, int] = {}
-        self._texts: list[str] = []  # of each label as it was written first, and the line
+        self._texts: list[str] = []  # first spelling of each label, and its line
         self._lines: list[int] = []
         self._codes = array("i")
 
@@ -113,7 +113,7 @@ class LabelColumn:
 
     def _from_words(self, words: list[str], codes: NDArray[np.intc]) -> tuple[Array, Coding]:
         if len(words) < len(self._labels):
-            # Texts are in the order of their lines: the second kind is that which differs.
+            # Texts are in the order of their lines: the second kind is the unexpected one.
             first, *others = zip(self._labels, self._texts, self._lines, strict=True)
             odd = next(
                 one for one in others if isinstance(one[0], str) != isinstance(first[0], str)
@@ -146,9 +146,10 @@ class LabelColumn:
         return as_labels(places, len(classes))[codes], Coding(values, note_of(classes))
 
 
-# Commas between columns that may be commas in numbers, where no header counts the columns.
+# Detection of commas within numbers in comma-separated files without a header, which would give the
+# number of columns.
 
-SIGNED_ZERO = re.compile(r"[+-]0|[+-]?0\d+", re.ASCII)  # the whole part, or the digits, of -0,05
+SIGNED_ZERO = re.compile(r"[+-]0|[+-]?0\d+", re.ASCII)  # either part of -0,05
 HEAD = re.compile(r"[+-]?[1-9]\d{0,2}", re.ASCII)
 TAIL = re.compile(r"\d{3}(?:\.\d+)?", re.ASCII)
 ADVICE = "separate the columns by semicolons or tabs, or name them in a first line"
@@ -161,7 +162,8 @@ class CommaCheck:
     def __init__(self, origin: Origin, active: bool) -> None:
         self._origin, self._active = origin, active
         self._decimal: tuple[int, str] | None = None
-        self._pairs: set[int] | None = None  # columns that begin a thousand in every row so far
+        # Columns that could be the thousands of a number in every row so far.
+        self._pairs: set[int] | None = None
         self._first = (0, "")
 
     def add(self, row: Sequence[str], line: int, has_points: bool) -> None:
@@ -201,9 +203,9 @@ class Bounds:
     """Limits of a text beyond the size of a run: points that are drawn are few and near."""
 
     rows: int | None = None
-    largest: float = float("inf")  # of a coordinate, in absolute value
+    largest: float = float("inf")  # limit of the absolute value of a coordinate
     classes: int = MAX_CLASSES
-    single: bool = False  # a single class is allowed
+    single: bool = False  # accept a single class
 
 
 @final
@@ -294,7 +296,7 @@ class _Reader:
     bounds: Bounds
     separator: str
     count: int = 0
-    x: array[float] = field(default_factory=lambda: array("d"))  # 8 bytes a number
+    x: array[float] = field(default_factory=lambda: array("d"))  # 8 bytes per number
 
     def read(self, rows: Iterator[Row], encoding: str) -> Table:
         layout, real = self.layout, self.wanted.real
@@ -361,7 +363,7 @@ class _Reader:
     def _table(self, x: Array, y: Array, coding: Coding, commas: bool, encoding: str) -> Table:
         said = []
         path = self.origin.path
-        # Spreadsheets put tabs into the clipboard.
+        # Spreadsheets copy tables to the clipboard with tabs.
         tabs = path is None or path.suffix.lower() == ".tsv"
         if self.separator not in (",\t" if tabs else ","):
             mark = SEPARATORS.get(self.separator, repr(self.separator))

@@ -104,7 +104,7 @@ def descent(problem: Problem) -> Integrator:
     n, D = problem.inputs.shape
     if device == "cuda" or (device == "auto" and _gains_by_cuda(problem) and _cuda_is_present()):
         return TensorDescent(problem, "cuda")
-    # One product of m n n operations in place of two of m n d (core.compiled.gram).
+    # One product of m n n operations instead of two of m n d (core.compiled.gram).
     if n <= D and problem.network.direct:
         return GramDescent(problem)
     return Descent(problem) if problem.network.compiled else GeneralDescent(problem)

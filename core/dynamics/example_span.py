@@ -39,10 +39,11 @@ from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
 
-FEW, MOST = 512, 2048  # examples: n^2 numbers are kept, and m n^2 multiplications taken
-# Of Lanczos: the proof says whether it was enough, and mostly the first is.
+FEW, MOST = 512, 2048  # examples: memory n^2, and m n^2 multiplications
+# Of Lanczos: the proof shows whether a residual was small enough; mostly the first is.
 RESIDUALS = (1e-3, 1e-5, 1e-8)
-SAME = 1e-6  # of products with the vectors, computed twice; rounding alone is 1e-10 or less
+# Tolerance of products with the vectors, computed twice; rounding alone is 1e-10 or less.
+SAME = 1e-6
 
 
 def has_span(problem: Problem) -> bool:
@@ -112,7 +113,7 @@ class _ExampleSpan:
         self._scale = max(float(np.abs(g).max()), float(curved.max()))
         root = np.sqrt(curved / self._scale)
         self._penalty = 2.0 * problem.experiment.loss.l2 if whole else 0.0
-        if not network.push(flat, np.ones_like(flat))[0].any():  # outer weights are not trained
+        if not network.push(flat, np.ones_like(flat))[0].any():  # outer weights are untrained
             self._A, whole = np.zeros_like(self._A), False
         q = (slopes * (g / self._scale)) @ X if whole else np.zeros_like(U)
         self._squares = (q * q).sum(axis=1)

@@ -29,7 +29,7 @@ class GeneralField:
     def __init__(self, problem: Problem, theta: Array, wave: Array, s: State) -> None:
         self._problem, self._network = problem, problem.network
         self._inputs, self._y = problem.inputs, problem.dataset.y
-        # A number is read out of the state in the time that a small array takes to be multiplied.
+        # Reading a number from the state takes as long as multiplying a small array.
         self._v_speed = float(s.v_speed)
         self.theta, self.wave = theta, wave
         vectors = (np.zeros(theta.size) for _ in range(6))
@@ -41,8 +41,8 @@ class GeneralField:
 
     def _speed(self, s: State, flat: Array) -> float:
         """Return kappa, the factor of the parameters in which f is not homogeneous."""
-        # One factor for all of V, where core.compiled.flow has one a node: what is inside a head
-        # belongs to no node.
+        # One factor for all of V, unlike core.compiled.flow with one per node: inner weights of a
+        # head belong to no node.
         fastest = float(np.exp(self._network.degree * s.rho))
         largest = float(np.abs(self._network.nodes(flat)[0]).max(initial=0.0))
         return fastest if fastest * largest <= self._v_speed else self._v_speed / largest

@@ -31,7 +31,7 @@ class Replay(Integrator):
         assert start.earlier is not None
         self._make = make
         self._problem = replace(problem, start=replace(start, earlier=None, marks=(), way=None))
-        onward = make(self._problem)  # for what it says of itself: its state is not known yet
+        onward = make(self._problem)  # for its description; its state is unknown yet
         self.engine, self.planned = onward.engine, onward.planned
         self.temperature_cap = onward.temperature_cap
         way = dynamics.model_copy(update={"until_log10_time": start.marks[-1]})
@@ -49,14 +49,14 @@ class Replay(Integrator):
             return chunk
         if chunk.outcome is Outcome.COMPLETED:
             self._arrive()
-        elif chunk.outcome is not Outcome.GOING:  # it has been here before, and went on
+        elif chunk.outcome is not Outcome.GOING:  # the original run passed this point
             return replace(chunk, frames=())
         return Chunk((), Outcome.GOING, chunk.step, chunk.log10_time)
 
     def _arrive(self) -> None:
         start = replace(self._problem.start, state=self._inner.state())
         self._inner = self._make(replace(self._problem, start=start))
-        self._inner.advance()  # frame 0, which was handed on at the very first
+        self._inner.advance()  # skips frame 0, which was emitted first
         self._arrived = True
 
     def _first_frame(self) -> Frame:

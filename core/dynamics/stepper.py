@@ -15,9 +15,9 @@ from core.dynamics.step_size import rounded_down
 from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
 
-FRAME_BYTES = 8_000_000  # at most about so many bytes of frames a chunk
-BLOW_UP = 1e6  # a loss this much above its start does not come back
-SOME = 8  # of the longest inputs, at which a frame is looked at
+FRAME_BYTES = 8_000_000  # approximate limit of the frames in a chunk
+BLOW_UP = 1e6  # a loss this far above its start does not recover
+SOME = 8  # number of longest inputs at which a frame is checked
 
 
 class EqualSteps(Integrator):
@@ -30,7 +30,7 @@ class EqualSteps(Integrator):
         self.step_size = step_size
         self.dtype = np.dtype(problem.experiment.run.precision)
         self._clock = Clock(problem, step_size)
-        # The steps of the frames after the first.
+        # Steps of the frames after the first.
         self.schedule = self._clock.schedule(frame_times(problem, self._first_mark(), step_size))
         self.planned = 1 + self.schedule.size
         self._started = False
@@ -55,7 +55,7 @@ class EqualSteps(Integrator):
         """Return the frame of parameters that nothing else changes."""
         dual = None
         if self.dtype == np.float32:
-            # Parameters of a run that diverges have products beyond float64.
+            # Products of a diverging run's parameters exceed float64.
             with np.errstate(over="ignore", invalid="ignore"):
                 dual = self.problem.dual(parameters.astype(np.float64))
         return Frame(step, self._clock.log10_time(step), 0.0, parameters, dual)
@@ -87,7 +87,8 @@ class Stepper(EqualSteps):
         self._step, self._mark = problem.start.step, 0
         n, D = problem.inputs.shape
         lengths = np.linalg.norm(problem.inputs, axis=1)
-        # Where the outputs overflow first; a look at all examples would cost as much as a step.
+        # Outputs overflow at the longest inputs first; checking all examples would cost as much as
+        # a step.
         self._longest = problem.inputs[np.argsort(lengths)[-SOME:]]
         self.pace = Pace(first_units(problem.network.m, max(1, self._examples_a_step(n)), D))
         self._kept = problem.start.state

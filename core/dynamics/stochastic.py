@@ -34,7 +34,7 @@ class Stochastic(Stepper):
         self._dynamics = dynamics
         fresh = isinstance(dynamics, StochasticGradientDescent) and dynamics.fresh
         size = 0 if isinstance(dynamics, GradientDescent) else dynamics.batch
-        if not fresh:  # files say how many examples there are only now
+        if not fresh:  # files determine the number of examples only now
             try:
                 check_batch(size, problem.dataset.n)
             except ValueError as error:
@@ -53,7 +53,8 @@ class Stochastic(Stepper):
         if not full:
             source = FreshStream if fresh else ReshuffledStream
             self._stream = source(problem, batch, self.dtype)
-        # To kernels no rows are the whole training set; of the type that they are compiled for.
+        # An empty array means the whole training set to kernels; of the type that they are compiled
+        # for.
         self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
         self._resume()
 
@@ -85,7 +86,7 @@ class Stochastic(Stepper):
         return getattr(self._dynamics, "batch", 0) or n
 
     def _first_mark(self) -> float:
-        if isinstance(self._dynamics, Adam):  # its time has nothing to do with the curvature
+        if isinstance(self._dynamics, Adam):  # Adam's time is unrelated to the curvature
             return float(np.log10(self.step_size))
         return super()._first_mark()
 
@@ -105,6 +106,7 @@ class Stochastic(Stepper):
         return done
 
     def suggested_step(self) -> float:
+        """Return a step that should not diverge; for Adam a tenth of the present one."""
         if isinstance(self._dynamics, Adam):
             return rounded_down(self.step_size / 10.0)
         return rounded_down(min(self._safe_step(self.problem), self.step_size / 2.0))

@@ -19,7 +19,7 @@ from core.errors import InputError
 from core.problem.problem import Problem, with_directions
 
 Array = NDArray[np.float64]
-# Four megabytes of examples at once, however long they are.
+# Four megabytes of examples per block, at any length.
 BLOCK_VALUES = 2**19
 MOST_EXAMPLES = 4096
 
@@ -37,7 +37,7 @@ class FreshSource:
             raise self._nothing(section.kind)
         self._kind, self._source = section.kind, section.distribution(None)
         self._training = with_directions(problem)
-        self.draw(np.random.default_rng(0), 1)  # so that it is refused before anything runs
+        self.draw(np.random.default_rng(0), 1)  # rejects invalid data before anything runs
 
     @staticmethod
     def _nothing(kind: str) -> InputError:
@@ -79,7 +79,7 @@ class Stream(ABC):
     def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
         self._problem, self._dtype = problem, dtype
         self._generator = generator_at(problem, 2)
-        # By the sizes of the problem alone: chunks and machines must not change the order.
+        # Derived from the problem's sizes only: chunks and machines must not change the order.
         fits = max(1, min(MOST_EXAMPLES, BLOCK_VALUES // problem.inputs.shape[1]) // batch)
         self.block_size = fits * batch
         self._batch, self._place = batch, 0
@@ -185,7 +185,7 @@ class ReshuffledStream(Stream):
         super().__init__(problem, batch, dtype)
 
     def _remaining_order(self) -> Array:
-        n = self._inputs.shape[0]  # a pass is begun only when the one before has run out
+        n = self._inputs.shape[0]  # a pass starts only after the one before has ended
         return np.concatenate([self._order, np.full(n - self._order.size, -1)]).astype(np.float64)
 
     def _set_leftover(self, values: Array) -> None:

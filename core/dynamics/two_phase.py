@@ -29,7 +29,7 @@ from core.problem.schedule import first_log10_time
 from core.study_file.dynamics import TwoPhase
 
 Array = NDArray[np.float64]
-BLOCK = 4096  # examples of the large batch at a time
+BLOCK = 4096  # examples of the large batch per block
 
 
 def first_phase(problem: Problem) -> Array:
@@ -59,9 +59,9 @@ def first_phase(problem: Problem) -> Array:
             count = min(BLOCK, dynamics.first_batch - begin)
             total += _correlations(V, *source.draw(generator, count))
     total *= np.sign(a)[:, None]
-    # A node that is active on no example has no gradient, and keeps its direction.
+    # A node that is active on no example has gradient 0, and keeps its direction.
     total = np.where(total.any(axis=1)[:, None], total, V)
-    largest = np.abs(total).max(axis=1, keepdims=True)  # whose square may vanish, or overflow
+    largest = np.abs(total).max(axis=1, keepdims=True)  # its square may underflow or overflow
     total = total / np.where(largest > 0.0, largest, 1.0)
     return np.asarray(total / np.where(largest > 0.0, np.linalg.norm(total, axis=1)[:, None], 1.0))
 

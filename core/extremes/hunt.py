@@ -34,7 +34,7 @@ from core.sweep.loop import sweep
 from core.sweep.plan import HUNT_SUFFIX, LONGEST_NAME, Ledger, Plan, digest_of, read_ledger, task_of
 from core.sweep.pools import Pool
 
-BEST = 10  # runs whose files are kept
+BEST = 10  # runs whose files are not deleted
 DIVERGED = "diverged"
 
 
@@ -83,7 +83,7 @@ class TrialResult:
     parent: int
     place: int
     seeds: Mapping[str, int]
-    moved: bool  # whether its data or start are in a file
+    moved: bool  # the data or start of the run are in a file
     row: Row
 
     @property
@@ -105,18 +105,18 @@ class Hunt:
     drawn: int
     size: str | None = None
     tried: dict[int, TrialResult] = field(default_factory=dict)
-    exhausted: bool = False  # whether nothing is left that was not tried
+    exhausted: bool = False  # every point was tried
 
     def __post_init__(self) -> None:
         """Check data and folder; raise InputError without data, or for another hunt's folder."""
         study = self.space.ground.study
         check_room([cell.experiment for cell in self.space.cells], self.keeping.folder)
         resolved = [resolve_problem(cell.experiment, study.folder) for cell in self.space.cells]
-        # With what was read from files.
+        # Including the content of files.
         self._cells = [digest_of(problem.experiment) for problem in resolved]
         self._search = Search(self.space, self.drawn)
-        self._kept: list[tuple[float, int]] = []  # scores and numbers, the best first
-        self._points: dict[int, Candidate] = {}  # of those that are kept
+        self._kept: list[tuple[float, int]] = []  # scores and indices, best first
+        self._points: dict[int, Candidate] = {}  # candidates of the kept runs
         self._digests: dict[int, str] = {}
         path = self.keeping.folder / f"{study.id}{HUNT_SUFFIX}"
         self.ledger = Ledger(path, study, self.size, self.question)
@@ -189,7 +189,7 @@ class Hunt:
             return ()
         found = self._search.propose()
         self.exhausted = not found
-        # The others of a generation that is cut short are tried where the budget is larger.
+        # A larger budget will try the others of a truncated generation.
         return tuple(one for one in found if one.index < budget.runs)
 
     def _train_generation(
@@ -285,7 +285,7 @@ class Hunt:
             entry = self.ledger.entries.get(name_of(one.index))
             if one.index in self.tried or entry is None:
                 continue
-            # A failure of an earlier time is none of this one.
+            # A failure recorded by an earlier call does not count.
             failed = one.index in again and entry.row.state == "failed"
             if self._is_known(one.index) or (failed and entry.digest == self._digests[one.index]):
                 point, moved = one.point, one.point.arrays is not None

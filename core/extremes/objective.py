@@ -32,7 +32,7 @@ from core.study_file.experiment import Experiment
 from core.theorems.registry import STATEMENTS, applicable_statements
 from core.theorems.statement import Context, Statement, Verdict, assess
 
-VALUE, VERDICT, UNFIT = "objective", "verdict", "unfit"  # the names in rows
+VALUE, VERDICT, UNFIT = "objective", "verdict", "unfit"  # column names in rows
 Kind = Literal["slack", "ratio"]
 ROOM = re.compile(r"(slack|ratio)\s*(?::|\(\s*['\"])\s*(.+?)\s*(?:['\"]\s*\))?")
 VERDICTS = tuple(Verdict)
@@ -56,7 +56,7 @@ class Objective:
     after: str = ""
     statement: str = ""
     kind: Kind = "slack"
-    fit: bool = False  # only of runs that end without training errors
+    fit: bool = False  # only count runs that end without training errors
 
     def score(self, value: float) -> float:
         """Return the number to minimise; infinite for NaN."""
@@ -152,7 +152,7 @@ def verdict_words(number: float) -> str:
     return "" if math.isnan(number) else VERDICTS[int(number)].value
 
 
-# --------------------------------------------------------------------------------- what was typed
+# ------------------------------------------------------------------------------------------ parsing
 
 
 def slug(text: str) -> str:

@@ -33,15 +33,15 @@ from core.study_file.experiment import Experiment
 from core.study_file.validation import clauses_of
 
 # ------------------------------------------------------------------------------------------- points
-# A `Point` is what distinguishes a run from the study itself: seeds by their keys, and arrays that
-# go into a file where data or a start have been moved. Everything is drawn from the generator that
-# is handed in, so that a hunt proposes the same again.
+# A `Point` holds the differences of a run from the study itself: seeds by their keys, and arrays of
+# moved data or starts, which are saved to a file. All draws use the given generator, so that a hunt
+# is reproducible.
 
 Array = NDArray[np.float64]
 RUN, DATA, NETWORK = "run.seed", "data.seed", "network.seed"
 SEEDS = (RUN, DATA, NETWORK)
 LARGEST_SEED = 2**31 - 1
-MOST_SHUFFLED = 1_000_000  # seeds of a range that are drawn without one twice
+MOST_SHUFFLED = 1_000_000  # largest range of seeds drawn without repetition
 
 
 @final
@@ -73,7 +73,7 @@ class Ground:
 
     study: Study
     seeds: tuple[int, int] = (0, LARGEST_SEED)
-    seed: int = 0  # of the hunt's own draws
+    seed: int = 0  # of the search's own draws
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -192,7 +192,7 @@ class SeedSpace(Space):
         new, of_data = self.ground.any(rng), bool(rng.integers(2))
         if not of_data or (NETWORK not in parent.seeds and not self._has_start(parent)):
             return replace(parent, seeds={**parent.seeds, NETWORK: new})
-        # Without a seed of their own the data are what run.seed draws first.
+        # If the data have no seed, run.seed draws them first.
         own = DATA in parent.seeds or self._own(parent.place, DATA) is not None
         return replace(parent, seeds={**parent.seeds, DATA if own else RUN: new})
 
@@ -243,13 +243,13 @@ def replace_section(
 # --------------------------------------------------------------------------------------- the search
 
 Phase = Literal["study", "drawn", "refined"]
-DRAWN = 32  # runs that are drawn first, unless another number is given
+DRAWN = 32  # default number of runs drawn first
 GENERATION = 8
-EACH_DRAWN = 4  # of the runs after the first ones each fourth is drawn
-PARENTS = 4  # the best runs, which are refined
+EACH_DRAWN = 4  # every fourth later run is drawn
+PARENTS = 4  # number of best runs that are refined
 FIRST_STEP, LEAST_STEP, MOST_STEP = 0.3, 1e-4, 1.0
-GROWTH, FAILURES = 1.3, 4  # of the step at each success; so many failures take it back
-TRIES = 20  # to find what was not tried yet
+GROWTH, FAILURES = 1.3, 4  # factor of the step per success; FAILURES failures undo it
+TRIES = 20  # attempts to find an untried point
 
 
 @final
@@ -305,7 +305,7 @@ class Search:
         if refined:
             power = better - (len(refined) - better) / FAILURES
             self.step = min(self.step * GROWTH**power, MOST_STEP)
-            # Where nothing near is better any more it begins with large steps again.
+            # After no neighbour improves any more, restart with large steps.
             if self.step < LEAST_STEP:
                 self.step = FIRST_STEP
 
@@ -313,7 +313,7 @@ class Search:
         return self._scores[candidate.index], candidate.index
 
     def _candidate(self, index: int) -> Candidate | None:
-        # A generator for each run: what one takes of it changes no other.
+        # One generator per run: its draws do not affect other runs.
         rng = np.random.default_rng([self._seed, 2, index])
         if index < min(len(self.space.cells), self._first):
             return Candidate(index, "study", -1, self.space.begin(index))
@@ -333,7 +333,7 @@ class Search:
         if not self._best:
             return None
         for _ in range(TRIES):
-            # Half of them near the very best, a quarter near the next one, and so on.
+            # Half of the draws are near the best, a quarter near the second, and so on.
             which = min(int(rng.geometric(0.5)) - 1, len(self._best) - 1)
             parent = self._best[which]
             point = self.space.near(rng, parent.point, self.step)

@@ -47,7 +47,7 @@ from core.observables.projection import Projection, checked_projection
 from core.runs import Run
 
 SORTED = ("rotations", "norms")
-FAINT = 0.3  # opacity of what comes after the moment shown, as on the screen
+FAINT = 0.3  # opacity of curves after the present moment, as on the screen
 
 
 @final
@@ -127,7 +127,7 @@ class PanelData:
         """Return the ink of a panel of curves at the last frame, with the later part faint."""
         whole, now = panel.ink, self.ink(panel, self.lasts[row], ())
         later = [replace(one, colours=with_opacity(one.colours, FAINT)) for one in whole.curves]
-        # The ring is where it is on the screen: whether the moment has come there or not.
+        # The ring is drawn as on the screen, also if the moment is later.
         known = {dots.name for dots in now.dots}
         rings = [one for one in whole.dots if one.marker is Marker.RING and one.name not in known]
         return replace(
@@ -188,7 +188,7 @@ class PanelData:
             with_range(axis, *pair) for axis, pair in zip((panel.x, panel.y), ends, strict=True)
         )
         panel = replace(panel, x=x, y=y)
-        if panel.kind == "margins":  # labels and triangles stand by the range
+        if panel.kind == "margins":  # labels and triangles depend on the range
             drawn, points = self.shown.references_of(panel.row), self.shown.sheet.points
             own, palette = self.margins[panel.row], self.palette
             again = margin_panel(panel.row, "", box, own, self.across, y, palette, drawn, points)
@@ -246,7 +246,7 @@ class PanelData:
         if kind in WAVES:
             return self.waves(row, kind).ink(index)
         if kind in self.traces:
-            # Traces are thinned: the last of their frames that the film has reached.
+            # Traces are thinned: use their last frame that the film has reached.
             frames = self.traces[kind].traces[row].frames
             return self.traces[kind].ink(row, int(np.searchsorted(frames, index, side="right")))
         if kind == "margins":
@@ -273,7 +273,7 @@ def compute_panel_data(
     time = time_axis(runs, lasts)
     times = moments(runs, lasts, time)
     frames = tuple(times.frames(run, last) for run, last in zip(runs, lasts, strict=True))
-    # Of curves that go on after the moment the axes are those of whole runs, as on the screen.
+    # If curves continue after the moment, axes cover the whole runs, as on the screen.
     ends = [run.frames - 1 for run in runs] if look.rest and stops is None else list(lasts)
     x = horizontal_axis(runs, ends, look.against, time_axis(runs, ends))
     tracks: list[Track] = []

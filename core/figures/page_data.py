@@ -45,8 +45,8 @@ from core.runs import Run
 Frames = NDArray[np.int64]
 Json = dict[str, Any]
 BOTH = (LIGHT, DARK)
-SHADES = 64  # of each class, by the square root of the norm
-NODES = ("neurons", *SORTED)  # the views in which nodes can be told from one another
+SHADES = 64  # colours per class, by the square root of the norm
+NODES = ("neurons", *SORTED)  # views that show single nodes
 MEASURED = {
     "neurons": ("relative_norm",),
     "rotations": ("rotation",),
@@ -173,7 +173,7 @@ def content(pages: Pages, title: str, watch: Watch) -> Json:
         [run.log10_time[some] for run, some in zip(runs, pages.frames, strict=True)], axis=0
     )
     steps = material.time.steps
-    rows, half = [], len(runs) * len(kinds)  # of the work; the other one was measuring
+    rows, half = [], len(runs) * len(kinds)  # half of the work; measuring was the other half
     for row, heading in enumerate(headings(runs)):
         panels = {}
         for place, kind in enumerate(kinds):

@@ -37,7 +37,7 @@ Json = dict[str, Any]
 Both = tuple[PanelData, PanelData]
 T = TypeVar("T", bound=Hashable)
 NAMES = {name: text for name, text, _, _ in CURVES}
-DIGITS = 4  # of reference margins, whose brackets are narrow
+DIGITS = 4  # digits of reference margins, whose brackets are narrow
 
 
 def panel(both: Both, row: int, kind: str, letter: str) -> Json:
@@ -237,7 +237,7 @@ def _views(material: PanelData, row: int, stops: Frames) -> Json:
     zoomed = material.shown.look.region(row, "neurons") is not None
     box = _box(material, row, "neurons")
     whole = material.panel(row, "neurons", "", box)[0]
-    # Scaled at every stop; ranges need no node, of which all frames would be scaled each time.
+    # Scaled at every stop; ranges need no nodes, whose frames would all be scaled each time.
     bare = replace(track, points=track.points[:, :0])
     dots = data_dots(projection, 1.0, material.palette, bare)
     texts, views, scales = [], [], []
@@ -292,14 +292,14 @@ def _traces(material: PanelData, row: int, panel: Panel) -> Json:
     kind = panel.kind
     keys, against = _recorded_curves(material, row, kind).keys, material.shown.look.against
     if against == "log10_time" and material.time.steps:
-        against = "step"  # of which t is the number
+        against = "step"  # on which t counts steps
     result: Json = {
         "along": encode_floats(material.across.place(keys)),
         "keys": encode_floats(keys),
         "against": against,
         "curves": [_curve(material, panel, curve) for curve in panel.ink.curves],
         "levels": [_level(level, _reads(material, kind)) for level in panel.levels],
-        "feet": kind == "margins",  # a triangle shows where a curve comes from below the frame
+        "feet": kind == "margins",  # a triangle marks a curve that enters the frame from below
     }
     if kind == "margins":
         reach = material.margins[row].reach
@@ -328,7 +328,7 @@ def _curve(material: PanelData, panel: Panel, curve: Curves) -> Json:
         "reads": "value",
     }
     ends = [one.text for one in panel.ink.words if one.text == plain(curve.name)]
-    if ends:  # the bound of a statement, named where it ends
+    if ends:  # the bound of a statement, named at its end
         result |= {"name": pieces(ends[0]), "ends": pieces(ends[0])}
     if kind == "margins":
         return result

@@ -87,7 +87,7 @@ def last_frame(run: Run, until: int | float | None) -> int:
         return until
     if math.isnan(until):
         raise InputError("The last moment must be a number: log10 t, such as 3.0 for t = 1000.")
-    # A moment that was typed as a decimal is reached by the frame that stands at it.
+    # 1e-9: a moment typed as a decimal includes the frame at that moment.
     return max(int(np.searchsorted(run.log10_time[:count], until + 1e-9, side="right")) - 1, 0)
 
 
@@ -164,7 +164,7 @@ def build_scene(
         drawn = [list(line) for line in zip(*columns, strict=True)]
         keys_of = [[key_lines(one) for one in line] for line in drawn]
         laid = page(headings(runs), keys_of, *texts)
-    # Titles of panels beside each other are on one line.
+    # Align titles of panels in a row.
     placed = []
     for line, boxes in zip(drawn, laid.boxes, strict=True):
         rows: dict[float, int] = {}

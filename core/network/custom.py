@@ -38,12 +38,11 @@ from core.settings import setting
 
 # --------------------------------------------------------------------------------------- PyTorch
 #
-# It is larger than all the rest together, and its usual build for Linux brings gigabytes of CUDA:
-# so
-# it is an extra of the distribution.
+# An extra of the distribution: PyTorch is larger than everything else together, and its usual build
+# for Linux includes gigabytes of CUDA.
 
 INSTALL = "install it with: pip install 'marginscope[torch]'"
-# Nothing can be installed into a bundle.
+# Packages cannot be installed into a bundle.
 OTHERWISE = (
     "use a bundle that includes it, or install the package: pip install 'marginscope[torch]'"
 )
@@ -54,7 +53,7 @@ def has_pytorch() -> bool:
     """Return True if torch can be imported. Does not import it, which takes seconds."""
     try:
         return find_spec("torch") is not None
-    except (ImportError, ValueError):  # an importer that refuses it; a module without a spec
+    except (ImportError, ValueError):  # an importer rejects the name; a module without a spec
         return False
 
 
@@ -75,7 +74,7 @@ def read_code(path: Path) -> str:
 
     Raises InputError for a file that is missing, too long, or holds control characters.
     """
-    # UTF-8 takes up to four bytes a character. Line ends are made one: code is trusted by its hash.
+    # UTF-8 takes up to four bytes per character. Normalise line ends, since trust is by hash.
     code = read_text(path, 4 * MAX_CODE, "network.path").replace("\r\n", "\n")
     if len(code) > MAX_CODE:
         raise InputError(f"network.path: {path} is longer than {MAX_CODE} characters.")
@@ -126,9 +125,9 @@ def _namespace(code: str) -> dict[str, Any]:
         The code fails, or does not define a needed function.
     """
     require_pytorch('network.kind = "custom"')
-    # The one place that runs foreign code, whatever way it came (docs/decisions/0006).
+    # The only place that runs foreign code, from any source (docs/decisions/0006).
     trust.check_trusted(code, "network.code", "FILE")
-    # By this name, so that what the file does only as a script is not done.
+    # __name__ is "network", so that a block for `__name__ == "__main__"` does not run.
     names: dict[str, Any] = {"__name__": "network"}
     try:
         exec(compile(code, "the network's file", "exec"), names)
@@ -196,7 +195,7 @@ class Custom(Network):
         names = _namespace(section.code or "")
         self.m, self.d, self.k = shape.m, shape.d, shape.k
         self._outputs: Callable[[Mapping[str, Any], Any], Any] = names["outputs"]
-        # For its names and shapes alone: the start is drawn by the run's own generator.
+        # Only its names and shapes are used: the run's own generator draws the start.
         example = _draw_start(names, shape, np.random.default_rng(0))
         chosen = [str(name) for name in names.get("homogeneous", ())]
         unknown = sorted(set(chosen) - set(example))
@@ -218,7 +217,7 @@ class Custom(Network):
         return _draw_start(_namespace(section.code or ""), shape, generator)
 
     def _check(self, example: dict[str, Array], shape: Shape) -> None:
-        # Two examples tell the shape, and a mistake is found before a long pass over all.
+        # Two examples give the shape, and find errors before a long pass over all.
         f = np.asarray(self.outputs(self.pack(example), shape.x[:2]))
         rows = min(2, shape.x.shape[0])
         expected = (rows,) if self.k == 1 else (rows, self.k)
@@ -252,7 +251,7 @@ class Custom(Network):
         given = isinstance(flat, np.ndarray)
         leaf = torch.tensor(flat) if given else flat.detach().clone()
         leaf.requires_grad_(True)
-        # Copied: torch warns of arrays that it may not write to, as those of run files are.
+        # Copied: torch warns about read-only arrays, such as those of run files.
         x = torch.as_tensor(np.array(inputs) if given else inputs, dtype=leaf.dtype)
         weights = torch.as_tensor(np.array(g) if given else g, dtype=leaf.dtype)
         (slope,) = torch.autograd.grad((self._evaluate(leaf, x) * weights).sum(), leaf)

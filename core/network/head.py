@@ -18,7 +18,7 @@ from core.network.section import FILE_MEANING, NetworkSection
 from core.network.standard import signs
 from core.settings import setting
 
-EPS = 1e-5  # of the normalisation layers, as frameworks have it
+EPS = 1e-5  # of the normalisation layers, the default of PyTorch
 
 
 @final
@@ -78,6 +78,7 @@ class Head(Network):
         return arrays
 
     def _parts(self, flat: Any) -> tuple[Any, Any, list[Any]]:
+        """Return a, b and the list of the matrices of F."""
         parts = self.unpack(flat)
         return parts["a"], parts["b"], [parts[block.name] for block in self.matrices]
 
@@ -89,7 +90,6 @@ class Head(Network):
         z = hidden[-1] @ V[-1].T
         if self.centres:
             z = z - z.mean(axis=1)[:, None]
-        # So |F_j| is at most sqrt(m); the paper's lemmas take the bound 1 (docs/theory.md, 2.1).
         r = ((z * z).mean(axis=1) + EPS)[:, None] ** 0.5
         return hidden, z / r, r
 
@@ -113,7 +113,6 @@ class Head(Network):
         du = F.T @ g
         back = self._normalise_derivative(g[:, None] * (a * b), F, r)
         slopes = []
-        # At a kink the slope is that on the left, as of all networks (docs/theory.md, 2.4).
         for level in range(len(V) - 1, -1, -1):
             slopes.append(back.T @ hidden[level])
             if level:

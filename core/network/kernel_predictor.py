@@ -20,8 +20,8 @@ from numpy.random import Generator
 from core.network.parametrisation import Array, Block, Network, Shape
 
 Weights = Literal["both", "first", "second"]
-FLAT = 2e-6  # 1 - |cosine| from which arccos is good to 1e-13
-CHUNK = 2**22  # values of the near pairs' coordinates at once
+FLAT = 2e-6  # 1 - |cosine| from which arccos is accurate to 1e-13
+CHUNK = 2**22  # coordinates of nearly parallel pairs per batch
 
 
 def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
@@ -87,7 +87,8 @@ def _angles(x: Array, other: Array) -> tuple[Array, Array, Array, Array]:
     one, two = np.linalg.norm(x, axis=1), np.linalg.norm(other, axis=1)
     sizes = one[:, None] * two
     cosine = np.clip(inner / np.where(sizes > 0.0, sizes, 1.0), -1.0, 1.0)
-    # The cosine is clipped, and near 1 the angle is taken from chords: arccos is flat there.
+    # The cosine is clipped; near 1 the angle is computed from chords, since arccos is
+    # ill-conditioned there.
     left = np.pi - np.arccos(cosine)
     rows, columns = np.nonzero(np.abs(cosine) > 1.0 - FLAT)
     near = np.array_split(np.arange(rows.size), rows.size * x.shape[1] // CHUNK + 1)
@@ -143,7 +144,7 @@ class KernelNetwork(Network):
     kind = "kernel_predictor"
     degree = 1
     margin_norm = ("|f|_H", "\\Vert f\\Vert_H")
-    homogeneous = False  # in c, but not in the norm of c: no flow, and no KKT residual
+    homogeneous = False  # homogeneous in c, but not in the norm of c: no flow, and no KKT residual
 
     def __init__(
         self, shape: Shape, weights: Weights = "both", variance: float | None = None
@@ -178,5 +179,5 @@ class KernelNetwork(Network):
         return np.asarray(self._kernel(inputs) @ direction)
 
     def norm(self, flat: Array) -> float:
-        # Rounding may put c' K c below 0 where K is nearly singular.
+        # Rounding may make c' K c negative if K is nearly singular.
         return float(np.sqrt(max(float(flat @ self.matrix @ flat), 0.0)))

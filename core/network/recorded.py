@@ -28,7 +28,8 @@ from core.run_files.networks import (
 from core.settings import setting
 
 Array = NDArray[np.float64]
-OTHER = 3  # beside those of compiled kernels (core.network.activation), of which it has none
+# Distinct from the codes of compiled kernels (core.network.activation), which do not include it.
+OTHER = 3
 
 
 @final
@@ -54,7 +55,7 @@ class Phi:
     degree: int = 0
     code: int = OTHER
     slope: float = 0.0
-    second: Callable[[Array], Array] | None = None  # phi'' off the kinks; None where it is 0
+    second: Callable[[Array], Array] | None = None  # phi'' off the kinks; None if it is 0
 
     @property
     def bent(self) -> bool:
@@ -148,7 +149,7 @@ def _erf_slope(z: Array) -> Array:
 
 
 def _hardtanh_slope(z: Array) -> Array:
-    # On the left of the kink at 1 the slope is 1, on the left of that at -1 it is 0.
+    # The left slope at the kink z = 1 is 1, at the kink z = -1 it is 0.
     return np.where((z > -1.0) & (z <= 1.0), 1.0, 0.0)
 
 
@@ -224,8 +225,8 @@ def phi_of(name: str, slope: float = 0.0) -> Phi:
 
 # ----------------------------------------------------------------------------------- the network
 #
-# What `marginscope.record` was told of a network that is none of the papers': another activation,
-# an outer bias c, outer weights that are not trained. It is looked at and never trained here.
+# A foreign network as described to `marginscope.record`: with another activation, an outer bias c,
+# or untrained outer weights. It is analysed here, never trained.
 
 NOT_TRAINED = (
     'network.kind = "recorded" is the network of another program\'s run and is not trained here'

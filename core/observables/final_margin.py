@@ -21,9 +21,9 @@ from core.reference.watch import Watch
 from core.runs import Run
 
 Array = NDArray[np.float64]
-CLOSED = 0.01  # of the upper end: what is narrower is said to be closed
+CLOSED = 0.01  # relative to the upper end: narrower brackets count as closed
 PROVED = ("gamma_gl", "gamma_l1")  # references that, times their factors, no network exceeds
-KEY = "final margin"  # of its lines among the bounds that can be shown
+KEY = "final margin"  # name of its lines among the bounds
 SWITCHES = "switches on or off on an example"
 CONDITIONS = {
     FixedPattern.OWN_LABEL: f"no neuron changes sign, or {SWITCHES} of its own label",
@@ -167,22 +167,22 @@ def traces(found: FinalMargin) -> tuple[tuple[str, Array], ...]:
 
 # --------------------------------------------------------------------------- finding the bracket
 #
-# From below by the smoothed margin, which never falls along gradient flow of an exponentially
-# tailed loss once it is positive (homogeneity, Theorem 3.6; Lyu and Li 2020, Theorem 4.1) and is
-# never above the hard one, less the error that the run's integration is known to have. From above
-# always by what no network exceeds (gamma_gl/2, where that is defined and proved), and by convex
-# programs over u_j = |a_j| v_j for as long as no node changes its sign or what it is active on
-# (core.reference.gated; fixed patterns as gates: Pilanci and Ergen 2020). These are conditions on
-# the future, which nobody can check beforehand; what can be told is since when they have held.
+# Lower end: the smoothed margin, less the known integration error of the run. Along gradient flow
+# of an exponentially tailed loss it never falls once it is positive (homogeneity, Theorem 3.6; Lyu
+# and Li 2020, Theorem 4.1), and it never exceeds the hard margin.
+# Upper end: the bound of every network (gamma_gl/2, where defined and proved), and convex programs
+# over u_j = |a_j| v_j that hold while no node changes its sign or activation pattern
+# (core.reference.gated; fixed patterns as gates: Pilanci and Ergen 2020). These conditions concern
+# the future and cannot be checked in advance; the bracket states since when they have held.
 #
 # All margins are divided by |W|^L, as `hard_margin` is.
 
-# Of |u_j| |x_i|: an example so near to a node's kink is on both sides of it.
+# Relative to |u_j| |x_i|: an example this near to a node's kink counts on both sides.
 AT_KINK = 1e-9
-# What a hard margin is off by at most (docs/accuracy.md) where no step was checked, in units of
-# the largest |x_i|.
+# Error bound of a hard margin (docs/accuracy.md) if no step was checked, in units of the largest
+# |x_i|.
 UNCHECKED = 5e-5
-PRECISION, DRAWN = 1e-4, 1e-3  # of the programs' brackets; of those that are drawn
+PRECISION, DRAWN = 1e-4, 1e-3  # accuracy of brackets, and of brackets for drawing
 NETWORKS = (
     "a bracket is known for two-layer ReLU networks whose margins are divided by |W|^2 (standard, "
     "scalar, normalised, bias), and for the leaky one with a fixed outer layer, not smooth"

@@ -9,7 +9,7 @@ from core.observables.observable import LOOP
 from core.observables.registry import is_loop_number
 
 OTHERS, FROM_LOOP = "Others", "From the loop"
-# An observable that no group names, as that of an extension, is among the others.
+# Observables in no group, such as those of an extension, are in the group of the others.
 GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Risk and error": (

@@ -44,7 +44,7 @@ from core.runs import Run
 from core.settings import Registry
 
 WHERE = "recordings whose loop passed this number to `frame`"
-# Columns of tables and arrays of data sets beside the observables.
+# Names of columns and arrays other than observables.
 TAKEN = {
     *("frame", "step", "time", "t", "log10_time", "log10_t", "rho"),
     *("x", "y", "x_test", "y_test", "W", "V", "a", "A", "b", "c"),
@@ -210,7 +210,7 @@ def last_values(run: Run) -> dict[str, float]:
 
 # ------------------------------------------------------------------------------------------ help
 
-POWER = "|W|^L"  # what margins are divided by, of any network
+POWER = "|W|^L"  # divisor of normalised margins, for any network
 
 
 @final

@@ -41,11 +41,11 @@ from core.reference.watch import Watch
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
-MOST_PATTERNS = 4_000_000  # sign vectors that are looked at: a minute or so
-# An inner product is taken for zero below this share of |x_k|: rounding of a projection is 1e-15 a
-# few hundred times over, and data in general position are far above it.
+MOST_PATTERNS = 4_000_000  # sign vectors that are examined: about a minute
+# Inner products below this fraction of |x_k| count as zero: a projection's rounding is about 1e-15
+# times a few hundred, and data in general position are far above.
 ZERO = 1e-10
-SLACK = 1e-8  # of eta in [al, 1]
+SLACK = 1e-8  # tolerance of eta in [al, 1]
 ROUNDING = 1e-13  # of sum_k |y_k| |x_k| / n: the error of an inner product with D0
 MAXIMUM, MINIMUM, SADDLE = "maximum", "minimum", "saddle"
 
@@ -152,7 +152,7 @@ def extremal_vectors(
     """
     if not 0.0 <= slope < 1.0:
         raise InputError(f"Extremal vectors need a slope from 0 to below 1, not {slope:g}.")
-    # What has no weight in G bends nothing, and a copy of 0 has no sign.
+    # Points without weight in G do not bend it, and a copy of 0 has no sign.
     used = np.flatnonzero((y != 0.0) & (X != 0.0).any(axis=1))
     if not used.size:
         return ()
@@ -211,7 +211,7 @@ def _patterns_at_rays(X: Array) -> Signs:
             continue
         seen.add(ray.tobytes())
         zeros = np.flatnonzero(ray == 0)
-        # In special position more points than d - 1 lie on the hyperplanes through a ray.
+        # In special position more than d - 1 points are on the hyperplanes through a ray.
         if len(found) + 3 ** len(zeros) > MOST_PATTERNS:
             raise _too_many(len(found) + 3 ** len(zeros), n, d)
         around = np.tile(ray, (3 ** len(zeros), 1))
@@ -233,7 +233,7 @@ def _lines(X: Array) -> Iterator[Array]:
     for chosen in combinations(range(n), d - 1):
         _, singular, Vt = np.linalg.svd(X[list(chosen)], full_matrices=True)
         if d > 1 and singular[-1] <= ZERO * singular[0]:
-            continue  # the points depend on each other; others reach the rays here
+            continue  # linearly dependent points; other sets give the rays here
         yield Vt[-1]
 
 
@@ -316,7 +316,7 @@ class _Kinks:
         down = bool((h < -self._noise).any()) or (flat and value > 0.0)
         if up and down:
             return SADDLE
-        # On a line no direction is orthogonal to u: the sign of G is all that u has.
+        # In one dimension no direction is orthogonal to u: only the sign of G counts.
         return MINIMUM if up or (not down and value < 0.0) else MAXIMUM
 
 

@@ -54,13 +54,14 @@ class FixedPattern(Enum):
 
 Array = NDArray[np.float64]
 
-SMOOTHING = 0.7  # of the best q so far in the one that is priced; the LP's own jumps
-WORTH = 0.98  # of the price: what is below is not added
+SMOOTHING = 0.7  # weight of the best q so far in the priced one; the LP's own q jumps
+WORTH = 0.98  # fraction of the largest price below which columns are not added
 MOST_ROUNDS = 3000
-# The linear program is good to 1e-7 or so: what is no nearer after so many rounds stays there.
+# The linear program is accurate to about 1e-7: without progress in 40 rounds the gap remains.
 STALLED, NEARER = 40, 0.99
-NOTHING = 1e-9  # of the largest |x_i|: a price that is rounding
-# Multipliers are improved in turn, for the gates that may be the dearest, until nothing changes.
+NOTHING = 1e-9  # relative to the largest |x_i|: smaller prices are rounding errors
+# Multipliers are improved one after another, for the gates with the largest prices, until they
+# settle.
 SWEEPS, SETTLED, DEAREST = 60, 1e-6, 0.95
 
 
@@ -276,7 +277,7 @@ class _Search:
         self._weights = gates.signs[:, None] * gates.active * y
         self._cones = np.where(gates.active, 1.0, -1.0)
         self._others = gates.others(y)
-        self._turns = np.zeros(gates.active.shape)  # of OWN: what x_i counts for in a price
+        self._turns = np.zeros(gates.active.shape)  # of OWN: multipliers of the x_i in prices
         self._unit = float(np.linalg.norm(x, axis=1).max()) or 1.0
         self._master = Master(n, unit=self._unit)
         self._u, self._gate = np.zeros((0, d)), np.zeros(0, dtype=np.intp)
@@ -341,7 +342,7 @@ class _Search:
             if gained.max() <= SETTLED * before.max():
                 break
         self._turns = c
-        return np.asarray(g + c @ x)  # without the rounding of so many small steps
+        return np.asarray(g + c @ x)  # computed again, without the rounding of many small updates
 
     def round(self, tolerance: float) -> bool:
         """Price, add columns and solve the program; return True if the bracket is closed."""

@@ -14,11 +14,12 @@ from core.reference.watch import Watch
 
 Array = NDArray[np.float64]
 FIRST_STARTS, STARTS, MOST_ADDED = 300, 90, 40
-SMOOTHING = 0.85  # of the best q so far in the one that is priced
-SAME = 1.0 - 1e-6  # cosine from which two directions count as one
-WORTH = 0.9  # of the LP's value: columns below it are not added
+SMOOTHING = 0.85  # weight of the best q so far in the priced one
+SAME = 1.0 - 1e-6  # cosine above which two directions count as equal
+WORTH = 0.9  # fraction of the LP's value below which columns are not added
 MOST_ROUNDS = 2000
-MOST_COLUMNS, KEPT = 2000, 800  # in the LP: when it has grown, those nearest to use are kept
+# Columns of the LP: beyond the limit, the 800 nearest to use are kept.
+MOST_COLUMNS, KEPT = 2000, 800
 
 
 @final
@@ -156,7 +157,7 @@ class Generation:
             self._prices = np.maximum(self._prices, (self._tried @ columns.T).max(axis=1))
 
     def _starts(self, sign: float, q: Array, used: Atoms, count: int) -> Array:
-        # A maximum is a combination of the points active at it: half of the starts are such.
+        # A maximum is a combination of the points active at it: half of the starts have that form.
         free = self._generator.standard_normal((count // 2, self._x.shape[1]))
         spanned = self._generator.standard_normal((count - count // 2, len(self._x))) * q @ self._x
         again = used.beta[used.alpha == sign]
@@ -231,18 +232,19 @@ class Generation:
         if state is None:
             self.price(self._begin, none, -np.inf, FIRST_STARTS, watch)
         else:
-            # Without a margin there is nothing to be smooth about: q itself shows it soonest.
+            # Without a positive value smoothing has no purpose: the LP's own q finds a proof
+            # soonest.
             share = SMOOTHING if state.value > 0.0 else 0.0
             best = self._tried[np.argmin(self._prices)]
             used = state.atoms.take(state.weights > 1e-9)
-            # The LP's q is a vertex and jumps from round to round; columns priced there are soon of
-            # no use.
+            # The LP's q is a vertex and jumps between rounds; columns priced there soon become
+            # useless.
             q = share * best + (1.0 - share) * state.q
             self.price(q, used, WORTH * max(state.value, 0.0), STARTS, watch)
         watch.look()
         solution = self._master.solve()
         above = float(self._prices.min())
-        # state.q is the LP's between rounds; `ended` gives the best of those that were priced.
+        # Between rounds state.q is the LP's; `ended` returns the best priced one.
         state = GenerationResult(self._atoms, solution.weights, solution.q, solution.value, above)
         if len(self._columns) > MOST_COLUMNS:
             self._forget(state)

@@ -30,20 +30,23 @@ from core.reference.watch import Watch
 
 Array = NDArray[np.float64]
 
-MOST_AT_ONCE = 128  # points of the first linear program; the others join where they are violated
+MOST_AT_ONCE = 128  # points in the first linear program; the others are added when violated
 MOST_JOINING = 16
 ROUGH, FINE = 1e-3, 2e-5  # gaps of the first program and of those on the support
-SLACK = 3e-4  # relative: points whose margin is further above the least may leave
-CLOSE = 5e-5  # between the network on all points and the price of q
+SLACK = 3e-4  # relative: points with a margin further above the least may be removed
+CLOSE = 5e-5  # relative gap between the network on all points and the price of q
 FEWEST_SECONDS = 1.0
-ZERO = 1e-7  # of the largest |x_i|: a price below this is rounding
-EDGE = 1e-3  # of the same: nearer rays of opposite labels set the unit
-SMALLEST = 1e-12  # unit: what is smaller is not told from rounding
-LEAST_PROVED = 1e-6  # price that the tree can prove: it adds squares
-SECONDS_ON_EDGE = 10.0  # in that unit: a bound is at hand, and the program may not converge
-SUPPORT = 1e-7  # of the largest q_i
-# The tree search takes longer the closer the bound is to the truth (decision 0008).
-SLACKS = (1e-6, 1e-3, 1e-2, 3e-2, 0.1)  # relative, above the climbed price: what is tried to prove
+ZERO = 1e-7  # relative to the largest |x_i|: smaller prices are rounding errors
+EDGE = 1e-3  # relative to the same: closer rays of opposite labels set the unit
+SMALLEST = 1e-12  # unit below which rounding dominates
+LEAST_PROVED = 1e-6  # smallest price that the tree can prove, since it adds squares
+SECONDS_ON_EDGE = 10.0  # limit in that unit: a bound is known, and the program may not converge
+SUPPORT = 1e-7  # relative to the largest q_i
+# Relative, above the climbed price: bounds to be proved in turn. The tree search takes longer the
+# closer a bound is to the true price (decision 0008).
+# Relative, above the climbed price: bounds to be proved in turn. The tree search takes longer the
+# closer a bound is to the true price (decision 0008).
+SLACKS = (1e-6, 1e-3, 1e-2, 3e-2, 0.1)
 PASSES, RAISES = 30, 30
 
 
@@ -109,7 +112,7 @@ def row_space(x: Array) -> tuple[Array, Array]:
     (True, 1)
     """
     U, sizes, basis = np.linalg.svd(x, full_matrices=False)
-    # What is smaller is the rounding of the rows.
+    # Smaller singular values are rounding errors of the rows.
     rank = max(1, int((sizes > 1e-12 * sizes[0]).sum()))
     return np.ascontiguousarray(U[:, :rank] * sizes[:rank]), basis[:rank]
 
@@ -194,10 +197,10 @@ class Search:
                 return
             margins = state.weights @ state.atoms.columns(self.x, self.y)
             order = np.argsort(margins, kind="stable")[:MOST_JOINING]
-            # 1e-7: where the program's own tolerance begins, every point is violated.
+            # 1e-7: within the program's own tolerance every point would be violated.
             joining = order[margins[order] < state.value * (1.0 - 1e-7)]
             finer = FINE if len(joining) <= MOST_JOINING // 4 else tolerance
-            # Leaving at every turn would let the same points come and go for ever.
+            # Removal in every turn could repeat the same points for ever.
             leaving = turn == 0 or finer < tolerance
             spare = 0.0 if turn == 0 else SLACK
             tight = (state.q > 1e-9) | (margins[points] < state.value * (1.0 + spare))
@@ -229,7 +232,7 @@ class Search:
         return np.asarray(q / q.sum())
 
     def _proofs(self, limit: float) -> list[Proof]:
-        # A sixth of what is left for each try: there are five slacks.
+        # Each of the five slacks gets a sixth of the remaining time.
         left = max(FEWEST_SECONDS, self._watch.limit - self._watch.seconds)
         until = self._watch.seconds + left / 6.0
         c = self._weights() * self.y
@@ -315,7 +318,7 @@ def global_margin(
     sentence = why_not(x, y)
     if sentence:
         return result_without_network(nothing(f"gamma_gl is 0: {sentence}"), d)
-    # Known in closed form, with witnesses that are exact.
+    # Known in closed form, with exact witnesses.
     parity = corner_parity(x, y)
     if parity is not None:
         return of_parity(parity)
@@ -328,7 +331,7 @@ def global_margin(
         return result_without_network(unresolved_bracket(near, scale, True, why), d)
     search = Search(inner, y, watch, seed, near / scale if near < EDGE * scale else 1.0)
     search.begin(None if columns is None else np.asarray(columns, dtype=np.float64) @ basis.T)
-    with suppress(ArithmeticError):  # what was found until then is a bound all the same
+    with suppress(ArithmeticError):  # the best bound so far remains valid
         search.generate()
     bracket = _bracket(search, x, near)
     if not bracket.exists:

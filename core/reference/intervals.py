@@ -87,7 +87,7 @@ def candidates(points: Array, c: Array, ends: Array) -> tuple[Array, Array]:
     """
     after = np.roll(ends, -1, axis=0)
     middle = ends + after
-    wide = np.linalg.norm(middle, axis=1) < 1e-6  # half the circle between two breakpoints
+    wide = np.linalg.norm(middle, axis=1) < 1e-6  # half a circle between two breakpoints
     middle[wide] = np.column_stack([-ends[wide, 1], ends[wide, 0]])
     forms = ((middle @ points.T) > 0.0) * c @ points
     length = np.linalg.norm(forms, axis=1)
@@ -123,7 +123,7 @@ def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple
             break
         best = np.argsort(-sizes)[:NEW_COLUMNS]
         columns = np.vstack([columns, directions[best]])
-        # In units of the bound so far: the tolerances of the linear program are absolute.
+        # In units of the bound so far, since tolerances of the linear program are absolute.
         reached, c, used = _master(points, y, columns, upper)
         columns = columns[used]
         lower = max(lower, reached - slack)
@@ -168,7 +168,7 @@ def _master(
     q = np.maximum(-solution.ineqlin.marginals, 0.0)
     reached = float((features @ signed).min())
     slack = solution.lower.marginals[:-1]
-    # Columns that are far from use go, or the program grows by forty in every round.
+    # Remove columns far from use; otherwise the program grows by forty in every round.
     near = np.minimum(slack[:count], slack[count:]) < 0.2 * max(reached, 1e-12)
     return reached * unit, q / q.sum() * y, near | (signed != 0.0)
 
@@ -281,12 +281,12 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
         q = _pull(F @ alpha)
         slopes = F.T @ q
         gap = objective - _dual(q, float(np.abs(slopes).max()), mu)
-        # The duality gap proves how far the objective is from its least value on these directions.
+        # The duality gap bounds the distance of the objective from its minimum on these directions.
         if gap <= ENOUGH * objective:
             break
-        heights = np.abs(slopes)  # peaks along the circle join
+        heights = np.abs(slopes)  # add peaks along the circle
         peaks = (heights >= np.roll(heights, 1)) & (heights >= np.roll(heights, -1))
-        # Only the peaks: neighbours of a peak are nearly the same column, and the problem
+        # Only the peaks: neighbours of a peak are nearly the same column, and make the problem
         # ill-conditioned.
         used |= peaks & (heights > mu)
         Z = np.concatenate([F[:, used], -F[:, used]], axis=1)
@@ -295,9 +295,9 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
             p = Z @ beta
             return _loss(p) + mu * float(beta.sum()), mu - Z.T @ _pull(p)
 
-        # alpha in two parts >= 0, so that |alpha|_1 is smooth.
+        # alpha as a difference of two parts >= 0, which makes |alpha|_1 smooth.
         start = np.concatenate([np.maximum(alpha[used], 0.0), np.maximum(-alpha[used], 0.0)])
-        # As far as L-BFGS comes: what counts is the duality gap, of the whole circle of directions.
+        # As far as L-BFGS converges: the criterion is the duality gap over the whole circle.
         options = {"ftol": 1e-16, "gtol": 1e-13, "maxiter": 20_000, "maxfun": 40_000}
         bounds = [(0.0, None)] * start.size
         solution = minimize(
@@ -341,7 +341,7 @@ def _pull(p: Array) -> Array:
 
 def _dual(q: Array, largest: float, mu: float) -> float:
     """Return the dual at q scaled into its feasible set: (1/n) sum of the entropy of n q_i."""
-    # Off 0, where u ln u is 0 and not NaN.
+    # Clipped above 0, where u ln u would be NaN instead of 0.
     u = np.clip(q.size * q * min(1.0, mu / largest if largest > 0.0 else 1.0), 1e-300, 1.0)
     rest = np.where(u < 1.0, (1.0 - u) * np.log1p(-np.minimum(u, 1.0 - 1e-16)), 0.0)
     return float(-(u * np.log(u) + rest).mean())

@@ -121,9 +121,10 @@ class Reference(ABC):
     source: str
     label: str
     factor: float | None = None
-    where: str = "data of two classes"  # in words, for which data and networks it is defined
-    failure: float = 0.0  # chance that an uncertified bracket fails at either end; 0: not known
-    version: int = 1  # of the method: another one does not use what this one has cached
+    where: str = "data of two classes"  # data and networks for which it is defined, in words
+    # Probability that either end of an uncertified bracket is wrong; 0 if unknown.
+    failure: float = 0.0
+    version: int = 1  # of the method: cached values of other versions are not used
 
     def drawn_in(self, problem: Problem) -> bool:
         """Return True if factor * margin is comparable with margins of this problem's network."""
@@ -209,7 +210,8 @@ def binary(problem: Problem) -> bool:
 def data_key(problem: Problem, *more: object) -> str:
     """Return the SHA-256 of the training examples and further values."""
     data = problem.dataset
-    # The last was whether one class is meant: points of one label had no margin if it was not.
+    # The last entry once stated whether a single class was meant; points of one label had no margin
+    # if it was not.
     single = np.unique(data.y).size == 1
     digest = hashlib.sha256(repr((data.x.shape, data.classes, single)).encode())
     for array in (data.x, data.y):
@@ -226,7 +228,7 @@ class SampleMargin(Reference):
     `too_many` is the sentence for more than `most_examples`.
     """
 
-    plain_relu = False  # only for networks of ReLU nodes on x itself
+    plain_relu = False  # True for networks of ReLU nodes on x itself only
     most_examples: float = math.inf
     too_many = "This margin's exact method needs at most {most} examples."
 
@@ -310,10 +312,10 @@ def contradiction(x: Array, y: Array) -> tuple[int, int] | None:
 # ------------------------------------------------------------------------------- margins on disk
 #
 # The folder is the per-user cache folder; MARGINSCOPE_CACHE names another. A file's name is the
-# SHA-256 of the reference's name, the version of its method and what its value depends on. A
-# damaged or missing file is computed again, and a folder that cannot be written is no error.
+# SHA-256 of the reference's name, the version of its method and the inputs of its value. A damaged
+# or missing margin is computed again, and a folder that cannot be written is not an error.
 
-LARGEST_FILE = 100_000  # bytes; what is longer was not written by this module
+LARGEST_FILE = 100_000  # bytes; a longer file was not written by this module
 
 
 @final
@@ -338,7 +340,7 @@ def saved_margins_folder() -> Path:
 
 
 def saved_margin_path(reference: Reference, problem: Problem) -> Path:
-    # The version: what another method has found is not this one's bracket.
+    # With the version: a bracket of another method's version must not be reused.
     what = json.dumps([reference.name, reference.version, reference.key(problem)])
     return saved_margins_folder() / f"{hashlib.sha256(what.encode()).hexdigest()}.json"
 
@@ -347,7 +349,7 @@ def load_margin(path: Path) -> SavedMargin | None:
     """Return the margin in a file; None if the file is missing or unusable."""
     try:
         return _parse(json.loads(read_text(path, LARGEST_FILE, "margin")))
-    # Whatever is wrong with it, the margin can be computed again.
+    # Any invalid file is ignored, since the margin can be computed again.
     except (MarginscopeError, OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
 
@@ -382,7 +384,7 @@ def _parse(fields: Any) -> SavedMargin:
 def _read(value: object) -> float:
     if value is None:
         return NAN
-    # True is an int to Python, and no number of ours.
+    # bool is an int in Python.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError
     return float(value)

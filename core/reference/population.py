@@ -23,8 +23,8 @@ def even_parity(k: int, d: int) -> float:
     >>> [round(even_parity(k, 1), 5) for k in (2, 4, 6)]
     [0.35355, 0.125, 0.07655]
     """
-    # Attained by the 2^k sign vectors on the k bits with equal weights; equal weights q on the
-    # corners prove it (docs/theory.md, 5.4).
+    # Attained by the 2^k sign vectors on the k bits with equal weights, and proved by equal weights
+    # q on the corners (docs/theory.md, 5.4).
     return corner_constant(k) / sqrt(k * d)
 
 
@@ -36,7 +36,7 @@ def dyadic(d: int) -> float:
     >>> round(1.0 / dyadic(3) ** 2, 9)
     84.0
     """
-    # 4^(d+1) taken out: it is beyond float64 from d = 511 on.
+    # 4^(d+1) is factored out: it exceeds float64 from d = 511 on.
     return sqrt(3.0) * 2.0 ** -(d + 1) / sqrt(1.0 - 4.0**-d)
 
 
@@ -72,7 +72,7 @@ class ParityPopulation(Reference):
     def compute(self, problem: Problem, watch: Watch) -> Bracket:
         section: Any = problem.experiment.data
         k, d = section.k, problem.dataset.d
-        if k == 1:  # y = sqrt(d) x_1: two opposite nodes make half of the linear predictor
+        if k == 1:  # y = sqrt(d) x_1: two opposite nodes give half of the linear predictor
             return exact(0.5 / sqrt(d), "closed form, k = 1: 1/(2 sqrt(d))")
         if k % 2:
             return absent_bracket(
@@ -136,7 +136,7 @@ class DyadicPopulation(Reference):
 
 # ------------------------------------------------------------------------------- neural collapse
 
-# Of products of vectors of length 1, in up to thousands of dimensions.
+# Of products of unit vectors, in up to thousands of dimensions.
 ROUNDING = 1e-12
 
 
@@ -165,7 +165,7 @@ def unmet(x: Array, y: Array, axes: Array, signs: Array, gamma_nc: float, eps: f
     str
         Sentence or "".
     """
-    # Without y_i in the products, against the text: with it Assumption 3.1 contradicts its own use
+    # Products without y_i, unlike the text: with y_i Assumption 3.1 contradicts its own use
     # (docs/theory.md, 8.2).
     along = x @ axes.T
     own = along.argmax(axis=1)
@@ -224,8 +224,8 @@ class CollapseMargin(SampleMargin):
         sentence = unmet(data.x, data.y, axes, signs, section.gamma_nc, section.eps)
         if sentence:
             return absent_bracket(sentence)
-        # Assumption 3.1 gives gamma_gl >= gamma_nc/r, since the weights of r cones sum to 1: not
-        # gamma_nc/2, which the name may suggest.
+        # Assumption 3.1 gives gamma_gl >= gamma_nc/r, since the weights of r cones sum to 1, not
+        # gamma_nc/2 as the name may suggest.
         value = section.gamma_nc / (2.0 * section.r)
         method = (
             f"gamma_nc = {section.gamma_nc:g}, r = {section.r}; Assumption 3.1 checked on all "

@@ -104,7 +104,7 @@ def compute(
     """
     watch.look()
     allowed, drawn = watch.limit - watch.seconds, reference.drawn_in(problem)
-    # Studies refuse such data as they are read; those of another program's loop come here.
+    # Studies reject such data when they are read; those of recorded loops arrive here.
     if fault := range_fault(problem.dataset):
         return ReferenceMargin(reference, absent_bracket(f"Not computed: {fault}"), 0.0, drawn)
     path = saved_margin_path(reference, problem) if cache else None
@@ -115,7 +115,7 @@ def compute(
     bracket = reference.compute(problem, watch)
     seconds = time.perf_counter() - begin
     if path is not None:
-        closed = bracket.exists and bracket.lower == bracket.upper  # more time could not narrow it
+        closed = bracket.exists and bracket.lower == bracket.upper  # more time would not narrow it
         short = watch.timed_out and not closed
         save_margin(path, SavedMargin(bracket, seconds, allowed if short else None))
     return ReferenceMargin(reference, bracket, seconds, drawn)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:  # what lists and draws shares needs none of what computes margins
+if TYPE_CHECKING:  # listing and drawing shares need no code that computes margins
     from core.reference.margin import Reference, ReferenceMargin
 
 Array = NDArray[np.float64]
-FIRST = "gamma_gl"  # no network of the kind has a larger margin than half of it
+FIRST = "gamma_gl"  # no network of the kind has a margin above half of it
 REACHED = 0.9
 
 

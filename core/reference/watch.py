@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from typing import final
 
-SHORTEST_S = 0.005  # work after which it is worth while to sleep
-# However long the work before it was: a late look must not put a computation to sleep for minutes.
+SHORTEST_S = 0.005  # seconds of work after which sleeping is worthwhile
+# Limit of a sleep, however long the work before it was: a late check must not pause for minutes.
 LONGEST_S = 10.0
-NAP_S = 0.1  # how soon a sleeper sees that it may have all of a core again
-# With none at all it would sleep for ever.
+NAP_S = 0.1  # seconds after which a sleeper notices that it may use a whole core again
+# A share of 0 would sleep for ever.
 LEAST_SHARE = 0.01
 
 
@@ -84,7 +84,7 @@ class Watch:
                 return
             end = begun + min(worked * (1.0 - share) / max(share, LEAST_SHARE), LONGEST_S)
             while time.perf_counter() < end and share_now() < 1.0:
-                # Waiting for the flag itself: who cancels need not wait for a sleeper.
+                # Waits on the flag, so that cancelling ends the sleep.
                 if self._cancelled.wait(min(NAP_S, max(end - time.perf_counter(), 0.0))):
                     break
         self._clock.looked = time.perf_counter()

@@ -136,7 +136,7 @@ def _refusal(path: Path, error: sqlite3.OperationalError) -> MarginscopeError:
 
 def _roll_back(path: Path) -> None:
     """Undo the transaction in which a crash ended a recording without a `-wal`."""
-    for journal in usable_journals(path.parent)[-2:]:  # those without shared memory
+    for journal in usable_journals(path.parent)[-2:]:  # the journal modes without shared memory
         connection = connect_to_write(path, journal)
         try:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -158,7 +158,7 @@ def _check_wal(path: Path) -> None:
         try:
             names.append(read_meta(connection, ("name", "wal")))
         except sqlite3.Error:
-            return  # of a crash in the middle of a checkpoint: only both together are whole
+            return  # a crash within a checkpoint: only file and -wal together are complete
         finally:
             connection.close()
     alone, together = names
@@ -262,7 +262,7 @@ def _reopen(path: Path, journal: Journal, facts: RunFacts, changes: Mapping[str,
         _forget_wal(path, connection)
         start_journal(connection, journal)
         if read_wal_header(sqlite_companion(path, "-wal")) is None:
-            connection.execute(UPDATE_META, ("0", "wal"))  # a journal is there from here on
+            connection.execute(UPDATE_META, ("0", "wal"))  # from here on the file has a journal
         lock = lock_journal(path, journal.suffix)
         if not lock.is_held and is_journal_locked(path):
             raise is_busy(path)
@@ -291,13 +291,14 @@ def _forget_wal(path: Path, connection: sqlite3.Connection) -> None:
 
     One page is written, which a kill cannot leave half written.
     """
-    connection.execute("SELECT count(*) FROM meta").fetchone()  # what a crash left is recovered
+    connection.execute("SELECT count(*) FROM meta").fetchone()  # recovers after a crash
     if read_wal_header(sqlite_companion(path, "-wal")) is not None:
         return
     if connection.execute("PRAGMA journal_mode=MEMORY").fetchone()[0] != "memory":
         raise is_busy(path)
     connection.execute("BEGIN IMMEDIATE")
-    if read_wal_header(sqlite_companion(path, "-wal")) is not None:  # of another recording, by now
+    # The -wal of another, later recording.
+    if read_wal_header(sqlite_companion(path, "-wal")) is not None:
         raise is_busy(path)
     connection.execute(UPDATE_META, ("null", "wal"))
     connection.execute("COMMIT")

@@ -229,7 +229,7 @@ def check_counts(connection: Connection, counts: Counts | None) -> None:
 
 # ----------------------------------------------------- names of numbers that a recorded loop passed
 
-MOST_READ = 16 * MAX_METRICS  # names of one query: a recorder writes at most MAX_METRICS
+MOST_READ = 16 * MAX_METRICS  # names per query: a recorder writes at most MAX_METRICS
 SQL = (
     "SELECT DISTINCT name FROM metric WHERE idx >= ? AND idx < ? AND typeof(name) = 'text' "
     f"AND length(name) <= {MAX_NAME} LIMIT {MOST_READ}"

@@ -39,7 +39,7 @@ class Run(ABC):
     memo: dict[Any, Any]
     _header: RunHeader
 
-    # ---------------------------------------------------------------------------- what was run
+    # -------------------------------------------------------------------------------------- problem
 
     @property
     def experiment(self) -> Experiment:
@@ -128,7 +128,7 @@ class Run(ABC):
     def until(self) -> float:
         """log10 t of the planned end; -inf if another program trains and did not give one."""
         until = float(self.experiment.dynamics.until_log10_time)
-        # t = 1 stands for an end that was not said (marginscope._record.options).
+        # t = 1 is the placeholder for an unknown end (marginscope._record.options).
         return -np.inf if self.recorded and until == 0.0 else until
 
     @property
@@ -166,7 +166,7 @@ class Run(ABC):
         """E cap of the flow's dual weights; None if q has the true temperature."""
         return self._header.meta.temperature_cap
 
-    # ------------------------------------------------------------------------- where it began
+    # ---------------------------------------------------------------------------------------- start
 
     @property
     def origin(self) -> Array:
@@ -205,7 +205,7 @@ class Run(ABC):
     @property
     def note(self) -> str:
         """Remark on how the run continues another one; may be empty."""
-        # From the file, like every text here: control characters would steer a reader's terminal.
+        # From the file, like all text here: control characters would act on a reader's terminal.
         return printable(str((self.continues or {}).get("note", "")))[:MAX_NOTE]
 
     @property
@@ -216,7 +216,7 @@ class Run(ABC):
     @property
     def complete(self) -> bool:
         """True if the frames reach back to t = 0 without a gap, as far as is known."""
-        # Of a continued file only `whole` knows, which reads the frames that lie before its own.
+        # Only `whole`, which reads earlier frames, covers a continued run from t = 0.
         return self.start.log10_time == -np.inf
 
     @property
@@ -237,7 +237,7 @@ class Run(ABC):
             self.reduction,
         )
 
-    # ----------------------------------------------------------------------- how far it came
+    # ------------------------------------------------------------------------------------- progress
 
     @property
     @abstractmethod
@@ -359,7 +359,7 @@ class Run(ABC):
 
     @property
     def loop_names(self) -> tuple[str, ...]:
-        """Names of the numbers that a recorded loop passed beside its committed frames, sorted.
+        """Names of the numbers that a recorded loop passed with its committed frames, sorted.
 
         At most `MAX_METRICS` of the form `NUMBER_NAME`; none in the program's own runs, whose
         `diagnostics` are the integrator's.

@@ -138,7 +138,7 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
         named = section.embedded and getattr(section, "path", None) is not None
         if named or getattr(section, "init_path", None) is not None:
             raise connection.damaged("its experiment names a file; a run holds the content instead")
-    # Before anything of that size is made (decision 0012).
+    # Before arrays of that size are allocated (decision 0012).
     for name, size in (("n * d", sizes.n * sizes.d), ("m * d", sizes.m * sizes.d)):
         if size > MAX_ELEMENTS:
             raise connection.damaged(f"{name} = {size:.3g}, and at most {MAX_ELEMENTS:.0e} is read")
@@ -167,7 +167,7 @@ def _scaling(connection: Connection, experiment: Experiment, arrays: Arrays) -> 
         if any(name in arrays for name in SCALING):
             raise connection.damaged("it holds the scaling of data that are not scaled")
         return None
-    assert experiment.data.d is not None  # that of the sizes
+    assert experiment.data.d is not None  # equal to that of the sizes
     shape = (experiment.data.d,)
     shift, divisor = (read_shaped(connection, arrays, name, shape) for name in SCALING)
     if not (divisor > 0.0).all():
@@ -260,7 +260,7 @@ def read_index(connection: Connection, header: RunHeader, known: Index | None = 
     typed = (("step", "integer"), ("log10_time", "real"), ("rho", "real"))
     numbers = ", ".join(["idx", *(typed_column(*pair) for pair in typed)])
     sql = f"SELECT {numbers}, {LENGTHS} FROM frame WHERE idx >= ? ORDER BY idx LIMIT ?"
-    # From the least index there can be: one below 0 is then seen, and refused.
+    # From the smallest possible index, so that negative ones are seen and rejected.
     first, limit = (-(2**63) if known is None else len(steps)), MAX_FRAMES + 1 - len(steps)
     size, n = header.frame_bytes, header.meta.sizes.n
     dual = ("blob", 8 * n) if header.meta.dtype == "float32" else ("null", None)
@@ -341,8 +341,8 @@ def checked_frame(
     """
     step, time, log10_time, rho, crc, dual, parameters = row
     numbers = (log10_time, rho, 0.0 if time is None else time)
-    # By type and not isinstance: SQLite may give an integer for a float, which the checksum's
-    # format would take as well.
+    # By type, not isinstance: SQLite may return an integer for a float, which the checksum's format
+    # accepts too.
     if type(step) is not int or not all(type(number) is float for number in numbers):
         raise connection.damaged(f"frame {index} holds something other than numbers")
     if frame_crc(index, step, time, log10_time, rho, parameters, dual) != crc:
@@ -372,7 +372,7 @@ def read_events(connection: Connection) -> tuple[Event, ...]:
     events: list[Event] = []
     total = 0
     for frame, kind, text in connection.query(sql):
-        # Together: each may be as long as allowed, and 100,000 of them would fill the memory.
+        # In total: each may have the maximal length, and 100,000 of them would fill the memory.
         total += len(text or "")
         if frame is None or kind is None or text is None or total > MAX_TEXT_BYTES:
             raise connection.damaged("its events cannot be read")

@@ -9,7 +9,7 @@ from core.run_files.in_use import has_recorder
 from core.runs.base import Run
 from core.settings import NOT_RECORDED
 
-# Sections that a loop says: data, network and frames are known from what was recorded.
+# Sections that a loop describes; data, network and frames follow from the recording.
 STATED_SECTIONS = ("loss", "dynamics", "run")
 Tables = dict[str, dict[str, Any]]
 
@@ -65,7 +65,7 @@ def was_left(run: Run) -> bool:
     """Return True if a run is unfinished and the process that recorded it is gone."""
     if not run.is_recording or has_recorder(run.path) is not False:
         return False
-    run.refresh()  # a recorder finishes its file before it leaves it
+    run.refresh()  # a recorder finishes its file before it closes it
     return run.is_recording
 
 

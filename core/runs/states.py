@@ -31,7 +31,7 @@ from core.runs.arrays import read_array
 from core.runs.connection import Connection, typed_column
 from core.runs.run_file import RunHeader
 
-STATE_SECONDS = 10.0  # what a crash may cost the run that goes on
+STATE_SECONDS = 10.0  # training seconds that a crash may cost a continued run
 INSERT_ARRAY = "INSERT OR REPLACE INTO array VALUES (?, ?, ?, ?, ?)"
 DELETE_ARRAYS = "DELETE FROM array WHERE name >= ? AND name < ?"
 Row = tuple[str, str, str, int, memoryview]
@@ -49,7 +49,7 @@ def state_rows(frame: int, state: State) -> list[Row]:
 
 def range_of(frame: int) -> tuple[str, str]:
     """Return bounds of the names of a frame's rows: first <= name < second."""
-    # The sign ` follows _ in ASCII: a range of names, which the primary key finds without a search.
+    # The character ` follows _ in ASCII: a range of names, found through the primary key.
     return f"{STATE}{frame}_", f"{STATE}{frame}`"
 
 
@@ -127,8 +127,8 @@ def read_state(connection: Connection, header: RunHeader, frame: int) -> State |
     if parts is None:
         return None
     sizes = header.meta.sizes
-    # Adam's two moments or the flow's two thetas; its power vector and lambda over examples;
-    # numbers.
+    # At most Adam's two moments or the flow's two thetas, its power vector and lambda over
+    # examples, and numbers.
     most = 2 * header.network.size + 2 * sizes.n * sizes.k + 4096
     state = {}
     for part in parts:

@@ -50,7 +50,7 @@ class FrameCache:
             return
         self._frames[index] = frame
         self._bytes += size
-        # By bytes and not by number: a frame has a few kilobytes or many megabytes.
+        # Limited by bytes, not number: frames have a few kilobytes or many megabytes.
         while self._bytes > self._limit:
             _, old = self._frames.popitem(last=False)
             self._bytes -= _bytes_of(old)
@@ -70,7 +70,7 @@ class WholeRun(Run):
     """
 
     def __init__(self, run: Run, history: History | None) -> None:
-        # A memo of its own: the same observable has other values where t = 0 is another frame.
+        # A separate memo: observables change if t = 0 is another frame.
         self.path, self.memo = run.path, dict[Any, Any]()
         self._header = run._header
         self._run, self._history = run, history
@@ -108,7 +108,7 @@ class WholeRun(Run):
     @property
     def index(self) -> Index:
         own, old = self._run.index, self._history
-        # The run makes a new index only where it has seen new frames.
+        # The run creates a new index only for new frames.
         if self._joined is not None and self._joined[0] is own:
             return self._joined[1]
         steps, times, rho = [0], [-np.inf], [0.0]
@@ -154,7 +154,7 @@ class WholeRun(Run):
 
     def diagnostics(self, index: int) -> dict[str, float]:
         own = self._run.diagnostics(index - self.before) if index >= self.before else {}
-        # Steps before the start are judged by the errors that the runs before have noted of them.
+        # Steps before the start are judged by the errors that the earlier runs noted for them.
         errors = None if self._history is None else self._history.errors
         if errors is None or not 0 < index <= self.before or not np.isfinite(errors[index - 1]):
             return own

@@ -27,7 +27,7 @@ from core.study_file.experiment import Experiment
 
 Array = NDArray[np.float64]
 NAN = float("nan")
-MARGIN_SECONDS = 20.0  # for a reference margin, of which then the bracket at hand is quoted
+MARGIN_SECONDS = 20.0  # limit for a reference margin; then the bracket found so far is used
 
 
 @final
@@ -85,7 +85,7 @@ class StudyCell:
             if answer is None:
                 return None
             known[name] = answer
-        # A size that the study leaves to its data or to a default is told by the file alone.
+        # Sizes left to the data or to a default are known from the file only.
         if names_of(formula) - known.keys() - set(FUNCTIONS):
             return None
         return _evaluate(formula, known)
@@ -137,7 +137,7 @@ class StudyCell:
 
 def _evaluate(formula: str, known: Mapping[str, float]) -> float:
     """Evaluate a formula of known names; NaN where it is not defined."""
-    # Before the formula: min and max would pass over a NaN, by their order.
+    # Before the formula: min and max may skip a NaN, depending on the order.
     if not all(math.isfinite(value) for value in known.values()):
         return NAN
     try:
@@ -184,10 +184,10 @@ def settings_of(experiment: Experiment) -> dict[str, Any]:
 def cell_of(run: Run, study: Study) -> StudyCell:
     """Return a run as a cell; factors and variant are read from the file's name."""
     settings = settings_of(run.experiment)
-    # They are in no section of an experiment: nothing else of a run says them.
+    # Factors belong to no section: only the file name records them.
     for part in run.path.stem.split("__")[1:]:
         key, _, text = part.partition("=")
-        # The study's own value, of which the name has six digits.
+        # The exact value from the study: the name has six digits.
         if key.startswith(f"{FACTOR}."):
             known = [value for value in study.axes.get(key, ()) if value_text(value) == text]
             settings[key] = known[0] if known else _factor(run, key, text)
@@ -198,7 +198,7 @@ def cell_of(run: Run, study: Study) -> StudyCell:
 
 
 def _factor(run: Run, key: str, text: str) -> float:
-    """Return the factor in a file's name. Raises InputError for what is no number."""
+    """Return the factor in a file's name. Raises InputError unless it is a number."""
     try:
         return float(text)
     except ValueError:
@@ -213,7 +213,7 @@ def recorded_of(run: Run) -> RecordedValues:
     """Return the content of an open run."""
     frames, margins = run.frames, dict[str, float]()
 
-    # A reference margin is one of the data: the same at every frame.
+    # Reference margins depend on the data only: the same at every frame.
     def at(name: str, frame: int) -> float:
         if name not in REFERENCES:
             return float(OBSERVABLES[name].at(run, frame))

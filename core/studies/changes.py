@@ -14,7 +14,7 @@ from core.study_file.words import label_of, setting_words
 
 AFTER = " \u00b7 after "  # between the changes of a study and its title
 MODIFIED = "Modified from "  # before the title, as older versions wrote it
-MOST_NAMED = 6  # changes in a title
+MOST_NAMED = 6  # changes named in a title
 MOST_CELLS = 100
 OF_RECORDING = ("recording.", "run.device")
 

@@ -142,7 +142,7 @@ PAPERS: Registry[Paper] = Registry(
 
 OWN_KEY = "marginscope"
 ANONYMOUS = "anonymous"
-# TeX's own characters, and what stands for each in a text.
+# TeX's special characters and their escapes.
 ESCAPES = {
     "\\": r"\textbackslash{}",
     "{": r"\{",

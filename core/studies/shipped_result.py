@@ -26,9 +26,9 @@ from core.studies.verdicts import Judged
 
 Array = NDArray[np.float64]
 SIZE = "quick"
-DIGITS = 5  # of the numbers that are kept: finer than a line on the screen
-MOST_POINTS = 96  # of a line along a run
-# Keys of a study file that change words alone, and no number of a result.
+DIGITS = 5  # significant digits of stored numbers: below a pixel on screen
+MOST_POINTS = 96  # points of a line along a run
+# Keys of a study file that change text only, not the numbers of a result.
 WORDS = frozenset(
     {"title", "source", "note", "text", "basis", "reason", "legend", "names", "x_label", "y_label"}
 )
@@ -130,7 +130,7 @@ def _line_table(study_id: str, line: Line) -> dict[str, Any]:
 
 
 def _select_points(line: Line) -> NDArray[np.int64]:
-    """Return the positions of the points that are kept: all, or some of a long line."""
+    """Return the positions of the stored points: all, or some of a long line."""
     points = line.x.size
     if len(line.names) == points or not line.joined:
         return np.arange(points)

@@ -76,7 +76,7 @@ class Trial:
 
     @property
     def apart_from_seeds(self) -> Key:
-        """All settings but the seeds, to tell repetitions from other cells."""
+        """All settings except the seeds, which distinguish other cells."""
         return apart_from_seeds(self._cell.settings)
 
     @cached_property
@@ -194,7 +194,7 @@ class Trial:
 
     def _take(self, run: Run) -> None:
         """Read all that the study needs of an open run and its row does not have."""
-        # Opening a file takes longest: all that the study may yet ask is read while it is open.
+        # Opening a file takes longest: read everything that the study may need.
         requested = requested_of(self._study)
         known = self._cell.known
         if not {one.key for one in requested} <= known.keys():

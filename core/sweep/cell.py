@@ -189,10 +189,10 @@ def row_of_recording(task: Task, path: Path, worker: str = "") -> Row:
 
 def _record(task: Task, control: Control | None) -> Path | None:
     """Record the run and return its file; None if the sweep was stopped before."""
-    from core.training.trajectory import run  # loads numba, which a plan does without
+    from core.training.trajectory import run  # loads numba, which planning does not need
 
     path = Path(task.path)
-    for module in task.extensions:  # a worker is another process
+    for module in task.extensions:  # a worker is another process, without the extensions
         import_module(module)
     if not task.stage:
         return run(task.problem(), partial(Recorder, path, force=True), control).path
@@ -205,7 +205,7 @@ def _record(task: Task, control: Control | None) -> Path | None:
 
 def publish(local: Path, path: Path) -> None:
     """Put a finished file into a shared folder whole, or not at all, also beside other writers."""
-    # Two workers that were given one cell write into two files, and neither is listed as a cell.
+    # Two workers with the same cell write separate files, whose suffix keeps both out of listings.
     with replace_file(path, path.with_suffix(".cell")) as (_, file), local.open("rb") as recorded:
         shutil.copyfileobj(recorded, file, COPY_BYTES)
 
@@ -216,7 +216,7 @@ def run_batch(tasks: Sequence[Task]) -> list[Row]:
     return [run_cell(task) for task in tasks]
 
 
-@cache  # looking for the libraries takes as long as a small cell
+@cache  # finding the libraries takes as long as a small cell
 def one_thread() -> None:
     """Restrict this process to one thread of numerics: the sweep has as many workers as cores.
 
@@ -224,9 +224,9 @@ def one_thread() -> None:
     """
     from threadpoolctl import threadpool_limits
 
-    # PyTorch takes two seconds to import and few cells need it: it reads this when it is loaded.
+    # PyTorch takes two seconds to import, and few cells need it; it reads this on import.
     os.environ["OMP_NUM_THREADS"] = "1"
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(1)
-    # Not as a context: for as long as this process lives.
+    # Not as a context manager: the limit lasts for the process.
     threadpool_limits(1)

@@ -46,7 +46,7 @@ class SweepControl:
         self._lock = threading.Lock()
         self._status = SweepStatus()
         self._enough = False
-        self.cell = Control()  # of the cell that runs in this process, where one does
+        self.cell = Control()  # controls the cell that runs in this process, if any
 
     @property
     def status(self) -> SweepStatus:

@@ -139,7 +139,7 @@ def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True)
         try:
             task = task_of(study, cell, file)
             row = recorded_row(task if values else replace(task, columns=()), file, math.nan)
-        except InputError:  # a run of other settings
+        except InputError:  # a run with other settings
             continue
         if row is not None:
             ledger.put(row, digest_of(cell.experiment))
@@ -202,8 +202,8 @@ def judged_rows(
         One for each claim, in their order.
     """
     paths = run_paths(study, folder)
-    # A row outlives its run file. A cell that failed never had one, and counts among the runs that
-    # a claim is about.
+    # Drop rows whose run file was deleted, except failed cells, which never had one and count among
+    # the runs of a claim.
     there = {
         name: row
         for name, row in rows.items()

@@ -25,9 +25,10 @@ from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.plan import Plan
 from core.sweep.pools import RETRIES, Pool
 
-BATCH_SECONDS = 0.25  # cells that are shorter go together, so that handing over costs little
+# Target seconds of a batch: short cells are batched, which makes dispatching cheap.
+BATCH_SECONDS = 0.25
 MOST_IN_BATCH = 64
-AHEAD = 2  # batches per worker that are handed out: one that runs, one that waits
+AHEAD = 2  # batches per worker: one running, one queued
 SAVE_SECONDS = 2.0
 POLL_SECONDS = 0.1
 
@@ -41,7 +42,7 @@ class _Work:
         self.queue: deque[Task] = deque(plan.tasks)
         self.running: dict[Future[list[Row]], tuple[Task, ...]] = {}
         self.tries: dict[str, int] = {}
-        self.busy = 0.0  # seconds of the cells that ended
+        self.busy = 0.0  # seconds of all finished cells
         self.ended = 0
         self.begin = time.perf_counter()
         self.saved = self.begin
@@ -51,16 +52,17 @@ class _Work:
         while self.queue and len(self.running) < AHEAD * self.pool.workers:
             if self.control.pause_requested or self.control.stop_requested:
                 return
-            # A cell that has cost two workers runs alone: it can take no other along.
+            # A cell that has cost two workers runs alone, so that it takes down no other.
             if any(self._runs_alone(batch[0]) for batch in self.running.values()):
                 return
             if self.running and self._runs_alone(self.queue[0]):
                 return
             batch = tuple(self.queue.popleft() for _ in range(self._batch_size()))
-            if self.pool.workers == 1:  # where `submit` may be the work itself
+            if self.pool.workers == 1:  # where `submit` may run the batch itself
                 self.control.publish(at_work=frozenset(task.name for task in batch), running=1)
             self.running[self.pool.submit(batch)] = batch
-            # With one worker `submit` may be the work itself: no more before its rows are in.
+            # With one worker `submit` may run the batch itself: submit no more before its rows are
+            # stored.
             if self.pool.workers == 1 or self._runs_alone(batch[0]):
                 return
 
@@ -70,7 +72,7 @@ class _Work:
 
     def _batch_size(self) -> int:
         """Return the number of cells for a quarter of a second; the last batches end together."""
-        # Cells take nobody knows how long yet; or one of them kills its worker, and is to be found.
+        # Single cells, while durations are unknown, or to find the cell that kills its worker.
         if self.ended == 0 or any(task.name in self.tries for task in self.queue):
             return 1
         fair = len(self.queue) // (4 * self.pool.workers)
@@ -88,7 +90,7 @@ class _Work:
                 error = future.exception()
             except CancelledError:
                 raise self.pool.lost() from None
-            # A full disk would fail every other cell as well.
+            # A full disk would fail every other cell too.
             if isinstance(error, DiskError):
                 raise error
             if error is None:
@@ -212,7 +214,7 @@ def sweep(
     try:
         work.save(now=True)
         yield work.status([])
-        if not pool.shared:  # a cluster has caches of its own
+        if not pool.shared:  # workers of a cluster have their own caches
             yield from _compile_first(work)
         while (work.queue or work.running) and not control.stop_requested:
             if control.enough_requested:

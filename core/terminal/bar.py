@@ -69,7 +69,7 @@ def progress_bar(label: str, total: int, shown: bool, unit: str = "frame") -> It
         return
     from tqdm import tqdm
 
-    # Without tqdm's monitor thread, and without a change to bars of other programs.
+    # A subclass without tqdm's monitor thread leaves the bars of other programs unchanged.
     quiet: Any = type("tqdm", (tqdm,), {"monitor_interval": 0})
     label = escape_controls(label)
     with quiet(total=total, desc=label, unit=unit, leave=False, file=sys.stderr) as bar:

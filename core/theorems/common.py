@@ -22,7 +22,7 @@ from core.theorems.statement import Comparison, Context, Hypothesis, proved_belo
 from core.theorems.states import State
 
 Array = NDArray[np.float64]
-HOMOGENEOUS_ROOM = 1e-6  # a user's own network may compute in float32
+HOMOGENEOUS_ROOM = 1e-6  # relative tolerance: a user's network may compute in float32
 ROUNDING = states.ROUNDING
 NAN = float("nan")
 INFINITE = "the bound or the measured value is infinite"
@@ -49,7 +49,7 @@ def at_least(text: str, needed: Any, present: Any) -> Hypothesis:
 
     Either may be a trace (T,): its last frame is reported, and the state follows the run.
     """
-    # The room lies below what is needed, also where that is negative.
+    # The tolerance lowers the requirement, also if it is negative.
     return _make_hypothesis((text, ">="), needed, present, present >= needed - _room(needed))
 
 
@@ -202,7 +202,7 @@ def homogeneous(run: Run) -> Hypothesis:
 
 def unit_ball(run: Run) -> Hypothesis:
     """Return the hypothesis |x_i| <= 1 for the run's examples."""
-    # Assumed throughout telgarsky22 and homogeneity; wei19's own D has |x| = sqrt(d - 1).
+    # Assumed throughout telgarsky22 and homogeneity; the data D of wei19 have |x| = sqrt(d - 1).
     largest = float(np.linalg.norm(run.dataset.x, axis=1).max())
     return at_most("inputs |x| <= 1", 1.0, largest)
 
@@ -222,7 +222,7 @@ def paper_start(run: Run, law: str) -> Hypothesis:
         words = f"{present}, then an unknown run"
         return Hypothesis(f"start {law}", 'init = "paper"', words, None)
     particles = getattr(run.experiment.dynamics, "particles", "network")
-    if particles != "network":  # the perturbed flow then draws its own start
+    if particles != "network":  # the perturbed flow draws its own start
         return Hypothesis(f"start {law}", 'init = "paper"', f'particles = "{particles}"', False)
     return Hypothesis(f"start {law}", 'init = "paper"', present, init == "paper")
 
@@ -384,7 +384,7 @@ def power(value: Any, exponent: float) -> Any:
     >>> power(3.0, 2), power(1e-200, -2)
     (9.0, inf)
     """
-    # NumPy's number, since Python's own raises where a power overflows.
+    # A NumPy float, since Python's own raises on overflow.
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         powers = np.asarray(value, dtype=np.float64) ** exponent
     return powers if powers.ndim else float(powers)
@@ -393,7 +393,7 @@ def power(value: Any, exponent: float) -> Any:
 def fitted_frames(context: Context) -> Array:
     """Return the mask of frames at which R(W) < l(0)/n, (T,)."""
     loss, n = context.run.loss, context.run.dataset.n
-    # Below l(0)/n every example is right and the smoothed margin is positive (docs/theory.md, 3.4):
-    # from there on the papers let margins and norms grow.
+    # Below l(0)/n every example is classified correctly and the smoothed margin is positive
+    # (docs/theory.md, 3.4): from there on the papers let margins and norms grow.
     threshold = loss.at_zero if context.run.experiment.loss.exp_tailed else NAN
     return np.asarray(context.trace("log10_risk") < math.log10(threshold / n))

@@ -83,11 +83,11 @@ def compare_time(context: Context) -> Comparison:
     low, _ = lengths(run)
     risk = context.trace("log10_risk")
     n = run.dataset.n
-    # In logarithms, since t_0 may be beyond float64.
+    # In logarithms, since t_0 may exceed float64.
     constant = common.divide(85.0 * ratio(run) ** 2 * n**3, slope(run) ** 2 * low**2)
     bound = float(risk[0]) + common.log(constant) / math.log(10.0)
     fits = fitted_frames(context)
-    # t_0 lies after the last frame before the fit, and not after the first one with it.
+    # t_0 is after the last frame before the fit, and at or before the first one with it.
     before = int(fits[0]) - 1 if fits.size else run.frames - 1
     unfit = float(run.log10_time[before]) if before >= 0 else -math.inf
     if math.isnan(bound):
@@ -153,7 +153,7 @@ def lemma_b_8(context: Context) -> Comparison:
     best = optimum(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)
     expected = np.array([8.0 / (4.0 * eps + 5.0), 8.0 / (4.0 * eps + 5.0), 1.6])
     apart = common.NAN if best is None else float(np.abs(best.multipliers - expected).max())
-    # A closed form against one: they may differ by rounding alone.
+    # Both are closed forms, and differ by rounding alone.
     return common.compare_once("<=", 1e-9, apart)
 
 

@@ -33,7 +33,7 @@ def c_r(run: Run) -> float:
 def largest_step(run: Run) -> float:
     """Return (A1): gamma^2/(5 n Rmax^2 R^2 C_R max(1, H)), H = (1 - gamma)/4."""
     _, high = lengths(run)
-    # max(1, H) is 1, since H = (1 - gamma)/4 is the largest second derivative of the activation.
+    # max(1, H) = 1, since H = (1 - gamma)/4 is the largest second derivative of the activation.
     most = 5.0 * run.dataset.n * high**2 * ratio(run) ** 2 * c_r(run)
     return common.divide(slope(run) ** 2, most)
 
@@ -43,7 +43,7 @@ def start_scale(run: Run) -> float:
     # The paper's w_TF = sqrt(2/(m + d)), and its "1/50", are standard deviations, not variances.
     section = run.experiment.network
     assert isinstance(section, FixedOuterNetwork)
-    if run.recorded:  # by another program, whose law is not known
+    if run.recorded:  # by another program, with an unknown law
         return math.nan
     return float(section.init_multiple * math.sqrt(2.0 / (run.network.m + run.dataset.d)))
 
@@ -112,7 +112,7 @@ def loss_falls(context: Context) -> Comparison:
     low, _ = lengths(run)
     risk = context.trace("log10_risk")
     constant = common.divide(16.0 * run.dataset.n * ratio(run) ** 2, slope(run) ** 2 * low**2)
-    # T counts iterates from W^(0) on, so that W^(T-1) is the one after t = T - 1 steps.
+    # T counts iterates from W^(0): W^(T-1) is the iterate after t = T - 1 steps.
     steps = run.steps[: run.frames].astype(np.float64) + 1.0
     start = common.log(constant / common.step_size(run)) / math.log(10.0)
     inside = start + float(risk[0]) - np.log10(steps)
@@ -162,7 +162,7 @@ def start_means(context: Context) -> Comparison:
     run = context.run
     V = run.network.unpack(run.origin)["V"]
     mean = run.dataset.y @ run.inputs
-    # In row-space form V has one more coordinate, which is across all inputs and their mean.
+    # In row-space form V has one more coordinate, orthogonal to all inputs and their mean.
     inner = np.abs(V[:, : mean.size] @ mean).max() / np.linalg.norm(mean)
     bound = 2.0 * start_scale(run) * math.sqrt(math.log(4.0 * run.network.m / context.delta))
     return common.compare_once("<=", bound, float(inner), frame=0)
@@ -223,7 +223,7 @@ def gradient(context: Context) -> Comparison:
 def start_rank(context: Context) -> Comparison:
     run = context.run
     m, d = run.network.m, run.dataset.d
-    # By the edge of Marchenko and Pastur's law; no statement of the paper.
+    # The edge of the Marchenko-Pastur law; not a statement of the paper.
     expected = m * d / (math.sqrt(m) + math.sqrt(d)) ** 2
     return common.compare_once(
         "<=", expected, float(context.trace("stable_rank")[0]), "stable_rank"

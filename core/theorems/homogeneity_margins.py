@@ -77,7 +77,7 @@ def spread_allowed(gamma: float, c_1: Any, limit: Array) -> Array:
 
 def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     gamma, run = initial_gamma(context), context.run
-    # NaN where the run has neither of them.
+    # NaN for runs with neither trace.
     c_1, c_2 = (np.fmax.accumulate(context.trace(name)) for name in ("c_1", "c_2"))
     spread = float(reference_distribution(run).max())
     limit = allowed_gap(context)
@@ -169,7 +169,7 @@ def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     needed: Any = common.NAN
     if gamma > 0.0:
         first = 2.0**10 * log_t_n(context) ** 2 * d**2 * common.power(gamma, -8)
-        # In logarithms and within float64: at d = 20 the width has dozens of digits.
+        # In logarithms: at d = 20 the width has dozens of digits.
         exponent = (2 * d - 2) * math.log(8.0 / gamma)
         logarithm = math.log(2.0 * n / (context.delta * gamma)) ** 2
         needed = np.maximum(first, 2.0**10 * logarithm * math.exp(min(exponent, 600.0)))

@@ -94,7 +94,7 @@ def target_scale(context: Context) -> Array:
     t, gamma = common.times(context.run), running_gamma(context)
     n = context.run.dataset.n
     with np.errstate(divide="ignore", invalid="ignore"):
-        # From log10 t, since t itself is infinite from 10^308 on.
+        # Computed from log10 t, since t itself is infinite from 10^308 on.
         scale = (context.run.log10_time[: t.size] * math.log(10.0) + math.log(n)) / gamma
     return np.where((gamma > 0.0) & (scale > 0.0), scale, np.nan)
 
@@ -175,7 +175,7 @@ def growth_bound(context: Context) -> Comparison:
     u = sizes(context.run)
     with np.errstate(over="ignore"):
         least, most = (u[0] * np.exp(2.0 * grown.cumsum()) for grown in sum_bounds(context.run))
-    # The frames' spacing decides how well int G is known: between both ends nothing is decided.
+    # The spacing of frames limits the accuracy of int G: between both bounds the result is open.
     bound = np.where(u <= least, least, np.where(u > most, most, np.nan))
     why = "the frames are too far apart to evaluate int G"
     # At t = 0 both sides are equal.
@@ -235,7 +235,7 @@ def lemma_a_3(context: Context) -> Comparison:
     begin, smoothed = reparametrise(run, 0), context.trace("smoothed_margin")
     psi = smoothed * context.trace("norm_squared")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        # xi with 1/n and a plus sign, as in the appendix; the main text has neither, and drops a
+        # xi with 1/n and a plus sign, as in the appendix; the main text has neither, and omits a
         # term ln |u| that need not vanish.
         slope = np.exp(-np.logaddexp(0.0, psi)) / n
         steps = np.diff(common.times(run)) * np.minimum(slope[1:], slope[:-1]) * frames[:-1]

@@ -87,10 +87,10 @@ def assess_all(
     CancelledError
         `watch` was cancelled.
     """
-    # Statements speak of all times from t = 0 on.
+    # Statements cover all times from t = 0.
     context = Context(run.whole, margins, delta, watch)
     assessments = []
-    with np.errstate(all="ignore"):  # late frames overflow: their numbers are infinite, or NaN
+    with np.errstate(all="ignore"):  # late frames overflow to infinity or NaN
         for statement in applicable_statements(run.whole):
             if watch is not None:
                 watch.look()

@@ -20,7 +20,7 @@ from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.telgarsky22_data import GAUSSIAN, WITH_THETA, of_telgarsky22, outer_transport
 from core.theorems.telgarsky22_global import EXPONENTIAL, collapse, two_cones, two_cones_data
 
-KKT_ROOM = 1e-6  # relative: to what the linear solution's multipliers are found
+KKT_ROOM = 1e-6  # relative tolerance of the linear solution's multipliers
 
 # ------------------------------------------------------------------------- Lemmas A.4, A.5, C.1
 
@@ -62,10 +62,10 @@ def growth_a_5(context: Context) -> Comparison:
             common.log(math.log(run.dataset.n)) - run.network.degree * run.rho[: run.frames]
         )
     slack = slack / powers
-    # Where p is 0, as of dead nodes, both sides are differences of numbers of the size of ln n.
+    # Where p is 0, for example with dead nodes, both sides are differences of numbers of size ln n.
     bound = smoothed + slack + common.ROUNDING * (np.abs(smoothed) + slack)
     dual = np.array([OBSERVABLES["dual_margin"].at(run, k) for k in range(run.frames)])
-    # Under the temperature cap q is softer than the true one, which makes sum q_i p_i larger.
+    # Under the temperature cap q is softer than the exact one, which increases sum q_i p_i.
     cap = run.temperature_cap
     if cap is not None:
         bound = np.maximum(bound, smoothed + math.log(run.dataset.n) / cap)
@@ -96,7 +96,7 @@ def cover_eps(context: Context) -> float:
 
 
 def cover_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    # Beyond eps = 2 the lemma says nothing: no two unit vectors are further apart.
+    # For eps > 2 the lemma is void: no two unit vectors are that far apart.
     small = common.at_most("eps with m = 2 (2/eps)^d ln(r/delta)", 2.0, cover_eps(context))
     return common.paper_start(context.run, "v_j ~ N(0, I/d)"), small
 
@@ -289,7 +289,7 @@ def linear_is_kkt(context: Context) -> Comparison:
     if flat is None:
         return common.undecided("<=", KKT_ROOM, common.NAN, "no linear margin exists")
     p = run.network.margins(flat, run.inputs, run.dataset.y)
-    # f is of degree 2, so that its margins are those of the scaled network.
+    # f is of degree 2: dividing W by sqrt(min p) divides the margins by min p.
     flat, p = flat / math.sqrt(float(p.min())), p / float(p.min())
     active = p <= 1.0 + KKT_ROOM
     kernel = score_gram(run, flat)[np.ix_(active, active)]

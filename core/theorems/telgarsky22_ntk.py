@@ -132,7 +132,7 @@ def sgd_distance(context: Context) -> Comparison:
 def lemma_2_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     gamma, assumption = almost_surely(context)
-    # Printed with ln(t/delta); the proof also needs ln(n/delta), and the larger one is taken.
+    # Printed with ln(t/delta); the proof also needs ln(n/delta): use the larger one.
     logarithm = np.maximum(common.log_times(run), math.log(run.dataset.n)) - math.log(context.delta)
     needed = common.power(640.0 * logarithm / gamma, 2) if gamma > 0.0 else common.NAN
     return (
@@ -170,7 +170,7 @@ def frames_after_crossing(context: Context) -> Array:
     """
     distance = context.trace("distance")
     beyond = distance >= radius(context)
-    # From then on, and not wherever it is beyond: that the flow never comes back is what is judged.
+    # From the first such frame on: the statement is that the flow never returns.
     return np.maximum.accumulate(beyond) if beyond.any() else np.zeros(distance.shape, bool)
 
 
@@ -180,7 +180,7 @@ def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     logarithm = common.log_term(n, context.delta)
     needed = 256.0 * logarithm * common.power(gamma, -2) if gamma > 0.0 else common.NAN
     reached = np.where(common.fitted_frames(context), context.trace("distance"), np.inf)
-    nearest = np.minimum.accumulate(reached)  # of the times up to each frame
+    nearest = np.minimum.accumulate(reached)  # over the times up to each frame
     return (
         *general(context),
         sample_hypothesis(context),
@@ -244,7 +244,7 @@ def theorem_2_2_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     gamma, assumption = almost_surely(context)
     needed = needed_width(640.0, run.dataset.n, context, gamma)
     width = common.width(run, needed, "(640 ln(n/delta)/gamma_ntk)^2")
-    # The comparison takes the sample's gamma_ntk, which is at least the law's.
+    # The comparison uses the sample's gamma_ntk, which is at least the law's.
     return (*general(context), assumption, sample_hypothesis(context), common.flow(run), width)
 
 

@@ -20,8 +20,8 @@ from core.theorems.wei19 import (
     of_wei19,
 )
 
-ROOM = 1e-3  # relative: ReLU kinks that a difference crosses
-STEP = 1e-5  # of L in one difference
+ROOM = 1e-3  # relative tolerance, for ReLU kinks within a difference
+STEP = 1e-5  # relative change of L in a difference
 MOST_VALUES = 250_000  # n m of the features of a linear program
 
 # ------------------------------------------------------------------------------------ Lemma E.7
@@ -105,7 +105,7 @@ def decrease(context: Context) -> Comparison:
         size = sum(abs(part) for part in parts)
         if not size > 0.0:
             continue
-        # So that L changes by one part in 1e5 at most.
+        # Changes L by at most one part in 1e5.
         h = STEP * objective(run, k, 0.0) / size
         if not h > 0.0:  # L = 0
             continue

@@ -90,7 +90,7 @@ def draw(
         check_figure_path(place)
     elif f".{kind}" not in SUFFIXES:
         raise InputError(f"kind = {kind!r:.40}; choose 'png', 'svg' or 'pdf'.")
-    made = scene()  # once all else is known to be right: it may have to be trained
+    made = scene()  # last: it may have to be trained, and everything else is valid by now
     if place is None:
         check_resolution(made, f".{kind}", dpi)
         return bytes(figure_bytes(made, f".{kind}", dpi))
@@ -221,12 +221,12 @@ def drawn_margins(run: Run, which: Sequence[str], limit: float) -> tuple[Referen
 
 # ------------------------------------------------------------------------------- pages that play
 
-# Its scripts run, and reach nothing of the notebook: not its cells, its cookies or its kernel.
+# Scripts of the page run, but cannot access the notebook's cells, cookies or kernel.
 SANDBOX = "allow-scripts allow-downloads"
-# Pixels of a frame 900 wide: title, controls and caption, and a line of four views. It is no higher
-# than a screen, where the controls would be out of sight; what has no room is scrolled in it.
+# Pixel heights for a frame 900 wide: title, controls and caption, and a line of four views. At most
+# a screen, so that the controls stay visible; the rest is scrolled.
 AROUND, LINE, IN_LINE, MOST = 210, 290, 4, 1000
-LOWEST, HIGHEST = 200, 4000  # that can be asked for
+LOWEST, HIGHEST = 200, 4000  # range of heights that a user may choose
 
 
 class PlayerOptions(TypedDict, total=False):
@@ -315,10 +315,10 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
         str(options.get("colours", "system")),
     )
     which, height = _which(options), _check_height(options.get("height"))
-    runs = open_runs()  # once all else is known to be right: they may have to be trained
+    runs = open_runs()  # last: they may have to be trained, and everything else is valid by now
     views = _names(options, "views")
     views = views_of(runs) if views is None else views
-    check_page(runs, views, page)  # before margins are computed, which takes a while
+    check_page(runs, views, page)  # before margins are computed, which takes long
     looked = FigureOptions(
         LIGHT,
         COORDINATES if plane is None else parse_plane(plane),

@@ -348,7 +348,7 @@ def theorems(
     >>> verdicts["Lemma A.2 (norms)"]
     <telgarsky22, Lemma A.2 (norms): holds>
     """
-    from core.theorems.registry import assess_all  # margins alone do without the statements
+    from core.theorems.registry import assess_all  # margins do not need the statements
 
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta = {delta:g}; give a probability between 0 and 1.")

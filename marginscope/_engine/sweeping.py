@@ -68,7 +68,7 @@ class SweptCell:
 
 @final
 class Runs(Sequence[Run]):
-    """Run files in the order of their cells; each is opened anew whenever it is asked for."""
+    """Run files in the order of their cells; each access opens the file again."""
 
     def __init__(self, paths: Sequence[Path], folder: Folder | None) -> None:
         self._paths, self._folder = tuple(paths), folder
@@ -259,7 +259,7 @@ def swept(
     address = None if dask is None else _address(dask)
     made = plan(core_study(study), into, size_of(study), overwrite, shared=address is not None)
     if made.tasks:
-        made.tasks[0].problem()  # says what is wrong with the data before anything is started
+        made.tasks[0].problem()  # reports errors in the data before anything is started
     control = SweepControl()
     pool = pool_for(made.tasks, workers, address, control.cell)
     with interruptible(control.stop):

@@ -40,7 +40,7 @@ from marginscope._record.saver import Describe, Saver, make_writer
 from marginscope._show import show
 
 LOOP_CONTINUES = "the loop continues, and the recorded frames are safe"
-MOST_LOST_NOTES = 1000  # of states in a row
+MOST_LOST_NOTES = 1000  # consecutive non-finite states that get a note
 
 
 @final
@@ -74,12 +74,12 @@ class Recording:
         self._schedule = Schedule(options.until, options.frames, options.marks, options.first)
         self._thinning = Thinning(options.first)
         self._last_t = self._asked = self._seen = self._planned = -math.inf
-        self._first = math.inf  # t that `due` was asked for
+        self._first = math.inf  # the t passed to `due`
         self._begun: StartedFile | None = None
         self._numbers = LoopNumbers()
         self._frames, self._resumed = 0, -1
         self._last = -math.inf  # log10 t of the latest frame
-        self._lost = 0  # states in a row that were not finite
+        self._lost = 0  # consecutive states that were not finite
         self._closed = False
         self._warned: set[str] = set()
         self._process = os.getpid()
@@ -109,8 +109,9 @@ class Recording:
         a0, is a frame already, and t = 0 is not due. A t below an earlier one is never due.
         """
         try:
-            self._asked = now = float(t)  # cheap at each of millions; tensors change in place
-        except Exception:  # t is no number
+            # Cheap, since called millions of times; tensors change in place.
+            self._asked = now = float(t)
+        except Exception:  # t is not a number
             return False
         if self._seen < now < math.inf:
             self._first = min(self._first, now)
@@ -165,7 +166,7 @@ class Recording:
                 raise InputError(f"the recording of {self._shown} is closed; no frame is added.")
             weights = {"V": V, "a": a, "b": b, "c": c}
             self._take(t, self._reader.read(weights, layers), steps, outputs, numbers)
-        except Exception as error:  # whatever it is, it must not end somebody else's training
+        except Exception as error:  # no error may stop the user's training
             self._complain(error)
         self._give_notices()
 
@@ -226,7 +227,7 @@ class Recording:
         self._warn(topic, f"{text.rstrip('.')}; {goes_on}.")
 
     def _give_notices(self) -> None:
-        """Warn of what happened to the file, also in a strict recording, since it goes on."""
+        """Warn about problems with the file, also in a strict recording, since it continues."""
         for notice in () if self._begun is None else self._begun.saver.take_notices():
             warn_user(notice)
 
@@ -286,7 +287,7 @@ class Recording:
     ) -> None:
         try:
             saver = Saver(self._place, make, describe)
-        except MarginscopeError as error:  # in words that know no command line
+        except MarginscopeError as error:  # without hints for the command line
             raise type(error)(error.sentence) from None
         self._begun = StartedFile(form, dtype, saver)
         atexit.register(self._at_exit)
@@ -320,7 +321,7 @@ class Recording:
             return
         step, log10_time = self._options.moment(float(t), steps)
         if self._frames == self._resumed and not log10_time > self._last:
-            return  # a loop that went back to its checkpoint comes by frames that are there
+            return  # a loop resumed from its checkpoint passes frames that exist already
         if not log10_time > self._last or not is_time(self._frames, log10_time):
             raise OrderError(explain_order(float(t)))
         if t != self._planned and (sentence := self._thinning.explain(self._frames, float(t))):
@@ -354,7 +355,7 @@ class Recording:
         self._last_t = float(t)
 
     def _take_last_state(self) -> None:
-        """Record the state at the last t that `due` was asked for, where the layers are at hand.
+        """Record the state at the last t passed to `due`, if the layers are available.
 
         A loop that starts at t = 0 asks before its steps, and has taken one more by now.
         """
