@@ -252,11 +252,11 @@ class SelfTest:
     def margin(self) -> str:
         """Check a margin against its closed form."""
         from core.reference.registry import REFERENCES, compute
-        from core.reference.watch import Watch
+        from core.reference.watch import CancelToken
         from core.runs import open_run
 
         with open_run(self._run_file()) as run:
-            bracket = compute(REFERENCES[MARGIN], run.problem, Watch()).bracket
+            bracket = compute(REFERENCES[MARGIN], run.problem, CancelToken()).bracket
         wrong = abs(bracket.value - CLOSED_FORM)
         require(wrong <= DIGITS, f"{MARGIN} is {bracket.value!r}, and {CLOSED_FORM} is right")
         require(bracket.certified, f"{MARGIN} has no certificate")

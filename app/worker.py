@@ -20,7 +20,7 @@ from PySide6.QtCore import QObject, Signal
 from app.errors import LOG
 from app.one_core import limit_to_one_core
 from core.errors import MarginscopeError
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 NO_MEMORY = "Not enough memory. Close other runs, or choose smaller ones."
 OUR_ERROR = "Internal error. Details are in the log."
@@ -34,11 +34,11 @@ class Request:
         self.key, self.values = key, values
         self._tell = tell
         self._cancelled = threading.Event()
-        self.watch = Watch()
+        self.watch = CancelToken()
 
     def begin(self, share: Callable[[], float] | None) -> None:
         """Start the request in its thread: its watch counts the seconds from here on."""
-        self.watch = Watch(share=share)
+        self.watch = CancelToken(share=share)
         if self.is_cancelled():  # a moment ago, by the watch before
             self.watch.cancel()
 

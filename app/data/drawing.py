@@ -157,7 +157,7 @@ class DrawingController(QObject):
         study = self._form.study()
         if study is None:
             return ()
-        data = next(study.each()).experiment.data
+        data = next(study.iter_cells()).experiment.data
         return data.points if isinstance(data, PointsData) and not data.real else ()
 
     def _on_left(self) -> None:
@@ -208,7 +208,7 @@ class DrawingController(QObject):
         if study is None:
             window.set_note("", biases=False)
             return
-        network = next(study.each()).experiment.network
+        network = next(study.iter_cells()).experiment.network
         none = network.kind not in (BIASES, "custom")
         note = THROUGH_ORIGIN if none else ""
         window.set_note(note, biases=none)

@@ -91,7 +91,7 @@ class PreviewController(QObject):
         if study is None:
             self.dialog.show_problem(WRONG if self._form.problems() else NOT_YET)
             return
-        cells = tuple(islice(study.each(), MOST_COMPARED))
+        cells = tuple(islice(study.iter_cells(), MOST_COMPARED))
         experiment = cells[0].experiment
         same = all(
             (cell.experiment.data, cell.experiment.run.seed)

@@ -174,7 +174,7 @@ class FigureForm(ExportForm):
             paths[0],
             checked_names(self.panels),
             self.dpi.value(),
-            FigureOptions(palette, shown.plane, look=shown.look, sheet=sheet),
+            FigureOptions(palette, shown.plane, view=shown.look, sheet=sheet),
             shown.moment if self.moment.isChecked() else None,
             lines=self.lines.isChecked(),
             ranges=self.ranges.isChecked(),

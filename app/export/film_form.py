@@ -145,7 +145,7 @@ class FilmForm(ExportForm):
             self.panel.currentData(),
             self.seconds.value(),
             self.rate.value(),
-            FigureOptions(self.chosen_palette(), self.shown.plane, look=self.shown.look),
+            FigureOptions(self.chosen_palette(), self.shown.plane, view=self.shown.look),
             FILM_RANGES[self.range.currentText()],
             interval=self.interval(),
             size=self.pixels(),
@@ -201,7 +201,7 @@ class PageForm(ExportForm):
             self.frames.value(),
             self.name.text().strip(),
             PAGE_COLOURS[self.colours.currentIndex()],
-            FigureOptions(plane=self.shown.plane, look=self.shown.look),
+            FigureOptions(plane=self.shown.plane, view=self.shown.look),
             lines=self.lines.isChecked(),
             ranges=self.ranges.isChecked(),
         )

@@ -292,7 +292,7 @@ def complete_job(job: PictureJob, shown: Exportable) -> PictureJob:
         job.options,
         selected=tuple(shown.of_runs(shown.selected, job.runs, None)),
         references=tuple(shown.of_runs(references, job.runs, ())),
-        look=replace(look, rest=isinstance(job, FigureJob | CopyJob) and job.rest),
+        view=replace(look, rest=isinstance(job, FigureJob | CopyJob) and job.rest),
         promises=tuple(shown.of_runs(shown.promises, job.runs, None)),
     )
     return replace(job, options=options)

@@ -46,7 +46,7 @@ def export_snapshot(
         tuple(theory.promise_of(run.key) for run in runs),
         view.wishes.compared,
         tuple(run.heading for run in runs),
-        any(run.data is not None and run.data.run.before > 0 for run in runs),
+        any(run.data is not None and run.data.run.frames_before > 0 for run in runs),
     )
 
 

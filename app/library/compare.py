@@ -324,8 +324,8 @@ class CompareController(QObject):
         assert self._of is not None
         question, cursor = self._of.question, self._display.view.cursor
         self._named = differing_of([one.run for one in self._open], self._of.colours)
-        runs, named = self._visible_runs, self._named.of(self._of.shown)
-        if question.ranked:
+        runs, named = self._visible_runs, self._named.select_runs(self._of.shown)
+        if question.is_by_rank:
             known = compare_nodes(question, runs, named, cursor)
         else:
             known = compare_over_time(question, runs, named)
@@ -351,7 +351,7 @@ class CompareController(QObject):
         levels = reference_levels(self._references, answer.question, palette)
         self.view.show_comparison(answer, title, levels)
         self.panel.show_notes(answer.notes)
-        value = "median" if answer.question.ranked else "at the cursor"
+        value = "median" if answer.question.is_by_rank else "at the cursor"
         rows = legend_rows(self._open, named, of.shown)
         self.panel.table.show_rows(value, named.keys, rows)
         self.panel.table.show_colours([run_colour(x, palette) for x in named.shades], palette)
@@ -372,7 +372,7 @@ class CompareController(QObject):
         if self.view is None or self.panel is None or self._known is None or self._of is None:
             return
         cursor, known = self._display.view.cursor, self._known
-        if known.answer.question.ranked:
+        if known.answer.question.is_by_rank:
             if cursor != self._asked_at:
                 self._request_values()
             every = [*medians(known.answer), math.nan]  # the last one for runs without a line

@@ -149,7 +149,7 @@ class LibraryController(QObject):
             return
         same, before = listing is self._listing, self._listing
         self._listing = listing
-        new = tuple(sentence for sentence in listing.said if sentence not in self._reported)
+        new = tuple(sentence for sentence in listing.messages if sentence not in self._reported)
         self._reported += new
         if new:
             self.message.emit(" ".join(new))
@@ -222,7 +222,7 @@ class LibraryController(QObject):
         if run is None or run.data is None or run.grows or run.stands_in or judgement.failed:
             return
         path = run.path.absolute()
-        own = run.data.run.frames - run.data.run.before
+        own = run.data.run.frames - run.data.run.frames_before
         whole = judgement.frames and judgement.frames == own
         if whole and path.is_relative_to(self._places.runs.absolute()):
             words = [one.verdict.value for one in judgement.assessments]

@@ -106,19 +106,19 @@ class Librarian(QObject):
 
 
 def _list(request: Request, library: Library, again: bool) -> Listing:
-    return library.refresh(request.progress, request.watch.look, again)
+    return library.refresh(request.progress, request.watch.check, again)
 
 
 def _draw(request: Request, library: Library, paths: tuple[Path, ...]) -> None:
     for path in paths:
-        request.watch.look()
+        request.watch.check()
         request.progress(StoredPicture(path, library.picture(path)))
 
 
 def _set_verdicts(
     _request: Request, library: Library, path: Path, verdicts: Mapping[str, int]
 ) -> None:
-    library.judged(path, verdicts)
+    library.set_verdicts(path, verdicts)
 
 
 def _run(

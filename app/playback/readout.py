@@ -230,7 +230,7 @@ class Readout(QObject):
                 "loss": experiment.loss.kind,
                 "dynamics": _dynamics_text(run),
                 **({"optimizer": said} if (said := optimizer_text(recorded)) else {}),
-                "seed": NOT_RECORDED if recorded.recorded else str(experiment.run.seed),
+                "seed": NOT_RECORDED if recorded.is_external else str(experiment.run.seed),
                 "precision": recorded.precision,
                 "file": run.path.name if run.begun else "",
             }
@@ -284,7 +284,7 @@ def _dynamics_text(run: OpenRun) -> str:
     dynamics = run.data.run.experiment.dynamics
     if isinstance(dynamics, KernelPredictor):
         return dynamics.words
-    until, step = run.data.run.until, getattr(dynamics, "step", None)
+    until, step = run.data.run.planned_end, getattr(dynamics, "step", None)
     words = dynamics.words if step is None else f"{dynamics.words}, step {number_text(step)}"
     if not math.isfinite(until):  # another program's, which has not said it
         return words

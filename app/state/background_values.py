@@ -176,7 +176,7 @@ class BackgroundValues:
             kept = tuple(name for name in self._requested if not name.startswith(f"{owner}:"))
             self._requested = kept + tuple(f"{owner}:{name}" for name in names)
             self._frames = max(self._frames, frames)  # another view may have read further
-            room = max(frames, self._run.planned)
+            room = max(frames, self._run.planned_frames)
             for name in names:
                 width = LEADING if name == SPECTRUM else 1
                 self._traces.setdefault(name, Trace(room, width)).make_room(room)
@@ -255,7 +255,7 @@ class BackgroundValues:
             value = np.full(LEADING, np.nan)
             value[: sigma.size] = sigma[:LEADING]
         else:
-            value = np.array([observable_of(name).at(self._run, frame)], dtype=np.float64)
+            value = np.array([observable_of(name).value_at(self._run, frame)], dtype=np.float64)
         with self._lock:  # the arrays may be made longer meanwhile
             trace.values[frame] = value
             trace.known[frame] = True
@@ -271,7 +271,7 @@ def _group_facts(run: Run, question: GroupQuestion) -> GroupFacts:
 def _node_values(run: Run, question: NodesQuestion) -> Floats:
     from core.observables.registry import observable_of
 
-    return np.asarray(observable_of(question.name).at(run, question.frame), dtype=np.float64)
+    return np.asarray(observable_of(question.name).value_at(run, question.frame), dtype=np.float64)
 
 
 def answer(run: Run, question: PredictorQuestion) -> PredictorAnswer:

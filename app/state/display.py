@@ -68,7 +68,7 @@ class DisplayData:
         self.plane_problem = ""  # why the run has no such plane; it is shown on coordinates then
         self._projection: Projection | None = None
         self._projected_at = 0  # frames that there were for it
-        room = max(run.planned, run.frames, 1)
+        room = max(run.planned_frames, run.frames, 1)
         # Room for all frames that are planned; single precision, as screens have seven digits.
         self._flat: Singles = np.empty((room, self.m, 2), dtype=np.float32)
         self._placed = np.zeros(room, dtype=bool)
@@ -94,9 +94,9 @@ class DisplayData:
     @property
     def planned(self) -> int:
         """Frames the run will have: those on its schedule, or those it ended with."""
-        if self.run.status == "finished" or not math.isfinite(self.run.until):
+        if self.run.status == "finished" or not math.isfinite(self.run.planned_end):
             return max(self.run.frames, 1)
-        return max(self.run.planned, self.run.frames, 1)
+        return max(self.run.planned_frames, self.run.frames, 1)
 
     @property
     def complete(self) -> bool:
@@ -164,7 +164,7 @@ class DisplayData:
         self._signs[index] = outer_signs(run, index)
         if self._class is not None:
             self._class[index] = outer_classes(run, index)
-        self._margins[index] = [OBSERVABLES[name].at(run, index) for name in MARGINS]
+        self._margins[index] = [OBSERVABLES[name].value_at(run, index) for name in MARGINS]
         # In logarithms: e^(2 rho) overflows where rho passes 354.
         length = run.network.norm(run.parameters(index))
         unit = math.log10(length) if length > 0.0 else -math.inf
@@ -244,7 +244,7 @@ class DisplayData:
     def until(self) -> float:
         """log10 t where the run is planned to end; where that is not known, of its last frame."""
         last = float(self.run.log10_time[-1]) if self.run.frames else -math.inf
-        until = max(self.run.until, last) if self.run.recorded else self.run.until
+        until = max(self.run.planned_end, last) if self.run.is_external else self.run.planned_end
         return until if math.isfinite(until) else 0.0
 
     # ---------------------------------------------------------------------------------- times
@@ -392,7 +392,7 @@ class DisplayData:
         """Scalar observables that are quick to compute, by their names in the tables."""
         from core.observables.registry import OBSERVABLES
 
-        return {name: float(OBSERVABLES[name].at(self.run, frame)) for name in SCALARS}
+        return {name: float(OBSERVABLES[name].value_at(self.run, frame)) for name in SCALARS}
 
 
 def _lengthen(array: NDArray[Any], missing: int) -> NDArray[Any]:

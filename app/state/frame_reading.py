@@ -87,11 +87,11 @@ class ParentHistory:
             if not self._asked and self._run.history_bytes() > MOST_BYTES:
                 self._left, self.too_long = 0, True
                 return
-            whole = self._run.whole
+            whole = self._run.whole_run
             if not self._asked:
                 self._asked = True
                 # Of a gap nothing is known, and frame 0 would be joined to what came long after.
-                self._left = whole.before if whole.complete else 0
+                self._left = whole.frames_before if whole.complete else 0
             while self._left:
                 self._read_one(whole, len(self._values))
                 self._left -= 1
@@ -103,7 +103,7 @@ class ParentHistory:
     def _read_one(self, whole: Run, index: int) -> None:
         from core.observables.registry import OBSERVABLES
 
-        self._values.append([OBSERVABLES[name].at(whole, index) for name in self._names])
+        self._values.append([OBSERVABLES[name].value_at(whole, index) for name in self._names])
         length = whole.network.norm(whole.parameters(index))
         unit = math.log10(length) if length > 0.0 else -math.inf
         self._log10_norm.append(2.0 * (unit + float(whole.rho[index]) / math.log(10.0)))
@@ -118,11 +118,11 @@ class ParentHistory:
     @property
     def log10_time(self) -> Floats:
         """log10 t, (P,); -inf at t = 0."""
-        return self._run.whole.log10_time[: len(self._values)]
+        return self._run.whole_run.log10_time[: len(self._values)]
 
     @property
     def steps(self) -> Indices:
-        return self._run.whole.steps[: len(self._values)]
+        return self._run.whole_run.steps[: len(self._values)]
 
     @property
     def log10_norm_squared(self) -> Floats:

@@ -117,9 +117,9 @@ class OpenRun:
     @property
     def first_moment(self) -> float:
         """Moment at which playing starts: the first one, or where the run was continued here."""
-        if self.data is None or self.control is None or not self.data.run.before:
+        if self.data is None or self.control is None or not self.data.run.frames_before:
             return START
-        return float(coordinate(self.data.run.log10_time[self.data.run.before]))
+        return float(coordinate(self.data.run.log10_time[self.data.run.frames_before]))
 
     @property
     def begun(self) -> bool:
@@ -154,7 +154,7 @@ class OpenRun:
         """True if its path now leads to another file, or to none."""
         if self.data is None:
             return bool(self.failure)
-        return self.growth is RecordingState.LOST or self.data.run.replaced
+        return self.growth is RecordingState.LOST or self.data.run.is_replaced
 
     @property
     def training(self) -> bool:
@@ -170,7 +170,7 @@ class OpenRun:
             return self.coming is not None or self.data.frames < self.data.run.frames
         # The recorder tells of frames before the file is looked at again.
         committed = self.control.status.committed + 1 if self.control is not None else 0
-        committed += self.data.run.before  # of the runs that it continues
+        committed += self.data.run.frames_before  # of the runs that it continues
         if self.data.past.left and self.data.frames:
             return True
         return self.data.frames < max(committed, self.data.run.frames)

@@ -27,7 +27,7 @@ from core.figures.palette import Palette
 from core.studies.formulas import VARIANT
 
 if TYPE_CHECKING:
-    from core.studies.verdicts import Judged
+    from core.studies.verdicts import JudgedClaim
 
 REDRAW_MS = 250  # the table and the points, at most so often
 REST = 10.0  # times as long as the figure took are waited before it is drawn again
@@ -53,7 +53,7 @@ class StudyDisplay(QObject):
         self._window, self._palette = window, palette
         self._runs: StudyRuns | None = None
         self._resting = False
-        self._judged: tuple[Judged, ...] = ()
+        self._judged: tuple[JudgedClaim, ...] = ()
         self._started = self._next = 0.0  # times of the last figure's start, and the next's
         self._to_judge = False
         self._cells: object = None
@@ -226,7 +226,7 @@ class StudyDisplay(QObject):
             self._to_judge = False
             self.judge.ask(self._runs)
 
-    def _on_judged(self, judged: tuple[Judged, ...]) -> None:
+    def _on_judged(self, judged: tuple[JudgedClaim, ...]) -> None:
         runs = self._runs
         if runs is None or not self._resting:
             return

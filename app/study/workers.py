@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from core.extremes.hunt import Hunt, HuntStatus, TrialResult
     from core.runs import Run
     from core.studies.cell_table import Row
-    from core.studies.verdicts import Judged
+    from core.studies.verdicts import JudgedClaim
     from core.sweep.cost import Cost
 
 LEAST_DPI, MOST_DPI = 40.0, 600.0
@@ -58,7 +58,7 @@ def study_runs(request: Request, study: Study, size: str | None, folder: Path) -
     return StudyRuns(study, size, folder, study.cells(), paths, rows)
 
 
-def claims_judged(request: Request, runs: StudyRuns) -> tuple[Judged, ...]:
+def claims_judged(request: Request, runs: StudyRuns) -> tuple[JudgedClaim, ...]:
     """Judge the claims one after another until the request is cancelled."""
     from core.studies.trials import trials_of
     from core.studies.verdicts import each_judged
@@ -260,7 +260,7 @@ def findings(made: Hunt) -> tuple[Finding, ...]:
     from core.extremes.answering import seeds_words, state_of
     from core.extremes.objective import VERDICT, verdict_words
 
-    ranked = made.ranked()
+    ranked = made.ranked_runs()
     lines = []
     for rank, one in enumerate([*ranked, *made.unranked_runs()][:MOST_LISTED], start=1):
         file = made.run_file(one.index)

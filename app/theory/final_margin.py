@@ -55,7 +55,7 @@ def bracket_final_margin(
         if before is not None and before.frame == run.frames - 1 and not grows:
             always, name = upper_end(run, margins)
             return FinalBracket(key, run.frames, replace(before, above_always=always, always=name))
-        watch = request.watch.within(GROWING_S if grows else SECONDS)
+        watch = request.watch.with_timeout(GROWING_S if grows else SECONDS)
         found = final_margin(run, -1, margins, watch, (FixedPattern.OWN_LABEL,), DRAWN)
         return FinalBracket(key, run.frames, found)
 

@@ -19,9 +19,9 @@ from app.worker import Request, Worker
 if TYPE_CHECKING:
     from core.problem.problem import Problem
     from core.reference.margin import Reference, ReferenceMargin
-    from core.reference.watch import Watch
+    from core.reference.watch import CancelToken
 
-    Compute = Callable[[Reference, Problem, Watch], ReferenceMargin]
+    Compute = Callable[[Reference, Problem, CancelToken], ReferenceMargin]
     References = Callable[[Problem], tuple[Reference, ...]]
 
 FAST_LANE, SLOW_LANE = LANES = (0, 1)
@@ -59,7 +59,7 @@ def references_of(problem: Problem) -> tuple[Reference, ...]:
     return references_of(problem)
 
 
-def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMargin:
+def compute(reference: Reference, problem: Problem, watch: CancelToken) -> ReferenceMargin:
     """Compute a reference margin of a problem."""
     from core.reference.registry import compute
 

@@ -129,7 +129,7 @@ class CompilerProcess(QObject):
             if self._closed or not order:
                 return False
             try:
-                self.process = beside.begin(order)
+                self.process = beside.start_compiling(order)
             except OSError:
                 LOG.exception("The numerical code could not be compiled in a separate process.")
                 return False

@@ -99,7 +99,7 @@ def _seed_of(study: Study, key: str, otherwise: int) -> int:
 def is_trained(study: Study, runs: Sequence[Experiment]) -> bool:
     """Return True if some runs are all of a study; False without any."""
     left = list(runs)
-    for cell in islice(study.each(), MOST_LOOKED_AT):
+    for cell in islice(study.iter_cells(), MOST_LOOKED_AT):
         made = (cell.experiment, with_playback_frames(cell.experiment))
         left = [one for one in left if one not in made]
         if not left:

@@ -338,7 +338,7 @@ class StudyEdits:
         notes = {key: "\n".join(words) for key, words in said.items()}
         if study.optimizer:
             notes["dynamics.kind"] = f"recorded with {study.optimizer}"
-        cells = tuple(islice(study.each(), MOST_EXAMINED)) if study.derived else ()
+        cells = tuple(islice(study.iter_cells(), MOST_EXAMINED)) if study.derived else ()
         for key in study.derived:
             section, name = key.split(".", 1)
             values = [getattr(getattr(cell.experiment, section), name) for cell in cells]

@@ -258,7 +258,7 @@ class CompareView(QWidget):
     def _show_strong(self) -> None:
         comparison, colours = self._comparison, self.colours()
         pens = [self._pen(k, colour) for k, colour in enumerate(colours)]
-        if comparison is not None and comparison.question.ranked:  # all of it is of the moment
+        if comparison is not None and comparison.question.is_by_rank:  # all of it is of the moment
             self.strong.set_curves(
                 [
                     (self._path(line.places, line.values), pen)

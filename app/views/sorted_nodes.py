@@ -102,7 +102,7 @@ class SortedView(NodeView):
         """Return the frames of the moments before a frame."""
         assert self.data is not None
         # By the frames that are planned: a curve that is drawn once stays as the run grows.
-        stride = math.ceil(self.data.run.planned / (MOST_MOMENTS - 1))
+        stride = math.ceil(self.data.run.planned_frames / (MOST_MOMENTS - 1))
         return np.arange(0, until, stride, dtype=np.int64)
 
     def _thin_ranks(self) -> Indices:

@@ -136,9 +136,9 @@ def certainty(margin: ReferenceMargin) -> str:
     r"""Return in a few words how reliable a margin is; a draw's words name its chance to fail.
 
     >>> from dataclasses import replace
-    >>> from core.reference.margin import Bracket, ReferenceMargin, exact
+    >>> from core.reference.margin import Bracket, ReferenceMargin, exact_bracket
     >>> from core.reference.registry import REFERENCES
-    >>> first = ReferenceMargin(REFERENCES["gamma_gl"], exact(0.5, ""), 0.0)
+    >>> first = ReferenceMargin(REFERENCES["gamma_gl"], exact_bracket(0.5, ""), 0.0)
     >>> wide, guess = Bracket(0.4, 0.5, 0.4, True, ""), Bracket(0.4, 0.5, 0.5, False, "")
     >>> [certainty(replace(first, bracket=one)) for one in (first.bracket, wide, guess)]
     ['cert.', 'gap 20 %', 'heuristic']

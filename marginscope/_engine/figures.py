@@ -142,7 +142,7 @@ def scene_of(runs: Sequence[Run], options: Options, dark: bool = False) -> Figur
             [drawn_margins(run, options.margins, options.limit) for run in runs]
             if options.margins
             else (),
-            look=make_view_options(options.curves, options.against, runs),
+            view=make_view_options(options.curves, options.against, runs),
             sheet=PageSize(options.width_mm, options.height_mm, caption=options.caption),
         ),
     )
@@ -323,7 +323,7 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
         LIGHT,
         COORDINATES if plane is None else parse_plane(plane),
         [drawn_margins(run, which, limit) for run in runs] if which else (),
-        look=make_view_options(_names(options, "curves"), options.get("against"), runs),
+        view=make_view_options(_names(options, "curves"), options.get("against"), runs),
     )
     title = "".join(text for text, _ in title_of(runs, page.title))
     html = page_html(runs, views, looked, page)

@@ -111,7 +111,7 @@ def test_they_are_curves_of_figures_and_are_compared(
     assert "'val_ac' is not one of the scalar observables" in capsys.readouterr().err
     with open_run(path) as run:
         scene = build_scene(
-            [run], ["curves"], options=FigureOptions(look=ViewOptions(("val_acc",)))
+            [run], ["curves"], options=FigureOptions(view=ViewOptions(("val_acc",)))
         )
         (curve,) = scene.panels[0].ink.curves
         assert np.isfinite(curve.y[0]).tolist() == [False, False, *[True] * (STEPS - 1)]

@@ -304,7 +304,7 @@ def test_the_nearest_run_is_read_under_the_pointer(comparing: Marginscope, qtbot
 def test_sorted_rotations_follow_the_cursor(comparing: Marginscope, qtbot: QtBot) -> None:
     program, panel = comparing, page(comparing)
     choose(program, panel.observable, "rotation", qtbot)
-    qtbot.waitUntil(lambda: view(program)._comparison.question.ranked)
+    qtbot.waitUntil(lambda: view(program)._comparison.question.is_by_rank)
     assert list(panel.against.buttons) == [panel.against.key] == ["rank"]
     for moment in (1.0, 2.0, 0.5):
         program.playback.seek(float(coordinate(moment)))
@@ -323,7 +323,7 @@ def test_sorted_rotations_follow_the_cursor(comparing: Marginscope, qtbot: QtBot
     assert "t = 3.16" in view(program).header.accessibleName()
     # Over time again, against what is compared over time.
     choose(program, panel.observable, "hard_margin", qtbot)
-    qtbot.waitUntil(lambda: not view(program)._comparison.question.ranked)
+    qtbot.waitUntil(lambda: not view(program)._comparison.question.is_by_rank)
     assert panel.against.key == "log10_time"
     assert "rank" not in panel.against.buttons
 

@@ -72,7 +72,7 @@ def test_a_film_of_the_window_is_drawn_by_another_process(
     assert told.args == [f"Saved {job.path}."] and list(films.iterdir()) == [job.path]
     assert (
         any(job.options.references)
-        and job.options.look.pinned[0] == {3}
+        and job.options.view.pinned[0] == {3}
         and job.path.parent == films
     )
     assert not workers()

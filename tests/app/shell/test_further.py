@@ -74,8 +74,8 @@ def test_the_run_goes_on_exactly(
             for frame in range(1, whole.frames):
                 shown = data.scalars(frame)
                 for name in ("distance", "balance_drift", "hard_margin"):
-                    assert shown[name] == OBSERVABLES[name].at(whole, frame), (name, frame)
-                turned = OBSERVABLES["rotation"].at(whole, frame).astype("float32")
+                    assert shown[name] == OBSERVABLES[name].value_at(whole, frame), (name, frame)
+                turned = OBSERVABLES["rotation"].value_at(whole, frame).astype("float32")
                 assert np.array_equal(data.values("rotation", frame), turned)
 
 

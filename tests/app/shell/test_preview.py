@@ -166,7 +166,7 @@ def test_a_data_file_is_offered_as_a_study_with_what_was_understood(
     program.files.open_files([str(path), "b.npz"])
     assert program.window.bar.text == "A study has one data file; b.npz was not opened."
     study = program.window.form.study()
-    assert next(study.each()).experiment.data.path == str(path)
+    assert next(study.iter_cells()).experiment.data.path == str(path)
     assert [run.path for run in program.session] == runs
     found = program.preview.dialog
     qtbot.waitUntil(lambda: found.preview is not None)

@@ -248,7 +248,7 @@ def test_a_file_that_is_open_twice_has_the_pins_of_each_run(program: Marginscope
     shown = program.export._snapshot()
     assert shown.runs == (path, path)
     job = complete_job(FigureJob(shown.runs, path.with_suffix(".svg")), shown)
-    assert job.options.look.pinned == (frozenset({1}), frozenset({2}))
+    assert job.options.view.pinned == (frozenset({1}), frozenset({2}))
     # Of one of them alone the first is meant; and one too many has nothing.
     assert shown.of_runs(shown.pinned, (path,), frozenset()) == [frozenset({1})]
     thrice = shown.of_runs(shown.pinned, (path, path, path), frozenset())

@@ -111,4 +111,4 @@ def test_figures_show_what_the_window_shows(program: Marginscope, qtbot: QtBot) 
     asked(program, qtbot)
     shown = program.export._snapshot()
     promised = shown.promises[0]
-    assert promised.most == pytest.approx(0.0406)
+    assert promised.largest_margin == pytest.approx(0.0406)

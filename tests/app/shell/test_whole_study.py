@@ -307,7 +307,7 @@ def check_cells(done: StudyWindow, whole: Path) -> None:
     margins: dict[int, list[float]] = {}
     for cell in study.cells():
         with open_run(paths[cell.name]) as run:
-            value = OBSERVABLES["hard_margin"].at(run, run.frames - 1)
+            value = OBSERVABLES["hard_margin"].value_at(run, run.frames - 1)
             margins.setdefault(cell.values["data.n"], []).append(float(value))
     np.testing.assert_allclose(line.x, [8, 16, 24])
     np.testing.assert_allclose(line.mean, [np.mean(margins[n]) for n in (8, 16, 24)])

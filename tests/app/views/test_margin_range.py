@@ -94,11 +94,11 @@ def test_a_margin_beyond_the_range_is_named_at_the_edge(
     view = view_of(qtbot, shown, palette)
     for frame in (1, shown.frames // 2, shown.frames - 1):
         view.show_frame(frame)
-        smoothed = OBSERVABLES["smoothed_margin"].at(shown.run, frame)
+        smoothed = OBSERVABLES["smoothed_margin"].value_at(shown.run, frame)
         assert smoothed < view.plot.shown().top()  # the least value of the range
         hard, named, half = view.plot.overlay.readings
-        assert hard.value == pytest.approx(OBSERVABLES["hard_margin"].at(shown.run, frame))
-        assert half.value == pytest.approx(OBSERVABLES["l1_margin"].at(shown.run, frame) / 2)
+        assert hard.value == pytest.approx(OBSERVABLES["hard_margin"].value_at(shown.run, frame))
+        assert half.value == pytest.approx(OBSERVABLES["l1_margin"].value_at(shown.run, frame) / 2)
         assert named.value == pytest.approx(smoothed)
         assert named.text == f"smoothed \u2212{-smoothed:.3g}"
         here = coloured(view.plot.grab().toImage(), named.colour)
@@ -135,7 +135,7 @@ def test_a_margin_within_the_range_has_a_dot(qtbot: QtBot, shown: DisplayData) -
     view = view_of(qtbot, shown)
     frame = shown.frames // 2
     view.show_frame(frame)
-    value = OBSERVABLES["hard_margin"].at(shown.run, frame)
+    value = OBSERVABLES["hard_margin"].value_at(shown.run, frame)
     x, y = view.plot.pixels(np.array([[view.places[frame], value]]))[0]
     # The dot of l1/2, which has the same value in this run, is on top of it.
     half = coloured(view.plot.grab().toImage(), LIGHT.references[1])

@@ -86,7 +86,7 @@ def test_a_curve_on_a_logarithmic_axis_says_its_value(
         pass
     view.on_values()
     frame = 40
-    value = float(OBSERVABLES["risk"].at(data.run, frame))
+    value = float(OBSERVABLES["risk"].value_at(data.run, frame))
     height = float(view.strips[0].heights(np.array([value]))[0])
     move(qtbot, view.plot, float(view.places[frame]), height)
     text = said(view.plot).text
