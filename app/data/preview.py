@@ -99,7 +99,7 @@ class PreviewController(QObject):
             for cell in cells
         )
         self.dialog.show_waiting("" if same else f"Data of the first of {study.count} runs.")
-        self.worker.ask(experiment.data, experiment.run.seed, study.folder)
+        self.worker.request(experiment.data, experiment.run.seed, study.folder)
 
 
 def make_preview(request: Request, section: Any, seed: int, folder: Path | None) -> Preview:

@@ -183,7 +183,7 @@ def request_values(question: CompareQuestion, runs: Sequence[ComparedRun], curso
         names = tuple(name for name in names if observable_of(name).applies(one.run))
         one.background.request_traces(OWNER, names, one.run.frames)
         wanted = NodesQuestion(_frame(one, cursor), question.observable)
-        one.background.nodes.ask(wanted if question.is_by_rank else None)
+        one.background.nodes.request(wanted if question.is_by_rank else None)
 
 
 def _frame(one: ComparedRun, cursor: float) -> int:
@@ -206,7 +206,7 @@ def compare_over_time(
         values: dict[str, Array] = {}
         for name in question.names:
             if one.background.has_requested(OWNER, name):
-                known &= one.background.known(name, frames)
+                known &= one.background.known_frames(name, frames)
                 values[name] = one.background.trace(name, frames)[:, 0]
             else:
                 values[name] = np.full(frames, math.nan)

@@ -92,13 +92,13 @@ class LatestRequest(Generic[Q, A]):
         # wait.
         self.known: tuple[Q, A] | None = None
 
-    def ask(self, question: Q | None) -> None:
+    def request(self, question: Q | None) -> None:
         """Replace the question; None withdraws it."""
         with self._lock:
             self._question = question
 
     @property
-    def wanted(self) -> Q | None:
+    def pending_question(self) -> Q | None:
         """Question without an answer yet."""
         with self._lock:
             question, known = self._question, self.known
@@ -106,7 +106,7 @@ class LatestRequest(Generic[Q, A]):
 
     def work(self, run: Run) -> bool:
         """Answer the question; return False if there was none."""
-        question = self.wanted
+        question = self.pending_question
         if question is None:
             return False
         self.known = (question, self._answer(run, question))
@@ -191,7 +191,7 @@ class BackgroundValues:
         """Return True if an owner requested a trace."""
         return f"{owner}:{name}" in self._requested
 
-    def known(self, name: str, frames: int) -> NDArray[np.bool_]:
+    def known_frames(self, name: str, frames: int) -> NDArray[np.bool_]:
         """Return which of the first frames of a requested trace are known, (frames,)."""
         return np.array(self._traces[name].known[:frames])
 
@@ -232,7 +232,7 @@ class BackgroundValues:
         return True
 
     def _next(self) -> object:
-        waiting = any(latest.wanted is not None for latest in self._latest)
+        waiting = any(latest.pending_question is not None for latest in self._latest)
         return waiting or self._next_trace()
 
     def _next_trace(self) -> tuple[str, Trace, int] | None:

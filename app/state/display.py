@@ -92,7 +92,7 @@ class DisplayData:
     # -------------------------------------------------------------------------------- reading
 
     @property
-    def planned(self) -> int:
+    def planned_frames(self) -> int:
         """Frames the run will have: those on its schedule, or those it ended with."""
         if self.run.status == "finished" or not math.isfinite(self.run.planned_end):
             return max(self.run.frames, 1)
@@ -241,7 +241,7 @@ class DisplayData:
         return self.run.dataset.labels
 
     @property
-    def until(self) -> float:
+    def planned_end(self) -> float:
         """log10 t where the run is planned to end; where that is not known, of its last frame."""
         last = float(self.run.log10_time[-1]) if self.run.frames else -math.inf
         until = max(self.run.planned_end, last) if self.run.is_external else self.run.planned_end
@@ -330,7 +330,7 @@ class DisplayData:
         """Of each node, (m,), its rotation, or its relative_norm, NaN where all nodes are 0."""
         return np.asarray(self._node[kind][frame])
 
-    def least(self, kind: str) -> float:
+    def least_value(self, kind: str) -> float:
         """Return the least value of all nodes and frames read so far; 0 without any."""
         values = self._node[kind][: self.frames]
         # fmin passes over NaN, which nodes of length 0 have.

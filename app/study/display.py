@@ -74,7 +74,7 @@ class StudyDisplay(QObject):
         self.judge.error.connect(window.bar.show_message)
         self.export.error.connect(window.bar.show_message)
         self.export.finished.connect(window.bar.show_notice)
-        self.export.refused.connect(window.bar.show_notice)
+        self.export.export_refused.connect(window.bar.show_notice)
         window.axes.changed.connect(self._show_points)
         window.axes.scales_changed.connect(self._on_scales_changed)
         window.picture.resized.connect(self._on_resized)
@@ -204,7 +204,7 @@ class StudyDisplay(QObject):
             self._window.picture.show_words("Drawing the figure ...")
         self._started = time.monotonic()
         self._width = self._window.picture.pixels_wide()
-        self.painter.ask(runs, self._palette.name, self._width, self.export.figure_process)
+        self.painter.request(runs, self._palette.name, self._width, self.export.figure_process)
 
     def _on_figure(self, picture: StudyFigure) -> None:
         self._window.picture.show_png(picture.png)
@@ -224,7 +224,7 @@ class StudyDisplay(QObject):
         """Judge the claims, after the figure: two threads at once would keep the window waiting."""
         if self._to_judge and self._runs is not None:
             self._to_judge = False
-            self.judge.ask(self._runs)
+            self.judge.request(self._runs)
 
     def _on_judged(self, judged: tuple[JudgedClaim, ...]) -> None:
         runs = self._runs

@@ -107,7 +107,7 @@ class Judge(QObject):
 
     def request(self, case: Case) -> None:
         """Judge a run. A later request about the same run replaces this one."""
-        self.worker.ask(case, key=case.key)
+        self.worker.request(case, key=case.key)
 
     def close(self) -> None:
         """Cancel all requests, and wait for the thread."""

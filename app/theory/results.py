@@ -23,13 +23,13 @@ SHOWN = 6  # examples and nodes that are named
 @final
 @dataclass(slots=True)
 class TheoryResults:
-    """Results of one run. `judged`: frames, margins and delta of the last judgement requested."""
+    """Results of one run. `mark`: frames, margins and delta of the last judgement requested."""
 
     references: tuple[Reference, ...] = ()
     planned: bool = False
     margins: dict[str, ReferenceMargin] = field(default_factory=dict)
     judgement: Judgement | None = None
-    judged: tuple[int, int, float] = (0, 0, 0.0)
+    mark: tuple[int, int, float] = (0, 0, 0.0)
     final: FinalMargin | None = None
 
     @property
@@ -38,7 +38,7 @@ class TheoryResults:
         return tuple(self.margins[one.name] for one in self.references if one.name in self.margins)
 
     @property
-    def proved(self) -> dict[str, ReferenceMargin]:
+    def proved_margins(self) -> dict[str, ReferenceMargin]:
         """Computed margins that no network exceeds."""
         from core.observables.final_margin import PROVED
 

@@ -335,7 +335,7 @@ class NeuronsView(NodeView):
         return f"({', '.join(told)})"
 
     def _readout_at(self, x: float, y: float) -> HoverReadout | None:
-        return self.rays.pointed(x, y, self.plot.points)
+        return self.rays.readout_at(x, y, self.plot.points)
 
     def _hover(self, x: float, y: float) -> None:
         # Aligned nodes lie beside the tips of rays: what is nearer to the pointer is meant.

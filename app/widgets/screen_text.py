@@ -154,7 +154,7 @@ def certainty(margin: ReferenceMargin) -> str:
     return "cert." if not bracket.gap > CLOSE else f"gap {percent(bracket.gap)}"
 
 
-def strong(rich_text: str) -> str:
+def emphasise(rich_text: str) -> str:
     """Emphasise rich text in the heaviest weight of the window's typeface; <b> would smear it."""
     return f"<span style='font-weight:600'>{rich_text}</span>"
 
@@ -171,7 +171,7 @@ def percent(share: float) -> str:
 def margin_tip(margin: ReferenceMargin) -> str:
     """Return a margin's meaning, bracket and method as rich text."""
     reference, bracket = margin.reference, margin.bracket
-    lines = [strong(rich(reference.title)), rich(reference.formula)]
+    lines = [emphasise(rich(reference.title)), rich(reference.formula)]
     if bracket.exists:
         ends = f"{shown_number(bracket.lower, 6)} to {shown_number(bracket.upper, 6)}"
         proved = raise_powers(margin.certainty)

@@ -113,11 +113,11 @@ class Margins(Mapping[str, Bracket]):
     def __getitem__(self, name: str) -> Bracket:
         if name not in self._references:
             raise _missing(name, self._references)
-        made = self.computed(name)
+        made = self.compute_margin(name)
         about: dict[str, Any] = {"formula": made.reference.formula, "source": made.reference.source}
         return Bracket(**made.as_json(), **about, factor=made.factor)
 
-    def computed(self, name: str) -> ReferenceMargin:
+    def compute_margin(self, name: str) -> ReferenceMargin:
         """Return the program's own margin of a name, computed at the first call.
 
         Parameters
@@ -353,7 +353,7 @@ def theorems(
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta = {delta:g}; give a probability between 0 and 1.")
     used = margins if isinstance(margins, Margins) else Margins(run.problem, margins, limit)
-    known = {name: used.computed(name) for name in used}
+    known = {name: used.compute_margin(name) for name in used}
     watch = CancelToken(math.inf)
     with interruptible(watch.cancel):
         try:

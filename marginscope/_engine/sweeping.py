@@ -222,10 +222,10 @@ def sweep(
     [(5, 4, 20), (5, 8, 20)]
     """
     chosen = find_study(study, settings, size)
-    return swept(chosen, out, (workers, dask), overwrite, progress)
+    return run_sweep(chosen, out, (workers, dask), overwrite, progress)
 
 
-def swept(
+def run_sweep(
     study: Study,
     out: str | os.PathLike[str] | None,
     who: tuple[int | None, Any],
@@ -381,7 +381,7 @@ def check(
     chosen = find_study(study, {}, size)
     if size_of(chosen) is None:
         chosen = find_study(chosen, {}, "quick")
-    made = swept(find_study(chosen, settings), folder, (workers, dask), overwrite, progress)
+    made = run_sweep(find_study(chosen, settings), folder, (workers, dask), overwrite, progress)
     return _judge_all(made.folder, [made._plan.ledger], size_of(made.study))
 
 

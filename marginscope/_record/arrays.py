@@ -265,7 +265,7 @@ class NetworkArrays:
         return np.result_type(*(self.parts[name] for name, _ in self.form.layout))
 
     @property
-    def fixed(self) -> dict[str, NDArray[np.float64]]:
+    def fixed_arrays(self) -> dict[str, NDArray[np.float64]]:
         """Arrays that are not trained, by name, as float64."""
         return {
             name: np.asarray(self.parts[name], np.float64) for name, _ in self.form.fixed_arrays

@@ -96,5 +96,5 @@ def test_norms_beyond_floats_stand_on_a_logarithmic_axis(qtbot: QtBot, tmp_path:
         set_options(panel, margin_axis="norm_squared")
         panel.set_data(data, "m = 6")
         panel.draw_pending()
-        shown = panel.view("margins").plot.shown()
+        shown = panel.view("margins").plot.visible_range()
         assert 694.0 < shown.left() < shown.right() < 696.0

@@ -13,7 +13,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.data.drawing import MEND_FIRST, WAITS, points_of, with_points
+from app.data.drawing import FIX_FIRST, WAITS, points_of, with_points
 from app.data.drawing_window import DrawingWindow
 from app.scenes.session_keeper import LastSession, parse_session, session_text
 from app.shell.application import Marginscope
@@ -191,14 +191,16 @@ def test_a_wrong_value_of_the_form_is_said(
     QTest.keyClicks(row.control, "wide")
     before = runs_of(program)
     QTest.mouseClick(window.train, Button.LeftButton)
-    assert window.bar.text.startswith(MEND_FIRST)
+    assert window.bar.text.startswith(FIX_FIRST)
     assert window.bar.text.endswith("m = 'wide': a number is needed.")
     assert runs_of(program) == before
 
 
 def test_a_recorded_run_gives_its_points(show_files: Opener, tmp_path: Path, qtbot: QtBot) -> None:
     path = tmp_path / "drawn.msrun"
-    study = StudyEdits.of(with_points(Edits(parse_study(STUDY, "small")), FOUR)).outcome().study
+    study = (
+        StudyEdits.from_edits(with_points(Edits(parse_study(STUDY, "small")), FOUR)).outcome().study
+    )
     run(resolve_problem(next(study.iter_cells()).experiment), partial(Recorder, path))
     program = show_files(path)
     qtbot.waitUntil(lambda: runs_of(program) == [path] and trained(program))
@@ -279,7 +281,7 @@ def test_training_follows_the_drawing(
 )
 def test_studies_of_other_data_take_points(name: str, said: str) -> None:
     edits = with_points(Edits(load_study(name)), FOUR)
-    outcome = StudyEdits.of(edits).outcome()
+    outcome = StudyEdits.from_edits(edits).outcome()
     assert outcome.study is not None
     cell = next(outcome.study.iter_cells())
     assert cell.experiment.data == PointsData(points=FOUR)
@@ -301,12 +303,12 @@ def test_studies_that_points_do_not_suit_say_why_and_what_to_change(
     for name, said, key, text in UNSUITED:
         with subtests.test(name):
             words = refused(program, window, name)
-            assert words.startswith(MEND_FIRST)
+            assert words.startswith(FIX_FIRST)
             assert said in words
             edits = program.window.form.edits
             assert edits is not None
             mended = replace(edits, texts=(*edits.texts, (f"dynamics.{key}", text)))
-            outcome = StudyEdits.of(mended).outcome()
+            outcome = StudyEdits.from_edits(mended).outcome()
             assert outcome.study is not None, outcome.problems
             assert next(outcome.study.iter_cells()).experiment.data.kind == "points"
     with subtests.test("variants that need a distribution"):

@@ -63,7 +63,7 @@ def check_that_the_panel_says_what_the_headless_program_says(
     found = program.theory.results(run.key).final
     assert found is not None and line.isVisible()
     with open_run(run.path) as file:
-        margins = program.theory.results(run.key).proved
+        margins = program.theory.results(run.key).proved_margins
         again = final_margin(file, -1, margins, CancelToken(), (FixedPattern.OWN_LABEL,), 1e-3)
         assert found.frame == file.frames - 1
     assert (found.below, found.weakest_bound, found.upper_end) == (
@@ -155,7 +155,7 @@ def check_that_nothing_is_computed_twice_of_the_same_frames(
     """A margin that is proved later becomes the upper end without another program."""
     run = list(program.session)[-1]
     known = program.theory.results(run.key)
-    found, twice = known.final, known.proved["gamma_gl"]
+    found, twice = known.final, known.proved_margins["gamma_gl"]
     doubled = replace(twice.bracket, upper=2.0 * twice.bracket.upper)
     proved = {"gamma_gl": replace(twice, bracket=doubled)}
     again = bracket_final_margin(Request(run.key, (), print), run.key, run.path, proved, found)

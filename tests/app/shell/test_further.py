@@ -87,7 +87,7 @@ def test_branches_of_a_continued_run_begin_at_its_own_frames(
     (one,) = program.session
     data = one.data
     assert data is not None
-    qtbot.waitUntil(lambda: not one.behind)
+    qtbot.waitUntil(lambda: not one.has_unread_frames)
     started: list[int] = []
     program.branches.branch_started.connect(lambda _path, frame, _texts: started.append(frame))
     program.display.update_intent(cursor=float(data.coordinate[1]), playing=False)

@@ -60,7 +60,7 @@ def settled(program: Marginscope) -> bool:
     return not theory.busy and all(
         len(theory.results(run.key).margins) == 5
         and theory.results(run.key).judgement is not None
-        and theory.results(run.key).judged[1] == 5
+        and theory.results(run.key).mark[1] == 5
         for run in runs
     )
 
@@ -247,8 +247,8 @@ def test_reference_lines_lie_at_factor_times_value(judged: Marginscope, qtbot: Q
     assert view.plot.place(0.0, line.height)[1] == pytest.approx(0.0406, abs=1e-9)
     boxes = [one.box for one in view.plot.drawn_levels]
     assert not any(a.intersects(b) for k, a in enumerate(boxes) for b in boxes[:k])
-    assert all(view.plot.inside().contains(box) for box in boxes)
-    assert by_label["gamma_nc"].height < view.plot.inside().top()
+    assert all(view.plot.plot_area().contains(box) for box in boxes)
+    assert by_label["gamma_nc"].height < view.plot.plot_area().top()
     found = level_at(view.plot.drawn_levels, *line.box.center().toTuple())
     assert found is line.level
     assert "branch and bound" in line.level.tip
@@ -448,7 +448,7 @@ def test_theory_takes_little_while_something_is_trained(
     open_program: Opener, slow_study: Path, qtbot: QtBot
 ) -> None:
     program = open_program(slow_study)
-    qtbot.waitUntil(lambda: any(run.begun for run in program.session))
+    qtbot.waitUntil(lambda: any(run.has_started for run in program.session))
     assert program.theory.cpu_share() == WHILE_TRAINING
     program.training.pause(True)
     qtbot.waitUntil(lambda: program.theory.cpu_share() == 1.0)

@@ -131,7 +131,7 @@ def test_a_growing_run_is_followed(tmp_path: Path) -> None:
             thread.join(0.002)
         with open_run(path) as run:
             data = DisplayData(run)
-            assert data.planned == run.planned_frames
+            assert data.planned_frames == run.planned_frames
             while thread.is_alive():
                 seen.add(data.update())
             for _ in range(1000):

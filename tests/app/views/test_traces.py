@@ -133,7 +133,7 @@ def test_a_pull_asks_for_the_moment_in_every_view_of_curves(
 ) -> None:
     for name in ("margins", "curves", "spectrum"):
         plot = wide.view(name).plot
-        box = plot.inside()
+        box = plot.plot_area()
         moments: list[float] = []
         wide.moment_clicked.connect(moments.append)
         middle = box.center().toPoint()
