@@ -27,7 +27,7 @@ class Places:
     logs: Path
 
     @classmethod
-    def under(cls, folder: Path) -> Places:
+    def in_folder(cls, folder: Path) -> Places:
         """Return places that are all in one folder."""
         return cls(folder / "settings.json", folder / "runs", folder / "logs")
 

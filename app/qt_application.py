@@ -38,7 +38,7 @@ class QtApplication(QApplication):
     on a link, is an event; other systems pass it on the command line.
     """
 
-    asked = Signal(list)
+    open_requested = Signal(list)
 
     def __init__(self, arguments: list[str]) -> None:
         super().__init__(arguments)
@@ -59,4 +59,4 @@ class QtApplication(QApplication):
     def _request_open(self) -> None:
         """Emit the names that the system has asked to open since the last call."""
         names, self._names = self._names, []
-        self.asked.emit(names)
+        self.open_requested.emit(names)

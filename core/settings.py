@@ -43,7 +43,7 @@ class Section(BaseModel):
     # Replacement kinds of other sections if theirs do not fit the targets of this kind.
     others: ClassVar[Mapping[str, str]] = {}
 
-    def written(self) -> dict[str, Any]:
+    def to_file_values(self) -> dict[str, Any]:
         """Return the section as run files and ledgers have it.
 
         Keys that were `added` later are left out at their defaults, so that older sections stay the
@@ -52,7 +52,7 @@ class Section(BaseModel):
         return self.model_dump(mode="json", context={WRITTEN: True})
 
     def written_json(self) -> str:
-        """Return `written` as JSON text."""
+        """Return `to_file_values` as JSON text."""
         return self.model_dump_json(context={WRITTEN: True})
 
     @model_serializer(mode="wrap")
@@ -99,7 +99,7 @@ def setting(
     advanced : bool
         True to list the key among the advanced ones.
     added : bool
-        True for a key that is younger than some run files (`Section.written`).
+        True for a key that is younger than some run files (`Section.to_file_values`).
     constraints : Any
         Keywords of pydantic's Field, such as `ge`.
     """

@@ -70,7 +70,7 @@ class LibraryModel(QAbstractTableModel):
             self._pictures.pop(path, None)
 
     @property
-    def drawn(self) -> Collection[Path]:
+    def paths_with_picture(self) -> Collection[Path]:
         """Runs with a picture."""
         return self._pictures.keys()
 

@@ -16,15 +16,15 @@ SLICE_SECONDS = 0.05
 
 @final
 class Calculator(QObject):
-    """Worker for background values; emits `computed` in the window's thread for new ones."""
+    """Worker for background values; emits `values_computed` in the window's thread for new ones."""
 
-    computed = Signal()
+    values_computed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._watched: tuple[BackgroundValues, ...] = ()
         self._worker = Worker("calculator", self._compute, self, one_core=True)
-        self._worker.progress.connect(self.computed)
+        self._worker.progress.connect(self.values_computed)
         # For requests that arrived just when the thread ran out of work.
         self._worker.result.connect(self.wake)
 
@@ -36,7 +36,7 @@ class Calculator(QObject):
     def wake(self) -> None:
         """Continue after new requests or new frames."""
         if self.busy and not self._worker.busy:
-            self._worker.ask()
+            self._worker.request()
 
     @property
     def busy(self) -> bool:

@@ -65,7 +65,7 @@ class DisplayController(QObject):
         self._links: LinkedRanges | None = None
         self._key = self._newest = -1  # keys of the current run and of the newest run so far
         self.calculator = Calculator(self)
-        self.calculator.computed.connect(self._on_computed)
+        self.calculator.values_computed.connect(self._on_computed)
 
     def add_panels(self, panels: Sequence[RunPanel]) -> None:
         """Add panels for runs, from left to right."""
@@ -78,7 +78,7 @@ class DisplayController(QObject):
             panel.node_clicked.connect(self._on_node_clicked)
             panel.nodes_selected.connect(self._on_nodes_selected)
             panel.heading_clicked.connect(self._on_heading_clicked)
-            panel.requested.connect(self.calculator.wake)
+            panel.values_requested.connect(self.calculator.wake)
             self._links.add(panel)
             panel.zoomed.connect(self._on_zoom)  # after the links, so that all plots have the zoom
         self.rearrange()

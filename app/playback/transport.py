@@ -68,7 +68,7 @@ class TransportBar(QWidget):
         self.time.returnPressed.connect(self._time_typed)
         self.time.editingFinished.connect(self._show_time)
         self.slider = TimeSlider(palette, self)
-        self.slider.requested.connect(self.moment_requested)
+        self.slider.time_requested.connect(self.moment_requested)
         self._steps = False  # True if t counts steps
         self._shown_time = time_text(float("-inf"))
         self._show_time()
@@ -201,11 +201,11 @@ class PlaybackController(QObject):
         self._transport.time.setFocus()
         self._transport.time.selectAll()
 
-    def back(self) -> None:
+    def step_back(self) -> None:
         """Step to the previous frame, and pause."""
         self._step(-1)
 
-    def forward(self) -> None:
+    def step_forward(self) -> None:
         """Step to the next frame, and pause."""
         self._step(1)
 

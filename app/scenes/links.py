@@ -101,7 +101,7 @@ class LinkController(QObject):
 
     # ---------------------------------------------------------------------------------------- open
 
-    def ask(self) -> None:
+    def show_dialog(self) -> None:
         """Let the user paste a link; the field starts with one from the clipboard."""
         there = QApplication.clipboard().text().strip()
         given = there if is_link(there) else ""

@@ -217,10 +217,10 @@ class Marginscope(Components):
             "undo": self.scenes.undo,
             "redo": self.scenes.redo,
             "name": self.selections.request_name,
-            "selection_back": self.scenes.back,
-            "selection_forward": self.scenes.forward,
+            "selection_back": self.scenes.select_previous,
+            "selection_forward": self.scenes.select_next,
             "copy_link": self.links.copy,
-            "open_link": self.links.ask,
+            "open_link": self.links.show_dialog,
             "register": self.links.register,
             "save_view": self.links.save,
         }
@@ -246,8 +246,8 @@ class Marginscope(Components):
             "draw": self.drawing.show,
             # Play
             "play": self.playback.toggle,
-            "back": self.playback.back,
-            "forward": self.playback.forward,
+            "back": self.playback.step_back,
+            "forward": self.playback.step_forward,
             "start": self.playback.to_start,
             "end": self.playback.to_end,
             "jump": self.playback.jump,
@@ -326,7 +326,7 @@ class Marginscope(Components):
         lecture = self.actions["lecture"]
         if lecture.isChecked():  # store the panels as they were before the lecture
             lecture.setChecked(False)
-        cluster, jobs = self.studies.remembered
+        cluster, jobs = self.studies.stored_options
         self.settings.update(
             restores=self.startup.restores,
             follows_system=self.appearance.follows_system,

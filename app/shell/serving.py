@@ -33,11 +33,11 @@ GREETING_MS = 200
 class ShowServer(QObject):
     """Server of `marginscope.show`.
 
-    `asked(link)`: a link that can be read is to be shown. `busy` is true while the window must not
-    be disturbed.
+    `show_requested(link)`: a link that can be read is to be shown. `busy` is true while the window
+    must not be disturbed.
     """
 
-    asked = Signal(str)
+    show_requested = Signal(str)
 
     def __init__(self, busy: Callable[[], bool], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -114,7 +114,7 @@ class ShowServer(QObject):
         caller.flush()
         caller.disconnectFromServer()
         if said == OK:
-            self.asked.emit(link)
+            self.show_requested.emit(link)
 
 
 def refusal(link: str) -> str:

@@ -68,7 +68,7 @@ class DisplayData:
         self.plane_problem = ""
         self._projection: Projection | None = None
         self._projected_at = 0  # number of frames used for the projection
-        room = max(run.planned, run.frames, 1)
+        room = max(run.planned_frames, run.frames, 1)
         # Room for all planned frames. Single precision: a screen resolves fewer than seven digits.
         self._flat: Singles = np.empty((room, self.m, 2), dtype=np.float32)
         self._placed = np.zeros(room, dtype=bool)
@@ -92,11 +92,11 @@ class DisplayData:
     # -------------------------------------------------------------------------------- reading
 
     @property
-    def planned(self) -> int:
+    def planned_frames(self) -> int:
         """Planned number of frames: those on its schedule, or those with which it ended."""
-        if self.run.status == "finished" or not math.isfinite(self.run.until):
+        if self.run.status == "finished" or not math.isfinite(self.run.planned_end):
             return max(self.run.frames, 1)
-        return max(self.run.planned, self.run.frames, 1)
+        return max(self.run.planned_frames, self.run.frames, 1)
 
     @property
     def complete(self) -> bool:
@@ -164,7 +164,7 @@ class DisplayData:
         self._signs[index] = outer_signs(run, index)
         if self._class is not None:
             self._class[index] = outer_classes(run, index)
-        self._margins[index] = [OBSERVABLES[name].at(run, index) for name in MARGINS]
+        self._margins[index] = [OBSERVABLES[name].value_at(run, index) for name in MARGINS]
         # In logarithms: e^(2 rho) overflows beyond rho = 354.
         length = run.network.norm(run.parameters(index))
         unit = math.log10(length) if length > 0.0 else -math.inf
@@ -242,10 +242,10 @@ class DisplayData:
         return self.run.dataset.labels
 
     @property
-    def until(self) -> float:
+    def planned_end(self) -> float:
         """log10 t of the planned end; of the last frame if that is unknown."""
         last = float(self.run.log10_time[-1]) if self.run.frames else -math.inf
-        until = max(self.run.until, last) if self.run.recorded else self.run.until
+        until = max(self.run.planned_end, last) if self.run.is_external else self.run.planned_end
         return until if math.isfinite(until) else 0.0
 
     # ---------------------------------------------------------------------------------- times
@@ -330,7 +330,7 @@ class DisplayData:
         """Return the rotation or relative_norm of each node, (m,), NaN if all nodes are 0."""
         return np.asarray(self._node[kind][frame])
 
-    def least(self, kind: str) -> float:
+    def least_value(self, kind: str) -> float:
         """Return the least value of all nodes and frames read so far; 0 without any."""
         values = self._node[kind][: self.frames]
         # fmin ignores NaN, the value of nodes of length 0.
@@ -392,7 +392,7 @@ class DisplayData:
         """Return the scalar observables that are quick to compute, by table name."""
         from core.observables.registry import OBSERVABLES
 
-        return {name: float(OBSERVABLES[name].at(self.run, frame)) for name in SCALARS}
+        return {name: float(OBSERVABLES[name].value_at(self.run, frame)) for name in SCALARS}
 
 
 def _lengthen(array: NDArray[Any], missing: int) -> NDArray[Any]:

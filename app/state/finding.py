@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 # Quality of a match, best first.
-WHOLE, BEGINS, INITIALS, INSIDE, ASIDE, WITHIN, LOOSE, NONE = range(8)
+WHOLE, PREFIX, INITIALS, INSIDE, ASIDE, WITHIN, LOOSE, NONE = range(8)
 ENOUGH = 20  # matches by words; letters scattered over a title are searched only below this number
 LONGEST = 200
 MOST_BETWEEN = 8  # characters between two scattered letters: a long title contains any letters
@@ -100,7 +100,7 @@ def _rank(
     one: SearchEntry, words: Sequence[str], begun: Sequence[Search], first: re.Pattern[str]
 ) -> int:
     """Return the quality of the match; NONE if a word is missing."""
-    worst = BEGINS
+    worst = PREFIX
     low = one.low
     for word, search in zip(words, begun, strict=True):
         if search(low):

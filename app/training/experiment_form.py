@@ -68,7 +68,7 @@ class ExperimentForm(QWidget):
     preview_requested = Signal()  # the user wants to see the data of a file
     changed = Signal()  # the user made an edit, valid or invalid
     submitted = Signal()  # Return in a field while all values are valid
-    needed = Signal()  # the form needs attention: a wrong value, or settings of a branch
+    attention_needed = Signal()  # the form needs attention: a wrong value, or settings of a branch
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -89,7 +89,7 @@ class ExperimentForm(QWidget):
         self.sections = {name: SectionForm(name, content) for name in (VARIED, *SECTIONS)}
         add_all(column, self.problem, self.nothing, *self.sections.values(), 1)
         for section in self.sections.values():
-            section.edited.connect(self._on_edited)
+            section.text_edited.connect(self._on_edited)
             section.restored.connect(self._on_restored)
             section.reset.connect(self._on_row_reset)
             section.kind_chosen.connect(self._on_kind)
@@ -132,7 +132,7 @@ class ExperimentForm(QWidget):
         return QSize(panel_width(self.font()), 640)
 
     @property
-    def folded(self) -> tuple[str, ...]:
+    def folded_sections(self) -> tuple[str, ...]:
         """Names of the folded sections."""
         return tuple(name for name, section in self.sections.items() if section.folded)
 
@@ -146,13 +146,13 @@ class ExperimentForm(QWidget):
         """Show the branch that Run starts; "" for none."""
         self.branch.show_words(words)
         if words:
-            self.needed.emit()
+            self.attention_needed.emit()
 
     def require_study(self) -> Study | None:
         """Return the study; request attention and return None if a value is wrong."""
         study = self.study()
         if study is None:
-            self.needed.emit()
+            self.attention_needed.emit()
         return study
 
     def set_tab_predecessor(self, widget: QWidget) -> None:
@@ -174,7 +174,7 @@ class ExperimentForm(QWidget):
         """Show a study with its edits."""
         if self._edits is None or self._edits.base != edits.base:
             self.search.clear()
-        self._edits = StudyEdits.of(edits)
+        self._edits = StudyEdits.from_edits(edits)
         self._kinds = KindChoice(self._edits)
         self._outcome = self._edits.outcome()
         self._content.setEnabled(True)
@@ -287,7 +287,7 @@ class ExperimentForm(QWidget):
         for row in self.sections[section_of_key(key)].rows:
             # Only this row: other rows may be half typed.
             if row.field.key == key:
-                row.show_text(self._edits.text(row.field), self._edits.edited(row.field))
+                row.show_text(self._edits.text(row.field), self._edits.is_edited(row.field))
         self._show_problems()
         self.changed.emit()
 

@@ -74,7 +74,7 @@ class RunWorker(QObject):
     """
 
     ready = Signal()
-    started = Signal(int)
+    run_started = Signal(int)
     progress = Signal(int, int)
     finished = Signal(int)
     error = Signal(int, str)
@@ -99,7 +99,7 @@ class RunWorker(QObject):
 
     def start(self) -> None:
         """Load what training needs, then wait for runs."""
-        self._worker.ask()
+        self._worker.request()
 
     def submit(self, *jobs: TrainingJob) -> None:
         """Train some more runs."""
@@ -160,7 +160,7 @@ class RunWorker(QObject):
         import core.runs.settings
         import core.training.recorded
 
-        lacking = self.compiler.look()
+        lacking = self.compiler.check_cache()
         self.ready.emit()
         if lacking:
             # Compile the kernels of submitted runs before the rest.
@@ -254,7 +254,7 @@ class RunWorker(QObject):
         # A flow that will take hours reports so long before its second frame.
         if status.committed > one.reported or len(status.notes) > one.noted:
             if one.reported < 0:  # the file cannot be opened before the first frame is committed
-                self.started.emit(job.key)
+                self.run_started.emit(job.key)
             one.reported, one.noted = status.committed, len(status.notes)
             self.progress.emit(job.key, status.committed)
         return True

@@ -35,7 +35,7 @@ ROWS = 4  # grid rows per line: label, control if below its label, note, problem
 class SectionForm(QWidget):
     """Fields of one section; it requests edits, and shows them once the form confirms."""
 
-    edited = Signal(str, str)
+    text_edited = Signal(str, str)
     restored = Signal(str)
     reset = Signal(str)  # key of a setting, or of the kind
     submitted = Signal()
@@ -131,7 +131,7 @@ class SectionForm(QWidget):
         self._show_kind(edits)
         for row, field in zip(self.rows, fields, strict=True):
             row.field = field
-            row.show_text(edits.text(field), edits.edited(field))
+            row.show_text(edits.text(field), edits.is_edited(field))
         self._wrap()
         self.show_problems({}, edits)
 
@@ -256,7 +256,7 @@ class SectionForm(QWidget):
         place = ROWS * len(self.rows)
         self._grid.addWidget(row.note, place + 2, 1)
         self._grid.addWidget(row.problem, place + 3, 0, 1, 2)
-        row.edited.connect(self.edited)
+        row.text_edited.connect(self.text_edited)
         row.restored.connect(self.restored)
         row.reset.connect(self.reset)
         row.submitted.connect(self.submitted)

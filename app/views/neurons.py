@@ -156,7 +156,7 @@ class NeuronsView(NodeView):
         if self._shows_directions:
             return 0.0
         if self._range == "moment":
-            frames = np.append(sample_frames(frame, data.frames, data.run.planned), frame)
+            frames = np.append(sample_frames(frame, data.frames, data.run.planned_frames), frame)
             extents = data.log10_extents(frames)
             return smooth_reach(extents[:-1], float(extents[-1]))
         extent = data.log10_extent(data.known_frames(self._trail_frames(data.frames - 1)))
@@ -240,7 +240,7 @@ class NeuronsView(NodeView):
         assert data is not None
         # By planned frames, not by those recorded: otherwise all trails of a growing run would
         # change, and be read again, at each new stride.
-        stride = math.ceil(data.run.planned / max(longest_trail(data.m) - 1, 1))
+        stride = math.ceil(data.run.planned_frames / max(longest_trail(data.m) - 1, 1))
         return np.append(np.arange(0, frame, stride, dtype=np.int64), frame)
 
     def _show(self, data: DisplayData, frame: int) -> None:
@@ -338,7 +338,7 @@ class NeuronsView(NodeView):
         return f"({', '.join(told)})"
 
     def _readout_at(self, x: float, y: float) -> HoverReadout | None:
-        return self.rays.pointed(x, y, self.plot.points)
+        return self.rays.readout_at(x, y, self.plot.points)
 
     def _hover(self, x: float, y: float) -> None:
         # Aligned nodes lie beside the tips of rays: the nearer one is meant.

@@ -58,7 +58,7 @@ class ShownTheory:
 class RunView(QWidget):
     """View of one run at one frame. Without content it shows the sentence of `_absence`.
 
-    `requested`: slow values are needed; `on_values` is called when new ones are computed.
+    `values_requested`: slow values are needed; `on_values` is called when new ones are computed.
     """
 
     shows: ClassVar[tuple[str, ...]] = ()
@@ -70,7 +70,7 @@ class RunView(QWidget):
     node_clicked = Signal(int)  # -1: the background
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
-    requested = Signal()
+    values_requested = Signal()
     menu_requested = Signal(QPoint)  # position on the screen
     range_changed = Signal()  # the range is another one
     least_size_changed = Signal()
@@ -99,7 +99,7 @@ class RunView(QWidget):
         self.plot.home_changed.connect(self.range_changed)
         self.plot.zoomed.connect(self.zoomed)
         self.plot.hovered.connect(self._point)
-        self.plot.left.connect(self._point_nowhere)
+        self.plot.pointer_left.connect(self._point_nowhere)
         add_all(space(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
         self._above: RunView | None = None
         self._below: RunView | None = None
@@ -245,7 +245,7 @@ class RunView(QWidget):
 
     def region(self) -> tuple[float, float, float, float]:
         """Return left, right, bottom and top of the range shown (core.figures.options.Region)."""
-        shown = self.plot.shown()
+        shown = self.plot.visible_range()
         return shown.left(), shown.right(), shown.top(), shown.bottom()
 
     def help_topics(self) -> tuple[str, ...]:

@@ -231,11 +231,11 @@ class SearchLine(QLineEdit):
     moved(rows): up or down. accepted(beside): Return, with Shift or without. left(): Escape.
     """
 
-    moved = Signal(int)
+    selection_moved = Signal(int)
     accepted = Signal(bool)
     run_requested = Signal()
     """Ctrl+Return was pressed."""
-    left = Signal()
+    focus_left = Signal()
 
     def __init__(self, hint: str, parent: QWidget, alone: bool = False) -> None:
         """`alone`: Tab has no other target."""
@@ -251,7 +251,7 @@ class SearchLine(QLineEdit):
             if self._alone and key in TABS:
                 return True
             if key in MOVES:
-                self.moved.emit(MOVES[key])
+                self.selection_moved.emit(MOVES[key])
                 return True
             if key in ACCEPTS and event.modifiers() & CONTROL:
                 self.run_requested.emit()
@@ -260,7 +260,7 @@ class SearchLine(QLineEdit):
                 self.accepted.emit(bool(event.modifiers() & SHIFT))
                 return True
             if key == Qt.Key.Key_Escape:
-                self.left.emit()
+                self.focus_left.emit()
                 return True
         return super().event(event)
 

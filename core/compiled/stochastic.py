@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from core.compiled.descent import Work, slopes
-from core.compiled.jit import compiled
-from core.compiled.network import adjoint, forward
+from core.compiled.jit import compile_kernel
+from core.compiled.network import evaluate_outputs, vjp
 
 Array = NDArray[Any]
 
@@ -56,7 +56,7 @@ class Rows(NamedTuple):
     G: Array  # (1, 1)
 
 
-@compiled
+@compile_kernel
 def one_pass(
     a: Array, V: Array, z: Array, g: float, shrink: float, x: Array, following: Array
 ) -> Any:
@@ -97,7 +97,7 @@ def one_pass(
     return f
 
 
-@compiled
+@compile_kernel
 def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
     """Take steps (a, V) <- shrink (a, V) - eta grad l(p_s) on consecutive examples.
 
@@ -130,7 +130,7 @@ def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
     return count
 
 
-@compiled
+@compile_kernel
 def add_group_penalty(flat: Array, gradient: Array, rule: Rule, nodes: int) -> None:
     """Add 3 lambda |theta_j| theta_j, the gradient of lambda sum_j |theta_j|^3.
 
@@ -161,7 +161,7 @@ def add_group_penalty(flat: Array, gradient: Array, rule: Rule, nodes: int) -> N
                 gradient[i] += factor * flat[i]
 
 
-@compiled
+@compile_kernel
 def descend(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     """Update W <- W - eta (g + 2 lambda W).
 
@@ -181,7 +181,7 @@ def descend(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
         flat[k] = shrink * flat[k] - eta * gradient[k]
 
 
-@compiled
+@compile_kernel
 def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     """Do one step of Adam on g + 2 lambda W, after the decay W <- (1 - eta decay) W.
 
@@ -211,7 +211,7 @@ def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
         flat[k] = keep * flat[k] - size * first[k] / (sqrt(second[k]) / root + epsilon)
 
 
-@compiled
+@compile_kernel
 def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int:
     """Take steps on consecutive batches of rows of xs, or all on the same full batch.
 
@@ -246,13 +246,13 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
                 x = xs[s * batch + b]
                 for i in range(D):
                     XT[i, b] = x[i]
-        forward(work.net, flat, XT, Z, F)
+        evaluate_outputs(work.net, flat, XT, Z, F)
         total = slopes(work.loss, F, y, 1 / batch, G)
         # False for NaN, which is also a divergence, as in core.compiled.descent.
         if not total <= work.limit * batch:
             return s
         X = xs[s * batch : (s + 1) * batch]
-        adjoint(work.net, flat, XT, X, G, Z, work.C, gradient)
+        vjp(work.net, flat, XT, X, G, Z, work.C, gradient)
         if rule.group > 0:
             add_group_penalty(flat, gradient, rule, work.net.m)
         eta = rule.eta

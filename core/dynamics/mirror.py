@@ -119,7 +119,7 @@ class SteppedMirror(Stepper):
     def _parts(self) -> saved.Parts:
         return {**super()._parts(), "logarithms": self._state}
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         for index in range(count):
             # Non-finite values count as divergence.
             with np.errstate(over="ignore", invalid="ignore"):

@@ -133,7 +133,7 @@ class PerturbedDescent(Stepper):
             generator, problem.network.m, problem.inputs.shape[1], probability
         )
         # A dynamics that starts here counts its replacements from here.
-        self._first = 0 if start.goes_on else start.step
+        self._first = 0 if start.same_dynamics else start.step
         self._now = start.step
         self._next: Replacement | None = None
         self._resume()
@@ -168,7 +168,7 @@ class PerturbedDescent(Stepper):
                 return
             self._next = (following[0] + self._first, *following[1:])
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         end = self._now + count
         while self._now < end:
             self._find_next(end)

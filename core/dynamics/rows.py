@@ -98,6 +98,12 @@ def _in_other_coordinates(
     parameters = origin if same else changed(start.parameters)
     # Earlier frames are in the other coordinates; only a new dynamics changes the coordinates.
     start = Start(
-        parameters, origin, start.rho, start.step, start.log10_time, start.continues, start.goes_on
+        parameters,
+        origin,
+        start.rho,
+        start.step,
+        start.log10_time,
+        start.continues,
+        start.same_dynamics,
     )
     return replace(problem, network=network, start=start, reduction=form)

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled.descent import Work
-from core.compiled.network import adjoint, forward
+from core.compiled.network import evaluate_outputs, vjp
 from core.dynamics import saved
 from core.dynamics.step_size import rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.twin import work_for
 from core.losses import LossFunction
-from core.network.parametrisation import Network, joined
+from core.network.parametrisation import Network, join_flat
 from core.problem.problem import Problem
 from core.study_file.steepest import SteepestDescent
 
@@ -100,7 +100,7 @@ def _normalise(g: Array) -> Array:
     return g / length if length > 0.0 else g
 
 
-def _keep_largest_entry(g: Array) -> Array:
+def _select_largest_entry(g: Array) -> Array:
     u, place = np.zeros_like(g), int(np.abs(g).argmax())
     u[place] = np.sign(g[place])
     return u
@@ -115,7 +115,7 @@ def _normalise_blocks(network: Network, g: Array) -> Array:
         else polar_factor(block.reshape(block.shape[0], -1))
         for block in blocks
     ]
-    return np.asarray(joined(units))
+    return np.asarray(join_flat(units))
 
 
 def find_direction(norm: str, network: Network, g: Array) -> Array:
@@ -143,7 +143,7 @@ def find_direction(norm: str, network: Network, g: Array) -> Array:
 _DIRECTIONS: dict[str, Callable[[Array], Array]] = {
     "sign": np.sign,
     "l2": _normalise,
-    "coordinate": _keep_largest_entry,
+    "coordinate": _select_largest_entry,
 }
 
 
@@ -182,7 +182,7 @@ class Steepest(Stepper):
     def _flat(self) -> Array:
         return self._weights.copy()
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         dynamics, network = self._dynamics, self.problem.network
         for done in range(count):
             g = self._gradient()
@@ -210,7 +210,7 @@ class Steepest(Stepper):
         work = self._work
         if work is None:
             return np.asarray(self.problem.network.outputs(self._weights, self._inputs))
-        forward(work.net, self._weights, work.columns, work.Z, work.F)
+        evaluate_outputs(work.net, self._weights, work.columns, work.Z, work.F)
         return np.asarray(work.F[0] if self.problem.network.k == 1 else work.F.T)
 
     def _slope(self, g: Array) -> Array:
@@ -220,7 +220,7 @@ class Steepest(Stepper):
             gradient = self.problem.network.gradient(W, X, g.astype(self.dtype))
             return np.asarray(gradient, self.dtype)
         work.G[:] = g.T
-        adjoint(work.net, W, work.columns, X, work.G, work.Z, work.C, work.gradient)
+        vjp(work.net, W, work.columns, X, work.G, work.Z, work.C, work.gradient)
         return np.asarray(work.gradient)
 
     def suggested_step(self) -> float:

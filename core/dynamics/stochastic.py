@@ -93,7 +93,7 @@ class Stochastic(Stepper):
     def _flat(self) -> NDArray[np.floating]:
         return self._engine.flat()
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         if self._stream is None:
             return self._engine.steps(*self._nothing, count, self._step)
         done = 0

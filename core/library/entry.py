@@ -110,7 +110,7 @@ class RunSummary:
         return f"{'branched' if words else 'continued'} from {self.parent}{moment}{words}"
 
     @property
-    def most(self) -> float:
+    def max_margin(self) -> float:
         """Largest possible hard margin, gamma_gl / 2; NaN if unknown."""
         return largest_margin(self.factor, self.margins.get(FIRST, math.nan))
 
@@ -170,7 +170,7 @@ class Entry:
         """
         facts = self.facts
         # A value for another gamma_gl does not apply.
-        return facts.reached if facts.reached_of == facts.most else math.nan
+        return facts.reached if facts.reached_of == facts.max_margin else math.nan
 
     @property
     def holds(self) -> float:

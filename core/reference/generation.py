@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.reference.master import Master
 from core.reference.pricing import climb
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 FIRST_STARTS, STARTS, MOST_ADDED = 300, 90, 40
@@ -19,7 +19,7 @@ SAME = 1.0 - 1e-6  # cosine above which two directions count as equal
 WORTH = 0.9  # fraction of the LP's value below which columns are not added
 MOST_ROUNDS = 2000
 # Columns of the LP: beyond the limit, the 800 nearest to use are kept.
-MOST_COLUMNS, KEPT = 2000, 800
+MOST_COLUMNS, COLUMNS_RETAINED = 2000, 800
 
 
 @final
@@ -116,7 +116,7 @@ def nearest_to_use(prices: Array, weights: Array) -> NDArray[np.bool_]:
         True for columns to keep.
     """
     kept = weights > 0.0
-    kept[np.argsort(-prices, kind="stable")[:KEPT]] = True
+    kept[np.argsort(-prices, kind="stable")[:COLUMNS_RETAINED]] = True
     return np.asarray(kept)
 
 
@@ -142,7 +142,7 @@ class Generation:
         self._columns = np.zeros((0, len(x)))
         self._tried, self._prices = np.zeros((0, len(x))), np.zeros(0)
         self._winners = {sign: np.zeros((0, x.shape[1])) for sign in (1.0, -1.0)}
-        self._begin = q / q.sum()
+        self._initial_q = q / q.sum()
         if atoms.alpha.size:
             self._add(atoms)
 
@@ -163,7 +163,7 @@ class Generation:
         again = used.beta[used.alpha == sign]
         return np.vstack([free, spanned, self._winners[sign], again])
 
-    def price(self, q: Array, used: Atoms, floor: float, count: int, watch: Watch) -> float:
+    def price(self, q: Array, used: Atoms, floor: float, count: int, watch: CancelToken) -> float:
         """Add the columns that are best at q, and store the price of q.
 
         Parameters
@@ -176,7 +176,7 @@ class Generation:
             Columns of this value or less are not added.
         count : int
             Number of random starts for each sign.
-        watch : Watch
+        watch : CancelToken
             Cancellation token.
 
         Returns
@@ -200,7 +200,7 @@ class Generation:
         self._add(priced[0].plus(priced[1]))
         return highest
 
-    def run(self, tolerance: float, zero: float, watch: Watch) -> GenerationResult:
+    def run(self, tolerance: float, zero: float, watch: CancelToken) -> GenerationResult:
         """Add columns until the gap to the climbed price closes.
 
         Parameters
@@ -209,7 +209,7 @@ class Generation:
             Relative gap at which to stop.
         zero : float
             Price at or below which to stop: the margin is then rounding.
-        watch : Watch
+        watch : CancelToken
             Cancellation; the loop stops when the watch is late.
 
         Returns
@@ -227,10 +227,10 @@ class Generation:
         assert state is not None
         return state
 
-    def _round(self, state: GenerationResult | None, watch: Watch) -> GenerationResult:
+    def _round(self, state: GenerationResult | None, watch: CancelToken) -> GenerationResult:
         none = Atoms(np.zeros(0), np.zeros((0, self._x.shape[1])))
         if state is None:
-            self.price(self._begin, none, -np.inf, FIRST_STARTS, watch)
+            self.price(self._initial_q, none, -np.inf, FIRST_STARTS, watch)
         else:
             # Without a positive value smoothing has no purpose: the LP's own q finds a proof
             # soonest.
@@ -241,10 +241,10 @@ class Generation:
             # useless.
             q = share * best + (1.0 - share) * state.q
             self.price(q, used, WORTH * max(state.value, 0.0), STARTS, watch)
-        watch.look()
+        watch.check()
         solution = self._master.solve()
         above = float(self._prices.min())
-        # Between rounds state.q is the LP's; `ended` returns the best priced one.
+        # Between rounds state.q is the LP's; `finish` returns the best priced one.
         state = GenerationResult(self._atoms, solution.weights, solution.q, solution.value, above)
         if len(self._columns) > MOST_COLUMNS:
             self._forget(state)
@@ -257,6 +257,6 @@ class Generation:
         self._master = Master(len(self._x), unit=self._unit)
         self._master.add(self._columns)
 
-    def ended(self, state: GenerationResult) -> GenerationResult:
+    def finish(self, state: GenerationResult) -> GenerationResult:
         """Return the state with the q of the least price instead of the LP's."""
         return replace(state, q=self._tried[np.argmin(self._prices)])

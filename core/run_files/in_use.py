@@ -204,7 +204,7 @@ def is_foreign(header: WalHeader, noted: str, same_name: bool) -> bool:
 # while it is open (SQLite's "File Locking And Concurrency").
 LOCKS, IN_USE = Path("/proc/locks"), ["1073741826", "1073742335"]
 # Readers open a file for milliseconds; a recorder has it open at every check.
-LOOKS, LOOK_PAUSE_S = 4, 0.05
+POLLS, POLL_PAUSE_S = 4, 0.05
 # Held from finding a free name to claiming it: threads start at once.
 TAKING = threading.Lock()
 _OURS: set[Path] = set()  # paths of recorders in this process, which the system does not report
@@ -268,9 +268,9 @@ def is_recorded(path: Path) -> bool:
         return True
     if not sqlite_companion(path, "-wal").exists():  # recorders that lock these bytes have a -wal
         return False
-    for look in range(LOOKS):
+    for look in range(POLLS):
         if look:
-            time.sleep(LOOK_PAUSE_S)
+            time.sleep(POLL_PAUSE_S)
         if not held_elsewhere(path):
             return False
     return True

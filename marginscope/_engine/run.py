@@ -100,7 +100,7 @@ class Run(RunFile):
         The file is no run. Frames and names that do not exist raise InputError too.
     """
 
-    _kept: object = None  # keeps a temporary folder alive as long as the run is used
+    _temporary: object = None  # keeps a temporary folder alive as long as the run is used
     _still: tuple[int, bytes] | None = None  # number of frames, and the image of a figure
 
     # ---------------------------------------------------------------------------------- description
@@ -369,7 +369,7 @@ class Run(RunFile):
 
 def hold_object(run: Run, what: object) -> Run:
     """Return the run, which from now on holds an object such as its temporary folder."""
-    run._kept = what
+    run._temporary = what
     return run
 
 

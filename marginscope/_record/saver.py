@@ -275,7 +275,7 @@ class Saver:
         """Return the notices for the user since the last call."""
         return [self._notices.popleft() for _ in range(len(self._notices))]
 
-    def end(self, reason: str, meta: dict[str, str]) -> None:
+    def finish(self, reason: str, meta: dict[str, str]) -> None:
         """Write the remaining frames and final rows of meta; return when done.
 
         Raises what the writer raised.
@@ -330,7 +330,7 @@ class Saver:
                 self._write(writer, waiting, ending)
                 break
             except FileLostError as error:
-                waiting = _uncommitted(waiting, writer.committed - before)
+                waiting = _select_uncommitted(waiting, writer.committed - before)
                 frames = [item for item in waiting if isinstance(item, Frame)]
                 self._writer, notice = rescue(writer, self._place, error, frames, self._describe)
                 self.path = self._writer.path
@@ -367,7 +367,7 @@ class Saver:
         return self._ending is not None or self._urgent or self._bytes > SOON
 
 
-def _uncommitted(waiting: list[Frame | Note], committed: int) -> list[Frame | Note]:
+def _select_uncommitted(waiting: list[Frame | Note], committed: int) -> list[Frame | Note]:
     """Return what comes after the frames that were committed."""
     places = [place for place, item in enumerate(waiting, 1) if isinstance(item, Frame)]
     return waiting[places[committed - 1] :] if committed > 0 else waiting

@@ -88,7 +88,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 def picture(state: State, path: Path) -> None:
     """Bring a window into a state, and save its picture."""
     with tempfile.TemporaryDirectory() as home:
-        program = Marginscope(Places.under(Path(home)), [state.study])
+        program = Marginscope(Places.in_folder(Path(home)), [state.study])
         program.start()
         program.window.resize(*state.size)
         session = program.session

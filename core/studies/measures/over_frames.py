@@ -180,10 +180,10 @@ class RunMargins(Mapping[str, ReferenceMargin]):
 
     def __getitem__(self, name: str) -> ReferenceMargin:
         from core.reference.registry import compute
-        from core.reference.watch import Watch
+        from core.reference.watch import CancelToken
 
         # On demand: a margin may take its full time limit, and few statements need one.
-        return compute(self._references[name], self._run.problem, Watch(MARGIN_SECONDS))
+        return compute(self._references[name], self._run.problem, CancelToken(MARGIN_SECONDS))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._references)

@@ -82,9 +82,9 @@ def event_loop(seconds: float) -> None:
 
 def opened(folder: Path, *names: str) -> Marginscope:
     """Return a new window with its own folder."""
-    program = Marginscope(Places.under(folder), names)
+    program = Marginscope(Places.in_folder(folder), names)
     program.window.resize(1280, 800)
-    program.worker.started.connect(program.settle)  # as the program does
+    program.worker.run_started.connect(program.settle)  # as the program does
     program.start()
     return program
 
@@ -281,7 +281,7 @@ def turns(folder: Path, study: Path, count: int) -> None:
             program.compare.set_shown(False)
         if turn % BRANCHES == BRANCHES - 1:
             program.branches.offer()
-            program.window.form.sections["dynamics"].edited.emit(END, LATER)
+            program.window.form.sections["dynamics"].text_edited.emit(END, LATER)
             program.training.run()
             until(partial(ended, program))
             program.files.open_files(files)
