@@ -83,7 +83,7 @@ def test_a_run_of_several_classes_has_them(biases: bool, tmp_path: Path) -> None
         V = np.c_[parts["V"], parts["b"]] if biases else parts["V"]
         h = np.maximum(x @ V.T, 0.0)
         expected = measure_collapse(h, parts["A"].T, run.dataset.y, h @ parts["A"])
-        found = [float(OBSERVABLES[name].at(run, last)) for name in NAMES]
+        found = [float(OBSERVABLES[name].value_at(run, last)) for name in NAMES]
         assert found == pytest.approx(values(expected), rel=1e-9, abs=1e-14)
 
 
@@ -95,4 +95,4 @@ def test_two_classes_have_none(tmp_path: Path) -> None:
     )
     with open_run(path) as run:
         assert not OBSERVABLES["nc1"].applies(run)
-        assert np.isnan(OBSERVABLES["nc1"].at(run, 0))
+        assert np.isnan(OBSERVABLES["nc1"].value_at(run, 0))

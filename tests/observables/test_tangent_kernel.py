@@ -50,9 +50,9 @@ def test_every_network_has_them_from_its_dense_jacobian(case: Case, tmp_path: Pa
             np.linalg.eigvalsh(K).sum() ** 2 / (np.linalg.eigvalsh(K) ** 2).sum(),
             1.0 - np.sum(K * K0) / (np.linalg.norm(K) * np.linalg.norm(K0)),
         ]
-        found = [float(OBSERVABLES[name].at(run, last)) for name in NAMES]
+        found = [float(OBSERVABLES[name].value_at(run, last)) for name in NAMES]
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-13)
-        assert OBSERVABLES["kernel_distance"].at(run, 0) == 0.0
+        assert OBSERVABLES["kernel_distance"].value_at(run, 0) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_the_deviation_falls_with_the_root_of_the_width(tmp_path: Path) -> None:
             assert mark is not None
             expected = mark(run)
             assert expected is not None
-            value = float(OBSERVABLES["kernel_deviation"].at(run, 0))
+            value = float(OBSERVABLES["kernel_deviation"].value_at(run, 0))
             assert 0.5 * expected.value < value < 2.0 * expected.value
             found.append(expected.value)
     assert found[0] == pytest.approx(4.0 * found[1], rel=1e-9)
@@ -156,7 +156,7 @@ def test_without_an_exact_mean_there_is_no_deviation(tmp_path: Path) -> None:
     problem = small_problem(Case("standard", settings={"slope": 0.3}), DESCENT)
     with recorded(problem, tmp_path / "a.msrun") as run:
         assert not OBSERVABLES["kernel_deviation"].applies(run)
-        assert np.isnan(OBSERVABLES["kernel_deviation"].at(run, 0))
+        assert np.isnan(OBSERVABLES["kernel_deviation"].value_at(run, 0))
         landmark = OBSERVABLES["kernel_alignment"].landmark
         assert landmark is not None
         assert landmark(run) is None
