@@ -137,6 +137,7 @@ def add_hunt(commands: Any) -> None:
 
 
 def _what(command: Parser) -> None:
+    """Add the options of what a hunt looks for."""
     what = (
         "minimise an observable, a formula, slack:STATEMENT or ratio:STATEMENT (default: the "
         "study's)"

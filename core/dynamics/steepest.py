@@ -101,6 +101,7 @@ def _normalise(g: Array) -> Array:
 
 
 def _keep_largest_entry(g: Array) -> Array:
+    """Return sign(g) at the largest |g_i|, and 0 elsewhere."""
     u, place = np.zeros_like(g), int(np.abs(g).argmax())
     u[place] = np.sign(g[place])
     return u

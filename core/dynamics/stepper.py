@@ -69,6 +69,7 @@ class EqualSteps(Integrator):
     def _diverged_chunk(
         self, frames: Sequence[Frame], why: str = "the risk grew without bound"
     ) -> Chunk:
+        """Return the last chunk of a diverged run, with its reason."""
         payload = {
             "step": self._current_step(),
             "log10_time": self._clock.log10_time(self._current_step()),

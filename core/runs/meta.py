@@ -128,6 +128,7 @@ def changes_text(changes: Changes) -> str:
 
 
 def _short(value: object) -> str:
+    """Return a value as text of at most 40 characters; rows as their number."""
     if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
         return f"{len(value)} rows"
     text = f"{value:g}" if isinstance(value, float) else str(value)
