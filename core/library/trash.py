@@ -87,7 +87,7 @@ class Trash:
             return folder / run.name
 
     def restore(self, run: Path) -> Path:
-        """Move a run back to its old path, or beside a file that is there now; return the path.
+        """Move a run back to its old path, or beside an existing file; return the path.
 
         Raises InputError if that fails.
         """

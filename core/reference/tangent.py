@@ -196,7 +196,7 @@ class Controls:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Pilot:
-    """What directions of their own say of the values without controls: means and variances."""
+    """Means and variances of the values without controls, from separate directions."""
 
     controls: Controls
     means: Array

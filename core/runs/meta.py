@@ -76,7 +76,7 @@ class Lineage:
 
 
 def lineage_of(continues: Mapping[str, Any] | None) -> Lineage | None:
-    """Return the lineage in `meta.start.continues`; None for a run of its own.
+    """Return the lineage in `meta.start.continues`; None for a run without parent.
 
     >>> told = {"file": "a.msrun", "frame": 3, "log10_time": 2.5, "changes": {"loss.l2": [0, 1]}}
     >>> lineage_of(told).words
