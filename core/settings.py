@@ -70,7 +70,7 @@ class Section(BaseModel):
 
     @classmethod
     def is_compatible_with(cls, other: type[Section]) -> bool:
-        """Return True if a kind of another section may stay beside this kind; see `others`."""
+        """Return True if a kind of another section may stay with this kind; see `others`."""
         return other.fits_targets
 
 

@@ -137,6 +137,7 @@ def add_hunt(commands: Any) -> None:
 
 
 def _add_objective_options(command: Parser) -> None:
+    """Add the options of a hunt's objective."""
     what = (
         "minimise an observable, a formula, slack:STATEMENT or ratio:STATEMENT (default: the "
         "study's)"
@@ -362,7 +363,7 @@ def add_history(command: Parser) -> None:
 
 
 def _add_view_options(command: Parser, margins: str = MARGINS) -> None:
-    """Add options for the look of runs; I: is the place of a run, from 1, else all of them."""
+    """Add the style options of runs; `I:` addresses a run by its place, from 1, else all runs."""
     add = command.add_argument
     add("--plane", default=None, help=PLANE)
     add("--select", action="append", default=None, metavar="[I:]SET|NODES", help=SELECT)

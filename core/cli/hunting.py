@@ -94,7 +94,7 @@ def make_hunt(
 
 
 def _frames(own: HuntTable | None, arguments: argparse.Namespace) -> Frames:
-    """Return the frames of a run's number, from the command or else from the study."""
+    """Return the frames of the objective, from the command or else from the study."""
     known = Frames() if own is None else Frames(own.take, own.at, own.after)
     at = known.at if arguments.at is None else time_of(arguments.at, "--at")
     after = known.after if arguments.after is None else arguments.after

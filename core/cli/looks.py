@@ -93,7 +93,7 @@ def options_of(
 
 
 def make_view_options(arguments: argparse.Namespace, runs: Sequence[Run]) -> ViewOptions:
-    """Return the look that options set, but for the bounds of statements."""
+    """Return the style options of a figure, except the bounds of statements."""
     names = FIRST_CURVES
     if arguments.curves is not None:
         names = tuple(part.strip() for part in arguments.curves.split(",") if part.strip())

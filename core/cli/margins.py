@@ -341,6 +341,7 @@ def _print_limit(found: Any, steps: bool) -> None:
 
 
 def _number(value: float) -> str:
+    """Return a number with six digits, "not known" for NaN."""
     return "not known" if math.isnan(value) else f"{value:.6g}"
 
 

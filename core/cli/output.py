@@ -74,7 +74,8 @@ def print_indented(text: str, first: str, rest: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON document on standard output."""
-    # What `replace_nonfinite` has missed fails here and not in the reader's parser: NaN is no JSON.
+    # Values missed by `replace_nonfinite` fail here, not in the reader's parser: NaN is not valid
+    # JSON.
     print(json.dumps(replace_nonfinite(value), indent=2, allow_nan=False))
 
 

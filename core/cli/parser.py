@@ -51,6 +51,7 @@ def build_parser() -> Parser:
 
 
 def _studies(commands: Any) -> None:
+    """Add list and describe."""
     command = command_of(commands, "list", "studies.list_studies", "list the shipped studies")
     command.add_argument("--json", action="store_true", help="print JSON")
 
@@ -66,6 +67,7 @@ def _studies(commands: Any) -> None:
 
 
 def _training(commands: Any) -> None:
+    """Add run, check, cost, continue and branch."""
     command = command_of(commands, "run", "training.run_study", "train a study and record it")
     command.add_argument("study", metavar="STUDY|FILE.toml")
     command.add_argument("--out", default="runs", metavar="DIR", help="folder (default: runs)")
@@ -118,6 +120,7 @@ def _training(commands: Any) -> None:
 
 
 def _reading(commands: Any) -> None:
+    """Add info and table."""
     command = command_of(
         commands, "info", "reading.info", "summarise a run file and its last values"
     )
@@ -154,6 +157,7 @@ def _citing(commands: Any) -> None:
 
 
 def _comparing(commands: Any) -> None:
+    """Add compare."""
     command = command_of(
         commands, "compare", "comparing.compare", "compare runs in one figure or table"
     )
@@ -198,6 +202,7 @@ def _comparing(commands: Any) -> None:
 
 
 def _theory(commands: Any) -> None:
+    """Add margins, directions, theorems and limit."""
     command = command_of(
         commands,
         "margins",
@@ -242,6 +247,7 @@ def _theory(commands: Any) -> None:
 
 
 def _preparing(commands: Any) -> None:
+    """Add trust and warm."""
     command = command_of(
         commands,
         "trust",

@@ -132,6 +132,7 @@ def _report(made: Plan, status: SweepStatus, prints: bool) -> None:
 
 
 def _code(made: Plan, status: SweepStatus) -> int:
+    """Return the exit status of a sweep."""
     if status.stopped:
         return INTERRUPTED
     rows = [entry.row for entry in made.ledger.entries.values()]
@@ -171,6 +172,7 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[JudgedClaim]]:
+    """Train a study and judge its claims; return exit status and verdicts."""
     from core.sweep.folder import judged_rows
 
     size = arguments.size or "quick"
@@ -187,6 +189,7 @@ def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[JudgedClaim
 
 
 def _checked_folder(folder: Path, size: str | None) -> tuple[int, list[JudgedClaim]]:
+    """Judge the claims of the sweeps in a folder; return exit status and verdicts."""
     from core.sweep.folder import existing_sweeps, judged_in
 
     judged, status = [], 0

@@ -145,7 +145,7 @@ NO_SHARE = "gamma_gl of this run's data is not known yet; compute it, or choose 
 
 
 def most_of(run: Run) -> float:
-    """Return the hard margin's upper bound by gamma_gl, if computed before; else NaN."""
+    """Return the hard margin's upper bound by a saved gamma_gl; NaN without one."""
     reference = REFERENCES[FIRST]
     if not (reference.applies(run.problem) and reference.drawn_in(run.problem)):
         return math.nan

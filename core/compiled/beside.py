@@ -85,7 +85,7 @@ class Compiling:
 
 @contextmanager
 def compiling(groups: Iterable[str]) -> Iterator[Compiling]:
-    """Compile groups of kernels beside the block; its end stops the compilation.
+    """Compile groups of kernels in the background; the end of the block stops it.
 
     If no process can be started, or nothing be saved, this one compiles what it calls, as always.
     """

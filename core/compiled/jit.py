@@ -51,7 +51,7 @@ def _part(function: Callable[..., Any]) -> Any:
 
 @final
 class Kernel:
-    """Function that is compiled when it is called; numba treats it as one of its own."""
+    """Function that is compiled on its first call; numba treats it as one of its own."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function

@@ -189,7 +189,7 @@ class Law(Distribution):
         def real(self) -> bool: ...
 
     def directions(self, generator: Generator) -> dict[str, Array]:
-        """Draw what is drawn once, before the examples.
+        """Draw the parts of the distribution that precede the examples, such as a teacher.
 
         Parameters
         ----------

@@ -178,7 +178,7 @@ class _Element:
             raise ValueError("it holds more than arrays")
 
     def read_header(self) -> tuple[str, tuple[int, ...], str]:
-        """Return name, shape, and the class of other than matrices of real numbers, else ""."""
+        """Return name and shape, and the class unless it is a real numeric matrix, else ""."""
         kind, size = self._tag()
         if (kind, size) != (UINT32, 8):
             raise ValueError("an array has no flags")

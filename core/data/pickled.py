@@ -42,7 +42,7 @@ DAMAGED = (
 
 
 class PickleError(Exception):
-    """Error of a pickle that is damaged, or that holds something else than data."""
+    """Error of a damaged pickle, or of one that holds more than data."""
 
 
 @final

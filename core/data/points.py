@@ -45,7 +45,7 @@ ISLAND: Points = (
 
 
 def fault_of(points: Sequence[Sequence[float]], real: bool = False) -> str:
-    """Return what is wrong with points, as a clause; "" for nothing.
+    """Return the fault of points as a clause; "" for valid ones.
 
     Points are rows of coordinates and a label, or a real target.
 

@@ -184,7 +184,7 @@ OTHER_UNIT = "change the units of the points"
 
 
 def range_fault(dataset: Dataset, remedy: str = OTHER_UNIT) -> str:
-    """Return what is wrong if squares of the numbers leave float64, and the remedy; else "".
+    """Return the error if squares of the numbers leave float64, and the remedy; else "".
 
     A norm would be infinite, or 0 for a point that is not 0, and no margin of it would be true.
 

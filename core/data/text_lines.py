@@ -297,7 +297,7 @@ def fitting_names(
 
 
 def width_fault(there: int, needed: int, header: bool) -> str:
-    """Return what is wrong with the number of values of a line, as a clause.
+    """Return the error in the number of values of a line, as a clause.
 
     Parameters
     ----------

@@ -246,6 +246,7 @@ class ArrayEngine(BatchEngine):
         return count
 
     def _step(self, inputs: Array, y: Array, factor: float) -> bool:
+        """Take one step on a batch; return False if outputs or weights exceed the limit."""
         network, loss = self._problem.network, self._problem.loss
         f = np.asarray(network.outputs(self.current, inputs))
         # Before the step, so that the parameters remain those of the last valid step.
@@ -267,6 +268,7 @@ class ArrayEngine(BatchEngine):
         return True
 
     def _adapt_gradient(self, gradient: Array, eta: float) -> Array:
+        """Return the step of Adam for a gradient, and update the moments."""
         rule = self._rule
         self._powers *= (rule.beta1, rule.beta2)
         self._first += (1.0 - rule.beta1) * (gradient - self._first)

@@ -19,8 +19,8 @@ from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 from core.study_file.descent import GradientDescent
 
-# On a GPU the launches of a step take half a millisecond whatever the size. One core takes
-# m n (D + 36) 65 ps for it in float64, and half of that in float32 (decision 0053).
+# On a GPU the kernel launches of a step take half a millisecond at any size. One core takes m n (D
+# + 36) 65 ps for a step in float64, half of that in float32 (decision 0053).
 OPERATIONS_PER_ACTIVATION = 36
 CUDA_OPERATIONS = 14_000_000
 

@@ -117,6 +117,7 @@ class FullBatch(EqualSteps):
         return self._chunk(frames, Outcome.COMPLETED if code == kernel.DONE else Outcome.GOING)
 
     def _stop_early(self, kept: tuple[Frame, ...], dead: bool) -> Chunk:
+        """Return the last chunk of a run without active units, or of a diverged one."""
         threshold = max(self._initial, self.problem.dataset.n) * 1.5
         # The network died by itself, not through a too long step: it never moves again.
         if dead and self._progress.worst <= threshold:

@@ -119,7 +119,7 @@ class LogTimeFlow(Integrator):
 
     @abstractmethod
     def _vectors(self) -> dict[str, NDArray[np.float64]]:
-        """Return the engine's arrays that live from step to step, beside floats and counts."""
+        """Return the arrays of the engine's state, besides floats and counts."""
 
     def work_for(self, budget: int) -> int:
         """Take steps for about `budget` field evaluations, to the next frame at most.

@@ -144,6 +144,7 @@ class PerturbedDescent(Stepper):
         return {**super()._parts(), "draws": draws}
 
     def _resume(self) -> None:
+        """Restore the replacements from the saved state, if any."""
         super()._resume()
         state, now = self.problem.start.state, self._now
         if state is None:

@@ -88,6 +88,7 @@ class Blocks:
         self.g = 1.0 / (1.0 - np.minimum(size, 0.9) ** 2)
 
     def solve(self, w: Weights) -> Weights:
+        """Return the inverse of the blocks times w."""
         along = self.g * (w.a + np.einsum("jd,jd->j", self.rho, w.U))
         return Weights(self.dt * along, self.dt * (w.U + along[:, None] * self.rho))
 

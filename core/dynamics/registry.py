@@ -71,6 +71,7 @@ ENGINES: Registry[Engines] = Registry(
 
 
 def _refuse(problem: Problem) -> NoReturn:
+    """Raise InputError: another program's steps cannot be repeated here."""
     raise InputError(
         'dynamics.kind = "recorded" denotes the steps of another program, which cannot be '
         "repeated here",

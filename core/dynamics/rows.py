@@ -83,6 +83,7 @@ def will_be_reduced(problem: Problem) -> bool:
 def _in_other_coordinates(
     problem: Problem, form: Reduction | None, x: Array, change: Change
 ) -> Problem:
+    """Return the problem with start and data in the coordinates of a form."""
     old = problem.network
     fixed = {name: change(a) if name == "V" else a for name, a in old.fixed.items()}
     shape = Shape(old.m, x, old.k)

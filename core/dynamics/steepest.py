@@ -25,7 +25,7 @@ from core.problem.problem import Problem
 from core.study_file.steepest import SteepestDescent
 
 Array = NDArray[Any]
-FLOOR = 1e-12  # of the largest eigenvalue of M'M
+FLOOR = 1e-12  # relative to the largest eigenvalue of M'M
 
 
 def output_weights(loss: LossFunction, f: Array, y: Array) -> Array:
@@ -95,12 +95,13 @@ def polar_factor(matrix: Array) -> Array:
 
 
 def _normalise(g: Array) -> Array:
-    wide = g.astype(np.float64, copy=False)  # whose square does not underflow
+    wide = g.astype(np.float64, copy=False)  # its square does not underflow
     length = float(np.sqrt(wide @ wide))
     return g / length if length > 0.0 else g
 
 
 def _select_largest_entry(g: Array) -> Array:
+    """Return sign(g) at the largest |g_i|, and 0 elsewhere."""
     u, place = np.zeros_like(g), int(np.abs(g).argmax())
     u[place] = np.sign(g[place])
     return u
@@ -198,7 +199,7 @@ class Steepest(Stepper):
     def _gradient(self) -> Array | None:
         """Return G at the present parameters; None where it is not finite."""
         problem = self.problem
-        with np.errstate(over="ignore", invalid="ignore"):  # weights beyond float32
+        with np.errstate(over="ignore", invalid="ignore"):  # weights may exceed float32
             f = self._outputs().astype(np.float64)
             if not np.isfinite(f).all():
                 return None

@@ -227,6 +227,7 @@ def objective_gradient(problem: Problem, flat: Array) -> Array:
 
 
 def _cap_rate(problem: Problem, step: float, most: float, rate_of: Callable[[Array], Any]) -> float:
+    """Cap the step at `most`, or for a small start at a tenth of `most` over its rate."""
     if problem.experiment.network.small_start:
         rate = float(rate_of(pulls(problem)))
         most = 0.1 * most / rate if np.isfinite(rate) and rate > 0.0 else most

@@ -48,11 +48,11 @@ class EqualSteps(Integrator):
         return rounded_down(self.step_size / 2.0)
 
     def _parts(self) -> saved.Parts:
-        """Return the arrays that live from step to step, beside the parameters of a frame."""
+        """Return the arrays of the state, besides the parameters of a frame."""
         return {"clock": self._clock.numbers()}
 
     def _frame_of(self, parameters: NDArray[np.floating], step: int) -> Frame:
-        """Return the frame of parameters that nothing else changes."""
+        """Return the frame of parameters, which must not be modified later."""
         dual = None
         if self.dtype == np.float32:
             # Products of a diverging run's parameters exceed float64.
@@ -69,6 +69,7 @@ class EqualSteps(Integrator):
     def _diverged_chunk(
         self, frames: Sequence[Frame], why: str = "the risk grew without bound"
     ) -> Chunk:
+        """Return the last chunk of a diverged run, with its reason."""
         payload = {
             "step": self._current_step(),
             "log10_time": self._clock.log10_time(self._current_step()),

@@ -69,6 +69,7 @@ class Stochastic(Stepper):
         return {**super()._parts(), **self._engine.parts(), **order}
 
     def _resume(self) -> None:
+        """Restore order and moments from the saved state, if any."""
         super()._resume()
         state = self.problem.start.state
         if state is None:

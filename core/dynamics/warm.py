@@ -67,6 +67,7 @@ def _problem(case: dict[str, Any]) -> Any:
 
 
 def _compile(group: str) -> None:
+    """Compile the kernels of a group by short runs."""
     if group == warming.MARGINS:
         # At least four dimensions: with fewer the certificate needs no compiled search.
         x, y = np.vstack([np.eye(4), -np.eye(4)]), np.repeat([1.0, -1.0], 4)

@@ -210,7 +210,7 @@ class Hunt:
         yield self.status()
 
     def _recorded_again(self, pool: Pool) -> Iterator[HuntStatus]:
-        """Train findings again whose files were not kept when they were found."""
+        """Train those of the best runs again whose files were not kept."""
         missing = [
             self._points[index] for _, index in self._best if not self.run_file(index).is_file()
         ]

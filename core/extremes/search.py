@@ -121,7 +121,7 @@ class Space(ABC):
         return self.ground.cells
 
     def start_at(self, place: int) -> Point:
-        """Return a cell as the study has it."""
+        """Return the point of a cell of the study itself."""
         return Point(place)
 
     @abstractmethod

@@ -23,8 +23,8 @@ MARGIN, LINE = 2.5, 3.2
 MOST_COLUMNS = 4
 KEY_LINE = 3.5
 LEAST_SIDE, SMALLEST_SIDE, HIGHEST = 28.0, 12.0, 75.0  # sides of a panel
-LOWEST = 24.0  # of panels that are lower so that a page holds them
-PAGE_HEIGHT = 240.0  # of text on a page; what is higher has lower panels
+LOWEST = 24.0  # height of panels that are lowered to fit a page
+PAGE_HEIGHT = 240.0  # text height of a page; higher figures get lower panels
 LETTER_EM, BOLD_EM = 0.54, 0.71  # mean width of a letter; bold lines of titles reach .705
 LETTER_MM, SAMPLE_MM = 1.25, 6.0  # in a key: a letter, and the sample of a line with its space
 

@@ -14,7 +14,7 @@ from core.numbers import LARGE, MINUS, SMALL, dropped_zero, fixed_text, number_t
 
 SCIENTIFIC = re.compile(r"(?<![\w.])\d+(?:\.\d+)?e[+-]?\d+(?![\w.])")
 GREEK = "alpha|beta|gamma|delta|epsilon|eta|kappa|lambda|mu|rho|sigma|tau|theta"
-# A Greek letter, or a name of at most three letters with an index; with a whole power.
+# A Greek letter, or a name of at most three letters with an index, to an integer power.
 SYMBOL = re.compile(
     rf"(?<![A-Za-z_\\])(?:({GREEK})(?![A-Za-z])|([A-Za-z]{{1,3}})(?=_))"
     r"(?:_([A-Za-z0-9]+|[+-](?!\w)))?(?![A-Za-z_])(?:\^(-?\d+)(?!\.?\d))?"
@@ -22,7 +22,7 @@ SYMBOL = re.compile(
 ROOT = re.compile(r"\bsqrt(?:\((\w+)\)|(?=\()| (?=\w))")
 BRACKETED_POWER = re.compile(r"\^\(([^()$]+)\)")
 SIGNS = {"+-": "\u00b1", "<=": "\u2264", ">=": "\u2265"}
-FEW_DIGITS, MOST_DIGITS = 3, 6  # of a tick: more would take the room of the plot
+FEW_DIGITS, MOST_DIGITS = 3, 6  # digits of a tick: more would narrow the plot
 LEAST_SPAN = 1e-280  # span of ticks: the step must have a finite reciprocal
 WHOLE_POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
 

@@ -63,6 +63,7 @@ def plain_words(text: str) -> str:
 
 
 def _add(found: list[Piece], text: str, style: str) -> None:
+    """Append a piece, joined to the last one of the same style."""
     if not text:
         return
     if found and found[-1][1] == style:

@@ -161,7 +161,7 @@ def ray_dots(rays: Rays, palette: Palette) -> tuple[Dots, ...]:
 
 
 def ray_words(rays: Rays, palette: Palette) -> tuple[Label, ...]:
-    """Return G beside each tip, where these are few and apart: the longest first."""
+    """Return G beside each tip, longest first, if tips are few and separate."""
     if len(rays.tips) > MOST_LABELS:
         return ()
     words: list[Label] = []

@@ -69,7 +69,7 @@ def colours_of_lines(lines: Sequence[Line], palette: Palette) -> list[str]:
 
 
 def is_ordered(lines: Sequence[Line]) -> bool:
-    """Return True if the lines stand for three or more numbers."""
+    """Return True if the lines are three or more numbers."""
     return len(lines) >= ORDERED and all(isinstance(line.value, int | float) for line in lines)
 
 

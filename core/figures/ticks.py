@@ -21,7 +21,7 @@ from core.problem.schedule import coordinate, inverse_coordinate
 
 Ticks = tuple[tuple[float, str], ...]
 # (low, high, most) -> about `most` ticks between the ends of an axis, in its own coordinate:
-# increasing places, and texts in terms of the quantity. () where there is no such range.
+# increasing positions, and texts in terms of the quantity. () for an impossible range.
 TickMaker = Callable[[float, float, int], Ticks]
 # Limits of ranges that a user types or zooms to: products of two spans, in transforms of plots,
 # stay finite, and a range has at least 4,000 different float64 numbers.

@@ -102,7 +102,7 @@ class RunSummary:
 
     @property
     def lineage(self) -> str:
-        """Lineage of a continued or branched run, in words; empty for a run of its own."""
+        """Lineage of a continued or branched run, in words; empty for others."""
         if not self.parent:
             return ""
         moment = "" if math.isnan(self.left) else f" at {time_text(self.left)}"

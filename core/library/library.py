@@ -66,7 +66,7 @@ class Library:
         self.trash = Trash(self.root)
         self._rows: dict[str, Row] | None = None
         self._first = True
-        self._last: tuple[object, Listing] | None = None  # files of the last listing, and it
+        self._last: tuple[object, Listing] | None = None  # files seen, and their listing
 
     # -------------------------------------------------------------------------------------- listing
 

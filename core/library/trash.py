@@ -34,9 +34,8 @@ BESIDE = (WAL, NOTES)
 # Errors caused by foreign JSON.
 NOT_OURS = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 MOST_BYTES = 20_000
-MOVING = (
-    threading.RLock()
-)  # one for all: what `complete_moves` takes for left half done may be under way
+# One for all: moves in progress must not look like interrupted ones to `complete_moves`.
+MOVING = threading.RLock()
 
 
 @final
@@ -88,7 +87,7 @@ class Trash:
             return folder / run.name
 
     def restore(self, run: Path) -> Path:
-        """Move a run back to its old path, or beside a file that is there now; return the path.
+        """Move a run back to its old path, or beside an existing file; return the path.
 
         Raises InputError if that fails.
         """

@@ -312,6 +312,7 @@ def loss_on_test(run: Run, index: int) -> float:
 
 
 def risk_on_test(run: Run, index: int) -> float:
+    """Return the test risk of a least-squares loss; NaN for other losses."""
     if not isinstance(run.loss, LeastSquares):
         return float("nan")
     return 2.0 * run.loss.factor * test_values(run, index).risk

@@ -119,7 +119,7 @@ class Reduction:
 
 
 def mean_of(x: Array, centred: bool) -> Array:
-    """Return what the network subtracts from inputs: the training mean if it centres them, else 0.
+    """Return the vector subtracted from inputs: the training mean if centred, else 0.
 
     Parameters
     ----------

@@ -20,14 +20,14 @@ from core.reference.programs import DIGITS, Program, solve
 from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
-STARTS, STEPS = 200, 60  # of each ascent
-POLISHED, POLISHES = 12, 8  # best ends of ascents, and linear programs of each
+STARTS, STEPS = 200, 60  # ascents, and steps of each
+POLISHED, POLISHES = 12, 8  # best ends of ascents that are polished, and linear programs of each
 ADDED = 40
 SMOOTHING = 0.85  # of the best q so far in the one that is priced
 CLOSE = 1e-4
-IDLE = 10  # rounds without progress of a part in 1e4
+IDLE = 10  # rounds with a relative gain below 1e-4 before the search stops
 MOST_ROUNDS = 100
-KEPT = 3  # weights q whose prices are bounded
+KEPT = 3  # weights q whose prices get a bound
 SUPPORT = 1e-6  # of the largest q_i
 
 

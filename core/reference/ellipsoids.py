@@ -23,18 +23,19 @@ from core.reference.pricing import climb
 from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
-LEAST_POWER, GROWTH, MOST_POWER = 20.0, 1.4, 2000.0  # of the smoothed maximum, round by round
-FIRST, MIXED = 10, 0.03  # other q of the first pool; share of equal weights in each start
-SMOOTHING = 0.5  # of the best q and Lam so far in those that are priced
-FLOOR = 1e-3  # share of I/d in Lam
+# Powers of the smoothed maximum: first, growth per round, last.
+LEAST_POWER, GROWTH, MOST_POWER = 20.0, 1.4, 2000.0
+FIRST, MIXED = 10, 0.03  # other q of the first pool; fraction of equal weights in each start
+SMOOTHING = 0.5  # weight of the best q and Lam so far in the priced ones
+FLOOR = 1e-3  # fraction of I/d in Lam
 STARTS, ADDED, POINTS_RETAINED = 120, 40, 1500
-LAST, LAST_POWER = 3, 100.0  # fits of the network: of higher powers they are no better
-STEPS = 80  # of L-BFGS in a round
+LAST, LAST_POWER = 3, 100.0  # fits of the network: higher powers do not improve them
+STEPS = 80  # L-BFGS steps per round
 MOST_ROUNDS = 40
-AGAIN = 2 * ADDED  # directions found last from which the climb starts again
-NODES, SMALLEST = 200, 1e-5  # of the network: most nodes, and the least share of one
-WORTH = 1e-4  # relative: prices that are lower by less count as no progress
-IDLE = 6  # rounds without a lower price after which the search ends
+AGAIN = 2 * ADDED  # last directions found, from which the climb restarts
+NODES, SMALLEST = 200, 1e-5  # of the network: largest number of nodes, least weight of a node
+WORTH = 1e-4  # relative: smaller decreases of the price are no progress
+IDLE = 6  # rounds without progress before the search stops
 
 
 @final

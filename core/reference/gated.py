@@ -45,7 +45,7 @@ from core.reference.watch import CancelToken
 
 @final
 class FixedPattern(Enum):
-    """Fixed part of the program beside the signs of the nodes."""
+    """Fixed activation pattern besides the signs of the nodes."""
 
     GATES = "activation patterns of the nodes, with free inner weights"
     CONES = "activation patterns of the nodes, by their inner weights"

@@ -122,7 +122,7 @@ def of_parity(parity: Parity) -> GlobalResult:
     k, d = parity.k, parity.d
     alpha, beta = parity.witness()
     text = "1/sqrt(8 d)" if k == 2 else f"of {k} bits"
-    # One root: two of them round 1/4 of XOR to less than 1/4.
+    # One root: two roots would round 1/4 of XOR to less than 1/4.
     bracket = exact_bracket(
         float(corner_constant(k) / np.sqrt(k * d)), f"closed form {text} on all corners"
     )

@@ -78,7 +78,7 @@ def linear_margin(G: Array, p: float, watch: CancelToken) -> Bracket:
     q = q / q.sum() if q.sum() > 0.0 else np.full(n, 1.0 / n)
     own = 1.0 if np.isinf(p) else np.inf
     margins, sums = rows @ w, q @ rows
-    # Each sum is off by rounding of the sum of its terms' sizes.
+    # The rounding error of each sum is that of the sum of its terms' sizes.
     lower = float((margins - rounding(d, 1.0) * (np.abs(rows) @ np.abs(w))).min())
     upper = float(np.linalg.norm(np.abs(sums) + rounding(n + d, 1.0) * (q @ np.abs(rows)), own))
     reached, gap = float(margins.min()), float(np.linalg.norm(sums, own) - margins.min())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.reference.watch import CancelledError, CancelToken
 
 Array = NDArray[np.float64]
-FEASIBLE = 1e-10  # violation of a bound or a row that HiGHS accepts: its smallest setting
+FEASIBLE = 1e-10  # violation of a bound or row that HiGHS accepts, at its smallest setting
 DIGITS = 1e-6  # relative error of a dual bound that such violations may cause
 
 
@@ -53,7 +53,8 @@ def solve(program: Program, watch: CancelToken) -> Optimum:
     from highspy import HighsModelStatus
 
     model = _model(program)
-    # A watch without time left interrupts at once: the last program of several may have none.
+    # A watch without time left interrupts immediately, as may happen in the last of several
+    # programs.
     for callback in (model.cbSimplexInterrupt, model.cbMipInterrupt):
         callback.subscribe(_interrupt_of(watch))
     watch.check()
@@ -78,7 +79,7 @@ def _interrupt_of(watch: CancelToken) -> Any:
             watch.check()
             stop = watch.timed_out
         except CancelledError:
-            stop = True  # raised again by `solve`: not through HiGHS
+            stop = True  # raised again by `solve`, since exceptions do not pass through HiGHS
         if stop:
             event.interrupt()
 

@@ -32,10 +32,10 @@ from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 MOST_EXAMPLES, MOST_RANK = 1000, 100
-POWERS = (30.0, 100.0, 300.0, 1000.0, 3000.0)  # of the smoothed margin and norm, in turn
-STEPS = 300  # of L-BFGS for each power
-SEARCH_SHARE, NETWORK_SHARE = 0.25, 0.15  # of the time limit
-# The proof is slow where Lam is nearly singular: shares of the time left, and of I/d in Lam.
+POWERS = (30.0, 100.0, 300.0, 1000.0, 3000.0)  # powers of the smoothed margin and norm, in order
+STEPS = 300  # L-BFGS steps per power
+SEARCH_SHARE, NETWORK_SHARE = 0.25, 0.15  # fractions of the time limit
+# The proof is slow for a nearly singular Lam: fractions of the remaining time, and of I/d in Lam.
 PROOFS = ((0.4, 0.0), (1.0 - NETWORK_SHARE, 0.3))
 OFF = 1e-9  # relative error of Lam^-1/2
 
@@ -73,7 +73,7 @@ def _smooth_value(
     a, V = flat[:m], flat[m:].reshape(m, -1)
     z = V @ x.T
     hidden = np.maximum(z, 0.0)
-    # Of |V|_op: the Schatten norm of V of the power.
+    # In place of |V|_op the Schatten norm of V at this power.
     values, vectors = np.linalg.eigh(V.T @ V)
     top = float(values[-1])
     ratio = np.maximum(values / top, 0.0)
@@ -191,7 +191,7 @@ def spectral_bracket(x: Array, y: Array, watch: CancelToken) -> Bracket:
         return absent_bracket(
             f"The points span {r} dimensions; this margin is computed for up to {MOST_RANK}."
         )
-    # |V| <= sqrt(r) |V|_op, so that gamma_spec <= sqrt(r) gamma_gl.
+    # |V| <= sqrt(r) |V|_op, hence gamma_spec <= sqrt(r) gamma_gl.
     near = np.sqrt(r) * pair_bound(x, y)
     reached, moved, nodes = bound_both(inner, y, watch)
     error = rounding(sum(inner.shape) + sum(x.shape) + nodes, scale)

@@ -37,15 +37,15 @@ from core.reference.node_means import TABLE_ERROR, NodeMeans, node_means
 from core.reference.tangent_weights import Weights, find_weights
 from core.reference.watch import CancelToken
 
-SEED = 13  # of the directions that q is found on; the next two of the pilot and of the bracket
-WORK, OVERHEAD = 1e10, 20  # most, of n (d + OVERHEAD) for each of the directions of the bracket
+SEED = 13  # seed of the directions for q; the next two are for the pilot and the bracket
+WORK, OVERHEAD = 1e10, 20  # limit of n (d + OVERHEAD) times the directions of the bracket
 FEWEST, MOST = 2**14, 2**21
-TARGET = 3e-3  # of the margin: what either end may lie off by the draw, if WORK allows
-SEARCHED, MOST_SEARCHED = 2**22, 2**16  # values <u, x_i>, and directions, of the search for q
+TARGET = 3e-3  # relative to the margin: target error of either end by the draw, if WORK allows
+SEARCHED, MOST_SEARCHED = 2**22, 2**16  # values <u, x_i>, and directions, in the search for q
 PILOT = 2**16  # directions of the pilot, for up to 64 examples
 FAILURE = 1e-6
 MOST_EXAMPLES = 1500
-CHUNK = 2**18  # values of a piece: what is taken of directions and examples
+CHUNK = 2**18  # values per piece of directions times examples
 LARGEST_FACTOR = 0.5
 
 
@@ -143,7 +143,7 @@ def integrate_plane(sample: Sample, weights: Weights, watch: CancelToken) -> Bra
     """Return the bracket of weights for examples in R or R^2, by quadrature over all directions."""
     means, n = node_means(sample.d), sample.y.size
     found = []
-    for count in (16, 32):  # nodes of an arc; the difference bounds what the second lacks
+    for count in (16, 32):  # nodes of an arc; the difference bounds the error of the second
         directions = arcs_of_plane(sample.rows, sample.y, weights.q, count)
         sums = np.zeros(n + 1)
         for z, mass in directions.chunks(max(1, CHUNK // n)):
@@ -196,12 +196,12 @@ class Controls:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Pilot:
-    """What directions of their own say of the values without controls: means and variances."""
+    """Means and variances of the values without controls, from separate directions."""
 
     controls: Controls
     means: Array
     variances: Array
-    plain_means: Array  # with the controls
+    plain_means: Array  # of the values themselves, controls included
     plain_variances: Array
 
     def useful(self, sample: Sample, weights: Weights, means: NodeMeans, count: int) -> Pilot:
@@ -237,7 +237,7 @@ def run_pilot(
     """Regress each value on its controls, by `count` directions."""
     n = sample.y.size
     generator = np.random.default_rng(SEED + 1)
-    # Of value, first and second control: means, and means of products.
+    # Means of value, first and second control, and means of their products.
     sums, products = np.zeros((3, n + 1)), np.zeros((3, 3, n + 1))
     step = max(1, CHUNK // n)
     for begin in range(0, count, step):
@@ -258,7 +258,7 @@ def run_pilot(
     covariance = np.array([[products[max(i, k), min(i, k)] for k in range(3)] for i in range(3)])
     covariance = covariance / count - centre[:, None] * centre[None, :]
     own, cross = np.moveaxis(covariance[1:, 1:], 2, 0), covariance[1:, 0].T
-    # A control that never varies, as with one example, has no coefficient.
+    # A constant control, as with one example, has no coefficient.
     coefficients = np.einsum("ikl,il->ki", np.linalg.pinv(own, rcond=1e-9, hermitian=True), cross)
     left = covariance[0, 0] - (coefficients * cross.T).sum(axis=0)
     controls = Controls(coefficients, control_means(weights))
@@ -279,7 +279,7 @@ def reach(sample: Sample, weights: Weights, pilot: Pilot, means: NodeMeans) -> A
     k1, k2, length = means.largest
     first, second = pilot.controls.coefficients
     above = length * most - (min(first[0], 0.0) + min(second[0], 0.0)) * most**2
-    # k1 |D|/sqrt(|D|^2 + floor^2) and first |D| have one sign: their difference is at most either.
+    # k1 |D|/sqrt(|D|^2 + floor^2) and first |D| have the same sign: the larger bounds |difference|.
     parts = [
         np.where(b >= 0.0, np.maximum(k, b * most), k - b * most)
         for k, b in ((k1, first[1:]), (k2, second[1:]))

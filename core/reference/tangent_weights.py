@@ -24,15 +24,15 @@ from core.reference.hull import coordinates, separate_from_origin
 from core.reference.node_means import node_means
 from core.reference.watch import CancelToken
 
-ENOUGH = 1e-5  # of the lower end: a smaller gain is none
-# |D| is taken for sqrt(|D|^2 + floor^2), by shares of its root mean square.
+ENOUGH = 1e-5  # relative to the lower end: smaller gains do not count
+# |D| is smoothed to sqrt(|D|^2 + floor^2), with floors relative to its root mean square.
 FIRST_FLOOR, LAST_FLOOR = 0.03, 1e-3
-# Where D is 0 on some cell q moves slowly, and only while the floor shrinks slowly.
+# If D is 0 on some cell, q converges slowly, and only if the floor shrinks slowly.
 SHRINK = 0.85
-# Most rounds, and rounds without a gain, of the first stage and of the second, which are longer.
+# Limits of rounds, and of rounds without a gain, in the first stage and in the longer second one.
 ROUNDS, PATIENCE = (100, 12), (8, 3)
 LEAST_COSINE = 1e-6
-LEAST_SQUARE = 1e-24  # of |x|^2, where weights leave nothing but rounding
+LEAST_SQUARE = 1e-24  # relative to |x|^2: below, weights leave rounding errors only
 CHUNK = 2**18
 
 
@@ -143,7 +143,7 @@ class _Search:
         self._y, self._x, self._gram = y, x, x @ x.T
         self._means, self._directions, self._kernels = node_means(d), directions, kernels
         self.factors = factors
-        self._lacking: Array | None = None  # of the kernels, (2, n, n)
+        self._lacking: Array | None = None  # exact kernels minus those of the directions, (2, n, n)
 
     def form(self, q: Array, share: float, watch: CancelToken) -> tuple[Array, float]:
         """Return K (n, n) at some weights, and the floor: a share of |D|'s root mean square."""

@@ -140,6 +140,7 @@ def read_array(
 
 
 def _shape(connection: Connection, name: str, text: str) -> tuple[int, ...]:
+    """Parse the shape of an array. Raises RunFileError for an impossible one."""
     try:
         shape = parse_json(text) if len(text) <= 100 else None
     except ValueError:

@@ -196,7 +196,7 @@ class Run(ABC):
 
     @property
     def lineage(self) -> Lineage | None:
-        """Run that this one continues, according to its file; None for a run of its own."""
+        """Parent that this run continues, according to its file; None for others."""
         return lineage_of(self.continues)
 
     @property

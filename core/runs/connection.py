@@ -270,7 +270,7 @@ def connect(path: Path) -> Connection:
 
 
 def check_wal(connection: Connection) -> None:
-    """Raise RunFileError if the `-wal` beside a run file is that of another run.
+    """Raise RunFileError if the `-wal` beside a run file belongs to another run.
 
     The file is read once without it. It names its own `-wal` from the first checkpoint on; before
     that the first transaction of either run, which names it, is still in the `-wal`. Files of

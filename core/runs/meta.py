@@ -76,7 +76,7 @@ class Lineage:
 
 
 def lineage_of(continues: Mapping[str, Any] | None) -> Lineage | None:
-    """Return the lineage in `meta.start.continues`; None for a run of its own.
+    """Return the lineage in `meta.start.continues`; None for a run without parent.
 
     >>> told = {"file": "a.msrun", "frame": 3, "log10_time": 2.5, "changes": {"loss.l2": [0, 1]}}
     >>> lineage_of(told).words
@@ -128,6 +128,7 @@ def changes_text(changes: Changes) -> str:
 
 
 def _short(value: object) -> str:
+    """Return a value as text of at most 40 characters; rows as their number."""
     if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
         return f"{len(value)} rows"
     text = f"{value:g}" if isinstance(value, float) else str(value)

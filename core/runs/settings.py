@@ -54,6 +54,7 @@ def optimizer_text(run: Run) -> str:
 
 
 def _text(value: Any) -> str:
+    """Return a setting as text: lists in parentheses, yes, no and none."""
     if isinstance(value, list):
         return f"({', '.join(map(_text, value))})"
     if isinstance(value, bool | None):

@@ -38,6 +38,7 @@ Row = tuple[str, str, str, int, memoryview]
 
 
 def state_rows(frame: int, state: State) -> list[Row]:
+    """Return a state as rows of the table `array`."""
     rows = []
     for part, values in state.items():
         data = np.ascontiguousarray(values, dtype="<f8").reshape(-1)

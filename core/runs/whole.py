@@ -184,7 +184,7 @@ class WholeRun(Run):
         self._run.close()
 
 
-MOST_HISTORY = 16 << 20  # bytes of earlier frames; reading them takes 30 ms
+MOST_HISTORY = 16 << 20  # bytes of earlier frames, which take 30 ms to read
 
 
 def with_history(run: Run) -> Run:

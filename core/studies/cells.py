@@ -92,7 +92,7 @@ class StudyCell:
 
     @property
     def seeds(self) -> tuple[Any, ...]:
-        """Seeds, which tell repetitions of a setting apart."""
+        """Seeds, which distinguish repetitions of a setting."""
         return tuple(self.settings.get(key) for key in SEEDS)
 
     def setting(self, formula: str) -> Any:

@@ -12,8 +12,8 @@ from core.studies.study import Study, load_study, shipped_ids, shipped_summaries
 from core.study_file.experiment import KINDS
 from core.study_file.words import label_of, setting_words
 
-AFTER = " \u00b7 after "  # between the changes of a study and its title
-MODIFIED = "Modified from "  # before the title, as older versions wrote it
+AFTER = " \u00b7 after "  # separates the changes of a study from its title
+MODIFIED = "Modified from "  # prefix of the title in files of older versions
 MOST_NAMED = 6  # changes named in a title
 MOST_CELLS = 100
 OF_RECORDING = ("recording.", "run.device")

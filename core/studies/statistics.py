@@ -287,7 +287,7 @@ class HasSettings(Protocol):
 
     @property
     def seeds(self) -> tuple[Any, ...]:
-        """Values of SEEDS, which tell repetitions apart."""
+        """Values of SEEDS, which distinguish repetitions."""
 
     def setting(self, formula: str) -> Any:
         """Return a setting, the variant, or a formula over d, n, m, k and factors."""
@@ -370,7 +370,7 @@ def matches(run: HasSettings, where: Iterable[tuple[str, Any]]) -> bool:
 
 
 def is_seed(key: str) -> bool:
-    """Return True if a setting only tells repetitions apart."""
+    """Return True if a setting only distinguishes repetitions."""
     return key.endswith(".seed")
 
 

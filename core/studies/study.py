@@ -127,7 +127,7 @@ class Study:
             raise error
 
     def errors(self) -> Iterator[InputError]:
-        """Yield what is not allowed in the grid.
+        """Yield the errors of the grid.
 
         A large grid is checked in each value of an axis, the other axes at their first value:
         making thousands of cells takes seconds.

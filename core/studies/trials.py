@@ -61,7 +61,7 @@ class Trial:
 
     @property
     def seeds(self) -> tuple[Any, ...]:
-        """Seeds, which tell repetitions of a setting apart."""
+        """Seeds, which distinguish repetitions of a setting."""
         return self._cell.seeds
 
     @property

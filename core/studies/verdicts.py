@@ -16,7 +16,7 @@ from core.studies.trials import Trial, select_trials
 
 Verdict = Literal["confirmed", "refuted", "not at this size"]
 NOT_HERE: Verdict = "not at this size"
-NOT_TESTABLE = "not testable at this size"  # NOT_HERE as people read it
+NOT_TESTABLE = "not testable at this size"  # displayed form of NOT_HERE
 
 
 @final

@@ -204,7 +204,7 @@ def _record(task: Task, control: Control | None) -> Path | None:
 
 
 def publish(local: Path, path: Path) -> None:
-    """Put a finished file into a shared folder whole, or not at all, also beside other writers."""
+    """Copy a finished file into a shared folder, whole or not at all, despite other writers."""
     # Two workers with the same cell write separate files, whose suffix keeps both out of listings.
     with replace_file(path, path.with_suffix(".cell")) as (_, file), local.open("rb") as recorded:
         shutil.copyfileobj(recorded, file, COPY_BYTES)

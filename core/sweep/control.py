@@ -72,7 +72,7 @@ class SweepControl:
             self._enough = True
 
     def pause(self) -> None:
-        """Start no more cells; those in other processes are finished, one in this process waits."""
+        """Start no more cells; those in workers finish, one in this process waits."""
         self.cell.pause()
 
     def resume(self) -> None:

@@ -166,7 +166,7 @@ def _with_checksum(name: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_whole(name: str, fields: Mapping[str, Any]) -> bool:
-    """Return True if the fields of a cell are those that were written."""
+    """Return True if the fields of a cell match their checksum."""
     others = {key: value for key, value in fields.items() if key != "sum"}
     return bool(fields["sum"] == _sum(name, others))
 

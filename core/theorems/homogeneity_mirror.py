@@ -137,7 +137,7 @@ def past_first_time(context: Context) -> Array:
 
 
 def not_yet(context: Context) -> str:
-    """Return why nothing is said of the margin yet."""
+    """Return why the statement does not yet apply to the margin."""
     first = float(first_time(context)[-1])
     if math.isnan(first):
         return "pbar no longer separates the features: t_1 does not exist"

@@ -161,7 +161,7 @@ def _moment(until: float | str | None) -> float | None:
 def make_view_options(
     curves: tuple[str, ...] | None, against: str | None, runs: Sequence[Run] = ()
 ) -> ViewOptions:
-    """Check the curves of the panel "curves", and return the look of a figure with them.
+    """Check the curves of the panel "curves", and return the figure's style options.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ def _select_settings(settings: Mapping[Any, Any]) -> Settings:
 
 
 def _plain(name: str, value: Any, depth: int = 2) -> Any:
-    """Return a setting as JSON has it.
+    """Convert a setting to JSON types.
 
     Raises InputError for anything but a number, a truth, a text or a list of these.
     """

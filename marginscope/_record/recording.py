@@ -374,7 +374,7 @@ class Recording:
     def _describe(
         self, form: Form, dtype: np.dtype[Any], fixed: Mapping[str, NDArray[Any]]
     ) -> Describe:
-        """Return the function that describes a file which begins with a given frame."""
+        """Return the function that describes a file starting with a given frame."""
         name = self._options.title or self._place.stem
         return partial(describe_file, self._examples, self._options, name, form, dtype.name, fixed)
 
