@@ -71,7 +71,7 @@ def measure_collapse(h: Array, W: Array, y: Array, outputs: Array) -> Collapse:
         spread = lengths.std() / lengths.mean()
     squares = np.einsum("ij,ij->i", means, means) - 2.0 * h @ means.T  # less |h|^2, common to all
     return Collapse(
-        within=_within(deviations, M),
+        within=_measure_spread(deviations, M),
         angles=float(np.abs(cosines + 1.0 / (k - 1)).mean()),
         lengths=float(spread),
         duality=float(duality),
@@ -79,7 +79,7 @@ def measure_collapse(h: Array, W: Array, y: Array, outputs: Array) -> Collapse:
     )
 
 
-def _within(deviations: Array, M: Array) -> float:
+def _measure_spread(deviations: Array, M: Array) -> float:
     """Return tr(S_W S_B^+)/k, S_W = D'D/n and S_B = M'M/k, by the small Gram matrix M M'.
 
     M'M (m, m) has the eigenvectors M'u/sqrt(lambda) of the eigenvectors u of M M' (k, k).

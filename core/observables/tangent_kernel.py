@@ -212,7 +212,7 @@ def _at_infinite_width(function: Callable[[Array, Array], float], run: Run) -> L
     return Landmark(value, "infinite width", r"$m = \infty$", words)
 
 
-def _centred(K: Array, y: Array) -> float:
+def _align_centred(K: Array, y: Array) -> float:
     return alignment_of(centre(K), y - y.mean())
 
 
@@ -251,7 +251,7 @@ OBSERVABLES = (
         function=centred_alignment,
         tex=r"\frac{y^\top HKHy}{\Vert HKH\Vert_F|Hy|^2}",
         normalisation="a cosine, that of HKH and Hy y'H",
-        landmark=partial(_at_infinite_width, _centred),
+        landmark=partial(_at_infinite_width, _align_centred),
     ),
     of_kernel(
         "kernel_rank",
