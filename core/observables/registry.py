@@ -12,6 +12,8 @@ from functools import lru_cache, partial
 from operator import attrgetter
 from typing import final
 
+import numpy as np
+
 from core.errors import InputError, did_you_mean
 from core.network.parametrisation import Network
 from core.observables import (
@@ -20,11 +22,14 @@ from core.observables import (
     extremal,
     features,
     fourier,
+    linear_modes,
     margins,
+    matrix_solution,
     nodes,
     norm_margins,
     proof_potentials,
     proofs,
+    saxe_mode,
     sharpness,
     spectrum,
     testing,
@@ -37,6 +42,7 @@ from core.observables.observable import (
     Shape,
     cached_per_frame,
 )
+from core.observables.prediction import RESIDUAL, PredictedCurve, Prediction
 from core.run_files.schema import NUMBER_NAME
 from core.runs import Run
 from core.settings import Registry
@@ -104,7 +110,59 @@ OBSERVABLES: Registry[Observable] = Registry(
     *extremal.OBSERVABLES,
     *fourier.OBSERVABLES,
     *norm_margins.OBSERVABLES,
+    *linear_modes.OBSERVABLES,
 )
+
+
+def _add_columns(prediction: Prediction) -> None:
+    """Register the observables that a prediction adds, for tables, studies and views."""
+    for item in prediction.make_observables(OBSERVABLES[prediction.of]):
+        OBSERVABLES.add(item)
+
+
+PREDICTIONS: Registry[Prediction] = Registry(
+    attrgetter("name"),
+    *saxe_mode.PREDICTIONS,
+    *matrix_solution.PREDICTIONS,
+    on_added=_add_columns,
+)
+
+
+def predictions_of(run: Run, name: str) -> tuple[Prediction, ...]:
+    """Return the predictions of an observable that are about the sort of a run."""
+    return tuple(one for one in PREDICTIONS.values() if one.of == name and one.suits(run))
+
+
+def predict(run: Run, name: str) -> PredictedCurve:
+    """Return a prediction at the frames of a run, beside what was measured.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    name : str
+        Name of a prediction.
+
+    Returns
+    -------
+    PredictedCurve
+
+    Raises
+    ------
+    InputError
+        The name is not known, or the prediction does not apply to the run; the sentence says why.
+    """
+    if name not in PREDICTIONS:
+        raise InputError(f"There is no prediction {name!r:.60}; {did_you_mean(name, PREDICTIONS)}")
+    prediction = PREDICTIONS[name]
+    sentence = prediction.refusal(run)
+    if sentence:
+        raise InputError(sentence, where=run.path)
+    values, *ends = (OBSERVABLES[column].trace(run) for column in prediction.columns)
+    residual = OBSERVABLES[f"{name}{RESIDUAL}"].trace(run)
+    band = np.array(ends) if ends else None
+    t = np.array(run.t[: run.frames], dtype=np.float64)
+    return PredictedCurve(prediction, t, values, residual, band)
 
 
 def of_shape(shape: Shape) -> tuple[Observable, ...]:
