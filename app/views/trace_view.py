@@ -41,6 +41,7 @@ FAINT, PAST = 0.3, 0.45  # opacity
 # Pixels: Qt takes twenty times as long for a point of a line wider than one (docs/decisions/0015),
 # which is bearable for a few lines, and once they are thinned.
 STRONG = 1.5
+MOST_DASHED = 512  # points; of 2,000 all of two dashed lines take 9 ms a redraw, and thinned ones 4
 
 
 @final
@@ -253,8 +254,8 @@ class TraceView(RunView):
         places = self.places[part]
         values = np.array([line.values[part] for line in self._lines])
         kept = points_to_draw(places, values, TOLERANCE * self.plot.pixel_height())
-        # Dashes follow from the length of the whole line, and would be at other places.
-        kept[[bool(pen.dashPattern()) for pen in pens]] = True
+        if places.size <= MOST_DASHED:  # dashes would move: they follow from a line's length
+            kept[[bool(pen.dashPattern()) for pen in pens]] = True
         kept &= np.isfinite(values)
         return [
             (path_of(places[known], row[known]), pen)

@@ -37,12 +37,16 @@ Numbers = Sequence[tuple[str, Floats]]  # columns of equal length, with their he
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """Values that a statement promises, one a frame (T,), in the view named by `view`."""
+    """Values that a statement promises, or theory predicts, one a frame (T,), in a view or strip.
+
+    `view` is "margins", or the observable that they belong to.
+    """
 
     name: str
     view: str
     values: Floats
     tip: str = ""
+    predicted: bool = False
 
 
 @final
