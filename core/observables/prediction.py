@@ -53,6 +53,11 @@ class Prediction:
         """Names of the values and, with a band, of its ends."""
         return (self.name, *(f"{self.name}{end}" for end in ENDS if self.band is not None))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all observables of the prediction: columns, and the residual."""
+        return (*self.columns, f"{self.name}{RESIDUAL}")
+
     def make_observables(self, of: Observable) -> tuple[Observable, ...]:
         """Return what tables have of the prediction of an observable: columns, and the residual."""
         make = partial(
@@ -72,8 +77,8 @@ class Prediction:
         return (
             *values,
             make(
-                f"{self.name}{RESIDUAL}",
-                f"{of.title} less {self.title}",
+                self.names[-1],
+                f"residual of {self.title}",
                 f"{self.of} - {self.name}",
                 function=partial(self._residual, of),
             ),

@@ -42,7 +42,7 @@ from core.observables.observable import (
     Shape,
     cached_per_frame,
 )
-from core.observables.prediction import RESIDUAL, PredictedCurve, Prediction
+from core.observables.prediction import PredictedCurve, Prediction
 from core.run_files.schema import NUMBER_NAME
 from core.runs import Run
 from core.settings import Registry
@@ -159,7 +159,7 @@ def predict(run: Run, name: str) -> PredictedCurve:
     if sentence:
         raise InputError(sentence, where=run.path)
     values, *ends = (OBSERVABLES[column].trace(run) for column in prediction.columns)
-    residual = OBSERVABLES[f"{name}{RESIDUAL}"].trace(run)
+    residual = OBSERVABLES[prediction.names[-1]].trace(run)
     band = np.array(ends) if ends else None
     t = np.array(run.t[: run.frames], dtype=np.float64)
     return PredictedCurve(prediction, t, values, residual, band)

@@ -14,6 +14,7 @@ from core.observables.matrix_solution import MatrixSolution
 from core.observables.prediction import Prediction
 from core.observables.registry import OBSERVABLES, PREDICTIONS, predict, predictions_of
 from core.observables.saxe_mode import saxe_curve
+from core.observables.table import check_columns
 from core.problem.problem import Problem, resolve_problem
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
@@ -178,6 +179,8 @@ def test_where_no_solution_is_known_one_sentence_says_so(
                 predict(run, name)
             assert str(caught.value).count(". ") == 0
             assert name not in scalar_columns(run)
+            with pytest.raises(InputError, match=f"'{name}' is a prediction that.*{sentence}"):
+                check_columns(run, [name])
             assert np.isnan(OBSERVABLES[name].at(run, 0))
 
 
