@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.optimize import minimize
 
 from core.errors import InputError
 from core.observables.matrix_solution import MatrixSolution
@@ -20,6 +21,7 @@ from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
 from tests.observables.columns import scalar_columns
+from tests.support.continued_runs import continued_at
 
 Y = (3.0, 2.0, 1.0, 0.5)
 S, C = float(np.linalg.norm(Y)), 0.25  # target and X'X/n of the inputs e_1, ..., e_4
@@ -233,3 +235,49 @@ def test_every_prediction_has_its_columns(tmp_path: Path) -> None:
     with recorded(tmp_path) as run:
         names = [one.name for one in predictions_of(run, "mode_strength")]
         assert names == ["mode_saxe", "mode_matrix"]
+
+
+def test_continued_runs_are_compared_from_the_start_of_the_first(tmp_path: Path) -> None:
+    descent = {"kind": "gd", "step": 0.01, "until_log10_time": 0.6}
+    with recorded(tmp_path, {"init": "balanced"}, dynamics=descent):
+        pass
+    further, other = tmp_path / "further.msrun", tmp_path / "other.msrun"
+    continued_at(further, tmp_path / "run.msrun", "dynamics.until_log10_time=1.2")
+    with open_run(further) as run:
+        found = predict(run, "mode_matrix")
+        assert found.t[0] == pytest.approx(10.0**0.6, rel=0.02)
+        assert 0.0 < found.largest <= 0.05  # by steps of .01
+        assert found.last == pytest.approx(0.0, abs=1e-6)
+    continued_at(
+        other, tmp_path / "run.msrun", "dynamics.step=0.02", "dynamics.until_log10_time=1.2"
+    )
+    with open_run(other) as run, pytest.raises(InputError, match="exact solution is that of"):
+        predict(run, "mode_matrix")
+
+
+def test_the_margin_of_depth_two_is_half_of_the_linear_one(tmp_path: Path) -> None:
+    """|W|^2 >= 2 |beta|, with equality where a and V are balanced and of rank one (AM-GM)."""
+    labels = {
+        "data": {"kind": "gaussian_mixture", "d": 4, "n": 12},
+        "loss": {"kind": "exponential"},
+        "dynamics": {"kind": "flow", "until_log10_time": 100.0},
+        "recording": {"frames": 20},
+    }
+    with recorded(tmp_path, {"init": "random", "scale": 0.01}, **labels) as run:
+        margin = OBSERVABLES["hard_margin"].trace(run)
+        Z = run.dataset.y[:, None] * run.dataset.x
+        # The largest margin by its dual: the shortest vector of the hull of the y_i x_i.
+        found = minimize(
+            lambda q: 0.5 * float((q @ Z) @ (q @ Z)),
+            np.full(run.dataset.n, 1.0 / run.dataset.n),
+            jac=lambda q: Z @ (q @ Z),
+            bounds=[(0.0, 1.0)] * run.dataset.n,
+            constraints={"type": "eq", "fun": lambda q: q.sum() - 1.0},
+            method="SLSQP",
+            options={"ftol": 1e-15, "maxiter": 500},
+        )
+        largest = float(np.linalg.norm(found.x @ Z)) / 2.0
+        assert margin.max() <= largest * (1.0 + 1e-6)
+        assert margin[-1] >= 0.99 * largest
+        sigma = OBSERVABLES["sigma_2"].trace(run)[-1] / OBSERVABLES["sigma_1"].trace(run)[-1]
+        assert sigma <= 0.01
