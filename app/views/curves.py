@@ -16,7 +16,7 @@ from app.state.node_values import Floats
 from app.state.view_options import MOST_CURVES
 from app.views.node_view import NO_INNER
 from app.views.pixels import log10_text
-from app.views.predictions import predicted_bounds
+from app.views.predictions import find_refusals, predicted_bounds
 from app.views.trace_view import TraceCurve, TraceView, pad_trace
 from app.views.view import Bound, ShownTheory
 from app.widgets.axis import logarithmic
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 NOTHING = "choose curves in View, Choose curves"
 WAITING = "computing ..."
+REFUSED = "no prediction"
 LEAST_STRIP = 56  # pixels below which a strip is not legible
 MOST_TITLE = 0.45  # share of a strip
 
@@ -58,6 +59,7 @@ class CurvesView(TraceView):
         self._values: tuple[Floats, ...] = ()
         self._landmarks: tuple[PlacedLandmark, ...] = ()
         self._predicted: tuple[Bound, ...] = ()
+        self._refused: Mapping[str, str] = {}
         self._extents: dict[str, Extent] = {}
         self._common: Mapping[str, Extent] = {}
         self._logarithmic = False
@@ -139,7 +141,8 @@ class CurvesView(TraceView):
 
     def _clear(self) -> None:
         super()._clear()
-        self._values, self._landmarks, self._predicted, self._extents = (), (), (), {}
+        self._values, self._landmarks, self._extents = (), (), {}
+        self._predicted, self._refused = (), {}
         self.plot.side.set_strips(())
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
@@ -155,6 +158,7 @@ class CurvesView(TraceView):
         known = {k: one[:, 0] for k, one in zip(columns, traces[len(names) :], strict=True)}
         measured = dict(zip(names, self._values, strict=True))
         self._predicted = predicted_bounds(possible, measured, known)
+        self._refused = find_refusals(possible, self._predicted, data.run)
         self._landmarks = landmarks_of(data.run, names, self._values)
         bounds = [(one, pad_trace(one.values, data.frames)) for one in self._shown_bounds()]
         first = self.first(data)  # earlier frames are not seen, and far below the others
@@ -200,6 +204,9 @@ class CurvesView(TraceView):
             label = (UP if place > at else DOWN if place < at else "") + landmark.label
             colour, tip = self._colour(one.position), rich(landmark.tip)
             lines.append(LevelLine(at, at, at, label, colour, tip, line=place == at))
+        for name, tip in self._refused.items():
+            foot = self.strips[self.names.index(name)].start
+            lines.append(LevelLine(foot, foot, foot, REFUSED, self._palette.muted, tip, line=False))
         return (*super().levels(), *lines)
 
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from core.numbers import number_text
 
 if TYPE_CHECKING:
     from core.observables.prediction import Prediction
+    from core.runs import Run
 
 
 def predicted_bounds(
@@ -41,6 +42,24 @@ def predicted_bounds(
         for one in drawn.values()
         for column in one.columns
     )
+
+
+def find_refusals(
+    predictions: Sequence[Prediction], drawn: Sequence[Bound], run: Run
+) -> dict[str, str]:
+    """Return why observables have no prediction, in rich text by name, as far as that is known.
+
+    `predictions` suit the run, and `drawn` are those that apply.
+    """
+    left = [one for one in predictions if one.of not in {bound.view for bound in drawn}]
+    known: dict[str, list[str]] = {}
+    for one in left:
+        known.setdefault(one.of, []).append(one.known_refusal(run))
+    return {
+        of: rich(f"No prediction applies: {'; '.join(dict.fromkeys(sentences))}.")
+        for of, sentences in known.items()
+        if all(sentences)
+    }
 
 
 def _tip(prediction: Prediction, residual: Floats) -> str:

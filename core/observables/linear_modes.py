@@ -51,6 +51,8 @@ def curvature(run: Run) -> float:
 def is_whitened(run: Run) -> bool:
     """Return True if X'X/n = c I but for rounding, by its products with random vectors."""
     x, scale = run.inputs, curvature(run)
+    if not scale > 0.0:
+        return False
     probes = np.random.default_rng(0).standard_normal((x.shape[1], PROBES))
     apart = x.T @ (x @ probes) / x.shape[0] - scale * probes
     return bool(np.linalg.norm(apart) <= ROUNDING * scale * np.linalg.norm(probes))

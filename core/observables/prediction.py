@@ -95,6 +95,10 @@ class Prediction:
             run.memo[key] = sentence
         return str(run.memo[key])
 
+    def known_refusal(self, run: Run) -> str:
+        """Return `refusal` if it was computed before, else ""."""
+        return str(run.memo.get((Prediction, self.name), ""))
+
     def applies(self, run: Run) -> bool:
         """Return True if the prediction applies to a run."""
         return self.suits(run) and not self.refusal(run)

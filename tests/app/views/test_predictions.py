@@ -93,9 +93,13 @@ def test_the_first_that_applies_lies_on_its_curve(
 def test_nothing_lies_on_a_curve_of_which_nothing_is_known(
     view: CurvesView, data: DisplayData
 ) -> None:
+    assert view.plot.overlay.levels == ()  # while the reason is not known
     finish(view, data)
     assert [one.sign for one in view._lines] == ["line"] * 3
-    assert view.plot.overlay.levels == ()
+    labels = view.plot.overlay.levels
+    assert [one.label for one in labels] == ["no prediction"] * 2
+    assert all("the start is not balanced" in one.tip for one in labels)
+    assert all(one.tip.count("not balanced") == 1 for one in labels)
 
 
 @pytest.mark.parametrize("data", ["balanced"], indirect=True)
