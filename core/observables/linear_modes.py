@@ -127,7 +127,7 @@ def layer_imbalance(run: Run) -> float:
     return float(np.linalg.norm(matrix)) / squared if squared > 0.0 else 0.0
 
 
-SAXE = "Saxe, McClelland and Ganguli 2014"
+SAXE = "saxe14; docs/theory.md, 4.14"
 WHERE = "two-layer linear networks on real targets"
 MODE = Observable(
     "mode_strength",

@@ -153,7 +153,7 @@ def condition(run: Run) -> str:
     return sentence
 
 
-SOURCE = "Fukumizu 1998; Braun et al. 2022"
+SOURCE = "Fukumizu 1998 and Braun et al. 2022; docs/theory.md, 4.14"
 FORMULA = "W2 W1 of QQ' = E Q0 (I + Q0' P Q0)^-1 Q0' E, E = e^(Ft), P = int_0^t e^(2Fs) ds"
 TEX = r"QQ^T=E\,Q_0(I+Q_0^TP\,Q_0)^{-1}Q_0^TE"
 PREDICTIONS = (

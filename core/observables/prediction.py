@@ -81,6 +81,7 @@ class Prediction:
                 f"residual of {self.title}",
                 f"{self.of} - {self.name}",
                 function=partial(self._residual, of),
+                tex=f"{of.tex}-{self.tex}" if of.tex and self.tex else "",
             ),
         )
 

@@ -80,7 +80,7 @@ def test_the_first_that_applies_lies_on_its_curve(
     labels = {one.label: one for one in view.plot.overlay.levels}
     tip = labels["Saxe"].tip
     apart = np.abs(view._values[0] - drawn[0].said).max()
-    assert "Ganguli 2014" in tip
+    assert "saxe14" in tip
     assert f"at most {apart:.3f}"[:11] in tip.replace("at most .", "at most 0.")
     # Once known, no redraw computes it: neither a step in time nor another size.
     for one in PREDICTIONS.values():
