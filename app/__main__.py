@@ -1,4 +1,4 @@
-"""`python -m app [RUN.msrun | STUDY ...]`, or `marginscope` where it is installed: the window."""
+"""`python -m app [RUN.msrun | STUDY ...]`, or `marginscope` if installed: the window."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-HEADLESS = "--headless"  # core.compiled.beside, which would load much before the window
+# Same as in core.compiled.beside, whose import takes longer than showing the window.
+HEADLESS = "--headless"
 
 
 def load_torch_first() -> None:
@@ -47,7 +48,7 @@ def loading_problem(error: ImportError) -> str:
 
 
 def screen_problem() -> str:
-    """Return why no window can be shown here; "" where nothing is known against it."""
+    """Return why no window can be shown here; "" if no reason is known."""
     import os
     from pathlib import Path
 
@@ -60,7 +61,7 @@ def screen_problem() -> str:
 
 
 def open_shown_window(link: str) -> int:
-    """Open the window of `marginscope.show`; its first line of output says whether it starts."""
+    """Open the window of `marginscope.show`; its first line of output reports success."""
     try:
         load_qt()
         from app.qt_application import QtApplication
@@ -68,7 +69,7 @@ def open_shown_window(link: str) -> int:
         if problem := screen_problem():
             print(f"refused {problem}", flush=True)
             return 1
-        # At once: where there is no screen Qt ends the process here, and its caller waits for it.
+        # Create it first: without a screen Qt ends the process here, which the caller awaits.
         application = QtApplication([sys.argv[0]])
         from app.start import main as open_window
     except ImportError as error:
@@ -84,7 +85,7 @@ def main() -> int:
     from core.cli.bundled import complete_libraries, run_as_library_process
 
     run_as_library_process()
-    if sys.argv[1:2] == [HEADLESS]:  # how a bundled program compiles kernels
+    if sys.argv[1:2] == [HEADLESS]:  # a bundled program compiles kernels this way
         from core.stopping import answer_signals
 
         answer_signals()
@@ -111,7 +112,7 @@ def main() -> int:
     complete_libraries()
     try:
         load_qt()
-        problem = "" if arguments.self_test else screen_problem()  # that one needs no screen
+        problem = "" if arguments.self_test else screen_problem()  # the self-test needs no screen
         work = None if problem else load_work(arguments)
     except ImportError as error:
         problem, work = loading_problem(error), None

@@ -11,9 +11,9 @@ from PySide6.QtGui import QAction, QIcon, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu
 
 Icons = Callable[[str], QIcon]
-Handlers = Mapping[str, Callable[..., object]]  # bound methods by the keys of actions
+Handlers = Mapping[str, Callable[..., object]]  # action key -> bound method
 SEPARATOR = "-"
-# The property of an action that shows another icon than its row says, for the time being.
+# Property of an action that replaces, for a time, the icon of its row.
 ICON = "shownIcon"
 
 
@@ -27,11 +27,11 @@ class ActionRow:
     shortcut: str = ""
     icon: str = ""
     checkable: bool = False
-    short: str = ""  # its name on the rail
+    short: str = ""  # name on the rail
 
 
-NUMBERS = range(1, 10)  # of the open runs from the left
-# The rows of each menu; None is a separator.
+NUMBERS = range(1, 10)  # of the open runs, from the left
+# Rows of each menu; None is a separator.
 MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     "&File": (
         ActionRow("open", "&Open ...", "Ctrl+O", "open"),
@@ -144,7 +144,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     ),
 }
 ROWS = tuple(row for rows in MENUS.values() for row in rows if row is not None)
-# What each does, in a few words; the others are known by their names.
+# Short descriptions of the actions whose names do not explain them.
 TIPS = {
     "open": "Open a recorded run or a study; closes the open runs",
     "open_beside": "Open a recorded run next to the open runs",
@@ -231,7 +231,7 @@ TIPS = {
     "about": "Show version and licence",
 }
 
-# Keys of the actions on the rail, at the left and right of the top bar, and in its menus.
+# Keys of the actions on the rail, at the left and right of the top bar, and in the bar's menus.
 RAIL = ("form", "inspector", "numbers", "library", "result")
 TRAINING = ("run", "pause", "stop")
 EXPORTS = ("figure", "copy_figure", "film", "page", "data", SEPARATOR, "cite", "copy_link")
@@ -239,7 +239,7 @@ MORE = (
     *("restart", "seed", "weights", "further", "branch", "rewind", SEPARATOR, "cells", "preview"),
     *("draw", SEPARATOR, "link", "times", "dark", "lecture", SEPARATOR, "palette", "shortcuts"),
 )
-# What is possible only while a run is recorded, while none is, and while one is shown.
+# Actions that need a run being trained, no run being trained, and a run on the screen.
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
 OF_RUNS_ALONE = ("film", "page", "fill")
@@ -260,7 +260,7 @@ SHOWN_ONLY = (
     "jump",
     *INTERVAL,
 )
-# Why an action cannot be had now.
+# Reasons for disabled actions.
 REASONS = {
     **dict.fromkeys(LIVE_ONLY, "No run is training."),
     **dict.fromkeys(ENDED_ONLY, "Available once a run has finished."),
@@ -290,7 +290,7 @@ def name_of(row: ActionRow) -> str:
 
 
 def set_keys(action: QAction, keys: str) -> None:
-    """Give an action of the table its keys, which its tip names; "" for none."""
+    """Set an action's keys, which its tip names; "" for none."""
     action.setShortcut(QKeySequence(keys))
     shortcut = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
     row = next(row for row in ROWS if row.key == action.objectName())
@@ -310,16 +310,16 @@ def make_actions(window: QMainWindow, handlers: Handlers) -> dict[str, QAction]:
         action = QAction(row.text, window)
         action.setObjectName(row.key)
         action.setCheckable(row.checkable)
-        action.setIconVisibleInMenu(not row.checkable)  # it would stand in place of the tick
-        # Not of the application: the window of a whole study has keys of its own.
+        action.setIconVisibleInMenu(not row.checkable)  # the icon would replace the check mark
+        # Not an application shortcut: the window of a whole study has its own keys.
         action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
-        # Tool bars show it beside an icon, where mnemonics and dots have no meaning.
+        # Tool buttons show this text beside the icon, without mnemonic and ellipsis.
         action.setIconText(row.short or name_of(row))
         set_keys(action, row.shortcut)
-        # Toggled also when it is the program that checks it, as a lecture does with the panels.
+        # `toggled` is also emitted when the program checks the action, as lecture mode does.
         signal = action.toggled if row.checkable else action.triggered
         signal.connect(handlers[row.key])
-        window.addAction(action)  # so that its shortcut works where no menu or button shows it
+        window.addAction(action)  # its shortcut then works without a visible menu or button
         actions[row.key] = action
     return actions
 
@@ -333,7 +333,7 @@ def set_icons(actions: Mapping[str, QAction], icons: Icons) -> None:
 
 
 def show_playing(action: QAction, playing: bool, icons: Icons) -> None:
-    """Show on the action what it would do."""
+    """Show on the action what pressing it would do."""
     name = "pause" if playing else "play"
     if action.property(ICON) != name:
         action.setProperty(ICON, name)
@@ -354,7 +354,7 @@ def fill_menus(window: QMainWindow, actions: Mapping[str, QAction]) -> dict[str,
     return menus
 
 
-LEAST_LISTED = 2  # numbers in the menu, however few runs are open
+LEAST_LISTED = 2  # entries shown in the menu even if fewer runs are open
 
 
 def enable(

@@ -1,8 +1,7 @@
-"""What desktops are told of this program: entries, kinds of files, icons. No Qt, no side effects.
+"""Desktop entries, file types and icons of this program. No Qt, no side effects.
 
-By the Desktop Entry, Shared MIME-info and Icon Theme specifications: files below a user's folder of
-data, as values (`files`), so that what is written can be compared with what is there, and taken
-away again.
+The files follow the Desktop Entry, Shared MIME-info and Icon Theme specifications. They are values
+(`files`) below a user's data folder, so that they can be compared with existing files, and removed.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ VIEW_SUFFIX = ".msview"
 LINKS, FILES = "marginscope-links.desktop", "marginscope.desktop"
 LINK_KIND = f"x-scheme-handler/{SCHEME}"
 RUN_KIND, VIEW_KIND = "application/vnd.marginscope.run", "application/vnd.marginscope.view"
-# What each entry is made the usual program for.
+# File and link types for which each desktop entry becomes the default program.
 KINDS: Mapping[str, tuple[str, ...]] = {LINKS: (LINK_KIND,), FILES: (RUN_KIND, VIEW_KIND)}
 SIZES = (16, 32, 48, 64, 128, 256)
 FOLDER = RESOURCES / "desktop"
@@ -31,7 +30,7 @@ def is_link(text: str) -> bool:
 
 
 def desktop_entry(start: Sequence[str], folder: Path, name: str = LINKS) -> str:
-    """Return the file by which desktops know the program that opens links, or that for files.
+    """Return the desktop entry of the program for links, or that for files.
 
     >>> [line for line in desktop_entry(["/opt/a b/run", "-m"], Path("/opt")).splitlines()
     ...  if "Exec" in line]
@@ -61,7 +60,7 @@ def files(start: Sequence[str], folder: Path) -> dict[str, bytes]:
 
 
 def _icons(size: str) -> tuple[str, ...]:
-    """Of the program and of the files that it opens."""
+    """Return the icons of the program and of its files."""
     names = ("apps/marginscope", *(f"mimetypes/{kind.replace('/', '-')}" for kind in KINDS[FILES]))
     return tuple(f"icons/hicolor/{size}/{name}" for name in names)
 

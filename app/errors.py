@@ -1,7 +1,7 @@
-"""Errors as sentences, and a log for whoever mends the program.
+"""Errors as sentences, and a log for developers.
 
-A traceback never reaches the screen: what nobody caught goes to the log, and a sentence about it
-to whoever listens to the Reporter.
+Tracebacks never reach the screen: uncaught errors go to the log, and the Reporter emits a sentence
+about them.
 """
 
 from __future__ import annotations
@@ -21,33 +21,34 @@ from core.files import set_aside
 
 LOG = logging.getLogger("marginscope")
 LOG_FILE = "marginscope.log"
-# With the file before it two megabytes: enough for a report, and never a full disk.
+# Two files of this size, 2 MB: enough for a report, too little to fill a disk.
 LOG_BYTES = 1 << 20
 
 
 @final
 class LogHandler(RotatingFileHandler):
-    """A log file that leaves out what cannot be written, as on a full disk."""
+    """Log file that ignores write errors, as on a full disk."""
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Print no traceback on the terminal."""
 
 
 def open_log(folder: Path) -> logging.Handler | None:
-    """Write the log into a file of this folder; None, and no log, where that is impossible."""
+    """Write the log into a file of this folder; return None if that is impossible."""
     place = folder / LOG_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if place.is_fifo() or place.is_dir():  # a pipe would be waited for
+        if place.is_fifo() or place.is_dir():  # opening a pipe would block
             set_aside(place)
         handler = LogHandler(place, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
     except OSError:
-        LOG.addHandler(logging.NullHandler())  # else Python prints tracebacks on the terminal
+        # Without a handler Python prints tracebacks on the terminal.
+        LOG.addHandler(logging.NullHandler())
         LOG.propagate = False
         return None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     LOG.addHandler(handler)
-    LOG.propagate = False  # nothing is written on the terminal as well
+    LOG.propagate = False  # keep the log off the terminal
     return handler
 
 
@@ -62,7 +63,7 @@ def sentence_of(error: BaseException, log: Path) -> str:
 
 @final
 class Reporter(QObject):
-    """Takes errors that nobody caught, from any thread; signals arrive in the window's thread."""
+    """Handler of uncaught errors of any thread; signals arrive in the window's thread."""
 
     message = Signal(str)
 
@@ -72,23 +73,23 @@ class Reporter(QObject):
         self._hooks = (sys.excepthook, threading.excepthook)
 
     def install(self) -> None:
-        """Take every error that is not caught from here on."""
+        """Handle every uncaught error from now on."""
         sys.excepthook = self._uncaught
         threading.excepthook = self._uncaught_in_thread
 
     def uninstall(self) -> None:
-        """Leave them to those that had them before."""
+        """Restore the former handlers."""
         sys.excepthook, threading.excepthook = self._hooks
 
     def report(self, error: BaseException) -> None:
-        """Log an error with its traceback and tell a sentence."""
+        """Log an error with its traceback, and emit a sentence."""
         LOG.error("Not caught.", exc_info=(type(error), error, error.__traceback__))
         self.message.emit(sentence_of(error, self._log))
 
     def _uncaught(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        # Of the terminal, and no error of the program.
+        # Ctrl-C in the terminal is no error of the program.
         if issubclass(kind, KeyboardInterrupt):
             sys.__excepthook__(kind, error, trace)
             return

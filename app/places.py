@@ -1,4 +1,4 @@
-"""Where the window keeps things of its user: settings, recorded runs and the log."""
+"""Places of the user's files: settings, recorded runs and the log."""
 
 from __future__ import annotations
 
@@ -13,36 +13,37 @@ from pathlib import Path
 from typing import final
 
 CLAIM_S = 60.0
-MOST_LETTERS = 160  # file systems take 255 bytes, the moment and SQLite's neighbours included
+# Of 255 bytes that file systems allow; the rest is for the time and SQLite's suffixes.
+MOST_LETTERS = 160
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Places:
-    """A settings file, a folder of runs and a folder of logs; none of them need exist."""
+    """Settings file, folder of runs and folder of logs; none of them need exist."""
 
     settings: Path
     runs: Path
     logs: Path
 
     @classmethod
-    def under(cls, folder: Path) -> Places:
-        """All of them in one folder."""
+    def in_folder(cls, folder: Path) -> Places:
+        """Return places that are all in one folder."""
         return cls(folder / "settings.json", folder / "runs", folder / "logs")
 
     @property
     def session(self) -> Path:
-        """How the window was left."""
+        """File of the last session."""
         return self.runs.parent / "session.json"
 
     @property
     def library(self) -> Path:
-        """The index of the recorded runs."""
+        """File of the index of recorded runs."""
         return self.runs.parent / "library.sqlite"
 
     def new_run(self, name: str) -> Path:
         """Return a run file that does not exist yet: <name>__<time, UTC>.msrun."""
-        # No colons: file systems of Windows refuse them.
+        # No colons: Windows forbids them in file names.
         moment = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
         name = name[:MOST_LETTERS]
         path = self.runs / f"{name}__{moment}.msrun"
@@ -65,14 +66,14 @@ class Places:
 
 
 def writable_places(places: Places) -> tuple[Places, str]:
-    """Return places that can be written, and a sentence about what is not kept where it belongs.
+    """Return writable places, and a sentence about files stored elsewhere than usual.
 
     Runs, library and session are kept in a temporary folder if their own cannot be written: a
     read-only home must not keep the window from training.
     """
     data, said = places.runs.parent, []
     if not (_is_writable(places.runs) and _is_writable(data)):
-        # Without a process in its name: no later program removes it.
+        # The name contains no process id, so that no later program deletes the folder.
         folder = Path(tempfile.mkdtemp(prefix="marginscope-runs-"))
         places = replace(places, runs=folder / "runs")
         said.append(
@@ -87,18 +88,18 @@ def writable_places(places: Places) -> tuple[Places, str]:
 
 
 def _is_writable(folder: Path) -> bool:
-    """Return True if files can be made in a folder, which need not be there yet."""
+    """Return True if files can be made in a folder, which need not exist yet."""
     for place in (folder, *folder.parents):
         if os.path.lexists(place):
-            with suppress(OSError):  # of a folder that cannot be entered
+            with suppress(OSError):  # the folder may be unreadable
                 return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
     return False
 
 
 def _claim(path: Path) -> bool:
-    """Whether the name is now this program's, and not that of another one started this second.
+    """Return True if this program has claimed the name before another one did.
 
-    A hidden file stands for the name until the run file is there; it is of no use a minute later.
+    A hidden file reserves the name until the run file exists, for at most a minute.
     """
     claim = path.with_name(f".{path.name}.claim")
     try:
@@ -106,17 +107,17 @@ def _claim(path: Path) -> bool:
         for old in path.parent.glob(".*.claim"):
             if time.time() - old.stat().st_mtime > CLAIM_S:
                 old.unlink()
-        # O_EXCL: of two programs that look at the same moment only one makes the file.
+        # O_EXCL: of two programs that check at the same time, one creates the file.
         os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         return False
-    except OSError:  # a folder that cannot be written is complained of when the run begins
+    except OSError:  # an unwritable folder is reported when training starts
         return True
     return True
 
 
 def user_places() -> Places:
-    """Return the usual folders of this system's user."""
+    """Return the usual folders of the user on this system."""
     from platformdirs import user_config_path, user_data_path, user_log_path
 
     return Places(

@@ -10,25 +10,25 @@ import os
 import sys
 from contextlib import suppress
 
-# Threads of Python that compute hand the interpreter over at least so often, for the window's sake.
+# Interval in seconds at which Python threads release the interpreter to the window's thread.
 SWITCH_S = 2e-4
 
-# glibc's numbers of the options, and the variables by which users set them; theirs stand.
+# Option numbers of glibc, and the environment variables by which users set them; theirs win.
 ARENA_MAX, MMAP_THRESHOLD, TRIM_THRESHOLD = -8, -3, -1
 ENVIRONMENT_NAMES = {
     ARENA_MAX: "MALLOC_ARENA_MAX",
     MMAP_THRESHOLD: "MALLOC_MMAP_THRESHOLD_",
     TRIM_THRESHOLD: "MALLOC_TRIM_THRESHOLD_",
 }
-# Heaps that the threads share; bytes from which a block has pages of its own, which the system has
-# back once it is freed; bytes that may lie free at a heap's end. The last is set with the second,
-# which would leave it at 128 KiB: each redraw would give back two thousand pages and take them
-# again.
+# Number of shared heaps; block size in bytes from which glibc maps a block separately and returns
+# it when freed; free bytes that may remain at the end of a heap. Setting the second fixes the
+# third at its default of 128 KiB, with which each redraw would return and request two thousand
+# pages. So the third is set too.
 WANTED = {ARENA_MAX: 2, MMAP_THRESHOLD: 4 << 20, TRIM_THRESHOLD: 64 << 20}
 
 
 def prepare() -> None:
-    """Set this process up for a window; to be called before threads begin."""
+    """Set this process up for a window; call this before threads start."""
     sys.setswitchinterval(SWITCH_S)
     limit_heaps()
 
@@ -36,9 +36,9 @@ def prepare() -> None:
 def limit_heaps() -> None:
     """Let threads share few heaps, so that a window that is used for hours does not grow.
 
-    By itself glibc gives threads heaps of their own, up to eight for each core, and after the first
-    large block that is freed takes even those of megabytes from them: what is in use stays the
-    same, and ever more that is free lies between it. With other C libraries nothing is done.
+    glibc gives threads separate heaps, up to eight per core, and after the first large block is
+    freed allocates even megabytes there: the memory in use stays constant, and ever more free
+    memory lies between. Nothing is done with other C libraries.
     """
     if not sys.platform.startswith("linux"):
         return

@@ -1,4 +1,4 @@
-"""Qt's application, and what the system hands over to it while it runs."""
+"""Qt's application, with the files and links that the system passes to it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from PySide6.QtWidgets import QApplication
 from core.program import RESOURCES
 
 FAMILY, WEIGHTS = "Inter", ("Regular", "SemiBold")
-LETTERS = 13  # pixels of the type, unless the system's is larger
-INCH = 72.0  # points
+LETTERS = 13  # least font size in pixels
+INCH = 72.0  # points per inch
 
 
 def use_typeface(application: QApplication) -> None:
-    """Set the shipped typeface, in the size of the system's but no smaller than `LETTERS`."""
+    """Set the shipped typeface in the system's size, but no smaller than `LETTERS`."""
     for weight in WEIGHTS:
         path = Path(str(RESOURCES.joinpath("fonts", f"{FAMILY}-{weight}.ttf")))
         QFontDatabase.addApplicationFont(path.as_posix())
     font = application.font()
     font.setFeature(QFont.Tag("tnum"), 1)  # OpenType's tabular numerals
-    # Signs that it lacks come from the system's typeface.
+    # Characters missing from our typeface come from the system's.
     font.setFamilies([FAMILY, *font.families()])
     least = LETTERS * INCH / application.primaryScreen().logicalDotsPerInch()
     font.setPointSizeF(max(font.pointSizeF(), least))
@@ -32,23 +32,23 @@ def use_typeface(application: QApplication) -> None:
 
 @final
 class QtApplication(QApplication):
-    """Application that takes files and links from the system.
+    """Application that accepts files and links from the system.
 
-    asked(names): files and links that came together. On macOS a double click on a run, or a click
-    on a link, is an event, where other systems name it on the command line.
+    asked(names): files and links requested together. On macOS a double click on a run, or a click
+    on a link, is an event; other systems pass it on the command line.
     """
 
-    asked = Signal(list)
+    open_requested = Signal(list)
 
     def __init__(self, arguments: list[str]) -> None:
         super().__init__(arguments)
-        QLocale.setDefault(QLocale.c())  # decimal points, as in the rest of the program
+        QLocale.setDefault(QLocale.c())  # decimal points, as everywhere in the program
         use_typeface(self)
         self._names: list[str] = []
         self._together = QTimer(self, singleShot=True, interval=0)
         self._together.timeout.connect(self._request_open)
 
-    # Not a filter, which would be called for the events of all objects.
+    # An event filter would be called for the events of every object.
     def event(self, event: QEvent) -> bool:
         if not isinstance(event, QFileOpenEvent):
             return super().event(event)
@@ -57,5 +57,6 @@ class QtApplication(QApplication):
         return True
 
     def _request_open(self) -> None:
+        """Emit the names that the system has asked to open since the last call."""
         names, self._names = self._names, []
-        self.asked.emit(names)
+        self.open_requested.emit(names)

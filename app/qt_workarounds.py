@@ -16,12 +16,12 @@ from PySide6.QtGui import QActionEvent, QPainter, QPixmap
 from PySide6.QtWidgets import QGridLayout, QToolButton, QWidget
 from shiboken6 import wrapInstance
 
-if TYPE_CHECKING:  # NumPy takes 0.6 s to load, before the window can be seen
+if TYPE_CHECKING:  # NumPy takes 0.6 s to load, before the window is visible
     import numpy as np
     from numpy.typing import NDArray
 
 COLLECT_MS = 100
-# Of Python's memory, about 8 MB: to look through all 100,000 objects takes 60 to 80 ms.
+# About 8 MB of Python memory. Scanning all 100,000 objects takes 60 to 80 ms.
 GROWN_BLOCKS = 100_000
 
 
@@ -50,7 +50,7 @@ class GarbageCollector(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._was_enabled = gc.isenabled()
-        self._blocks = sys.getallocatedblocks()  # at the last collection of all
+        self._blocks = sys.getallocatedblocks()  # at the last full collection
         self._timer = QTimer(self, interval=COLLECT_MS)
         self._timer.setObjectName("garbage")
         self._timer.timeout.connect(self.collect_due)
@@ -103,7 +103,7 @@ class ActionButtonSync(QObject):
         action = event.action()
         if action != watched.defaultAction():
             return False
-        watched.setText(action.iconText().replace("&", "&&"))  # its own mark of a key is gone
+        watched.setText(action.iconText().replace("&", "&&"))  # without the mnemonic
         watched.setIcon(action.icon())
         watched.setToolTip(action.toolTip())
         watched.setStatusTip(action.statusTip())

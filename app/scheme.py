@@ -1,8 +1,8 @@
-"""Tells the system that this program opens links (marginscope://) and run files, and takes it back.
+"""Registration of this program for links (marginscope://) and run files with the system.
 
-On Linux by files in the user's folder (app.desktop), made the usual program by xdg-mime; on
-Windows by keys of the user's registry. On macOS only the bundle of an application can open links
-and files, and the system reads that by itself.
+On Linux it writes files in the user's folder (app.desktop), which xdg-mime makes the default; on
+Windows it writes keys of the user's registry. On macOS only the bundle of an application can open
+links and files, and the system reads that by itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from core.files import read_text, read_whole, write_whole
 from core.program import ROOT, package
 
 PATIENCE_S = 10
-MOST_BYTES = 1_000_000  # of an entry of the desktop; ours have a few kilobytes
+MOST_BYTES = 1_000_000  # of a desktop entry; ours have a few kilobytes
 DONE = (
     "Marginscope now opens marginscope:// links and run files. Choose the action again to turn "
     "this off."
@@ -42,14 +42,14 @@ CLASSES = r"HKEY_CURRENT_USER\Software\Classes"
 
 
 def command() -> list[str]:
-    """How this very program is started."""
+    """Return the command that starts this program."""
     if is_bundled():
         return [sys.executable]
     return [sys.executable, "-m", package("app")]
 
 
 def place() -> Path:
-    """Return the folder of the program's start, where Python finds the packages of a clone."""
+    """Return the program's starting folder, where Python finds the packages of a clone."""
     if is_bundled():
         return Path(sys.executable).resolve().parent
     return ROOT
@@ -77,7 +77,7 @@ def data_folder() -> Path:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return read_whole(path, MOST_BYTES, "entry")  # a pipe would be waited for
+        return read_whole(path, MOST_BYTES, "entry")  # opening a pipe would block
     except InputError:
         return None
 
@@ -117,14 +117,14 @@ def _remove(wanted: dict[str, bytes], data: Path) -> str:
 
 
 def _refresh_system(data: Path) -> None:
-    """Have the system look anew, where it has the tools: menus know of it at once then."""
+    """Make the system update its menus at once, if it has the tools."""
     _run("update-desktop-database", str(data / "applications"))
     _run("update-mime-database", str(data / "mime"))
     _run("gtk-update-icon-cache", "-q", "-t", "-f", str(data / "icons" / "hicolor"))
 
 
 def _run(*words: str) -> bool:
-    """Whether a tool of the system is there and did what it was asked for."""
+    """Return True if a tool of the system exists and succeeded."""
     quiet = subprocess.DEVNULL
     try:
         done = subprocess.run(words, stdin=quiet, stdout=quiet, stderr=quiet, timeout=PATIENCE_S)

@@ -1,4 +1,4 @@
-"""`marginscope --self-test`: whether this installation works, as JSON on standard output.
+"""`marginscope --self-test`: a test of this installation, as JSON on standard output.
 
 It opens the window offscreen in folders of its own, trains a run in it, reads the file, scrubs
 through it, saves a figure and a film, computes a margin that is known in closed form, and starts a
@@ -35,9 +35,9 @@ from core.compiled import store
 from core.program.version import __version__
 
 MOMENTS = 50
-PATIENCE_S = 300.0  # for each step: a slow machine compiles kernels meanwhile
+PATIENCE_S = 300.0  # per step: a slow machine compiles kernels at the same time
 POLL_MS = 5
-# y x is (3, 1) or (3, -1) for each of them, so that the nearest point of their hull is (3, 0).
+# y x is (3, 1) or (3, -1) for each point, so (3, 0) is the hull's point nearest to the origin.
 STUDY = """
 title = "Four points"
 [data]
@@ -55,7 +55,7 @@ MARGIN, CLOSED_FORM, DIGITS = "gamma_linear", 3.0, 1e-9
 
 
 class FailedError(Exception):
-    """A step found that something is not as it should be; the text says what."""
+    """A failed step; the text describes the fault."""
 
 
 def require(condition: object, sentence: str) -> None:
@@ -66,38 +66,38 @@ def require(condition: object, sentence: str) -> None:
 
 @final
 class Heard:
-    """What the window has said of something: whether it went well, and its words."""
+    """Messages of the window about something: success or failure, and the words."""
 
     def __init__(self) -> None:
         self.answers: list[tuple[bool, str]] = []
 
     def good(self, words: str = "") -> None:
-        """Note a success."""
+        """Record a success."""
         self.answers.append((True, words))
 
     def bad(self, words: str) -> None:
-        """Note a failure."""
+        """Record a failure."""
         self.answers.append((False, words))
 
-    def any(self) -> bool:
-        """Whether there was an answer."""
+    def has_answer(self) -> bool:
+        """Return True after an answer."""
         return bool(self.answers)
 
 
 @final
 class SelfTest:
-    """The steps, in their order; each one that fails is told, and the others are still tried."""
+    """Steps of the test in their order; a failing step does not stop the others."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._places = Places.under(folder / "user")
+        self._places = Places.in_folder(folder / "user")
         self._program: Marginscope | None = None
         self.steps: list[dict[str, Any]] = []
         self._uncaught = Heard()
         self._picture = QImage()
 
     def run(self) -> bool:
-        """Do all steps; whether all went well."""
+        """Run all steps; return True if all passed."""
         steps = (
             self.window,
             self.training,
@@ -123,7 +123,7 @@ class SelfTest:
         begun = time.perf_counter()
         try:
             ok, detail = True, step()
-        except Exception as error:  # what goes wrong in any of them is what is asked for
+        except Exception as error:  # report any failure of a step
             ok, detail = False, f"{type(error).__name__}: {error}"
         seconds = round(time.perf_counter() - begun, 3)
         self.steps.append({"name": step.__name__, "ok": ok, "seconds": seconds, "detail": detail})
@@ -133,19 +133,19 @@ class SelfTest:
 
     @property
     def program(self) -> Marginscope:
-        """The window; FailedError where it did not open."""
+        """Window's program. Raises FailedError if it did not open."""
         if self._program is None:
             raise FailedError("no window opened")
         return self._program
 
     def _wait_until(self, true: Callable[[], bool], what: str) -> None:
-        """Let the window live until something holds."""
+        """Run the event loop until a condition holds."""
         deadline = time.monotonic() + PATIENCE_S
         while not true():
             loop = QEventLoop()
             QTimer.singleShot(POLL_MS, loop.quit)
             loop.exec()
-            require(not self._uncaught.any(), "uncaught error; details are in the log")
+            require(not self._uncaught.has_answer(), "uncaught error; details are in the log")
             require(time.monotonic() < deadline, f"{what} took more than {PATIENCE_S:.0f} s")
 
     def _run_file(self) -> Path:
@@ -163,9 +163,9 @@ class SelfTest:
         painted = Heard()
         program.window.painted.connect(painted.good)
         program.window.resize(1280, 800)
-        program.worker.started.connect(program.settle)
+        program.worker.run_started.connect(program.settle)
         program.start()
-        self._wait_until(painted.any, "the first paint")
+        self._wait_until(painted.has_answer, "the first paint")
         picture = program.window.grab().toImage()
         colours = {picture.pixel(x, y) for x in range(0, 1280, 16) for y in range(0, 800, 16)}
         require(len(colours) > 2, "the window is empty")
@@ -178,17 +178,17 @@ class SelfTest:
         def trained() -> bool:
             runs = list(session)
             return bool(runs) and all(
-                run.data is not None and not run.live and not run.behind for run in runs
+                run.data is not None and not run.live and not run.has_unread_frames for run in runs
             )
 
         self._wait_until(trained, "the training")
         (run,) = session
         require(not run.failure, run.failure)
         assert run.data is not None
-        return f"{run.data.frames} frames to log10 t = {run.data.until:g}"
+        return f"{run.data.frames} frames to log10 t = {run.data.planned_end:g}"
 
     def recording(self) -> str:
-        """Check that the run's file is whole, and has the same content."""
+        """Check that the run's file is complete and has the same content."""
         from core.runs import open_run
 
         path = self._run_file()
@@ -203,7 +203,7 @@ class SelfTest:
         return self.program.window.grab().toImage() != self._picture
 
     def scrubbing(self) -> str:
-        """Check that the picture follows the time line, to and fro."""
+        """Check that the picture follows the time line in both directions."""
         program = self.program
         program.display.update_intent(playing=False, follow=False)
         begun = time.perf_counter()
@@ -214,12 +214,12 @@ class SelfTest:
         return f"{MOMENTS} moments, {1e3 * (time.perf_counter() - begun) / MOMENTS:.0f} ms each"
 
     def _export(self, job: Any) -> bytes:
-        """Return the file that a job of the window's exports writes."""
+        """Return the file written by an export job of the window."""
         heard, export = Heard(), self.program.export
         export.finished.connect(heard.good)
         export.error.connect(heard.bad)
         export.start(job)
-        self._wait_until(heard.any, "the export")
+        self._wait_until(heard.has_answer, "the export")
         done, words = heard.answers[0]
         require(done and job.path.is_file(), words)
         content: bytes = job.path.read_bytes()
@@ -252,18 +252,18 @@ class SelfTest:
     def margin(self) -> str:
         """Check a margin against its closed form."""
         from core.reference.registry import REFERENCES, compute
-        from core.reference.watch import Watch
+        from core.reference.watch import CancelToken
         from core.runs import open_run
 
         with open_run(self._run_file()) as run:
-            bracket = compute(REFERENCES[MARGIN], run.problem, Watch()).bracket
+            bracket = compute(REFERENCES[MARGIN], run.problem, CancelToken()).bracket
         wrong = abs(bracket.value - CLOSED_FORM)
         require(wrong <= DIGITS, f"{MARGIN} is {bracket.value!r}, and {CLOSED_FORM} is right")
         require(bracket.certified, f"{MARGIN} has no certificate")
         return f"{MARGIN} = {bracket.value:.12g}, off by {wrong:.1e}"
 
     def processes(self) -> str:
-        """Check a process as the cells of a study get it."""
+        """Check a process of the kind that trains the cells of a study."""
         from core.processes import run_in_process
 
         number = run_in_process("The other process did not answer", lambda: False, os.getpid)
@@ -292,7 +292,7 @@ class SelfTest:
 
 
 def report(folder: Path) -> dict[str, Any]:
-    """Do it all in a folder; what is printed."""
+    """Run all steps in a folder, and return the report."""
     before = store.names()
     test = SelfTest(folder)
     begun = time.perf_counter()
@@ -311,7 +311,7 @@ def report(folder: Path) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Test this installation, and print what came of it."""
+    """Test this installation, and print the result."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     prepare()
     application = QApplication.instance() or QApplication([sys.argv[0]])

@@ -1,7 +1,7 @@
-"""What the window remembers: its geometry, palette, recent files and display.
+"""Remembered settings of the window: geometry, palette, recent files and display.
 
-A settings file that cannot be read or has been meddled with never stops the start: it is set aside
-beside itself and the defaults are used.
+An unreadable or invalid settings file never stops the start: it is renamed, and the defaults are
+used.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from core.errors import DiskError, MarginscopeError
 from core.files import read_whole, set_aside, write_whole
 
 MOST_RECENT = 10
-MOST_PIXELS = 10_000  # of a drawer
+MOST_PIXELS = 10_000  # greatest width of a drawer
 MOST_LAYOUTS = 50
-FOLDED = ("recording",)  # sections of the form, until the user unfolds them
-# Ours has a few kilobytes; another file under its name must not be read whole at every start.
+FOLDED = ("recording",)  # sections of the form that start folded
+# Ours has a few kilobytes; a larger file of that name must not be read at every start.
 MOST_BYTES = 1_000_000
 
 REMEMBERED = {name: option for name, option in VIEW_OPTIONS.items() if option.remembered}
@@ -50,49 +50,50 @@ def _read_options(values: dict[str, Any]) -> Intent:
     """Return the options of a settings file. Raises ValidationError."""
     known = Remembered.model_validate(values).model_dump()
     for name, option in REMEMBERED.items():
-        # What is proposed to begin with is shown while nobody has chosen anything.
+        # Show the proposed value until the user chooses one.
         if option.proposal and known[name] == getattr(AT_REST, option.proposal):
             known[name] = option.default
     return Intent(**known)
 
 
 def _as_given(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-    # Checked by `_read_options`: a schema of Intent takes 40 ms of each start.
+    # `_read_options` checks the values: building a schema of Intent takes 40 ms at each start.
     return any_schema()
 
 
 @final
 class Settings(BaseModel):
-    """The remembered values. `geometry` is Qt's, in base64; unknown keys are left out."""
+    """Remembered values. `geometry` is Qt's, in base64; unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    options: Annotated[Intent, GetPydanticSchema(_as_given)] = AT_REST  # those of REMEMBERED
+    options: Annotated[Intent, GetPydanticSchema(_as_given)] = AT_REST  # values of REMEMBERED only
     geometry: str = Field("", max_length=10_000)
-    follows_system: bool = True  # whether the palette is the system's
-    drawer: str = Field("", max_length=20)  # the open one, by the key of its action
+    follows_system: bool = True  # True if the window's palette follows the system's
+    drawer: str = Field("", max_length=20)  # action key of the open drawer
     drawer_widths: dict[str, int] = Field({}, max_length=20)
-    times_open: bool = False  # the theorem time line
-    recent: tuple[str, ...] = ()  # at most MOST_RECENT
-    shortcuts: dict[str, str] = Field({}, max_length=500)  # by actions, where they are not usual
-    commands: tuple[str, ...] = Field((), max_length=100)  # of the palette, the latest first
-    restores: bool = True  # whether the window opens with what was open when it was closed
+    times_open: bool = False  # True if the theorem time line is open
+    recent: tuple[str, ...] = ()  # recent files, at most MOST_RECENT
+    shortcuts: dict[str, str] = Field({}, max_length=500)  # changed shortcuts, by action key
+    # Commands used in the palette, latest first.
+    commands: tuple[str, ...] = Field((), max_length=100)
+    restores: bool = True  # True to restore the last session at the start
     layouts: dict[str, dict[str, tuple[str, ...]]] = Field({}, max_length=MOST_LAYOUTS)
     library_columns: tuple[str, ...] = Field((), max_length=100)
-    export_tab: str = Field("", max_length=20)  # that was used last
-    export_preset: str = Field("", max_length=100)  # of figures, one of core.figures.names.PRESETS
-    first_starts_mb: float = Field(200.0, ge=0.0)  # what the runs of first starts may take
-    cluster: str = Field("", max_length=1000)  # the address of a Dask scheduler
-    folded_sections: tuple[str, ...] = Field(FOLDED, max_length=20)  # of the form
-    jobs: int = Field(0, ge=0, le=512)  # processes of a whole study; 0: as many as cores
+    export_tab: str = Field("", max_length=20)  # tab used last
+    export_preset: str = Field("", max_length=100)  # one of core.figures.names.PRESETS
+    first_starts_mb: float = Field(200.0, ge=0.0)  # disk space for the runs of first starts
+    cluster: str = Field("", max_length=1000)  # address of a Dask scheduler
+    folded_sections: tuple[str, ...] = Field(FOLDED, max_length=20)  # sections of the form
+    jobs: int = Field(0, ge=0, le=512)  # processes for a whole study; 0: one per core
 
     @model_validator(mode="before")
     @classmethod
     def _read_options(cls, values: Any) -> Any:
-        """Read the options: the file has them by their names, among the other settings."""
+        """Read the options, which the file stores by name among the other settings."""
         if not isinstance(values, dict):
             return values
-        # A palette was chosen by hand while nothing else could be.
+        # Files of older versions hold a palette only if the user chose one.
         by_hand = {"follows_system": False} if "palette" in values else {}
         return {**by_hand, **values, "options": _read_options(values)}
 
@@ -105,7 +106,7 @@ class Settings(BaseModel):
     @field_validator("drawer_widths", mode="before")
     @classmethod
     def _possible(cls, widths: Any) -> Any:
-        """Keep the widths that a drawer can have: one that is none must not cost all settings."""
+        """Drop impossible widths of drawers: one of them must not invalidate all settings."""
         if not isinstance(widths, dict):
             return {}
         return {key: width for key, width in widths.items() if width in range(MOST_PIXELS)}
@@ -113,21 +114,20 @@ class Settings(BaseModel):
     @field_validator("recent")
     @classmethod
     def _latest(cls, recent: tuple[str, ...]) -> tuple[str, ...]:
-        """Each has a line in a menu, which thousands would hold up for minutes."""
+        """Limit the recent files: each has a line in a menu, and thousands would take minutes."""
         return recent[:MOST_RECENT]
 
     def with_recent(self, path: Path) -> Settings:
-        """Return settings with a file first among the recent ones."""
+        """Return settings with a file as the first of the recent ones."""
         text = str(path.absolute())
         others = [one for one in self.recent if one != text]
         return self.model_copy(update={"recent": (text, *others)[:MOST_RECENT]})
 
     @property
     def geometry_bytes(self) -> bytes:
-        """The window's geometry as Qt wants it; empty where there is none."""
+        """Geometry of the window in Qt's format; empty if unknown."""
         try:
-            # Validated: without it b64decode passes over what is no base64, and Qt would get other
-            # bytes.
+            # Without `validate` b64decode skips invalid characters, and Qt would get wrong bytes.
             return base64.b64decode(self.geometry, validate=True)
         except (binascii.Error, ValueError):
             return b""
@@ -138,7 +138,7 @@ def load_settings(path: Path) -> tuple[Settings, str]:
     try:
         if not os.path.lexists(path):
             return Settings.model_validate({}), ""
-        # By Python's own JSON: names of files that are no text are surrogates in it.
+        # Python's json, since file names that are not UTF-8 are stored with surrogates.
         content = json.loads(read_whole(path, MOST_BYTES, "settings"))
         return Settings.model_validate(content), ""
     except (MarginscopeError, OSError, ValidationError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Starts the program: log, signals, the window, and Qt's loop."""
+"""Start of the program: log, signals, the window, and Qt's loop."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     `shown`: for a program that has started this process, reads how it stands, and may ask the
     window for more (app.shell.serving).
     """
-    # Ctrl-C in the terminal ends the program at once; what is committed is safe in the run files.
+    # Ctrl-C in the terminal ends the program at once; committed frames are safe in the run files.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     prepare()
     places = user_places()
     open_log(places.logs)
-    # Without the names of files, which Qt might take for options of its own.
+    # Pass no file names: Qt might take them for its own options.
     application = QtApplication.instance() or QtApplication([sys.argv[0]])
     assert isinstance(application, QtApplication)
-    if is_bundled():  # Qt has read them
+    if is_bundled():  # Qt has read its variables by now
         restore_environment(os.environ, QT)
     application.setApplicationName("marginscope")
     application.setApplicationDisplayName("Marginscope")
@@ -59,12 +59,12 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     reporter.install()
     termination = Termination(program.shutdown.close_now, program)
     termination.install()
-    program.worker.started.connect(program.settle)
-    application.asked.connect(program.show_files)
+    program.worker.run_started.connect(program.settle)
+    application.open_requested.connect(program.show_files)
     program.start()
     if shown:
         server = ShowServer(training(program.session), program)
-        server.asked.connect(program.show_link)
+        server.show_requested.connect(program.show_link)
         server.listen(address())
         application.aboutToQuit.connect(server.close)
         print_status(OK)

@@ -1,4 +1,4 @@
-"""The look of the window: palette, style sheet, fonts and icons, all made from one Palette.
+"""Style of the window: palette, style sheet, fonts and icons, all made from one Palette.
 
 Lengths are multiples of 8 pixels, or of 4 inside a control. Nothing has a frame of its own that
 stands in another frame: fields are tinted, groups are told apart by headings and space.
@@ -27,16 +27,16 @@ from app.style_sheet import SHEET
 from core.figures.palette import LIGHT, Palette, rgb
 from core.program import RESOURCES
 
-# 16 pixels, on screens that are scaled by 1, 1.5, 2 and 3.
+# 16 pixels at screen scales 1, 1.5, 2 and 3.
 ICON_SIZES = (16, 24, 32, 48)
-# Of the style sheet, which cannot tint them; the grey of chevron and cross suits both palettes.
+# Pictures for the style sheet, which cannot tint them; their grey suits both palettes.
 PICTURES = ("chevron", "cross", "check-light", "check-dark")
 
-# Pixels for a line of text within a control, which has an edge of 2 above and below it.
+# Pixels for a line of text in a control, and for its upper and lower edges (2 each).
 ROOM, EDGES = 20, 4
-MARGIN = 8  # around a line
-PANEL = 280  # the width of a panel beside the views
-LEAST_PLOT = (150, 130)  # pixels below which a plot of a run is not legible
+MARGIN = 8  # pixels around a line
+PANEL = 280  # pixels, the width of a panel beside the views
+LEAST_PLOT = (150, 130)  # pixels; a smaller plot is illegible
 
 LINE_SCALE = "lineScale"  # property of the application
 
@@ -55,7 +55,7 @@ def panel_width(font: QFont) -> int:
 
 
 def mix(colour: str, other: str, share: float) -> str:
-    """Return a colour with a share of another one in it, as "#rrggbb".
+    """Return a colour mixed with a share of another one, as "#rrggbb".
 
     >>> mix("#000000", "#ffffff", 0.5)
     '#808080'
@@ -68,7 +68,7 @@ def shades(palette: Palette) -> dict[str, str]:
     """Return the colours of controls by their use, all mixed from the palette's own."""
     back, fore = palette.background, palette.foreground
     light = palette.name == LIGHT.name
-    # Text in the class colours needs more contrast than lines in them: 4.5 to 1 at least.
+    # Text needs more contrast than lines in the class colours: at least 4.5 to 1.
     accent = palette.positive if light else palette.references[3]
     danger = mix(palette.negative, palette.extreme, 0.18 if light else 0.30)
     return {
@@ -131,7 +131,7 @@ def style_sheet(palette: Palette, room: int = ROOM) -> str:
     text = SHEET.replace("@check", f"@check-{palette.name}").replace("@room", f"{room}px")
     for name in PICTURES:
         text = text.replace(f"@{name}", f'"{_icon_path(f"sheet/{name}").as_posix()}"')
-    # The longest names first, so that @accent does not eat the beginning of @accent_hover.
+    # Longest names first, so that @accent does not match within @accent_hover.
     shade = shades(palette)
     for name in sorted(shade, key=len, reverse=True):
         text = text.replace(f"@{name}", shade[name])
@@ -141,20 +141,20 @@ def style_sheet(palette: Palette, room: int = ROOM) -> str:
 def small(font: QFont) -> QFont:
     """Return a slightly smaller font, for texts in and above plots."""
     result = QFont(font)
-    if result.pointSizeF() > 0:  # -1 for a font whose size is given in pixels
+    if result.pointSizeF() > 0:  # -1 for a font sized in pixels
         result.setPointSizeF(0.9 * result.pointSizeF())
     return result
 
 
 def apply(application: QApplication, palette: Palette) -> None:
-    """Give the whole application this look; called again to change it."""
+    """Give the whole application this style; call it again to change it."""
     font = application.font()
     sheet = style_sheet(palette, line_of(font) - EDGES)
     look = f"{font.toString()} {sheet}"
     if application.property("look") == look:
-        return  # Qt would style every widget anew, to look the same
+        return  # the same sheet again would make Qt restyle every widget
     application.setProperty("look", look)
-    # Once: each call styles every widget again, as a style sheet does.
+    # Only once: each call restyles every widget.
     if not application.styleSheet():
         application.setStyle(QStyleFactory.create("Fusion"))
     colours = qt_palette(palette)
@@ -172,7 +172,7 @@ def _icon_path(name: str) -> Path:
 
 
 def icon_names() -> tuple[str, ...]:
-    """Return the names that `icon` knows, sorted."""
+    """Return the names that `icon` accepts, sorted."""
     return tuple(sorted(path.stem for path in _icon_path("run").parent.glob("*.svg")))
 
 
@@ -183,7 +183,7 @@ def _drawing(name: str) -> str:
     return _icon_path(name).read_text(encoding="utf-8")
 
 
-@cache  # an image and no pixmap: images may outlive the application
+@cache  # QImage, not QPixmap: an image may outlive the application
 def _image(name: str, colour: str, size: int) -> QImage:
     text = _drawing(name).replace("currentColor", colour)
     image = QImage(size, size, QImage.Format.Format_ARGB32_Premultiplied)
@@ -195,7 +195,7 @@ def _image(name: str, colour: str, size: int) -> QImage:
 
 
 def icon(name: str, palette: Palette) -> QIcon:
-    """Return a line icon in the colours of a palette, paler where its button is disabled.
+    """Return a line icon in the colours of a palette, paler for disabled buttons.
 
     Raises KeyError for a name without a drawing.
     """
@@ -213,14 +213,14 @@ def icon_of_colours(name: str, normal: str, disabled: str) -> QIcon:
 
 
 def set_line_scale(scale: float) -> None:
-    """Draw curves and markers in all plots so many times as wide."""
+    """Set the factor for the width of curves and markers in all plots."""
     application = QApplication.instance()
     assert application is not None
     application.setProperty(LINE_SCALE, scale)
 
 
 def line_scale() -> float:
-    """Return how many times as wide curves and markers are drawn."""
+    """Return the factor for the width of curves and markers."""
     application = QApplication.instance()
     scale = None if application is None else application.property(LINE_SCALE)
     return 1.0 if scale is None else float(scale)

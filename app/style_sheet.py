@@ -1,4 +1,4 @@
-"""The style sheet's text; @names are colours, put in by app.style, and @room the height of a line.
+"""Text of the style sheet; app.style replaces @names by colours, and @room by a line's height.
 
 Widgets take part by plain properties set from code: `heading`, `quiet`, `problem`, `wrong`,
 `edited`, `code` and `primary`.

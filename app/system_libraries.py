@@ -1,4 +1,4 @@
-"""Shared libraries that Qt needs from a Linux system, and what to install where some are missing.
+"""Shared libraries that Qt needs from a Linux system, and how to install missing ones.
 
 This module loads nothing of Qt, which cannot be loaded where libraries are missing.
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from core.program import headless_program
 
-# Library, and the packages that bring it on Debian and on Fedora: first those of any window, then
-# those of X11. `.ci/qt-libraries` has the same for Debian.
+# Library and its packages on Debian and Fedora: those of every window first, then those of X11.
+# `.ci/qt-libraries` lists the same for Debian.
 PACKAGES = (
     ("libEGL.so.1", "libegl1", "libglvnd-egl"),
     ("libGL.so.1", "libgl1", "libglvnd-glx"),
@@ -43,7 +43,7 @@ PACKAGES = (
     ("libxcb-xkb.so.1", "libxcb-xkb1", "libxcb"),
     ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0", "libxkbcommon-x11"),
 )
-# As glibc's loader says it.
+# As in the message of glibc's loader.
 NOT_FOUND = re.compile(r"(?P<library>lib[\w.+-]*\.so[.\d]*): cannot open shared object file")
 LACKS = "Marginscope needs libraries that this system lacks: {libraries}."
 INSTALL = (
@@ -67,7 +67,7 @@ def sentences_about(error: ImportError | OSError) -> str:
         return ""
     named = found["library"]
     known = [library for library, _, _ in PACKAGES]
-    # All at once: the loader names the first one only.
+    # Check all: the loader names only the first missing library.
     missing = [one for one in known if one == named or not can_load(one)]
     lacks = LACKS.format(libraries=", ".join([*([] if named in known else [named]), *missing]))
     words = [lacks, SEARCH.format(named)] if named not in known else [lacks]
@@ -83,7 +83,7 @@ def _join_packages(packages: Iterable[str]) -> str:
 
 
 def can_load(library: str) -> bool:
-    """Return whether the system's loader finds a library and all that it needs."""
+    """Return True if the system's loader finds a library and its dependencies."""
     import ctypes
 
     try:
@@ -94,7 +94,7 @@ def can_load(library: str) -> bool:
 
 
 def screen_problem(environment: Mapping[str, str], plugins: Path) -> str:
-    """Return why Qt could not show a window here, where that can be known; otherwise "".
+    """Return why Qt could not show a window here, if that can be known; otherwise "".
 
     Qt ends the process with a dump where it can load none of the plugins for a screen.
 
@@ -135,7 +135,7 @@ def plugin_problem(plugin: Path) -> str:
     if not plugin.is_file():
         return ""
     try:
-        ctypes.CDLL(str(plugin))  # Qt loads it anyway
+        ctypes.CDLL(str(plugin))  # Qt loads the plugin anyway
     except OSError as error:
         return sentences_about(error)
     return ""

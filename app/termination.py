@@ -1,4 +1,4 @@
-"""Ends the program in order when the system asks for it: SIGTERM, or the terminal is gone."""
+"""Orderly end of the program on SIGTERM, or when its terminal is closed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import final
 
 from PySide6.QtCore import QObject, QSocketNotifier
 
-# As a shell reports a program that a signal has ended: this and the signal's number.
+# Shells report 128 + n for a program ended by signal n.
 ENDED_BY = 128
 
 
 @final
 class Termination(QObject):
-    """Calls `end` in the thread of the window when the system asks for the end.
+    """Calls `end` in the window's thread when the system requests the end.
 
     Python runs the handlers of signals between two of its own instructions, and there are none
     while Qt waits: each signal writes a byte into a socket, which wakes Qt up.
@@ -25,23 +25,23 @@ class Termination(QObject):
     def __init__(self, end: Callable[[], None], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._end = end
-        self.code: int | None = None  # what the program ends with, once it was asked
+        self.code: int | None = None  # exit code, once a signal has arrived
         self._read, self._write = socket.socketpair()
         for one in (self._read, self._write):
             one.setblocking(False)
         self._notifier = QSocketNotifier(self._read.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(self._woken)
+        self._notifier.activated.connect(self._on_wake)
 
     def install(self) -> None:
-        """Take the signals from here on."""
-        # A full buffer has woken Qt already.
+        """Handle the signals from now on."""
+        # A full buffer has already woken Qt.
         signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         for name in ("SIGTERM", "SIGHUP"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), self._note)
 
     def uninstall(self) -> None:
-        """Leave them to the system again."""
+        """Restore the system's handling."""
         signal.set_wakeup_fd(-1)
         for name in ("SIGTERM", "SIGHUP"):
             if hasattr(signal, name):
@@ -53,7 +53,7 @@ class Termination(QObject):
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.code = ENDED_BY + number
 
-    def _woken(self) -> None:
+    def _on_wake(self) -> None:
         self._read.recv(4096)
         if self.code is not None:
             self._end()

@@ -1,11 +1,11 @@
-"""What answers requests beside the window: one after another, in a thread of its own.
+"""Worker that answers requests one after another, in a thread of its own.
 
     ask --> waits; of one key only the latest --> answer, in the thread --> result | error
                                                     `--> progress, as often as it likes
 
 The thread begins with the first request, sleeps while there is none, and ends with `close`. Signals
-arrive in the window's thread. Nothing is said of a request that another one of its key has
-followed, that was cancelled, or after `close`.
+arrive in the window's thread. A request emits nothing once a later one with its key has replaced
+it, once it is cancelled, or after `close`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from PySide6.QtCore import QObject, Signal
 from app.errors import LOG
 from app.one_core import limit_to_one_core
 from core.errors import MarginscopeError
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 NO_MEMORY = "Not enough memory. Close other runs, or choose smaller ones."
 OUR_ERROR = "Internal error. Details are in the log."
@@ -28,40 +28,40 @@ OUR_ERROR = "Internal error. Details are in the log."
 
 @final
 class Request:
-    """A request as its answer sees it, in the thread."""
+    """Request as seen by its answer, in the thread."""
 
     def __init__(self, key: Hashable, values: tuple[Any, ...], tell: Callable[..., None]) -> None:
         self.key, self.values = key, values
-        self._tell = tell
+        self._emit = tell
         self._cancelled = threading.Event()
-        self.watch = Watch()
+        self.watch = CancelToken()
 
-    def begin(self, share: Callable[[], float] | None) -> None:
-        """Start the request in its thread: its watch counts the seconds from here on."""
-        self.watch = Watch(share=share)
-        if self.is_cancelled():  # a moment ago, by the watch before
+    def start(self, share: Callable[[], float] | None) -> None:
+        """Start the request in its thread, and the clock of its watch."""
+        self.watch = CancelToken(share=share)
+        if self.is_cancelled():  # cancelled while the old watch was in place
             self.watch.cancel()
 
     def is_cancelled(self) -> bool:
-        """Whether nobody wants the answer any more."""
+        """Return True once the request was cancelled."""
         return self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """Want the answer no more."""
+        """Cancel the request."""
         self._cancelled.set()
         self.watch.cancel()
 
     def progress(self, value: object = None) -> None:
-        """Tell something before the answer is there."""
-        self._tell(self, value)
+        """Report progress before the result."""
+        self._emit(self, value)
 
 
-Answer = Callable[..., object]  # of a Request and the values it was asked with
+Answer = Callable[..., object]  # takes a Request and the values passed to `ask`
 
 
 @final
 class Worker(QObject):
-    """Calls `answer` for each request. It may raise a MarginscopeError, whose sentence is told."""
+    """Calls `answer` for each request. It may raise a MarginscopeError, whose sentence is shown."""
 
     result = Signal(object)
     error = Signal(str)
@@ -79,7 +79,7 @@ class Worker(QObject):
         our_error: str = OUR_ERROR,
         one_core: bool = False,
     ) -> None:
-        """`no_memory` and `our_error` are what is told of errors that are no sentences themselves.
+        """`no_memory` and `our_error` are the sentences for errors without one.
 
         `one_core`: each answer keeps BLAS on one core.
         """
@@ -88,25 +88,25 @@ class Worker(QObject):
         self._no_memory, self._our_error, self._one_core = no_memory, our_error, one_core
         self._changed = threading.Condition()
         self._waiting: dict[Hashable, Request] = {}
-        self._latest: dict[Hashable, Request] = {}  # of each key, until it is answered
+        self._latest: dict[Hashable, Request] = {}  # newest unanswered request of each key
         self._current: Request | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
-        self.share: Callable[[], float] | None = None  # of a core, as core.reference.watch has it
-        # Emitted in the thread and received in that of this object: Qt queues what crosses threads.
+        self.share: Callable[[], float] | None = None  # share of a core, see core.reference.watch
+        # Emitted in the worker's thread, received in this object's: Qt queues such signals.
         self._progress_made.connect(self._on_progress)
         self._result_ready.connect(self._on_answer)
 
-    # ------------------------------------------------------------------------- any thread
+    # ---------------------------------------------------------------------------------- any thread
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is on its way."""
+        """True while a request waits or is being answered."""
         with self._changed:
             return bool(self._latest) or self._current is not None
 
-    def ask(self, *values: object, key: Hashable = None) -> None:
-        """Answer a request, after those that wait already."""
+    def request(self, *values: object, key: Hashable = None) -> None:
+        """Answer a request, after those already waiting."""
         with self._changed:
             if self._closed:
                 return
@@ -114,13 +114,13 @@ class Worker(QObject):
             self._waiting.pop(key, None)  # a dict keeps the position of an existing key
             self._latest[key] = self._waiting[key] = request
             if self._thread is None:
-                # A daemon: whoever closes waits for it, and a process that ends otherwise need not.
+                # A daemon: closing joins it, and a process that ends in another way need not wait.
                 self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
                 self._thread.start()
             self._changed.notify()
 
     def cancel(self, keep: Container[Hashable] = ()) -> None:
-        """Answers are wanted no more, but to the requests of some keys."""
+        """Cancel all requests, except those of some keys."""
         with self._changed:
             for requests in (self._waiting, self._latest):
                 for key in [key for key in requests if key not in keep]:
@@ -128,10 +128,10 @@ class Worker(QObject):
             if self._current is not None and self._current.key not in keep:
                 self._current.cancel()
 
-    # --------------------------------------------------------------- the thread of the window
+    # ------------------------------------------------------------------------------- window thread
 
     def close(self, patience: float | None = None) -> bool:
-        """Cancel, and wait for the thread (so many seconds); False if it did not end in time."""
+        """Cancel, and wait for the thread (so many seconds); return False if it did not end."""
         self.cancel()
         with self._changed:
             self._closed = True
@@ -154,21 +154,21 @@ class Worker(QObject):
         else:
             self.result.emit(value)
 
-    # ------------------------------------------------------------------------ in the thread
+    # ------------------------------------------------------------------------------- worker thread
 
     def _work(self) -> None:
         while (request := self._next()) is not None:
             with limit_to_one_core() if self._one_core else nullcontext():
-                request.begin(self.share)
+                request.start(self.share)
                 value, sentence = self._answer_to(request)
             with self._changed:
-                self._current = None  # before anybody who hears of it may ask whether it is busy
+                self._current = None  # first, since a receiver of the result may read `busy`
             self._result_ready.emit(request, value, sentence)
-            # It sleeps for as long as nobody asks, and an answer may be a picture of 30 MB.
+            # The thread may sleep long, and the result may be a picture of 30 MB.
             del request, value
 
     def _next(self) -> Request | None:
-        """Return the oldest request; sleeps until there is one. None at the end."""
+        """Return the oldest request, after waiting for one; None once closed."""
         with self._changed:
             while not (self._waiting or self._closed):
                 self._changed.wait()
@@ -184,7 +184,7 @@ class Worker(QObject):
         except MemoryError:
             return None, self._no_memory
         except Exception:
-            # What was cancelled may end in any way.
+            # A cancelled request may fail in any way.
             (LOG.debug if request.is_cancelled() else LOG.error)(
                 "%s failed", self._name, exc_info=True
             )

@@ -7,11 +7,12 @@ def main() -> int:
     """Answer signals, and then run the command: importing it takes most of a second."""
     from core.stopping import answer_signals
 
-    if getattr(sys, "frozen", False):  # else there is nothing that it might have been started for
+    # Only a bundled program may be started as a worker or tracker of a library.
+    if getattr(sys, "frozen", False):
         from core.cli.bundled import HEADLESS, run_as_library_process
 
         run_as_library_process()
-        if sys.argv[1:2] == [HEADLESS]:  # as core.compiled.beside starts it
+        if sys.argv[1:2] == [HEADLESS]:  # how core.compiled.beside starts the bundle
             del sys.argv[1]
     answer_signals()
     from core.cli.main import main as command

@@ -1,8 +1,8 @@
 """Errors of the program. Every message is a sentence for the person at the keyboard.
 
-A sentence says what is wrong, where, what is allowed and what to do next. The command line turns
+A message states the error, its place, the allowed values and the remedy. The command line turns
 `InputError` into exit status 2 and `DiskError` into exit status 1; the window shows both in place.
-Neither cuts anything out of a sentence: what it is made of are the fields of MarginscopeError.
+Neither extracts parts of a message: these are the fields of MarginscopeError.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import final
 
-LONGEST = 2_000  # characters of a sentence; what was given may be a megabyte
+LONGEST = 2_000  # characters of a message; user input may be a megabyte
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One wrong value: what is wrong with it, and the dotted keys that it is about."""
+    """Error of one value, and the dotted keys that it concerns."""
 
     text: str
     keys: tuple[str, ...] = ()
@@ -27,10 +27,10 @@ class Clause:
 class MarginscopeError(Exception):
     """Base of every error whose text may be shown: OPTION WHERE: TEXT; REMEDY.
 
-    `text` is what is wrong; a whole sentence unless a remedy follows. `where` is the study, file or
-    value that it is wrong in, `option` the command line's option that gave that. `remedy` is what
-    to do, and `typed` what to do at the command line, where it is something else. `clauses` are
-    the wrong values one by one, where several may be wrong at a time.
+    `text` is the error, a whole sentence unless a remedy follows. `where` is the study, file or
+    value with the error, `option` the command line's option for it. `remedy` is the remedy, and
+    `typed` the one for the command line, if different. `clauses` are single wrong values, if
+    several are possible.
     """
 
     def __init__(
@@ -43,7 +43,8 @@ class MarginscopeError(Exception):
         typed: str = "",
         clauses: Sequence[Clause] = (),
     ) -> None:
-        super().__init__(text)  # alone: an error that leaves a process is made again from its text
+        # The text alone: unpickling in another process rebuilds an error from it.
+        super().__init__(text)
         self.text, self.where, self.option = text, str(where), option
         self.remedy, self.typed = remedy, typed or remedy
         self.clauses = tuple(clauses)
@@ -60,7 +61,7 @@ class MarginscopeError(Exception):
     def _sentence(self, where: str, remedy: str) -> str:
         text = f"{where}: {self.text}" if where else self.text
         text = f"{text}; {remedy}." if remedy else text
-        # The end is kept, where a sentence says what to do.
+        # Keep the end of the message, which says what to do.
         return text if len(text) <= LONGEST else f"{text[: LONGEST - 300]} ... {text[-250:]}"
 
 
@@ -98,7 +99,8 @@ def did_you_mean(wrong: str, allowed: Iterable[str]) -> str:
     """
     names = sorted(allowed)
     by_lower = {name.lower(): name for name in names}
-    # Comparing takes time as the product of both lengths, and no name is as long as this.
+    # The comparison takes time proportional to the product of both lengths; no valid name has 100
+    # characters.
     near = difflib.get_close_matches(wrong[:100].lower(), list(by_lower), n=1, cutoff=0.6)
     if near:
         return f"did you mean '{by_lower[near[0]]}'?"

@@ -27,12 +27,13 @@ from core.run_files.in_use import WriterLock, is_locked, machine_name
 from core.stopping import removed_when_stopped
 
 DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-# .NAME.MACHINE-PID-RANDOM.part, with the suffix of NAME for writers that go by it
+# .NAME.MACHINE-PID-RANDOM.part, plus the suffix of NAME for writers that choose the format by it
 LEFT = re.compile(r"\..+\.(?P<machine>[\w-]+)-(?P<pid>\d+)-[0-9a-f]{8}\.part(?:\.[^.]+)?")
 FOLDER = re.compile(r"marginscope-[a-z]*-(?P<machine>[\w.-]+)-(?P<pid>\d+)-[^-]*")
-DAY = 86_400.0  # after which a file of another machine, or on Windows, has no writer any more
-LONGEST_SUFFIX = 16  # bytes of one that a writer goes by
-NAME_BYTES = 100  # of a name that is followed by who writes it; file systems take 255 in all
+DAY = 86_400.0  # seconds; after a day files of other machines, or on Windows, count as abandoned
+LONGEST_SUFFIX = 16  # bytes of a suffix by which a writer chooses the format
+# Bytes kept of a name before the writer's id is added; file systems allow 255 in all.
+NAME_BYTES = 100
 
 
 def has_no_writer(place: Path, machine: str, pid: int) -> bool:
@@ -55,7 +56,8 @@ def has_no_writer(place: Path, machine: str, pid: int) -> bool:
 def _is_abandoned(place: Path, machine: str, pid: int) -> bool:
     if machine == machine_name() and sys.platform != "win32":
         try:
-            # On POSIX 0 is no signal and only asks; on Windows it is Ctrl-C, and would be sent.
+            # On POSIX signal 0 only tests for the process; on Windows 0 is Ctrl-C and would be
+            # sent.
             os.kill(pid, 0)
         except (ProcessLookupError, OverflowError):
             return True
@@ -90,7 +92,7 @@ def open_beside(path: Path, mode: int = 0o666) -> Iterator[tuple[Path, int]]:
     """
     remove_left(path.parent)
     random = f"{machine_name()}-{os.getpid()}-{secrets.token_hex(4)}"
-    # Long names are cut: what is added must not make a name that the file system refuses.
+    # Cut long names: with the addition a file system might refuse them.
     name = os.fsdecode(os.fsencode(path.name)[:NAME_BYTES])
     suffix = path.suffix.lower() if len(os.fsencode(path.suffix)) <= LONGEST_SUFFIX else ""
     temporary = path.with_name(f".{name}.{random}.part{suffix}")
@@ -174,14 +176,15 @@ def read_whole(path: Path, most: int, what: str) -> bytes:
         read.
     """
     try:
-        # One look at what was opened: a name may stand for something else a moment later.
+        # Open first and check the open file: the path may name another file a moment later.
         handle = os.open(
             path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         )
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise InputError(f"{what}: {path} is not a regular file; name a file.")
-            # One more than may be there, instead of the size: that may change while it is read.
+            # Read one byte more than allowed instead of asking for the size, which may change
+            # meanwhile.
             content = file.read(most + 1)
     except FileNotFoundError as error:
         raise InputError(f"{what}: {path} does not exist; check the path.") from error

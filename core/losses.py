@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-# The losses' codes, by which compiled kernels tell them apart.
-# Run files keep the first three (core.compiled.log_time).
+# Codes of the losses in compiled kernels. Run files store the first three (core.compiled.log_time).
 EXPONENTIAL, LOGISTIC, CROSS_ENTROPY, SQUARED, LEAST_SQUARES = range(5)
-UNKNOWN = -1  # of no kernel
+UNKNOWN = -1  # not in any kernel
 LARGE_MARGIN = 30.0  # ln(1 + e^-p) = e^-p to one part in 1e13 beyond this
 
 
@@ -34,7 +33,8 @@ def log_sum_exp(values: Array) -> float:
     largest = float(values.max(initial=-np.inf))
     if not np.isfinite(largest):
         return largest
-    # The largest are counted and not added: a sum that they dominate keeps the others' digits.
+    # Count the largest terms instead of adding them: their sum would swamp the digits of the
+    # others.
     powers = np.exp(values - largest)
     top = values == largest
     powers[top] = 0.0
@@ -46,11 +46,11 @@ class LossFunction(ABC):
     """Convex loss l of an example's scores; l(z) -> 0 as z -> infinity if it is `monotone`."""
 
     kind: str
-    code: int  # one of those above
+    code: int  # one of the codes above
     at_zero: float  # l(0): below R = l(0)/n every example is classified correctly
     monotone: bool = True
     lipschitz: bool = False  # |l'| is bounded
-    fits: bool = False  # l falls with |f - y|: outputs are fitted to the labels
+    fits: bool = False  # l falls with |f - y|: outputs are fitted to the targets
 
     @abstractmethod
     def log_value(self, z: Array) -> Array:
@@ -97,7 +97,7 @@ class LossFunction(ABC):
         """Return ln R, R = (1/n) sum_i l(p_i)."""
         return self.log_sum(p) - float(np.log(p.shape[0]))
 
-    def smoothed(self, p: Array) -> float:
+    def smoothed_margin(self, p: Array) -> float:
         """Return l^-1(sum_i l(p_i)): the smoothed margin before it is divided by |W|^L."""
         return self.inverse_of_log(self.log_sum(p))
 
@@ -127,7 +127,7 @@ class MarginLoss(LossFunction):
 class Exponential(MarginLoss):
     """Exponential loss l(z) = exp(-z).
 
-    >>> round(Exponential().smoothed(np.array([1000.0, 1000.0])), 9)
+    >>> round(Exponential().smoothed_margin(np.array([1000.0, 1000.0])), 9)
     999.306852819
     """
 
@@ -153,9 +153,7 @@ class Exponential(MarginLoss):
 
     def dual(self, p: Array) -> Array:
         with np.errstate(under="ignore"):
-            weights = np.exp(
-                p.min() - p
-            )  # relative to the largest, so that no digits of p are lost
+            weights = np.exp(p.min() - p)  # relative to the largest, which keeps all digits of p
         return np.asarray(weights / weights.sum())
 
 
@@ -174,9 +172,9 @@ class Logistic(MarginLoss):
     """Logistic loss l(z) = ln(1 + exp(-z)), with l^-1(S) = -ln(e^S - 1).
 
     >>> loss = Logistic()
-    >>> round(loss.smoothed(np.array([-800.0])), 9)
+    >>> round(loss.smoothed_margin(np.array([-800.0])), 9)
     -800.0
-    >>> round(loss.smoothed(np.array([3.0])), 12)
+    >>> round(loss.smoothed_margin(np.array([3.0])), 12)
     3.0
     """
 
@@ -200,23 +198,25 @@ class Logistic(MarginLoss):
 
     def curvature(self, z: Array) -> Array:
         with np.errstate(under="ignore"):
-            # l'' is the product of both; s (1 - s) would cancel where s is near 1.
+            # l''(z) = s (1 - s) as a product of two slopes: 1 - s would cancel where s is near 1.
             return np.asarray(self.slope(z) * self.slope(-z))
 
     def inverse_of_log(self, log_s: float) -> float:
-        # S itself may underflow: -ln(e^S - 1) = -ln S - S/2 - S^2/24, the last below 4e-15 here.
+        # S may underflow: use -ln(e^S - 1) = -ln S - S/2 - S^2/24, whose last term is below 4e-15
+        # here.
         if log_s < -15.0:
             return -log_s - 0.5 * float(np.exp(log_s))
         s = float(np.exp(log_s))
-        # e^S would overflow from S = 710 on: early runs of many examples have such sums.
+        # e^S overflows from S = 710 on; early frames with many examples have such sums.
         if s > 30.0:
             return -(s + float(np.log1p(-np.exp(-s))))
         return -float(np.log(np.expm1(s)))
 
     def dual(self, p: Array) -> Array:
-        at_smoothed = softplus(np.array([self.smoothed(p)]))[0]
+        at_smoothed = softplus(np.array([self.smoothed_margin(p)]))[0]
         with np.errstate(under="ignore"):
-            # |l'(z)| = 1/(1 + e^z), and the ratio in logarithms, since late both vanish.
+            # |l'(z)| = 1/(1 + e^z); the ratio is taken in logarithms, since both terms underflow
+            # late.
             return np.asarray(np.exp(at_smoothed - softplus(p)))
 
 
@@ -270,7 +270,7 @@ class LeastSquares(LossFunction):
     def __init__(self, kind: str = "least_squares", factor: float = 0.5) -> None:
         self.kind, self.factor = kind, factor
         self.code = LEAST_SQUARES if kind == "least_squares" else UNKNOWN
-        self.at_zero = factor  # of labels +-1: below R = factor/n every |f - y| is below 1
+        self.at_zero = factor  # for labels +-1: below R = factor/n every |f - y| is below 1
 
     def log_value(self, z: Array) -> Array:
         with np.errstate(divide="ignore"):
@@ -307,7 +307,7 @@ class CrossEntropy(LossFunction):
 
     kind = "cross_entropy"
     code = CROSS_ENTROPY
-    # Not ln k, the loss at f = 0: below ln 2 every gap to another logit is positive.
+    # Not ln k, the loss at f = 0: below ln 2 the gap to every other logit is positive.
     at_zero = float(np.log(2.0))
     lipschitz = True
 
@@ -390,7 +390,7 @@ LOSSES: dict[str, LossFunction] = {
     loss.kind: loss
     for loss in (Exponential(), _logistic, Squared(), LeastSquares(), CrossEntropy())
 }
-# The losses that only recorded runs have.
+# Losses of recorded runs only.
 RECORDED: dict[str, LossFunction] = {"mse": LeastSquares("mse", 1.0), Unknown.kind: Unknown()}
 
 

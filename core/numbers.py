@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-NARROW_SPACE = "\u202f"  # no line is broken at it
-GROUP_FROM = 10_000  # four digits are read without it
-# "0,5": one number, or two.
+NARROW_SPACE = "\u202f"  # prevents a line break
+GROUP_FROM = 10_000  # numbers of four digits are written without a separator
+# "0,5" may be one number or two.
 DECIMAL = re.compile(r"[+-]?\d*,\d+(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-# "1,000" and "1.000,5" and "1,000.5": digits in groups, or several numbers.
+# "1,000", "1.000,5" and "1,000.5" may be digits in groups, or several numbers.
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+(?:\.\d*)?|(?:\.\d{3})+,\d+)", re.ASCII)
 MIXED = re.compile(r"\d,\d.*[\s;]|[\s;].*\d,\d", re.ASCII | re.DOTALL)
 
@@ -75,7 +75,7 @@ def duration_text(seconds: float) -> str:
     """
     if seconds < 1.0:
         return "< 1 s"
-    # Rounded up, 99.5 would be three digits of seconds.
+    # 99.5 would round to three digits.
     if seconds < 99.5:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60.0)
@@ -110,7 +110,7 @@ def natural_key(text: str) -> list[tuple[int, str]]:
 # ------------------------------------------------------------ numbers, powers of ten, and moments
 
 MINUS = "\u2212"
-# Beyond these a number is written with a power of ten.
+# Numbers outside SMALL ... LARGE are written with a power of ten.
 LARGE, SMALL = 1e4, 1e-4
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -143,11 +143,11 @@ def number_text(value: float, digits: int = 3) -> str:
         return "none"
     if value == 0.0:
         return "0"
-    # Rounded first: 9.996 with three digits is 10, which has another exponent.
+    # Round first: 9.996 with three digits is 10.0, which has another exponent.
     rounded = float(f"{value:.{digits - 1}e}")
-    if math.isinf(rounded):  # also where the largest floats are rounded up
+    if math.isinf(rounded):  # rounding the largest floats overflows
         return "infinite" if value > 0 else f"{MINUS}infinite"
-    # A power of ten has its own exponent, however log10 rounds it.
+    # 1e-12 keeps the exponent of exact powers of ten, whose log10 may be rounded down.
     exponent = math.floor(math.log10(abs(rounded)) + 1e-12)
     if SMALL <= abs(rounded) < LARGE:
         return dropped_zero(fixed_text(rounded, max(digits - 1 - exponent, 0)))
@@ -163,7 +163,8 @@ def count_text(value: float) -> str:
     """
     for size, prefix in PREFIXES:
         scaled = value / size
-        # What would be shown as 1000 has the next prefix, and what as 10.0 has no decimals.
+        # .9995 would be shown as 1000 and takes the next prefix; 9.95 as 10.0 and takes no
+        # decimals.
         if abs(scaled) >= 0.9995:
             return f"{dropped_zero(fixed_text(scaled, 1 if abs(scaled) < 9.95 else 0))} {prefix}"
     return dropped_zero(fixed_text(value, 1 if abs(value) < 9.95 else 0))
@@ -187,12 +188,12 @@ def power_text(exponent: float, digits: int = 3) -> str:
 
 def _power(exponent: float, digits: int = 3, padded: bool = False) -> str:
     """Return 10 to a power as a number, `padded` with zeros to all its digits."""
-    # A decimal that ends in 5 may be a little less in binary, and would be rounded down.
+    # A decimal that ends in 5 may be slightly less in binary, and would be rounded down.
     exponent += 1e-9
     small = math.log10(SMALL) <= exponent < math.log10(LARGE)
     whole = 0 if small else math.floor(exponent)
     value = float(f"{10.0 ** (exponent - whole):.{digits - 1}e}")
-    if not small and value >= 10.0:  # as 9.996 is with three digits
+    if not small and value >= 10.0:  # such as 9.996 with three digits
         value, whole = value / 10.0, whole + 1
     decimals = max(digits - 1 - math.floor(math.log10(value) + 1e-12), 0)
     text = dropped_zero(f"{value:.{decimals}f}" if padded else fixed_text(value, decimals))
@@ -241,7 +242,7 @@ def time_text(log10_time: float, steps: bool = False, padded: bool = False) -> s
 RAISED = str.maketrans(
     "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
 )
-# Unicode has raised digits but no raised point, so that 10^2.31 stays.
+# Unicode has superscript digits but no superscript point: 10^2.31 stays as written.
 WHOLE_POWER = re.compile(r"(?<=10)\^(-?\d+)(?![\d.])")
 SQUARE = re.compile(r"\^2(?![\d.])")
 

@@ -20,7 +20,7 @@ from core.stopping import exit_now
 
 T = TypeVar("T")
 CHECK_SECONDS = 0.05
-# The libraries of a fresh worker use one thread each.
+# Libraries in a new worker use one thread each.
 ENVIRONMENT = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
 
@@ -74,10 +74,10 @@ class KillableProcess:
         """
         if self._turn.acquire(blocking=False):
             given = (function, *arguments)
-            # Importing joblib takes 0.2 s, and starting the process 10 ms.
+            # In a thread: importing joblib takes 0.2 s, starting the process 10 ms.
             try:
                 threading.Thread(target=self._prestart, args=given, daemon=True).start()
-            except RuntimeError:  # no further thread: the first call starts the process
+            except RuntimeError:  # no thread available: the first call starts the process
                 self._turn.release()
 
     def run(
@@ -112,6 +112,7 @@ class KillableProcess:
             self._kill()
 
     def _prestart(self, function: Callable[..., object], *arguments: Any) -> None:
+        """Submit the first call, from the thread of `prestart`, and release its lock."""
         try:
             with suppress(MarginscopeError):
                 self._submit(function, *arguments)
@@ -121,7 +122,7 @@ class KillableProcess:
     def _submit(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
         try:
             if self._executor is not None:
-                with suppress(BrokenExecutor):  # its process died while it was idle
+                with suppress(BrokenExecutor):
                     self._last = self._executor.submit(function, *arguments)
                     return self._last
                 self._kill()
@@ -135,7 +136,6 @@ class KillableProcess:
         executor, self._executor = self._executor, None
         if executor is None:
             return
-        # loky 3.6 raises KeyError in its thread if it kills workers before it has sent a call.
         while not (self._last.running() or self._last.done()):
             time.sleep(0.001)
         executor.shutdown(wait=True, kill_workers=True)

@@ -25,8 +25,8 @@ from core.run_files.schema import MAX_ELEMENTS as MAX_ELEMENTS
 from core.run_files.schema import MAX_FRAMES as MAX_FRAMES
 
 WRITTEN = "written"
-NOT_RECORDED = "not recorded"  # a setting that the loop of a recording did not say
-MAX_SEED = 2**63 - 1  # the largest whole number of TOML, and of a run file
+NOT_RECORDED = "not recorded"  # a setting that a recorded loop did not state
+MAX_SEED = 2**63 - 1  # the largest integer of TOML and of SQLite
 SEED_MEANING = "seed for this part alone; default: drawn with run.seed"
 
 
@@ -36,13 +36,14 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
     title: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    embedded: ClassVar[bool] = False  # made from a file: a run holds the content, never the path
-    own: ClassVar[tuple[str, ...]] = ()  # keys whose values another kind's cannot be taken over for
-    fits_targets: ClassVar[bool] = True  # goes with data whose y are real numbers
-    # What other sections turn to when this kind is chosen and theirs do not fit its targets.
+    # Read from a file: a run stores the content, never the path.
+    embedded: ClassVar[bool] = False
+    own: ClassVar[tuple[str, ...]] = ()  # keys whose values cannot be copied from another kind
+    fits_targets: ClassVar[bool] = True  # accepts data with real targets y
+    # Replacement kinds of other sections if theirs do not fit the targets of this kind.
     others: ClassVar[Mapping[str, str]] = {}
 
-    def written(self) -> dict[str, Any]:
+    def to_file_values(self) -> dict[str, Any]:
         """Return the section as run files and ledgers have it.
 
         Keys that were `added` later are left out at their defaults, so that older sections stay the
@@ -51,7 +52,7 @@ class Section(BaseModel):
         return self.model_dump(mode="json", context={WRITTEN: True})
 
     def written_json(self) -> str:
-        """Return `written` as JSON text."""
+        """Return `to_file_values` as JSON text."""
         return self.model_dump_json(context={WRITTEN: True})
 
     @model_serializer(mode="wrap")
@@ -69,7 +70,7 @@ class Section(BaseModel):
 
     @classmethod
     def is_compatible_with(cls, other: type[Section]) -> bool:
-        """Return True if a kind of another section may stay beside this kind; see `others`."""
+        """Return True if a kind of another section may stay with this kind; see `others`."""
         return other.fits_targets
 
 
@@ -98,7 +99,7 @@ def setting(
     advanced : bool
         True to list the key among the advanced ones.
     added : bool
-        True for a key that is younger than some run files (`Section.written`).
+        True for a key that is younger than some run files (`Section.to_file_values`).
     constraints : Any
         Keywords of pydantic's Field, such as `ge`.
     """
@@ -147,7 +148,7 @@ class Registry(dict[str, T]):
         self._all.append(self)
         for kind in kinds:
             self.add(kind)
-        if len(self) < len(kinds):  # the same list twice, probably in place of another one
+        if len(self) < len(kinds):  # the same list passed twice, probably in place of another one
             twice = sorted({n for n, count in Counter(map(name_of, kinds)).items() if count > 1})
             raise ValueError(f"Kinds that are listed twice: {', '.join(twice)}.")
 
@@ -166,7 +167,7 @@ class Registry(dict[str, T]):
         if self._on_added is not None and name not in self:
             self._on_added(kind)
         self[name] = kind
-        # Of whoever registers it: a kind may be a record, which does not know its module.
+        # The caller's module: a kind may be a record, which does not know its module.
         self._modules[name] = module or calling_module()
         return kind
 

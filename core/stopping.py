@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INTERRUPTED, TERMINATED = 130, 143
-PATIENCE_S = 0.5  # for the interpreter, which may be deep in compiled code
+PATIENCE_S = 0.5  # time for the interpreter to answer, which may be deep in compiled code
 _temporary: set[Path] = set()
-_answered_elsewhere = 0  # signals that a run or sweep has to answer, and how deep in such
+_answered_elsewhere = 0  # number of nested blocks in which a run or sweep answers signals itself
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def exit_now(number: int) -> NoReturn:
                 place.unlink()
     if number == signal.SIGINT:
         with suppress(OSError):
-            # Not by print, which fails where the signal came in the middle of another one.
+            # os.write, not print, which fails if the signal interrupted another print.
             os.write(2, b"marginscope: interrupted.\n")
     os._exit(INTERRUPTED if number == signal.SIGINT else TERMINATED)
 
@@ -119,16 +119,16 @@ def exit_when_input_closes() -> None:
 
 
 def _wait_for_input_end() -> None:
-    # Not by sys.stdin.read: Python aborts at its end where a thread still waits in the buffer.
+    # os.read, not sys.stdin.read: Python aborts at exit while a thread waits in the buffered read.
     while sys.stdin is not None and os.read(sys.stdin.fileno(), 1024):
         pass
     exit_now(signal.SIGTERM)
 
 
 def hold_streams() -> None:
-    """Open what is closed of the three streams: nothing opened later may take their numbers.
+    """Open those of the three standard streams that are closed, to reserve their numbers.
 
-    To write to a closed standard output stays an error, as it is on a full disk.
+    Writing to a closed standard output stays an error, as on a full disk.
     """
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
@@ -138,7 +138,7 @@ def hold_streams() -> None:
 
 
 def answer_signals() -> None:
-    """From here on Ctrl-C and SIGTERM end this program. For the main thread of a command."""
+    """Make Ctrl-C and SIGTERM end this program. Call from the main thread of a command."""
     hold_streams()
     signal.signal(signal.SIGINT, _answer)
     signal.signal(signal.SIGTERM, _answer)
@@ -146,7 +146,7 @@ def answer_signals() -> None:
         from threading import Thread
 
         reader, writer = os.pipe()
-        # set_wakeup_fd takes no other.
+        # set_wakeup_fd requires a non-blocking descriptor.
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         Thread(target=_watch, args=(reader,), daemon=True).start()

@@ -22,13 +22,13 @@ from core.errors import DiskError, InputError, RunFileError
 from core.program import headless_program
 from core.terminal.text import join_words, path_argument
 
-LONGEST_LINE = 200  # columns; what stands further right is easily overlooked, or cut off
-LONGEST_GAP = 40  # spaces within a line, and empty lines: what follows looks like the end
+LONGEST_LINE = 200  # columns; text further right is easily overlooked, or cut off
+LONGEST_GAP = 40  # spaces within a line, or empty lines: longer gaps look like the end of the text
 PLAIN_CONTROLS = "\n\t"
-# Characters that are not seen (Cf), that break lines for the eye or for Python alone (Cc, Zl, Zp),
-# that are drawn over others (Mn, Me), or that no font knows (Cs, Co, Cn).
+# Categories of characters that are invisible (Cf), break lines on screen or for Python alone (Cc,
+# Zl, Zp), overprint others (Mn, Me), or have no glyph (Cs, Co, Cn).
 UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Mn", "Me", "Cs", "Co", "Cn"}
-RIGHT_TO_LEFT = {"R", "AL", "AN"}  # these turn the order of what stands around them
+RIGHT_TO_LEFT = {"R", "AL", "AN"}  # these reorder their neighbours
 TEXTS = (tokenize.STRING, tokenize.COMMENT)
 NOT_TEXT = "code from elsewhere is shown before it runs, so it must be plain readable text"
 

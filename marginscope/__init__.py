@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 try:
     from core.program import package
     from core.program.version import __version__
-except ModuleNotFoundError as error:  # never of an installed wheel, which has one name
+except ModuleNotFoundError as error:  # never in an installed wheel, which has one name
     if error.name not in ("core", "core.program"):
         raise
     hiding = getattr(sys.modules.get("core"), "__file__", None) or "Another module"
@@ -32,7 +32,7 @@ except ModuleNotFoundError as error:  # never of an installed wheel, which has o
 
 if TYPE_CHECKING:
     from core.errors import DiskError, InputError, MarginscopeError
-    from core.studies.verdicts import Judged as Claim
+    from core.studies.verdicts import JudgedClaim as Claim
     from core.theorems.report import Hypothesis
     from core.theorems.report import Report as Verdict
     from marginscope._engine.boundary import TrainingWarning
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from marginscope._record.recording import Recording
     from marginscope._show import show
 
-# Name -> the module that has it, and what it is called there.
+# Public name -> its module, and its name there.
 _PLACES = {
     "Run": "_engine.run",
     "State": "_engine.run",
     "open": "_engine.run:open_run",
     "TrainingWarning": "_engine.boundary",
-    "Claim": "core.studies.verdicts:Judged",
+    "Claim": "core.studies.verdicts:JudgedClaim",
     "check": "_engine.sweeping",
     "figure": "_engine.showing",
     "Bracket": "_engine.margins",

@@ -21,7 +21,7 @@ from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED, address
 # -------------------------------------------------------------------------------------- the call
 
 MOST_BESIDE, MOST_COMPARED = 4, 10
-END = "live"  # what a link calls the latest frame, whichever that will be
+END = "live"  # name of the latest frame in links, whichever it is when the link is opened
 Time = str | float
 
 
@@ -78,7 +78,7 @@ def _path(run: Any) -> Path:
 def _time(at: Time) -> str:
     if isinstance(at, bool) or not isinstance(at, str | int | float):
         try:
-            at = float(at)  # NumPy's numbers
+            at = float(at)  # NumPy scalars
         except (TypeError, ValueError):
             raise InputError(f"at = {at!r:.60} is not a time; give 300 or '10^2.5'.") from None
     return at if isinstance(at, str) else f"{float(at):.15g}"
@@ -86,13 +86,13 @@ def _time(at: Time) -> str:
 
 # --------------------------------------------------------------------------------------- windows
 #
-# This module loads nothing of the window, and waits only until the window starts.
+# This module imports nothing of the window, and waits only until the window starts.
 
-# A window says within a second that it begins, or why not; what is slower begins all the same.
+# A window reports within a second that it starts, or why not; a slower one starts all the same.
 PATIENCE_S = 2.0
-# One that is about to begin is waited for by who would use it, also where the machine is busy.
+# Time to wait for a starting window, also on a busy machine.
 START_TIMEOUT_S = 30.0
-# By its folder: the caller's may have packages of the same names.
+# From its folder, since the caller may have packages of the same names.
 BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     f"from {package('app')}.__main__ import open_shown_window; "
@@ -128,30 +128,30 @@ class Window:
             text=True,
             encoding="utf-8",
             errors="replace",
-            start_new_session=True,  # Ctrl-C is for the caller alone
+            start_new_session=True,  # Ctrl-C is for the caller only
         )
-        self._line = OK  # as long as it says nothing
-        self._told = threading.Event()
+        self._line = OK  # until the window reports something
+        self._answered = threading.Event()
         threading.Thread(target=self._listen, name="window", daemon=True).start()
 
-    def said(self) -> str:
+    def first_line(self) -> str:
         """Return the first line of the process, or why it died; OK after 2 s."""
-        self._told.wait(PATIENCE_S)
+        self._answered.wait(PATIENCE_S)
         return self._line
 
-    def begin(self) -> None:
+    def wait_for_start(self) -> None:
         """Wait until the window listens or has died."""
-        self._told.wait(START_TIMEOUT_S)
+        self._answered.wait(START_TIMEOUT_S)
 
     def _listen(self) -> None:
         """Read the first line, and wait for the end of the process."""
         out, errors = self.process.stdout, self.process.stderr
         assert out is not None and errors is not None
         with out, errors:
-            # One that begins lets go of both pipes, and of a dead one they are at their ends.
+            # A starting window closes both pipes; those of a dead one end.
             line = out.readline().strip()
-            self._line = line or _why(errors.read())
-        self._told.set()
+            self._line = line or _explain_death(errors.read())
+        self._answered.set()
         self.process.wait()
 
 
@@ -163,8 +163,8 @@ def show_link(link: str) -> None:
     if len(link.encode()) >= MOST_BYTES:
         raise InputError("the names of these runs are too long for one picture; show fewer.")
     place = address()
-    for window in _WINDOWS:  # one that is about to begin is used, and no other one opened
-        window.begin()
+    for window in _WINDOWS:  # use a window that is starting, rather than open another one
+        window.wait_for_start()
     answer = None if place is None else _request_open_window(place, link)
     if answer is None or answer == BUSY:
         answer = _start_window(link)
@@ -181,7 +181,7 @@ def _request_open_window(place: Path, link: str) -> str | None:
         try:
             caller.connect(str(place))
             caller.sendall(f"{link}\n".encode())
-        except OSError:  # none, or one that was killed
+        except OSError:  # no window, or a killed one
             return None
         said = b""
         try:
@@ -207,7 +207,7 @@ def _start_window(link: str) -> str:
         return f"{NO_DISPLAY}."
     _WINDOWS[:] = [window for window in _WINDOWS if window.process.poll() is None]
     _WINDOWS.append(Window(link))
-    return _WINDOWS[-1].said()
+    return _WINDOWS[-1].first_line()
 
 
 def environment() -> dict[str, str]:
@@ -216,15 +216,15 @@ def environment() -> dict[str, str]:
     Variables that are meant for the caller's own pictures are left out.
     """
     kept = {name: text for name, text in os.environ.items() if name != "MPLBACKEND"}
-    if "cv2" in kept.get("QT_QPA_PLATFORM_PLUGIN_PATH", ""):  # OpenCV's, when it is imported
+    if "cv2" in kept.get("QT_QPA_PLATFORM_PLUGIN_PATH", ""):  # set by OpenCV on import
         del kept["QT_QPA_PLATFORM_PLUGIN_PATH"]
     before = kept.get("PYTHONPATH", "")
     kept["PYTHONPATH"] = f"{ROOT}{os.pathsep}{before}" if before else str(ROOT)
-    kept["PYTHONSAFEPATH"] = "1"  # for the processes that the window starts
+    kept["PYTHONSAFEPATH"] = "1"  # for processes started by the window
     return kept
 
 
-def _why(errors: str) -> str:
+def _explain_death(errors: str) -> str:
     """Explain in a sentence why a window died at its start, from its error output."""
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     if any("could not connect to display" in line or "no Qt platform" in line for line in lines):

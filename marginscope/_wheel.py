@@ -28,7 +28,7 @@ def with_outer_name(source: str) -> str:
     >>> with_outer_name("import core")
     'from marginscope import core'
     """
-    lines = source.encode().splitlines(keepends=True)  # positions of a syntax tree count bytes
+    lines = source.encode().splitlines(keepends=True)  # positions in a syntax tree count bytes
     for node in sorted(_imports(source), key=_position, reverse=True):
         name = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
         whole = isinstance(node, ast.Import) and name in INNER
@@ -78,7 +78,7 @@ class BuildOneName(build_py):
             return
         outer = Path(self.build_lib, OUTER)
         for name in INNER:
-            shutil.rmtree(outer / name, ignore_errors=True)  # of a build before this one
+            shutil.rmtree(outer / name, ignore_errors=True)  # from an earlier build
             shutil.move(Path(self.build_lib, name), outer / name)
         for path in outer.rglob("*.py"):
             source = path.read_bytes().decode()

@@ -1,4 +1,4 @@
-"""Programs of the tests that need a process of their own: Dask's clusters, which leave threads."""
+"""Test programs that need a separate process, such as Dask clusters, which leave threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE_S = 120.0
 
 
 def ran(module: str, *arguments: str) -> str:
-    """What `python -m MODULE ARGUMENTS` printed; fails with what it said where it failed."""
+    """Return the output of `python -m MODULE ARGUMENTS`; fail with its error output."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", module, *arguments],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""The frames of a problem without a file, also of runs that are cut into many chunks."""
+"""Frames of a problem without a file, also of runs divided into many chunks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.training.trajectory import chunks
 
 
 def trajectory(problem: Problem) -> Iterator[Frame]:
-    """The frames of a problem in the order of its schedule, frame 0 first, not recorded."""
+    """Return the frames of a problem in the order of its schedule, without recording."""
     for chunk in chunks(make_integrator(prepare(problem))):
         yield from chunk.frames
 
@@ -24,7 +24,7 @@ def frames_of(dynamics: Integrator) -> list[Frame]:
 
 
 def check_small_chunks(dynamics: Integrator, whole: Sequence[Frame]) -> None:
-    """With one step a chunk (the flow: one field evaluation) the frames are what they were."""
+    """Check that one step (for the flow one evaluation) per chunk gives the same frames."""
     dynamics.pace.seconds = 1e-9
     pieces = frames_of(dynamics)
     assert len(pieces) == len(whole) == dynamics.planned

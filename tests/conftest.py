@@ -1,4 +1,4 @@
-"""What all tests share: the guards against leaks, and tests that need a virtual screen."""
+"""Fixtures and hooks of all tests: guards against leaks, and the choice of tests by machine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PATIENCE = 60_000  # ms; how long a busy machine takes says nothing of the progr
 
 
 class PatientBot(QtBot):
-    """Waits for as long as a busy machine may need; nobody waits where all is well."""
+    """pytest-qt bot with timeouts long enough for a busy machine."""
 
     def waitUntil(self, callback: Callable[[], Any], *, timeout: int = PATIENCE) -> None:
         super().waitUntil(callback, timeout=timeout)
@@ -55,7 +55,7 @@ class PatientBot(QtBot):
 
 @pytest.fixture(scope="session")
 def qapp_cls() -> type[QtApplication]:
-    """The program's own, by pytest-qt's name for it."""
+    """Return the program's own application class, by pytest-qt's name for the fixture."""
     return QtApplication
 
 
@@ -70,13 +70,13 @@ GARBAGE = qt_workarounds.GarbageCollector()
 
 
 def pytest_collection_finish() -> None:
-    """Leave what is loaded by now alone: to look through it each time took a 25th of a run."""
+    """Freeze the objects loaded so far: scanning them each time took 4 % of a run."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_sessionfinish() -> None:
-    """Empty the clipboard, or the process crashes at its end.
+    """Empty the clipboard, otherwise the process crashes at its end.
 
     PySide 6.11.3 on the platforms `offscreen` and `minimal`: Qt deletes the clipboard's QMimeData,
     a Python object, after the interpreter has ended. X11 deletes it with the application.
@@ -87,7 +87,7 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def large_screen() -> Iterator[None]:
-    """Give windows the room of a usual screen: that of the platform `offscreen` has 800 pixels."""
+    """Give windows the size of a usual screen; that of `offscreen` has 800 pixels."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screen_room, "room_of", lambda _: QSize(1920, 1200))
         yield
@@ -95,14 +95,14 @@ def large_screen() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_garbage() -> Iterator[None]:
-    """What is due is collected between tests, by the thread that runs them."""
+    """Collect garbage between tests, in the tests' own thread."""
     yield
     GARBAGE.collect_due()
 
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Reference margins are cached apart from the user's; every test begins with none.
+    """Cache reference margins apart from the user's, empty at the start of every test.
 
     The folder is made by whoever stores something: pytest looks through all of its folders for the
     number of a new one, and there would be one for each test.
@@ -115,7 +115,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Run the program in this process: (status, standard output, standard error)."""
+    """Return a function that runs the program in this process: (status, stdout, stderr)."""
     from core.cli.main import main
 
     def run(*arguments: object) -> tuple[int, str, str]:
@@ -139,7 +139,7 @@ def has_cuda() -> bool:
 
 
 def left_out() -> dict[str, str]:
-    """Marks of the tests that are not collected on this machine, each with its reason."""
+    """Return the marks of tests not collected on this machine, each with its reason."""
     needs = {
         "xvfb": (shutil.which("Xvfb") is not None, "Xvfb is not installed"),
         "cuda": (has_cuda(), "there is no CUDA device"),
@@ -148,12 +148,12 @@ def left_out() -> dict[str, str]:
 
 
 def pytest_report_header() -> list[str]:
-    """Say before the tests which ones are left out."""
+    """List the left-out tests before the run."""
     return [f"Tests marked {mark} are left out: {why}." for mark, why in left_out().items()]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests that need what this machine does not have."""
+    """Leave out tests that need what this machine lacks."""
     marks = left_out()
     without = [item for item in items if any(map(item.get_closest_marker, marks))]
     if without:

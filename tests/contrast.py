@@ -13,14 +13,14 @@ Floats = NDArray[Any]
 
 
 def luminance(colours: ArrayLike) -> Floats:
-    """Relative luminance of RGB(A) rows of 0 to 255, as WCAG 2 defines it; black 0, white 1."""
+    """Return the relative luminance of RGB(A) rows (0 to 255) by WCAG 2; black 0, white 1."""
     channel = np.asarray(colours, dtype=np.float64)[..., :3] / 255.0
     linear = np.where(channel <= 0.04045, channel / 12.92, ((channel + 0.055) / 1.055) ** 2.4)
     return np.asarray(linear @ np.array([0.2126, 0.7152, 0.0722]))
 
 
 def contrast(colours: ArrayLike, background: str) -> Floats:
-    """Contrast ratio of RGB(A) rows to a background, 1 to 21, as WCAG 2 defines it.
+    """Return the contrast ratio of RGB(A) rows to a background, 1 to 21, by WCAG 2.
 
     >>> contrast([255, 255, 255], "#000000").item()
     21.0

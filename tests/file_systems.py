@@ -1,4 +1,4 @@
-"""A folder whose file system has no locks, or no shared memory, as network file systems do."""
+"""A folder whose file system lacks locks or shared memory, like network file systems."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _is_in(folder: Path, descriptor: int) -> bool:
 
 @contextmanager
 def without_locks(folder: Path) -> Iterator[None]:
-    """Have all locks of files in a folder fail with ENOLCK, for SQLite and for Python."""
+    """Make all file locks in a folder fail with ENOLCK, for SQLite and for Python."""
     own = ctypes.CDLL(None, use_errno=True)
 
     def call(descriptor: int, command: int, argument: int | None) -> int:
@@ -92,7 +92,7 @@ def without_locks(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def without_shared_memory(folder: Path) -> Iterator[None]:
-    """Have files in a folder not be mapped, of which SQLite maps its shared memory alone."""
+    """Make memory mapping of files in a folder fail, which SQLite needs for its `-shm`."""
     own = ctypes.CDLL(None, use_errno=True).mmap
     own.restype = ctypes.c_void_p
     parts = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int)
@@ -111,7 +111,7 @@ def without_shared_memory(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def file_system(folder: Path, *, locks: bool, shared_memory: bool) -> Iterator[None]:
-    """Have a folder without locks, without shared memory, or without both."""
+    """Return a folder without locks, without shared memory, or without both."""
     with ExitStack() as stack:
         if not locks:
             stack.enter_context(without_locks(folder))

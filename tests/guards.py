@@ -48,7 +48,7 @@ def _runs(thread: threading.Thread) -> bool:
 
 
 def child_processes() -> set[int]:
-    """The ids of this process's living children, pools of libraries left out."""
+    """Return the ids of this process's living children, without pools of libraries."""
     multiprocessing.active_children()  # reaps those that have ended
     if not PROC.is_dir():
         return {child.pid for child in multiprocessing.active_children() if child.pid}
@@ -56,7 +56,7 @@ def child_processes() -> set[int]:
 
 
 def _candidates() -> set[int]:
-    """What each thread has started; every process there is where the kernel keeps no such lists."""
+    """Return the processes started by each thread; all processes if the kernel has no lists."""
     lists = list((PROC / "self" / "task").glob("*/children"))
     if not lists:
         return {int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()}
@@ -79,7 +79,7 @@ def _is_living_child(pid: int) -> bool:
 
 
 def command_of(pid: int) -> str:
-    """A process's command line, or the empty string once it is gone."""
+    """Return a process's command line, or "" once it has ended."""
     try:
         return (PROC / str(pid) / "cmdline").read_text().replace("\0", " ").strip()
     except OSError:
@@ -90,7 +90,7 @@ def command_of(pid: int) -> str:
 
 
 def top_level_widgets() -> list[Any]:
-    """Windows that no other widget owns; none where Qt is not loaded."""
+    """Return the windows without an owner; none if Qt is not loaded."""
     widgets = sys.modules.get("PySide6.QtWidgets")
     if widgets is None or not isinstance(widgets.QApplication.instance(), widgets.QApplication):
         return []
@@ -100,7 +100,7 @@ def top_level_widgets() -> list[Any]:
 
 
 def active_timers() -> list[Any]:
-    """The running QTimers that Python code has started."""
+    """Return the running QTimers that Python code has started."""
     if not _started_timers:
         return []
     from shiboken6 import isValid
@@ -109,7 +109,7 @@ def active_timers() -> list[Any]:
 
 
 def watch_timers() -> None:
-    """Note every QTimer that Python code starts from here on; repeated calls change nothing."""
+    """Record every QTimer that Python code starts from now on; repeated calls do nothing."""
     core = sys.modules.get("PySide6.QtCore")
     if core is None or hasattr(core.QTimer.start, "watched"):
         return
@@ -124,7 +124,7 @@ def watch_timers() -> None:
 
 
 def finish_deletions() -> None:
-    """Carry out deleteLater() calls, which otherwise wait for an event loop."""
+    """Execute pending deleteLater() calls, which otherwise wait for an event loop."""
     core = sys.modules.get("PySide6.QtCore")
     if core is not None and core.QCoreApplication.instance() is not None:
         core.QCoreApplication.sendPostedEvents(None, core.QEvent.Type.DeferredDelete.value)
@@ -139,7 +139,7 @@ def _label(item: Any) -> str:
 
 
 def wait_until_empty(leftovers: Callable[[], list[Any]]) -> list[Any]:
-    """What is still left over after PATIENCE seconds; returns at once when nothing is."""
+    """Return what is left over after PATIENCE seconds; return at once if nothing is."""
     deadline = time.monotonic() + PATIENCE
     while (left := leftovers()) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -147,7 +147,7 @@ def wait_until_empty(leftovers: Callable[[], list[Any]]) -> list[Any]:
 
 
 def leaked_widgets(before: list[Any], shared: bool = False) -> list[Any]:
-    """Return the windows that are there now and were not before.
+    """Return the windows that exist now and did not before.
 
     pyqtgraph gives each plot plain hidden QWidgets without a parent for its menus. The plots that a
     shared window makes at their first use keep them, so those are left out where it is used.
@@ -158,19 +158,19 @@ def leaked_widgets(before: list[Any], shared: bool = False) -> list[Any]:
 
 
 def is_menu_of_a_plot(widget: Any) -> bool:
-    """Return whether a window may be one that pyqtgraph keeps for the menus of a plot."""
+    """Return True for a window that pyqtgraph may keep for the menus of a plot."""
     return type(widget).__name__ == "QWidget" and not widget.isVisible()
 
 
 def leaked_timers(before: list[Any], owner: Any = None) -> list[Any]:
-    """Return the QTimers that run now and did not before, those of an owner's window left out."""
+    """Return the QTimers started since, without those of an owner's window."""
     known = {id(timer) for timer in before}
     running = [timer for timer in active_timers() if id(timer) not in known]
     return [timer for timer in running if owner is None or not belongs_to(timer, owner)]
 
 
 def belongs_to(item: Any, owner: Any) -> bool:
-    """Return whether a QObject stands below a program or its window."""
+    """Return True if a QObject is below a program or its window."""
     while item is not None:
         if item in (owner, owner.window):
             return True
@@ -210,7 +210,7 @@ def _process_sentence(pid: int) -> str:
 def guarded(
     owner: Any = None, owned: Callable[[], set[threading.Thread]] = set, shared: bool = False
 ) -> Iterator[None]:
-    """Fail the test that leaves a thread, a child process, a window or a running timer.
+    """Fail a test that leaves a thread, a child process, a window or a running timer behind.
 
     `owner` is a program that several tests share: timers of its window may start and stop, and
     its threads, which `owned` returns, may start. `shared`: this test uses it.

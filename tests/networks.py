@@ -61,7 +61,7 @@ def small_problem(
     seed: int = 0,
     **tables: dict[str, Any],
 ) -> Problem:
-    """Gaussian-like data of the case's classes, and the paper's start."""
+    """Return a problem with Gaussian-like data of the case's classes and the paper's start."""
     network = {"kind": case.kind, "m": m, **case.settings}
     experiment = build_experiment(
         {
@@ -87,7 +87,7 @@ def small_problem(
 
 
 def at_a_random_point(problem: Problem, seed: int = 5) -> tuple[Problem, np.ndarray]:
-    """The problem, and parameters near its start that share none of its symmetries."""
+    """Return the problem, and parameters near its start without any of its symmetries."""
     generator = np.random.default_rng(seed)
     start = problem.start.parameters
     flat = start + 0.3 * np.abs(start).mean() * generator.standard_normal(start.size)

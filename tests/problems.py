@@ -1,4 +1,4 @@
-"""Problems for tests, made the way the program makes them."""
+"""Problems for tests, made by the program's own functions."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def problem(*settings: str, m: int = 16) -> Problem:
 
 
 def margin_of(problem: Problem, frame: Frame) -> float:
-    """min_i p_i / |W|^2 of a frame."""
+    """Return min_i p_i / |W|^2 of a frame."""
     flat = frame.parameters.astype(np.float64)
     return float(problem.margins(flat).min() / np.dot(flat, flat))
 
 
 def physical(frame: Frame) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """W = e^rho * parameters."""
+    """Return W = e^rho * parameters."""
     return np.exp(frame.rho) * frame.parameters.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Worker processes of the tests' own process, and functions for them that end in a certain way."""
+"""Worker processes of the tests' process, and functions for them with a certain end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def workers(process: psutil.Process | None = None) -> list[psutil.Process]:
 
 
 def is_worker(process: psutil.Process) -> bool:
-    """Return True for a living process of loky that runs functions."""
+    """Return True for a living loky process that runs functions."""
     try:
         words = process.cmdline()
         return process.status() != psutil.STATUS_ZOMBIE and any("popen_loky" in w for w in words)
@@ -49,7 +49,7 @@ def die(*_: object) -> None:
 
 
 def draw_for_long(runs: Any, path: Path, options: Any, counter: Path, film: Any) -> None:
-    """Begin a film of 6000 frames, and take far longer than a test."""
+    """Start a film of 6000 frames, which takes far longer than a test."""
     with open_beside(path):
         counter.write_text("1 6000")
         sleep_long()

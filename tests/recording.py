@@ -1,4 +1,4 @@
-"""Recording small runs for tests, through the program's own loop."""
+"""Small runs for tests, recorded by the program's own loop."""
 
 from __future__ import annotations
 

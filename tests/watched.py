@@ -1,4 +1,4 @@
-"""What a window in a process of its own is watched by: its first paint, and then every few ms."""
+"""Observer of a window in a separate process: its first paint, and then every few ms."""
 
 from __future__ import annotations
 

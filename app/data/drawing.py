@@ -1,4 +1,4 @@
-"""Data drawn by hand: connects their window, the form, and the training."""
+"""Data drawn by hand: connects the drawing window, the form, and the training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.scenes.controller import SceneController
 from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words, text_of
-from app.training.studies import MEND_FIRST
+from app.training.studies import FIX_FIRST
 from app.training.study_edits import Edits, StudyEdits
 from core.data.files import DATA_FILTER
 from core.data.points import (
@@ -47,7 +47,7 @@ FRESH = (
     "This study cannot be trained on points: its variants {names} draw fresh examples from a "
     "distribution at each step. Choose another study."
 )
-FILE_KEY = "data.path"  # what readers of data files call the file
+FILE_KEY = "data.path"  # key of the file in errors of the data readers
 INSTEAD = "choose Own data as the kind of data in Settings to train on it."
 TOO_LARGE = "{path} is too large to edit; " + INSTEAD
 NOT_DRAWN = (
@@ -60,7 +60,7 @@ NOT_DRAWN = (
 class DrawingController(QObject):
     """Owner of the window for drawing data, which is made when it is first shown.
 
-    The points become the form's data as one named step: when Train is pressed, and when the window
+    The points become the form's data in one named step when Train is pressed, and when the window
     is left or closed after a change.
     """
 
@@ -80,9 +80,9 @@ class DrawingController(QObject):
         self._main, self._form = window, form
         self._training, self._scenes = training, scenes
         self._palette = PALETTES["light"]
-        self._put: Points = ()  # as the form has them, or as they were when the window opened
+        self._put: Points = ()  # the form's points, or those shown when the window opened
         self._putting = Flag()
-        # Of training while drawing: the runs that were begun last, and those before them.
+        # Training while drawing: the runs started last, and those before them.
         self._latest: tuple[Path, ...] = ()
         self._before: list[Path] = []
         self.window: DrawingWindow | None = None
@@ -106,12 +106,12 @@ class DrawingController(QObject):
         in_form = self._points_of_form()
         if in_form and len(in_form[0]) <= 3 and in_form != window.sketch.points:
             self._put = in_form
-            window.begin(in_form)
+            window.start(in_form)
         elif in_form and len(in_form[0]) > 3:
             window.bar.show_message(MANY.format(d=len(in_form[0]) - 1))
         if not window.sketch.points and first:
             self._put = tuple(tuple(map(float, row)) for row in ISLAND)
-            window.begin(self._put)
+            window.start(self._put)
         self._show_network()
         window.show()
         window.raise_()
@@ -124,7 +124,7 @@ class DrawingController(QObject):
         self.window = window = DrawingWindow(self._palette)
         window.setWindowIcon(self._main.windowIcon())
         window.changed.connect(self._on_changed)
-        window.left.connect(self._on_left)
+        window.window_left.connect(self._on_left)
         window.closed.connect(self._on_closed)
         window.train_requested.connect(self.train)
         window.biases_requested.connect(self._use_biases)
@@ -134,7 +134,7 @@ class DrawingController(QObject):
     def close(self) -> None:
         self._pause.stop()
         if self.window is not None:
-            self.window.close()  # it says that it is left
+            self.window.close()  # emits that the window was left
             self.window.deleteLater()
             self.window = None
 
@@ -157,14 +157,15 @@ class DrawingController(QObject):
         study = self._form.study()
         if study is None:
             return ()
-        data = next(study.each()).experiment.data
+        data = next(study.iter_cells()).experiment.data
         return data.points if isinstance(data, PointsData) and not data.real else ()
 
     def _on_left(self) -> None:
         window = self.window
         if window is None or window.sketch.points == self._put:
             return
-        if not fault_of(window.sketch.points):  # else they wait here until they are data
+        # Otherwise the points wait here until they are valid data.
+        if not fault_of(window.sketch.points):
             self._put_into_form()
 
     def _on_closed(self) -> None:
@@ -176,7 +177,7 @@ class DrawingController(QObject):
             self.message.emit(WAITS.format(fault=fault))
 
     def _put_into_form(self, goes_on: str = "") -> bool:
-        """Make the points the data of the form, a step by name or a part of one that goes on.
+        """Put the points into the form, as a named step or as a part of a continuing one.
 
         Returns whether there is a form.
         """
@@ -190,7 +191,7 @@ class DrawingController(QObject):
         return True
 
     def _edit(self, edits: Edits, words: str, goes_on: str = "") -> None:
-        self._scenes.commit()  # what was changed before is a step of its own
+        self._scenes.commit()  # an earlier change is a step of its own
         with self._putting:
             if goes_on:
                 self._scenes.continue_step(goes_on)
@@ -208,7 +209,7 @@ class DrawingController(QObject):
         if study is None:
             window.set_note("", biases=False)
             return
-        network = next(study.each()).experiment.network
+        network = next(study.iter_cells()).experiment.network
         none = network.kind not in (BIASES, "custom")
         note = THROUGH_ORIGIN if none else ""
         window.set_note(note, biases=none)
@@ -234,15 +235,16 @@ class DrawingController(QObject):
             self._main.activateWindow()
 
     def _on_changed(self) -> None:
+        """Train after a pause, if training while drawing is on."""
         if self.window is not None and self.window.always.isChecked():
             self._pause.start()
 
     def _train_again(self) -> None:
-        """Train on the points as they are now, in place of the run before."""
+        """Train on the present points, in place of the last run."""
         window = self.window
         if window is None or fault_of(window.sketch.points):
             return
-        self._scenes.commit()  # what was changed before is a step of its own
+        self._scenes.commit()  # an earlier change is a step of its own
         if not self._can_train(WHILE_DRAWING):
             return
         study = self._form.study()
@@ -276,10 +278,10 @@ class DrawingController(QObject):
             sentence = next(iter(self._form.problems().values()), "")
             edits = self._form.edits
             fresh = () if edits is None else variants_with_fresh(edits.base)
-            if fresh:  # the form has no field for what variants say
+            if fresh:  # the form has no fields for what variants set
                 window.bar.show_message(FRESH.format(names=", ".join(fresh)))
             else:
-                window.bar.show_message(f"{MEND_FIRST} {in_words(sentence)}".strip())
+                window.bar.show_message(f"{FIX_FIRST} {in_words(sentence)}".strip())
             return False
         window.bar.clear()
         self._training.set_proposals(as_drawn(study))
@@ -293,7 +295,7 @@ class DrawingController(QObject):
             self.open(Path(path))
 
     def open(self, path: Path) -> None:
-        """Show the points of a data file in place of the others."""
+        """Show the points of a data file in place of the present ones."""
         window = self.window
         assert window is not None
         try:
@@ -309,17 +311,17 @@ class DrawingController(QObject):
 def with_points(edits: Edits, points: Points) -> Edits:
     """Return edits with points as the data, without the typed n and d of other data.
 
-    How many there are follows from the points, and is said where the study cannot do without: its
-    formulas or variants may name n and d.
+    The points determine n and d, which are stated only if formulas or variants of the study name
+    them.
     """
     plain = _with_texts(edits, points, "", "")
-    wrong = StudyEdits.of(plain).outcome()
+    wrong = StudyEdits.from_edits(plain).outcome()
     if wrong.study is not None:
         return plain
     stated = _with_texts(edits, points, str(len(points)), str(len(points[0]) - 1))
-    # Where both are refused the one is shown whose reason is about a setting: that a formula lacks
-    # n or d is no reason, as they are known.
-    helps = StudyEdits.of(stated).outcome().study is not None or "" in wrong.problems
+    # If both fail, show the reason that is about a setting. A formula without n or d is no such
+    # reason: both are known here.
+    helps = StudyEdits.from_edits(stated).outcome().study is not None or "" in wrong.problems
     return stated if helps else plain
 
 
@@ -342,19 +344,19 @@ def _with_texts(edits: Edits, points: Points, n: str, d: str) -> Edits:
 
 
 def as_drawn(study: Study) -> Study:
-    """Return the study without the views it names, which are for the data it came with."""
+    """Return the study without its proposed views, which suit its original data."""
     return replace(study, window={})
 
 
 def points_of(path: Path) -> PastedRow:
-    """Return the points of a data file. Raises InputError where they are not to be drawn."""
+    """Return the points of a data file. Raises InputError if they cannot be drawn."""
     import numpy as np
 
     from core.data.dataset import UNDERSTOOD
     from core.data.files import FileSource, stated_size
 
     large = path.is_file() and path.stat().st_size > MOST_BYTES
-    # What is packed may be small all the same.
+    # A packed file may still be small.
     if large or stated_size(path) > MAX_NUMBERS:
         raise InputError(TOO_LARGE.format(path=path.name))
     data = FileSource(path).sample(np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""Where points are drawn: a plot whose clicks add, move, flip and select them."""
+"""Plot for drawing points: clicks add, move, flip and select them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from app.widgets.plot_item import CLICK_PIXELS, Home, Plot
 from core.figures.palette import Palette, class_colours
 
 Floats = NDArray[np.float64]
-HIT = 10.0  # pixels
+HIT = 10.0  # pixels within which a click hits a point
 MARKER, RING = 11.0, 19.0
-HEIGHT = 1.6  # of the range of labels, for points on a line
+HEIGHT = 1.6  # range of labels, for points on a line
 EMPTY = Home(-1.2, 1.2, -1.2, 1.2)
 NOTE = "Click to add a point with the label chosen above"
 STEPS = {
@@ -32,11 +32,11 @@ STEPS = {
     Qt.Key.Key_Down: (0.0, -1.0),
 }
 FAR = 10.0  # steps at once, with Shift
-MOST_LINES = 400  # of the grid: the step is that of the horizontal axis
+MOST_LINES = 400  # of the grid, whose step is that of the horizontal axis
 
 
 def nice_step(width: float, parts: int) -> float:
-    """1, 2 or 5 times a power of ten, about a part of a width.
+    """Return 1, 2 or 5 times a power of ten, about a part of a width.
 
     >>> nice_step(2.4, 24), nice_step(3.0, 100)
     (0.1, 0.05)
@@ -59,14 +59,15 @@ def to_step(value: float, step: float) -> float:
 
 @final
 class DrawingPlot(QWidget):
-    """Shows a sketch, and says what the mouse and the arrow keys ask for.
+    """Plot of a sketch that reports edits by mouse and arrow keys.
 
-    added(row): a click where there is no point. moved(sketch, gesture): points are pulled; all of
-    one gesture is one step. flipped(point): the right button. picked(points): another selection.
+    point_added(row): a click on an empty place. moved(sketch, gesture): points were dragged; a
+    gesture is one step. point_flipped(point): a click with the right button. points_picked(points):
+    another selection.
     """
 
     point_added = Signal(object)
-    moved = Signal(object, str)
+    points_moved = Signal(object, str)
     point_flipped = Signal(int)
     points_picked = Signal(object)
 
@@ -77,9 +78,9 @@ class DrawingPlot(QWidget):
         self._sketch = Sketch()
         self._gestures = 0
         self._pressed: QPointF | None = None
-        self._held = -1  # the point under the button
-        self._before = Sketch()  # as it was when the button went down
-        self._wide = False  # whether the pull has begun
+        self._held = -1  # point under the pressed button, or -1
+        self._before = Sketch()  # points when the button was pressed
+        self._wide = False  # True once the pointer has moved far enough to drag
         self._palette = palette
         self.plot = Plot(palette, horizontal=" ", vertical=" ", equal=True, parent=self)
         self.plot.setAccessibleName("Points")
@@ -99,7 +100,7 @@ class DrawingPlot(QWidget):
     # --------------------------------------------------------------------------------- showing
 
     def show_sketch(self, sketch: Sketch) -> None:
-        """Draw a sketch; the range stays unless the dimension is another one."""
+        """Draw a sketch; the range changes only with the dimension."""
         other = sketch.d != self._sketch.d
         self._sketch = sketch
         places = self.places(sketch)
@@ -140,12 +141,12 @@ class DrawingPlot(QWidget):
         self._draw_grid()
 
     def set_snaps(self, snaps: bool) -> None:
-        """Whether points lie on a grid."""
+        """Turn snapping to a grid on or off."""
         self.snaps = snaps
         self._draw_grid()
 
     def _draw_grid(self) -> None:
-        shown, curves = self.plot.shown(), []
+        shown, curves = self.plot.visible_range(), []
         if self.snaps and shown.width() > 0.0:
             step, pen = self.steps()[0], pen_of(self._palette.grid)
             spans = ((shown.left(), shown.right()), (shown.top(), shown.bottom()))
@@ -163,7 +164,7 @@ class DrawingPlot(QWidget):
 
     def steps(self) -> tuple[float, float]:
         """Return the grid's step, and that of a pixel, a power of ten."""
-        shown, box = self.plot.shown(), self.plot.inside()
+        shown, box = self.plot.visible_range(), self.plot.plot_area()
         pixel = shown.width() / max(box.width(), 1.0)
         return nice_step(shown.width(), 24), 10.0 ** math.floor(math.log10(max(pixel, 1e-300)))
 
@@ -179,7 +180,7 @@ class DrawingPlot(QWidget):
 
     def middle(self) -> Row:
         """Return a point in the middle of the range, for use without a mouse."""
-        centre = self.plot.shown().center()
+        centre = self.plot.visible_range().center()
         height = centre.y() if self._sketch.d == 2 else self.label
         return self.row_at(centre.x(), height)
 
@@ -206,7 +207,7 @@ class DrawingPlot(QWidget):
             return isinstance(event, QKeyEvent) and self._handle_key(event)
         if not isinstance(event, QMouseEvent):
             return super().eventFilter(watched, event)
-        # Two quick clicks are two points, and no wish for the whole range.
+        # Two quick clicks add two points; a double click does not reset the range here.
         if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
             return self._press(event)
         if kind == QEvent.Type.MouseMove and self._pressed is not None:
@@ -219,18 +220,18 @@ class DrawingPlot(QWidget):
         return super().eventFilter(watched, event)
 
     def _hit(self, here: QPointF) -> int:
-        return self.plot.nearest(self.places(self._sketch), here.x(), here.y(), HIT)
+        return self.plot.find_nearest(self.places(self._sketch), here.x(), here.y(), HIT)
 
     def _press(self, event: QMouseEvent) -> bool:
         here, hit = event.position(), self._hit(event.position())
-        if self._pressed is not None:  # a second button meanwhile
+        if self._pressed is not None:  # a second button, pressed while the first is held
             return True
         self.plot.setFocus(Qt.FocusReason.MouseFocusReason)
         if event.button() == Qt.MouseButton.RightButton and hit >= 0:
             self.point_flipped.emit(hit)
             return True
         if event.button() != Qt.MouseButton.LeftButton:
-            return False  # the plot moves its range
+            return False  # the plot pans
         self._pressed, self._held, self._wide = here, hit, False
         several = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         selected = self._sketch.selected
@@ -255,9 +256,9 @@ class DrawingPlot(QWidget):
         start = self.plot.place(self._pressed.x(), self._pressed.y())
         now = self.plot.place(here.x(), here.y())
         way = (now[0] - start[0], now[1] - start[1])
-        if self._before.d == 1:  # across the line where the labels meet, and not half a step before
+        if self._before.d == 1:  # the label flips where the classes meet, not half a step earlier
             way = (way[0], way[1] if now[1] * start[1] < 0.0 else 0.0)
-        self.moved.emit(self.shift_selection(self._before, *way), f"pull {self._gestures}")
+        self.points_moved.emit(self.shift_selection(self._before, *way), f"pull {self._gestures}")
 
     def _release(self, event: QMouseEvent) -> None:
         pressed, self._pressed = self._pressed, None
@@ -274,11 +275,11 @@ class DrawingPlot(QWidget):
             self.points_picked.emit(
                 frozenset(inside) | (self._sketch.selected if more else frozenset())
             )
-        elif self.plot.inside().contains(here):
+        elif self.plot.plot_area().contains(here):
             self.point_added.emit(self.row_at(*self.plot.place(here.x(), here.y())))
 
     def _handle_key(self, event: QKeyEvent) -> bool:
-        """Arrow keys move what is selected; Escape lets go of it."""
+        """Move the selected points by arrow keys; Escape clears the selection."""
         if event.type() != QEvent.Type.KeyPress or not self._sketch.selected:
             return False
         if event.key() == Qt.Key.Key_Escape:
@@ -287,12 +288,14 @@ class DrawingPlot(QWidget):
         if event.key() not in STEPS:
             return False
         x, y = STEPS[Qt.Key(event.key())]
-        step = self.steps()[0] if self.snaps else nice_step(self.plot.shown().width(), 100)
+        step = self.steps()[0] if self.snaps else nice_step(self.plot.visible_range().width(), 100)
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             step *= FAR
         height = 2.0 * y if self._sketch.d == 1 else y * step
         which = ",".join(map(str, self._sketch.chosen))
-        self.moved.emit(self.shift_selection(self._sketch, x * step, height), f"keys {which}")
+        self.points_moved.emit(
+            self.shift_selection(self._sketch, x * step, height), f"keys {which}"
+        )
         return True
 
 

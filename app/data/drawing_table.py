@@ -1,4 +1,4 @@
-"""The points that are drawn as a table of numbers, which can be edited."""
+"""Editable table of the drawn points."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ EITHER = (
     "{plain}."
 )
 NO_LABEL = "{text!r} is not a label. Enter +1 or \u22121."
-SHOWN = 20  # letters of what was typed, in a sentence
+SHOWN = 20  # characters quoted from what was typed
 
 
 @final
 class PointModel(QAbstractTableModel):
-    """A row a point. edited(number, row): somebody typed another number; refused(sentence)."""
+    """Model with a row per point. edited(number, row): a number was typed; refused(sentence)."""
 
-    edited = Signal(int, object)
-    refused = Signal(str)
+    points_edited = Signal(int, object)
+    edit_refused = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.sketch = Sketch()
 
     def show_sketch(self, sketch: Sketch) -> bool:
-        """Other points; whether there are more or fewer, so that no row is selected any more."""
+        """Set the points; return True if their number changed, which clears the selection."""
         before, self.sketch = self.sketch, sketch
         if (len(before.points), before.d) == (len(sketch.points), sketch.d):
             if before.points != sketch.points:
@@ -84,7 +84,7 @@ class PointModel(QAbstractTableModel):
             return "+1" if value > 0 else "\u22121"
         if role == Role.DisplayRole:
             return f"{value:.5g}".replace("-", "\u2212")
-        # All digits: what is not changed stays as it is.
+        # All digits, so that an unchanged number keeps its value.
         return repr(value).removesuffix(".0") if role == Role.EditRole else None
 
     def setData(self, index: Index, value: Any, role: int = Role.EditRole) -> bool:
@@ -92,25 +92,25 @@ class PointModel(QAbstractTableModel):
             return False
         text, is_label = str(value).strip(), index.column() == self.sketch.d
         if not is_label and may_have_groups(text):
-            # A decimal comma is taken where it can be nothing else.
-            self.refused.emit(
+            # Accept a decimal comma only where it is unambiguous.
+            self.edit_refused.emit(
                 EITHER.format(text=text, point=text.replace(",", "."), plain=text.replace(",", ""))
             )
             return False
         number = label_of(text) if is_label else number_of(text)
         if number is None or not abs(number) <= LARGEST:
             words = NO_LABEL if is_label else NO_NUMBER
-            self.refused.emit(words.format(text=text[:SHOWN], most=LARGEST))
+            self.edit_refused.emit(words.format(text=text[:SHOWN], most=LARGEST))
             return False
         row: Row = self.sketch.points[index.row()]
         changed = (*row[: index.column()], number, *row[index.column() + 1 :])
-        self.edited.emit(index.row(), changed)
+        self.points_edited.emit(index.row(), changed)
         return True
 
 
 @final
 class PointTable(QTableView):
-    """picked(points): other rows were selected."""
+    """Table of the points. points_picked(points): the selected rows changed."""
 
     points_picked = Signal(object)
 
@@ -118,11 +118,11 @@ class PointTable(QTableView):
         super().__init__(parent)
         self.points = PointModel(self)
         self.setModel(self.points)
-        self._chosen: frozenset[int] = frozenset()  # asking Qt takes 0.1 s for 2,000 rows
+        self._chosen: frozenset[int] = frozenset()  # cached: Qt takes 0.1 s for 2,000 rows
         self.setAccessibleName("Points as numbers")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)
-        self.setTabKeyNavigation(False)  # Tab leaves it, arrows go through it
+        self.setTabKeyNavigation(False)  # Tab leaves the table; arrow keys move in it
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
@@ -132,7 +132,7 @@ class PointTable(QTableView):
         self.selectionModel().selectionChanged.connect(self._on_selected)
 
     def show_sketch(self, sketch: Sketch) -> None:
-        """Other points, or others of them selected."""
+        """Show other points, or another selection."""
         model = self.selectionModel()
         with QSignalBlocker(model):
             if self.points.show_sketch(sketch):
@@ -143,7 +143,7 @@ class PointTable(QTableView):
         wanted = QItemSelection()
         for first, last in _stretches(sketch.chosen):
             wanted.select(self.points.index(first, 0), self.points.index(last, sketch.d))
-        # Without its signal, which says what the user selects; the view has to be painted anew.
+        # Block the model's signal, which reports selections of the user; repaint the view here.
         with QSignalBlocker(model):
             model.select(wanted, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         if sketch.chosen:
@@ -151,13 +151,14 @@ class PointTable(QTableView):
         self.viewport().update()
 
     def _on_selected(self) -> None:
+        """Emit the numbers of the selected points."""
         rows = self.selectionModel().selectedRows()
         self._chosen = frozenset(index.row() for index in rows)
         self.points_picked.emit(self._chosen)
 
 
 def _stretches(numbers: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Rising numbers as stretches without gaps.
+    """Group rising numbers into ranges without gaps.
 
     >>> _stretches((1, 2, 3, 7))
     [(1, 3), (7, 7)]

@@ -1,4 +1,4 @@
-"""The window in which data are drawn: a plot, a table, what to begin with, and Train."""
+"""Window for drawing data: a plot, a table, initial shapes, and Train."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ OTHERS = "The pasted points replaced the others, which had a different dimension
 @final
 @dataclass(frozen=True, slots=True)
 class SketchAction:
-    """An action of the window."""
+    """Action of the drawing window."""
 
     key: str
     text: str
@@ -80,21 +80,21 @@ SKETCH_ACTIONS = (
 
 @final
 class DrawingWindow(QWidget):
-    """A window of its own, so that runs stay in sight.
+    """Separate window, so that runs remain visible.
 
-    changed: the points are others. left: another window is active. closed: by its user.
+    changed: the points changed. left: another window became active. closed: by the user.
     train_requested, biases_requested, open_requested: buttons were pressed.
     """
 
     changed = Signal()
-    left = Signal()
+    window_left = Signal()
     closed = Signal()
     train_requested = Signal()
     biases_requested = Signal()
     open_requested = Signal()
 
     def __init__(self, palette: Palette) -> None:
-        # Without a parent, in front of which window systems would always keep it.
+        # No parent: window systems would keep this window in front of its parent.
         super().__init__(None, Qt.WindowType.Window)
         self.setObjectName("drawing")
         self.setWindowTitle("Draw data")
@@ -154,14 +154,14 @@ class DrawingWindow(QWidget):
             )
             action = QAction(button.text(), self.canvas)
             action.setShortcut(QKeySequence(key))
-            # Not in the table, where a number may begin so.
+            # Not while the table has the focus, where the key may start a number.
             action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             action.triggered.connect(button.click)
             self.canvas.addAction(action)
         self.labels[0].setChecked(True)
         self.snaps = QCheckBox("&Grid", self)
         self.snaps.setToolTip("Snap added and moved points to a grid")
-        # A menu and no choice: what is chosen does not stay, and the same may be chosen again.
+        # A menu, not a combo box: the same shape may be chosen again.
         self.shapes = QToolButton(self)
         self.shapes.setText(BEGIN)
         self.shapes.setToolTip(
@@ -217,12 +217,12 @@ class DrawingWindow(QWidget):
         self.labels[0].toggled.connect(self._on_label)
         self.snaps.toggled.connect(self.canvas.set_snaps)
         self.canvas.point_added.connect(self._add)
-        self.canvas.moved.connect(self._move)
+        self.canvas.points_moved.connect(self._move)
         self.canvas.point_flipped.connect(self._flip)
         self.canvas.points_picked.connect(self.pick)
         self.table.points_picked.connect(self.pick)
-        self.table.points.edited.connect(self._edit)
-        self.table.points.refused.connect(self.bar.show_message)
+        self.table.points.points_edited.connect(self._edit)
+        self.table.points.edit_refused.connect(self.bar.show_message)
         self.biases.clicked.connect(self.biases_requested)
         self.train.clicked.connect(self.train_requested)
 
@@ -230,11 +230,11 @@ class DrawingWindow(QWidget):
 
     @property
     def sketch(self) -> Sketch:
-        """The points as they are now."""
+        """Present points."""
         return self.history.sketch
 
-    def begin(self, points: Points) -> None:
-        """Show points with nothing to be undone."""
+    def start(self, points: Points) -> None:
+        """Show points with an empty undo history."""
         with QSignalBlocker(self.history):
             self.history.clear()
         self._select(sketch_of(points))
@@ -252,7 +252,7 @@ class DrawingWindow(QWidget):
         self.biases.setVisible(biases)
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette for what paints itself."""
+        """Set the palette of the parts that paint themselves."""
         self.canvas.set_colours(palette)
 
     def _show(self) -> None:
@@ -286,6 +286,7 @@ class DrawingWindow(QWidget):
             action.setToolTip(plain_tip(f"{words} ({shortcut})"))
 
     def _on_step(self) -> None:
+        """Show the points after a change, an undo or a redo, and emit `changed`."""
         self._show()
         self.bar.clear()
         self.changed.emit()
@@ -321,7 +322,7 @@ class DrawingWindow(QWidget):
         self._do(sketch, f"Move {count_text(len(sketch.selected))}", subject)
 
     def _flip(self, number: int) -> None:
-        """One point, or all that are selected with it."""
+        """Flip one point, or all selected ones if it is among them."""
         selected = self.sketch.selected
         which = selected if number in selected else frozenset({number})
         self._do(with_flipped_labels(self.sketch, which), f"Flip {count_text(len(which))}")
@@ -356,7 +357,7 @@ class DrawingWindow(QWidget):
     # -------------------------------------------------------------------------------- clipboard
 
     def paste(self) -> None:
-        """Add the points that are in the clipboard as text."""
+        """Add the points in the clipboard's text."""
         try:
             pasted = parse_points(QGuiApplication.clipboard().text())
         except InputError as error:
@@ -382,7 +383,7 @@ class DrawingWindow(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
-            self.left.emit()
+            self.window_left.emit()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         super().closeEvent(event)

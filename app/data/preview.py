@@ -1,4 +1,4 @@
-"""The preview of the data in the form: opened by an action, kept up to date while it is open."""
+"""Preview of the data in the form: opened by an action, and updated while it is open."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from app.data.preview_dialog import PreviewDialog
     from core.data.preview import Preview
 
-# While somebody types, the data are not drawn anew for every letter.
+# Milliseconds without a keystroke before the data are sampled.
 PAUSE = 250
-MOST_COMPARED = 32  # runs of a study that are asked whether they have the same data
+MOST_COMPARED = 32  # runs of a study compared for equal data
 WRONG = "Fix the highlighted settings to see the data."
 NOT_YET = "Choose a study to see its data."
 NO_MEMORY = "Not enough memory for these data. Choose a smaller n or d."
@@ -30,7 +30,7 @@ OUR_ERROR = "The data could not be shown (internal error). Details are in the lo
 
 @final
 class PreviewController(QObject):
-    """Shows the data that Run would train on; of a study of several runs those of the first."""
+    """Shows the data on which Run would train; of several runs those of the first."""
 
     def __init__(
         self,
@@ -61,7 +61,8 @@ class PreviewController(QObject):
     def show(self) -> None:
         """Open the preview, or bring it to the front."""
         if self.dialog is None:
-            from app.data.preview_dialog import PreviewDialog  # the plots are slow to load
+            # Imports the plots, which are slow to load.
+            from app.data.preview_dialog import PreviewDialog
 
             self.dialog = PreviewDialog(self._palette, self._window)
             self.worker.result.connect(self.dialog.show_preview)
@@ -72,7 +73,7 @@ class PreviewController(QObject):
         self._request_data()
 
     def refresh(self) -> None:
-        """Draw the data again a moment after the form changed."""
+        """Sample the data again a moment after the form changed."""
         if self.dialog is not None and self.dialog.isVisible():
             self._pause.start()
 
@@ -91,7 +92,7 @@ class PreviewController(QObject):
         if study is None:
             self.dialog.show_problem(WRONG if self._form.problems() else NOT_YET)
             return
-        cells = tuple(islice(study.each(), MOST_COMPARED))
+        cells = tuple(islice(study.iter_cells(), MOST_COMPARED))
         experiment = cells[0].experiment
         same = all(
             (cell.experiment.data, cell.experiment.run.seed)
@@ -99,11 +100,12 @@ class PreviewController(QObject):
             for cell in cells
         )
         self.dialog.show_waiting("" if same else f"Data of the first of {study.count} runs.")
-        self.worker.ask(experiment.data, experiment.run.seed, study.folder)
+        self.worker.request(experiment.data, experiment.run.seed, study.folder)
 
 
 def make_preview(request: Request, section: Any, seed: int, folder: Path | None) -> Preview:
-    """Draw and describe the data of a section and of run.seed, in the thread."""
-    from core.data.preview import preview  # loads readers of files, which a window need not
+    """Sample and describe the data of a section and of run.seed, in the thread."""
+    # Imports readers of files, which the window need not load.
+    from core.data.preview import preview
 
     return preview(section, seed, folder)

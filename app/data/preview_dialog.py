@@ -1,4 +1,4 @@
-"""A window that shows data before training: points on a plane, classes, norms, pictures."""
+"""Window that shows data before training: points on a plane, classes, norms, pictures."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def class_styles(count: int, palette: Palette) -> list[Style]:
 
 @final
 class PreviewDialog(QDialog):
-    """Stays open beside the main window while the settings are edited."""
+    """Window that remains open beside the main window while settings are edited."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -74,7 +74,7 @@ class PreviewDialog(QDialog):
         self.boxes = (self._box("First coordinate"), self._box("Second coordinate"))
         self.plot = Plot(palette, horizontal=" ", vertical=" ", equal=True, parent=self)
         self.plot.setAccessibleName("Data on a plane")
-        PlotFocus(self.plot)  # which keeps it
+        PlotFocus(self.plot)  # the plot owns it
         self.markers = self.plot.add(Markers())
         self.facts = quiet_label("", self)
         self.understood = quiet_label("", self, wrap=True)
@@ -106,18 +106,18 @@ class PreviewDialog(QDialog):
 
     @property
     def preview(self) -> Preview | None:
-        """What is shown now; None while there is nothing, or something wrong."""
+        """Shown preview; None without data."""
         return self._preview
 
     def show_waiting(self, note: str) -> None:
-        """Say that new data are being read; the present ones remain visible."""
+        """Announce that new data are being read; the present ones remain visible."""
         self._note = note
         self.note.setText(WAITING)
         if self._preview is None and self.problem.isHidden():
             self.sides.show()
 
     def show_problem(self, sentence: str) -> None:
-        """Say in the data's place why there are none."""
+        """Show in place of the data why there are none."""
         self._preview = None
         self.problem.setText(sentence)
         self.problem.show()
@@ -127,7 +127,7 @@ class PreviewDialog(QDialog):
         self.understood.hide()
 
     def show_preview(self, preview: Preview) -> None:
-        """Show what was drawn; the plane that was chosen stays where there is one like it."""
+        """Show a preview; the chosen plane is kept if the data have it."""
         self._preview = preview
         self.problem.hide()
         self.caution.setText(in_words(preview.caution))
@@ -139,7 +139,7 @@ class PreviewDialog(QDialog):
         self.chooser.addItems(names)
         self.chooser.setCurrentText(chosen if chosen in names else self._best(preview, names))
         for box, value in zip(self.boxes, (1, 2), strict=True):
-            fresh = box.maximum() == 1  # nobody can have chosen here
+            fresh = box.maximum() == 1  # the user cannot have chosen a value yet
             box.setMaximum(max(preview.dataset.d, 1))
             if fresh:
                 box.setValue(value)
@@ -149,7 +149,7 @@ class PreviewDialog(QDialog):
 
     @staticmethod
     def _best(preview: Preview, names: list[str]) -> str:
-        """Known directions or pictures' components; else the coordinates that carry the label."""
+        """Return the most telling plane: known directions or components, else coordinates."""
         useful = len(names) > 2 or preview.pictures is not None
         return names[0] if useful else COORDINATES
 
@@ -167,7 +167,7 @@ class PreviewDialog(QDialog):
         self.understood.setVisible(bool(data.note))
 
     def set_colours(self, palette: Palette) -> None:
-        """Take the colours of a palette."""
+        """Set the palette."""
         self._palette = palette
         self.plot.set_colours(palette)
         if self._preview is None:
@@ -185,7 +185,7 @@ class PreviewDialog(QDialog):
             item = self.counts.takeAt(0)
             widget = item.widget() if item is not None else None
             if widget is not None:
-                # deleteLater leaves it in sight until the next turn of the event loop.
+                # deleteLater leaves the widget visible until the next turn of the event loop.
                 widget.hide()
                 widget.deleteLater()
         for row, ((label, count), style) in enumerate(zip(preview.counts, styles, strict=True)):
@@ -243,8 +243,8 @@ class PreviewDialog(QDialog):
 
 
 def _places(points: NDArray[np.float64]) -> str:
-    """How many points can be told apart, where not all can: corners of a cube lie on each other."""
-    # Rounded: equal examples may come out of a projection with other last digits.
+    """Say how many points are distinct, if some coincide, as corners of a cube do."""
+    # Rounded: a projection may give equal examples different last digits.
     distinct = np.unique(points.round(9), axis=0).shape[0]
     count = points.shape[0]
     places = "1 place" if distinct == 1 else f"{distinct} places"
@@ -254,7 +254,7 @@ def _places(points: NDArray[np.float64]) -> str:
 def _room(points: NDArray[np.float64]) -> Home:
     """Return a range with all points inside, and some room around them."""
     low, high = points.min(axis=0), points.max(axis=0)
-    # Points on a line, or all on one place, still need a range of some width.
+    # Points on a line or all in one place still need a range with some width.
     room = np.where(high > low, 0.08 * (high - low), np.maximum(0.1 * np.abs(high), 1e-3))
     low, high = low - room, high + room
     return Home(float(low[0]), float(high[0]), float(low[1]), float(high[1]))
@@ -283,5 +283,5 @@ def _image(picture: NDArray[Any]) -> QImage:
     height, width = picture.shape[:2]
     grey = picture.ndim == 2
     form = QImage.Format.Format_Grayscale8 if grey else QImage.Format.Format_RGB888
-    # The image only borrows the bytes of the array, so a copy is what lives on.
+    # QImage only borrows the array's bytes; the copy owns its own.
     return QImage(picture.data, width, height, width * (1 if grey else 3), form).copy()

@@ -1,4 +1,4 @@
-"""Sketch: points that are being drawn, changes of them, and their undo stack."""
+"""Sketch: points being drawn, changes of them, and their undo stack."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Sketch:
 
 
 def sketch_of(points: Iterable[Iterable[float]], d: int = 2) -> Sketch:
-    """Return rows as a sketch; `d` counts if there are none.
+    """Return rows as a sketch; `d` is used only without rows.
 
     >>> sketch_of([(0.5, 1)])
     Sketch(points=((0.5, 1.0),), d=1, selected=frozenset())
@@ -104,7 +104,7 @@ class SketchChange(QUndoCommand):
     undo = redo
 
     def id(self) -> int:
-        return 1  # Qt asks those of equal numbers whether they merge
+        return 1  # Qt tries to merge commands with equal ids
 
     def mergeWith(self, latest: QUndoCommand) -> bool:
         goes_on = isinstance(latest, SketchChange) and latest._goes_on
@@ -115,7 +115,7 @@ class SketchChange(QUndoCommand):
 
 @final
 class SketchHistory(QUndoStack):
-    """Undo stack of the present sketch. A selection is no step of its own."""
+    """Undo stack of the present sketch. A selection is not a step."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)

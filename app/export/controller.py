@@ -42,17 +42,17 @@ NO_MEMORY = "Not enough memory. Choose fewer runs or a smaller size."
 OUR_ERROR = "Export failed (internal error); nothing was written. Details are in the log."
 CITED = "BibTeX of Marginscope{} copied."
 COPIED = "Command copied."
-PREVIEW_MS = 250  # from the last change in a dialog to its preview
-PROGRESS_MS = 400  # work done sooner shows no progress window, which would only flash up
+PREVIEW_MS = 250  # ms from the last change in a dialog to its preview
+PROGRESS_MS = 400  # ms; shorter work would only flash a progress window
 
 
 @final
 class ExportController(QObject):
-    """Dialogs of exports, the thread that does them one at a time, and its progress window."""
+    """Dialogs of exports, the thread that runs them one at a time, and its progress window."""
 
-    finished = Signal(str)  # what was done
-    error = Signal(str)  # what cannot be done
-    refused = Signal(str)  # why not now
+    finished = Signal(str)  # confirmation
+    error = Signal(str)  # sentence about an error
+    export_refused = Signal(str)  # reason why an export cannot start now
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class ExportController(QObject):
         self.worker.result.connect(self._on_result)
         self.worker.error.connect(self._on_error)
         self.progress: ProgressWindow | None = None
-        # Beside the one that writes: a newer preview replaces an older one.
+        # A second worker: a newer preview replaces an older one while a file is written.
         self.previewer = Worker(
             "preview of a figure", _preview, self, no_memory=NO_MEMORY, our_error=OUR_ERROR
         )
@@ -127,14 +127,16 @@ class ExportController(QObject):
         if (compared := shown.compared) is not None:
             runs = tuple(Path(name) for name in compared.runs)
             moment = math.inf if shown.moment is None else shown.moment
-            job = CompareCopyJob(runs, compared.question, moment, compared.shown, compared.slots)
+            job = CompareCopyJob(
+                runs, compared.question, moment, compared.shown_runs, compared.slots
+            )
             self.start(job)
         else:
             options = FigureOptions(plane=shown.plane)
             self.start(CopyJob(shown.runs, shown.panels, options, until=shown.moment, rest=True))
 
     def cite(self) -> None:
-        """Put BibTeX of the program, and of the papers of what is shown, into the clipboard."""
+        """Put BibTeX of the program and of the shown papers on the clipboard."""
         from core.studies.papers import bibtex, papers_in
 
         shown = self._snapshot()
@@ -146,25 +148,26 @@ class ExportController(QObject):
         self.finished.emit(CITED.format(f" and {names}" if names else ""))
 
     def start(self, job: ExportJob) -> None:
-        """Start a job on what is shown now; report that another one is at work, if so."""
+        """Start a job on the present view; report if another job is running."""
         if self.worker.busy:
-            self.refused.emit(BUSY)
+            self.export_refused.emit(BUSY)
             return
-        if isinstance(job, PictureJob):  # the dialog may be older
+        if isinstance(job, PictureJob):  # the dialog may be older than what the window shows
             job = complete_job(job, self._snapshot())
         self._job = job
         self.progress = ProgressWindow(job.title, self._window)
         self.progress.cancel_requested.connect(self.cancel)
         self._progress_timer.start()
-        self._stop = threading.Event()  # that of the job before may be set
-        self.worker.ask(job, self._stop, self.figure_process)
+        self._stop = threading.Event()  # the event of the last job may be set
+        self.worker.request(job, self._stop, self.figure_process)
 
     def cancel(self) -> None:
         """Stop the job at its next chance; nothing half written stays."""
         if self.worker.busy:
             if self.progress is not None:
                 self.progress.show_cancelling()
-            self._stop.set()  # not the worker: its result says what was done nevertheless
+            # Not the worker's: its result reports what was written before the stop.
+            self._stop.set()
 
     def close(self) -> None:
         """Cancel, wait for the thread, and close every window of this controller."""
@@ -183,7 +186,7 @@ class ExportController(QObject):
         """Return the runs shown; or report why no dialog can be opened, and return None."""
         shown = self._snapshot()
         if self.worker.busy:
-            self.refused.emit(BUSY)
+            self.export_refused.emit(BUSY)
         elif not (shown.runs or shown.compared or shown.study):
             self.error.emit(NO_RUNS)
         elif self.dialog is not None:
@@ -193,11 +196,11 @@ class ExportController(QObject):
         return None
 
     def _open(self, tab: str, views: tuple[str, ...] = ()) -> None:
-        """Open the dialog at a tab; `views` are chosen in the place of those that are shown."""
+        """Open the dialog at a tab; `views` replace the shown ones."""
         if not (shown := self._exportable()):
             return
         if self._folder is None or not self._folder.is_dir():
-            # Not where the runs are: the user's folder of data is hidden on most systems.
+            # The folder of the runs is the user's data folder, which most systems hide.
             place = QStandardPaths.StandardLocation.DocumentsLocation
             documents = Path(QStandardPaths.writableLocation(place))
             self._folder = documents if documents.is_dir() else Path.home()
@@ -207,13 +210,13 @@ class ExportController(QObject):
         dialog.command_requested.connect(self._copy_command)
         dialog.changed.connect(self._preview_timer.start)
         dialog.preview.resized.connect(self._on_preview_resized)
-        # Not exec: a loop of its own would keep the display from its ticks.
+        # Not `exec`, whose own event loop would block the display's ticks.
         dialog.open()
         self.figure_process.prestart()
         self._preview_timer.start()
 
     def _copy_command(self) -> None:
-        """Put the command that writes the same files into the clipboard."""
+        """Put the command that writes the same files on the clipboard."""
         if self.dialog is not None:
             job, shown = self.dialog.job(), self._snapshot()
             if isinstance(job, PictureJob):
@@ -230,10 +233,10 @@ class ExportController(QObject):
         dialog = self.dialog
         if dialog is None:
             return
-        self.previewer.cancel()  # that of another tab
+        self.previewer.cancel()  # a preview of another tab
         if isinstance(dialog.form, DataForm):
             if dialog.form.needs_columns:
-                self.previewer.ask(dialog.form.shown.runs, self.figure_process)
+                self.previewer.request(dialog.form.shown.runs, self.figure_process)
         elif dialog.wrong:
             dialog.show_error(dialog.wrong)
         else:
@@ -241,10 +244,10 @@ class ExportController(QObject):
             if isinstance(job, PictureJob):
                 job = complete_job(job, self._snapshot())
             dialog.drawn_pixels = dialog.pixels()
-            self.previewer.ask(job, self.figure_process, dialog.drawn_pixels)
+            self.previewer.request(job, self.figure_process, dialog.drawn_pixels)
 
     def _on_preview_resized(self) -> None:
-        """Draw the preview for another room; a scroll bar that comes or goes changes little."""
+        """Draw the preview for another size; a scroll bar changes little."""
         dialog = self.dialog
         if dialog is not None and not 0.9 < dialog.pixels() / dialog.drawn_pixels < 1.1:
             self._preview_timer.start()
@@ -303,7 +306,7 @@ class ExportController(QObject):
 def _done(
     request: Request, job: ExportJob, stop: threading.Event, process: FigureProcess
 ) -> tuple[str, QImage]:
-    """Do a job in the thread; return what was done, and the picture that was copied."""
+    """Run a job in the thread; return its sentence, and the copied picture."""
 
     def report(done: int, total: int) -> None:
         request.progress((done, total))
@@ -343,6 +346,6 @@ def _to_clipboard(contents: dict[str, bytes], image: QImage) -> None:
     data = QMimeData()
     for media, content in contents.items():
         data.setData(media, content)
-    # Besides the bytes: programs that know no media types take what the system calls a picture.
+    # Besides the bytes: some programs know no media types and take only the system's image.
     data.setImageData(image)
     QGuiApplication.clipboard().setMimeData(data)

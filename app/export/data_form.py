@@ -22,7 +22,7 @@ NAME = Qt.ItemDataRole.UserRole
 
 @final
 class DataForm(ExportForm):
-    """Columns, which are listed in the place of the preview, and whether parameters are added."""
+    """Options of the columns, listed in place of the preview, and of the parameters."""
 
     formats: ClassVar[Mapping[str, str]] = {
         ".npz": "NPZ (includes per-neuron arrays)",
@@ -69,7 +69,7 @@ class DataForm(ExportForm):
         self.columns.addItem(QListWidgetItem(sentence))
 
     def chosen(self) -> tuple[DataColumn, ...]:
-        """Return the checked columns that the format has room for."""
+        """Return the checked columns that the format can hold."""
         items = [self.columns.item(row) for row in range(self.columns.count())]
         names = {item.data(NAME) for item in items if item.checkState() is Qt.CheckState.Checked}
         nodes = self.suffix() == ".npz"
@@ -90,8 +90,8 @@ class DataForm(ExportForm):
         return ""
 
     def job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
-        # The box may have been checked before the format was changed: CSV has a row per frame, and
-        # no room for arrays.
+        # The box may have been checked before the format changed. CSV has one row per frame and no
+        # room for arrays.
         parameters = self.parameters.isChecked() and self.suffix() == ".npz"
         return DataJob(runs, paths, parameters, tuple(column.name for column in self.chosen()))
 

@@ -38,11 +38,11 @@ from core.figures.names import MOST_ROWS
 
 COPY_TIP = "Copy the command line that writes the same file"
 TABS = {"figure": "&Figure", "film": "Fil&m", "page": "&Page", "data": "&Data"}
-# Of a comparison with its table, and of a whole study.
+# Tabs for a comparison, which has a table, and for a whole study.
 TABS_COMPARED, TABS_STUDY = ("figure", "data"), ("figure",)
 SIZE = QSize(1120, 640)
-LEFT = 424  # pixels of the options: half of the least window is left for the preview
-NAME_WIDTH = 300  # pixels of a run's name
+LEFT = 424  # pixels of the options; leaves half of the smallest window to the preview
+NAME_WIDTH = 300  # greatest width in pixels of a run's name
 
 
 @final
@@ -66,8 +66,8 @@ class ExportDialog(QDialog):
         self.setWindowTitle("Export")
         self._shown, self._folder, self._preset = shown, folder, preset
         self._path_edited = False
-        self.wrong = ""  # why it cannot be saved
-        self.drawn_pixels = 1  # of the last preview's larger side
+        self.wrong = ""  # reason why saving is impossible
+        self.drawn_pixels = 1  # larger side of the last preview
         self._runs = shown.runs
         names = tuple(TABS)
         if shown.study is not None:
@@ -104,7 +104,7 @@ class ExportDialog(QDialog):
         add_all(column, self.tabs, (self._scroll, 1), self._path_row(left))
         add_all(column, self.note, self.problem, self._button_row())
         self._left = left
-        # The page stands out from what it lies on.
+        # Set the page off from its surroundings.
         palette = self._shown.palette
         self.preview = StudyPicture(replace(palette, background=palette.grid), self)
         self.preview.setAccessibleName("Preview")
@@ -209,10 +209,11 @@ class ExportDialog(QDialog):
     # ------------------------------------------------------------------------------- reading
 
     def chosen_runs(self) -> tuple[Path, ...]:
-        """Return the checked runs; all where nothing can be checked."""
+        """Return the checked runs; all if there are no boxes."""
         if not self.run_boxes:
             return self._runs
-        pairs = zip(self._runs, self.run_boxes, strict=True)  # a file may be open twice
+        # By position: a file may be open twice.
+        pairs = zip(self._runs, self.run_boxes, strict=True)
         return tuple(path for path, box in pairs if box.isChecked())
 
     def job(self) -> ExportJob:
@@ -259,7 +260,7 @@ class ExportDialog(QDialog):
         if self._path_edited and typed.suffix.lower() in suffixes and not self._into_folder():
             self.path.setText(str(typed.with_suffix(self.form.suffix())))
         elif not self._path_edited or not self._is_typed_for_this(typed):
-            if self._path_edited:  # a file's place for a folder, or the other way round
+            if self._path_edited:  # switch between a file and a folder
                 self._folder = typed if typed.is_dir() else typed.parent
                 self._path_edited = False
             self.path.setText(str(self._default_path()))
@@ -279,7 +280,7 @@ class ExportDialog(QDialog):
         self.wrong = wrong
         self.save.setEnabled(not wrong)
         self.copy.setEnabled(not wrong)
-        # Said here instead of asked later: Save is the only answer that is needed.
+        # Announced here, so that Save needs no further question.
         there = [] if wrong else [path for path in self.targets() if path.exists()]
         names = ", ".join(path.name for path in there[:3])
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
@@ -292,7 +293,7 @@ class ExportDialog(QDialog):
         folder = path if self._into_folder() else path.parent
         if folder == path.parent and path.suffix.lower() != suffix:
             return f"The file name must end in {suffix}."
-        # A relative path counts from where the program was started, which a window does not show.
+        # A relative path would start at the working directory, which the window does not show.
         if not path.is_absolute():
             return "Enter the full path, or choose a folder with Browse."
         if not folder.is_dir():
@@ -306,7 +307,7 @@ class ExportDialog(QDialog):
         if self._into_folder():
             path = QFileDialog.getExistingDirectory(self, title, before)
         else:
-            # The note below the path says what will be replaced, also of a path that was typed.
+            # The note below the path announces replaced files, typed paths included.
             quietly = QFileDialog.Option.DontConfirmOverwrite
             path, _ = QFileDialog.getSaveFileName(
                 self, title, before, f"*{suffix}", options=quietly
@@ -336,6 +337,6 @@ class ExportDialog(QDialog):
             self.measures.setText("")
 
     def show_note(self, words: str) -> None:
-        """Show what was done, below the path."""
+        """Show a confirmation below the path."""
         self.note.setText(words)
         self.note.show()

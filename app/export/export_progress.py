@@ -24,7 +24,7 @@ from app.widgets.labels import quiet_label
 from app.widgets.layouts import add_all, space
 from core.numbers import duration_text
 
-SURE = 1.0  # seconds after which a rate says something
+SURE = 1.0  # seconds until a rate is reliable
 PACE = 0.5  # seconds between two texts
 
 
@@ -35,20 +35,20 @@ class TimeLeft:
 
     Times are in seconds of any clock.
 
-    >>> left = TimeLeft(begun=10.0)
-    >>> left.after(10.5, 1, 10), left.after(14.0, 4, 10), left.after(14.1, 5, 10)
+    >>> left = TimeLeft(start=10.0)
+    >>> left.estimate(10.5, 1, 10), left.estimate(14.0, 4, 10), left.estimate(14.1, 5, 10)
     (nan, 6.0, 6.0)
-    >>> left.after(20.0, 10, 10)
+    >>> left.estimate(20.0, 10, 10)
     0.0
     """
 
-    begun: float
+    start: float
     _estimate: float = math.nan
     _at: float = -math.inf
 
-    def after(self, now: float, done: int, total: int) -> float:
-        """Return the seconds left when so many parts are done; NaN while too little is known."""
-        spent = now - self.begun
+    def estimate(self, now: float, done: int, total: int) -> float:
+        """Return the seconds left when so many parts are done; NaN if too little is known."""
+        spent = now - self.start
         if done >= total:
             self._estimate = 0.0
         elif done > 0 and spent >= SURE and now - self._at >= PACE:
@@ -58,7 +58,7 @@ class TimeLeft:
 
 @final
 class ProgressWindow(QDialog):
-    """Progress of an export. To close the window cancels; it stays until the work has ended."""
+    """Progress of an export. Closing it cancels; it remains until the work has ended."""
 
     cancel_requested = Signal()
 
@@ -76,7 +76,7 @@ class ProgressWindow(QDialog):
         self.label = QLabel(f"{title} ...", self, textFormat=Qt.TextFormat.PlainText)
         self.left = quiet_label("", self)
         self.bar = QProgressBar(self, textVisible=False)
-        self.bar.setRange(0, 0)  # Qt's sign of work whose length is not known yet
+        self.bar.setRange(0, 0)  # Qt's indeterminate state
         self.cancel = QPushButton("Cancel", self)
         self.cancel.clicked.connect(self.cancel_requested)
         column = space(QVBoxLayout(self), (24, 16, 24, 24), 16)
@@ -86,7 +86,7 @@ class ProgressWindow(QDialog):
         """Show that so many parts of all are done."""
         self.bar.setRange(0, total)
         self.bar.setValue(done)
-        seconds = self._left.after(self._now(), done, total)
+        seconds = self._left.estimate(self._now(), done, total)
         known = math.isfinite(seconds) and done < total
         self.left.setText(f"about {duration_text(seconds)} left" if known else "")
 
@@ -95,8 +95,8 @@ class ProgressWindow(QDialog):
         self.label.setText("Stopping ...")
         self.cancel.setEnabled(False)
 
-    # QDialog's own would hide the window while the thread is still at work.
-    def reject(self) -> None:  # Escape
+    # Escape. QDialog's own would hide the window while the thread still works.
+    def reject(self) -> None:
         self.cancel_requested.emit()
 
     def closeEvent(self, event: QCloseEvent) -> None:

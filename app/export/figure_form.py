@@ -46,13 +46,13 @@ def preset_text(name: str, sheet: PageSize) -> str:
 
 @final
 class FigureForm(ExportForm):
-    """Paper and colours of a figure, and of a figure of runs its views and what is drawn."""
+    """Paper and colours of a figure; for a figure of runs also its views and contents."""
 
     formats = FIGURE_FORMATS
 
     def _add_rows(self) -> None:
         shown = self.shown
-        # A comparison has a height and letters of its own.
+        # A comparison sets its own height and font size.
         self._has_type = shown.compared is None
         plain = {
             name: one for name, one in PRESETS.items() if one in (PageSize(), PageSize(one.width))
@@ -67,7 +67,7 @@ class FigureForm(ExportForm):
             (self.caption,) = self.boxes("include", ["title and caption"], 1)
         self.dpi = WholeBox(self)
         self._spin("dots per inch", self.dpi, 20, 2400, 300)
-        self._together("colours", self._palette_box(), self.dpi, "dpi")
+        self._add_row("colours", self._palette_box(), self.dpi, "dpi")
 
     @property
     def _of_runs(self) -> bool:
@@ -83,13 +83,13 @@ class FigureForm(ExportForm):
         self._spin("height in millimetres", self.high, 0.0, 2000.0, 0.0)
         self.high.setSpecialValueText(AUTO)
         high = ("\u00d7", self.high) if self._has_type else ()
-        self._own_size = self._together("custom", self.wide, *high, "mm")
+        self._own_size = self._add_row("custom", self.wide, *high, "mm")
         if self._has_type:
             self.points = DecimalBox(self, decimals=1)
             self._spin("font size in points", self.points, 1.0, 40.0, POINTS)
             families = [FAMILY_TITLES[name] for name in FAMILIES]
             self.family = self._choice_box("font", families, 10)
-            self._together("font", self.points, "pt", self.family)
+            self._add_row("font", self.points, "pt", self.family)
 
     def _add_included(self) -> None:
         shown = self.shown
@@ -131,7 +131,7 @@ class FigureForm(ExportForm):
             self.caption.setChecked(sheet.caption)
 
     def sheet(self) -> PageSize:
-        """Return the paper as the options have it."""
+        """Return the paper that the options describe."""
         sheet = self._presets.get(self.preset) or PageSize(
             self.wide.value(), self.high.value() or None
         )
@@ -144,7 +144,7 @@ class FigureForm(ExportForm):
     # ------------------------------------------------------------------------------- reading
 
     def problem(self, runs: tuple[Path, ...]) -> str:
-        # PDF and SVG are drawn as curves, whatever the resolution.
+        # PDF and SVG are vector graphics, independent of the resolution.
         self.dpi.setEnabled(self.suffix() == ".png")
         for part in self._own_size:
             part.setVisible(not self.preset)
@@ -174,7 +174,7 @@ class FigureForm(ExportForm):
             paths[0],
             checked_names(self.panels),
             self.dpi.value(),
-            FigureOptions(palette, shown.plane, look=shown.look, sheet=sheet),
+            FigureOptions(palette, shown.plane, view=shown.view, sheet=sheet),
             shown.moment if self.moment.isChecked() else None,
             lines=self.lines.isChecked(),
             ranges=self.ranges.isChecked(),
@@ -184,7 +184,7 @@ class FigureForm(ExportForm):
 
 @final
 class ComparisonTableForm(ExportForm):
-    """Table of the values of a comparison, which has no options."""
+    """Tab for the table of a comparison, which has no options."""
 
     formats: ClassVar[Mapping[str, str]] = {TABLE: "CSV"}
 
@@ -206,10 +206,18 @@ def comparison_job(
     palette: str = LIGHT.name,
     width: float = USUAL_WIDTH,
 ) -> CompareJob:
-    """Return the job of the comparison that is shown."""
+    """Return the job of the shown comparison."""
     assert shown.compared is not None
     moment = math.inf if shown.moment is None else shown.moment
     of = shown.compared
     return CompareJob(
-        runs, paths[0], of.question, moment, dpi, palette, width, shown=of.shown, slots=of.slots
+        runs,
+        paths[0],
+        of.question,
+        moment,
+        dpi,
+        palette,
+        width,
+        shown=of.shown_runs,
+        slots=of.slots,
     )

@@ -1,4 +1,4 @@
-"""Rows of options that the tabs of the export dialog share."""
+"""Base of the tabs of the export dialog, with their rows of options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.widgets.layouts import add_all, space
 from core.figures.names import MOST_ROWS
 from core.figures.palette import PALETTES, Palette
 
-PREPARING = "Still preparing ..."  # no problem: the tab shows it elsewhere
+PREPARING = "Still preparing ..."  # not a problem: the tab shows this text elsewhere
 PALETTE_TITLES = {"light": "light, for paper", "dark": "dark, for a screen"}
 LABELS = ("save as", "runs", "format", "include", "colours", "custom")
 
@@ -49,7 +49,7 @@ class ExportForm(QWidget):
     def __init__(self, shown: Exportable, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.shown = shown
-        self.side: QWidget | None = None  # shown in the place of the preview
+        self.side: QWidget | None = None  # replaces the preview
         self._grid = space(QGridLayout(self), spacing=(12, 8))
         self._grid.setColumnMinimumWidth(0, label_width(self))
         self._grid.setColumnStretch(1, 1)
@@ -68,7 +68,8 @@ class ExportForm(QWidget):
         row = self._grid.rowCount()
         name = quiet_label(label, self)
         name.setBuddy(widget)
-        several = widget.findChild(QCheckBox) is not None  # the name is beside the first line
+        # Several boxes: align the name with the first line.
+        several = widget.findChild(QCheckBox) is not None
         place = Qt.AlignmentFlag.AlignTop if several else Qt.AlignmentFlag.AlignVCenter
         self._grid.addWidget(name, row, 0, place)
         name.setMinimumHeight(24)
@@ -81,7 +82,7 @@ class ExportForm(QWidget):
         box.currentIndexChanged.connect(self._on_changed)
         return box
 
-    def _together(self, label: str, *parts: QWidget | str) -> tuple[QWidget, QWidget]:
+    def _add_row(self, label: str, *parts: QWidget | str) -> tuple[QWidget, QWidget]:
         """Add a row of several controls, with words between them, and return it."""
         holder = QWidget(self)
         line = space(QHBoxLayout(holder), spacing=8)
@@ -91,7 +92,7 @@ class ExportForm(QWidget):
         return self.row(label, holder)
 
     def _spin(self, label: str, spin: Any, low: float, high: float, value: float) -> None:
-        spin.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
+        spin.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot set these
         spin.setRange(low, high)
         spin.setValue(value)
         spin.setAccessibleName(label)
@@ -114,7 +115,7 @@ class ExportForm(QWidget):
         return found
 
     def _view_boxes(self, names: Sequence[str], shown: Iterable[str]) -> dict[str, QCheckBox]:
-        """Add a box for each view, those that are shown checked."""
+        """Add a box for each view, checked if the view is shown."""
         boxes = dict(zip(names, self.boxes("views", names, 0, columns=3), strict=True))
         for name in shown:
             boxes[name].setChecked(True)

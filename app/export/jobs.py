@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
-# All three, since programs that paste differ in which of them they take.
+# All three, since programs differ in which format they paste.
 COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
 COPY_DPI = 300.0
 
@@ -123,7 +123,7 @@ def saved_text(paths: Sequence[Path]) -> str:
     return f"Saved {len(paths)} files in {paths[0].parent}."
 
 
-SHORT = 0.2  # seconds
+SHORT = 0.2  # seconds; a longer first measurement is repeated
 
 
 def _frame_counter(
@@ -210,7 +210,7 @@ def columns_of(paths: Sequence[Path], cancelled: Cancelled) -> tuple[DataColumn,
                 if item.name in found or run.frames == 0:
                     continue
                 seconds = _seconds(run, item, run.frames // 2, total)
-                # The first call also computes what is cached for the run.
+                # The first call also fills the run's caches.
                 if seconds > SHORT and run.frames > 1:
                     seconds = min(seconds, _seconds(run, item, 0, total))
                 scalar = item.shape is Shape.SCALAR
@@ -221,7 +221,7 @@ def columns_of(paths: Sequence[Path], cancelled: Cancelled) -> tuple[DataColumn,
 def _seconds(run: Run, item: Observable, frame: int, frames: int) -> float:
     """Return the time of an observable at one frame, times a number of frames."""
     start = time.perf_counter()
-    item.at(run, frame)
+    item.value_at(run, frame)
     return (time.perf_counter() - start) * frames
 
 
@@ -229,7 +229,7 @@ def data_paths(runs: Sequence[Path], folder: Path, suffix: str) -> tuple[Path, .
     """Return a file for each run, with its name; runs of equal names get numbers."""
     names: list[str] = []
     for run in runs:
-        # Runs of different folders may have one name, and would be written over each other.
+        # Runs of different folders may share a name, and would overwrite each other.
         name, number = run.stem, 2
         while name in names:
             name, number = f"{run.stem}-{number}", number + 1
@@ -237,7 +237,7 @@ def data_paths(runs: Sequence[Path], folder: Path, suffix: str) -> tuple[Path, .
     return tuple(folder / f"{name}{suffix}" for name in names)
 
 
-USUAL_WIDTH = 120.0  # core.figures.comparison.WIDTH, whose import loads the numerical libraries
+USUAL_WIDTH = 120.0  # as core.figures.comparison.WIDTH, whose import loads the numerical libraries
 TABLE = ".csv"
 
 
@@ -264,7 +264,7 @@ class ComparisonJob(ExportJob):
 
         with open_run_files(self.runs) as every:
             places = self.shown or range(len(every))
-            named = differing_of(every, self.slots).of(places)
+            named = differing_of(every, self.slots).select_runs(places)
             runs = [every[k] for k in places]
             count = _frame_counter(runs, progress, cancelled)
             return compare_runs(self.question, runs, count, self.log10_time, named)

@@ -40,7 +40,7 @@ ANSWERS = {REMOVE: Role.YesRole, CANCEL: Role.RejectRole}
 
 @final
 class TextDialog(QDialog):
-    """Dialog for a text `before`, in a line or in several, that an action is to change."""
+    """Dialog that edits a text `before`, in one line or several."""
 
     def __init__(
         self, action: str, words: tuple[str, str], before: str, parent: QWidget, lines: bool = False
@@ -94,11 +94,11 @@ class LibraryActions(QObject):
         self._files, self._compare, self._report = files, compare, report
         self._chosen: tuple[Entry, ...] = ()
         self._question = Question(window, "purge")
-        self._question.answered.connect(self._on_answer)
+        self._question.answer_given.connect(self._on_answer)
         librarian.operations_finished.connect(self._on_finished)
 
     def start(self, action: str, chosen: tuple[Entry, ...]) -> None:
-        """Do what an action of the panel says with some runs."""
+        """Run an action of the panel on some runs."""
         self._chosen = chosen
         if action == "again":
             self._librarian.list(again=True)
@@ -143,7 +143,8 @@ class LibraryActions(QObject):
     def _on_text_accepted(self) -> None:
         dialog: Any = self.sender()
         text = dialog.text()
-        if text == dialog.before:  # also of several that differ, which show nothing
+        # Unchanged, also where several runs differ and the field was empty.
+        if text == dialog.before:
             return
         try:
             change = _change_of(dialog.action, dialog.before, text)
@@ -153,7 +154,7 @@ class LibraryActions(QObject):
         self._librarian.run(partial(_describe, entry, change) for entry in self._chosen)
 
     def trash(self, chosen: Sequence[Entry]) -> None:
-        """Move runs into the trash, except those that are open."""
+        """Move runs to the trash, except open ones."""
         shown = self.open_paths()
         kept = [entry for entry in chosen if entry.path in shown]
         if kept:
@@ -163,7 +164,7 @@ class LibraryActions(QObject):
             self._librarian.run(partial(_trash, entry) for entry in gone)
 
     def trash_superseded(self, paths: Collection[Path]) -> None:
-        """Move those of some runs into the trash that the user has not marked in any way.
+        """Move those of some runs to the trash that the user has not marked in any way.
 
         Open runs, and runs that cannot be moved now, stay without a message.
         """
@@ -172,15 +173,15 @@ class LibraryActions(QObject):
 
     def open_paths(self) -> set[Path]:
         """Return the files of the open runs, and of those that are starting."""
-        paths = {run.path.absolute() for run in self._session.every}
-        return paths | {run.source.absolute() for run in self._session.every}
+        paths = {run.path.absolute() for run in self._session.all_runs}
+        return paths | {run.source.absolute() for run in self._session.all_runs}
 
     def _confirm_purge(self, chosen: Sequence[Entry]) -> None:
         from core.numbers import size_text
 
         what, size = _name_all(chosen), size_text(sum(entry.size for entry in chosen))
         question = f"Delete {what} permanently? This frees {size} and cannot be undone."
-        self._question.ask(question, "", ANSWERS, CANCEL, QMessageBox.Icon.Warning)
+        self._question.show(question, "", ANSWERS, CANCEL, QMessageBox.Icon.Warning)
 
     def _on_answer(self, answer: str) -> None:
         if answer == REMOVE:
@@ -194,7 +195,7 @@ class LibraryActions(QObject):
 
 
 def _change_of(action: str, before: str, text: str) -> Callable[[RunNotes], RunNotes]:
-    """Return how a text changes what is recorded of a run. Raises InputError."""
+    """Return the change that a text makes to a run's notes. Raises InputError."""
     from core.library.about import check_notes, tags_of
     from core.library.entry import RunNotes
 

@@ -19,7 +19,7 @@ DASH = "\u2013"
 @final
 @dataclass(frozen=True, slots=True)
 class LibraryColumn:
-    """`key` gives what is sorted by, NaN or "" where there is nothing; `text` what is shown."""
+    """`key` returns the sort key, NaN or "" without a value; `text` the shown text."""
 
     name: str
     title: str
@@ -53,7 +53,7 @@ def verdict_text(entry: Entry) -> str:
 
 
 def _verdicts(entry: Entry) -> float:
-    # By violated ones first: they are what somebody looks for.
+    # Violated statements first: readers look for those.
     return 1e3 * entry.n_violated + entry.holds
 
 

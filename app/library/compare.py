@@ -1,4 +1,4 @@
-"""Comparison of runs in one picture: opened by files, traced beside the window."""
+"""Comparison of runs in one plot: opened by files, traced in the background."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from app.playback.calculator import Calculator
 from app.playback.display import DisplayController
 from app.playback.transport import PlaybackController
 from app.state.session import Session
-from app.state.view_options import Compared
+from app.state.view_options import ComparedRuns
 from app.training.run_questions import RunQuestions
 from app.widgets.layouts import PageStack
 from core.comparison.question import MOST_COMPARED, CompareQuestion, check_count
@@ -75,17 +75,17 @@ class CompareController(QObject):
         self._window, self._pages = window, pages
         self._session, self._display = session, display
         self._playback, self._questions = playback, questions
-        self._of: Compared | None = None
+        self._of: ComparedRuns | None = None
         self._palette, self._stopped = "", False
         self._open: tuple[ComparedRun, ...] = ()
         self._named: Differing | None = None
         self._references: tuple[ReferenceMargin, ...] = ()
         self._known: ComparedValues | None = None
-        self._asked_at = math.nan  # the cursor when values were asked for
+        self._requested_at = math.nan  # cursor at the last request of values
         self.panel: ComparePanel | None = None
         self.view: CompareView | None = None
         self._calculator = Calculator(self)
-        self._calculator.computed.connect(self._on_computed)
+        self._calculator.values_computed.connect(self._on_computed)
         self._timer = QTimer(self, interval=POLL_MS)
         self._timer.timeout.connect(self._poll)
         display.changed.connect(self._on_display_changed)
@@ -93,12 +93,12 @@ class CompareController(QObject):
     # -------------------------------------------------------------------------------- requests
 
     def compare(self, names: Sequence[str]) -> None:
-        """Compare the runs of some files."""
+        """Compare the runs in some files."""
         before = self._display.intent.compared
         question = before.question if before is not None else CompareQuestion()
-        self._set_compared(Compared(tuple(names), question))
+        self._set_compared(ComparedRuns(tuple(names), question))
 
-    def _set_compared(self, compared: Compared) -> None:
+    def _set_compared(self, compared: ComparedRuns) -> None:
         """Compare runs if they are neither too few nor too many; report it otherwise."""
         try:
             check_count(len(compared.runs))
@@ -123,7 +123,7 @@ class CompareController(QObject):
             self.visibility_changed.emit(False)
 
     def add_runs(self, names: Sequence[str]) -> None:
-        """Compare further runs, which were dropped on the page."""
+        """Add runs dropped on the page to the comparison."""
         if self._of is not None:
             self._set_compared(self._of.with_runs([*dict.fromkeys((*self._of.runs, *names))]))
 
@@ -151,7 +151,7 @@ class CompareController(QObject):
         """Emphasise the lines of the selected runs."""
         if self.panel is None or self.view is None or self._of is None:
             return
-        shown = self._of.shown
+        shown = self._of.shown_runs
         rows = [k for k in self.panel.table.selected_rows if k in shown]
         lines = [self._line_of(shown.index(k)) for k in rows]
         self.view.emphasise(frozenset(line for line in lines if line >= 0))
@@ -167,7 +167,7 @@ class CompareController(QObject):
             self._display.update_intent(compared=None)
 
     def _on_place_clicked(self, place: float) -> None:
-        """Seek the moment at which the first line that comes so far reaches a place."""
+        """Seek the moment at which the first line reaches a place of the axis."""
         if self._of is not None and self._of.question.against in ("log10_time", "time"):
             self._playback.seek(float(coordinate(place)))
             return
@@ -192,17 +192,17 @@ class CompareController(QObject):
         if self._of is not None:
             self._show_moment()
 
-    def _change(self, wanted: Compared | None) -> None:
+    def _change(self, wanted: ComparedRuns | None) -> None:
         before, self._of = self._of, wanted
         if wanted is None:
             self._close_runs()
             self._pages.set_over(None)
             self.visibility_changed.emit(False)
-            self._display.refresh()  # the slider's range is that of the open runs again
+            self._display.refresh()  # the slider again spans the open runs only
             return
         if before is None or before.runs != wanted.runs:
             opened = self._open_runs(wanted.runs)
-            if not opened:  # what was compared before stays
+            if not opened:  # keep the comparison shown so far
                 self._of = before
                 self._display.update_intent(compared=before)
                 self.visibility_changed.emit(before is not None)
@@ -212,7 +212,7 @@ class CompareController(QObject):
         common = common_observables(self._open)
         if wanted.question.observable not in common:
             name = FIRST if FIRST in common else next(iter(common))
-            self._set_question(replace(wanted.question, observable=name))  # and calls this again
+            self._set_question(replace(wanted.question, observable=name))  # leads back here
             return
         self._request_values()
         assert self.panel is not None
@@ -221,10 +221,10 @@ class CompareController(QObject):
         self._rebuild()
         self._pages.set_over(self.panel)
         self.visibility_changed.emit(True)
-        self._display.refresh()  # the slider's range holds the compared runs, also while held
+        self._display.refresh()  # the slider spans the compared runs, also while held
 
     def _make(self) -> None:
-        """Make the page when it is first shown."""
+        """Create the page at its first use."""
         if self.panel is not None:
             return
         from app.library.compare_page import ComparePanel
@@ -255,7 +255,7 @@ class CompareController(QObject):
             return ()
 
     def _start(self, opened: tuple[ComparedRun, ...]) -> None:
-        """Compare runs whose files are open; close the files of runs that left."""
+        """Compare opened runs; close the files of runs that left."""
         from core.comparison.recorded import common_references
 
         close_compared(one for one in self._open if one not in opened)
@@ -283,7 +283,7 @@ class CompareController(QObject):
     @property
     def _visible_runs(self) -> list[ComparedRun]:
         """Runs that are drawn."""
-        return [self._open[k] for k in self._of.shown] if self._of is not None else []
+        return [self._open[k] for k in self._of.shown_runs] if self._of is not None else []
 
     def _poll(self) -> None:
         """Read new frames of files that grow."""
@@ -309,8 +309,8 @@ class CompareController(QObject):
 
     def _request_values(self) -> None:
         assert self._of is not None
-        self._asked_at = self._display.view.cursor
-        request_values(self._of.question, self._open, self._asked_at)
+        self._requested_at = self._display.view.cursor
+        request_values(self._of.question, self._open, self._requested_at)
         self._calculator.watch([one.background for one in self._open])
 
     def _on_computed(self) -> None:
@@ -318,14 +318,14 @@ class CompareController(QObject):
             self._rebuild()
 
     def _rebuild(self) -> None:
-        """Compare the values that are known so far."""
+        """Compare the values known so far."""
         from core.comparison.recorded import differing_of
 
         assert self._of is not None
         question, cursor = self._of.question, self._display.view.cursor
         self._named = differing_of([one.run for one in self._open], self._of.colours)
-        runs, named = self._visible_runs, self._named.of(self._of.shown)
-        if question.ranked:
+        runs, named = self._visible_runs, self._named.select_runs(self._of.shown_runs)
+        if question.is_by_rank:
             known = compare_nodes(question, runs, named, cursor)
         else:
             known = compare_over_time(question, runs, named)
@@ -351,15 +351,15 @@ class CompareController(QObject):
         levels = reference_levels(self._references, answer.question, palette)
         self.view.show_comparison(answer, title, levels)
         self.panel.show_notes(answer.notes)
-        value = "median" if answer.question.ranked else "at the cursor"
-        rows = legend_rows(self._open, named, of.shown)
+        value = "median" if answer.question.is_by_rank else "at the cursor"
+        rows = legend_rows(self._open, named, of.shown_runs)
         self.panel.table.show_rows(value, named.keys, rows)
         self.panel.table.show_colours([run_colour(x, palette) for x in named.shades], palette)
         self.panel.fit()
         self._on_rows_selected()
 
     def _line_of(self, run: int) -> int:
-        """Return the number of the line of a drawn run; -1 if it has none of its own."""
+        """Return the line number of a drawn run; -1 if it has no line of its own."""
         if self._known is None:
             return -1
         lines = self._known.answer.lines
@@ -372,10 +372,10 @@ class CompareController(QObject):
         if self.view is None or self.panel is None or self._known is None or self._of is None:
             return
         cursor, known = self._display.view.cursor, self._known
-        if known.answer.question.ranked:
-            if cursor != self._asked_at:
+        if known.answer.question.is_by_rank:
+            if cursor != self._requested_at:
                 self._request_values()
-            every = [*medians(known.answer), math.nan]  # the last one for runs without a line
+            every = [*medians(known.answer), math.nan]  # last entry: for runs without a line
             self._show_values([every[self._line_of(k)] for k in range(len(self._visible_runs))])
             return
         here = known.places_at(cursor)
@@ -394,6 +394,6 @@ class CompareController(QObject):
         assert self._of is not None
         assert self.panel is not None
         texts = [""] * len(self._open)
-        for k, value in zip(self._of.shown, values, strict=True):
+        for k, value in zip(self._of.shown_runs, values, strict=True):
             texts[k] = shown_number(value, 4)
         self.panel.table.show_values(texts)

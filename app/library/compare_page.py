@@ -80,7 +80,7 @@ class ComparePanel(QWidget):
     # --------------------------------------------------------------------------------- showing
 
     def offer(self, observables: Mapping[str, str]) -> None:
-        """Offer observables, given by their titles by name."""
+        """Offer observables: titles by name."""
         with QSignalBlocker(self.observable):
             self.observable.clear()
             for name, title in observables.items():
@@ -88,7 +88,7 @@ class ComparePanel(QWidget):
 
     def show_question(self, question: CompareQuestion) -> None:
         """Show a question."""
-        self._offer_axes(question.ranked)
+        self._offer_axes(question.is_by_rank)
         for box, value in (
             (self.observable, question.observable),
             (self.kind, question.kind),
@@ -110,14 +110,14 @@ class ComparePanel(QWidget):
         self.notes.setVisible(bool(notes))
 
     def fit(self) -> None:
-        """Make the legend as high as its rows, but a third of the page at most."""
+        """Make the legend as high as its rows, up to a third of the page."""
         self.table.setFixedHeight(self.table.fitted_height(self.height() // 3))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.fit()
 
-    # ---------------------------------------------------------------------------------- asking
+    # ------------------------------------------------------------------------------------ requests
 
     def _on_chosen(self, _key: str) -> None:
         self._on_activated()
@@ -134,7 +134,7 @@ class ComparePanel(QWidget):
         kind, band = self.kind.currentData(), self.band.currentData()
         self.question_changed.emit(CompareQuestion(name, against, kind, band))
 
-    # ---------------------------------------------------------------------------------- dropped
+    # ------------------------------------------------------------------------------- drag and drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dropped_runs(event):
@@ -147,6 +147,6 @@ class ComparePanel(QWidget):
 
 
 def dropped_runs(event: QDropEvent) -> list[str]:
-    """Return the run files that are dragged; none if other files are among them."""
+    """Return the dragged run files; none if other files are among them."""
     names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
     return names if all(name.endswith(RUN) for name in names) else []

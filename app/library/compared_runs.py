@@ -1,4 +1,4 @@
-"""Files of compared runs, and their values, compared as far as they are known."""
+"""Files of compared runs, and comparisons of their known values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OWNER = "compare"
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedRun:
-    """Compared run: its file, the name of it, its computed values, and the largest margin."""
+    """Compared run: file, name, computed values, and the largest margin."""
 
     name: str
     run: RecordedRun
@@ -76,7 +76,7 @@ def open_compared(
 
 
 def snapshot_of(one: ComparedRun) -> RunSnapshot:
-    """Return a run as far as the cursor's range needs it."""
+    """Return a snapshot of a run for the cursor's range."""
     from app.state.node_values import with_finite_first
 
     places = with_finite_first(coordinate(np.asarray(one.run.log10_time[: one.run.frames])))
@@ -92,7 +92,7 @@ def close_compared(runs: Iterable[ComparedRun]) -> None:
 def legend_rows(
     runs: Sequence[ComparedRun], named: Differing, shown: Collection[int]
 ) -> list[LegendRow]:
-    """Return the rows of the legend; `shown` are the places of the runs that are drawn."""
+    """Return the rows of the legend; `shown` are the places of the drawn runs."""
     return [
         LegendRow(
             raise_powers(name), _tip(one), k in shown, tuple(map(_setting, named.keys, settings))
@@ -102,7 +102,7 @@ def legend_rows(
 
 
 def _setting(key: str, text: str) -> str:
-    """Return the value of a setting as the form names it."""
+    """Return the value of a setting as shown in the form."""
     section, _, name = key.partition(".")
     known = name == "kind" and text in KINDS.get(section, ())
     return kind_words(section, text) if known else raise_powers(value_words(text))
@@ -111,7 +111,7 @@ def _setting(key: str, text: str) -> str:
 def reference_levels(
     references: Sequence[ReferenceMargin], question: CompareQuestion, palette: Palette
 ) -> list[LevelLine]:
-    """Return reference margins as lines, where margins are compared."""
+    """Return reference margins as lines, if margins are compared."""
     from app.views.margins import level_of
     from core.comparison.recorded import MARGINS
 
@@ -126,7 +126,7 @@ def reference_levels(
 def _tip(one: ComparedRun) -> str:
     """Return when a run was recorded, and its file."""
     try:
-        moment = datetime.fromisoformat(one.run.created).astimezone()
+        moment = datetime.fromisoformat(one.run.creation_time).astimezone()
     except ValueError:
         return one.name
     return f"Recorded {moment:%Y-%m-%d %H:%M}\n{one.name}"
@@ -154,7 +154,7 @@ class ComparedValues:
     curves: tuple[tuple[Array, Array], ...] = ()
 
     def moment_at(self, place: float) -> float:
-        """Return when the first run that comes so far reaches a place; NaN for never."""
+        """Return when the first run reaches a place; NaN for never."""
         for keys, run in zip(self.keys, self.snapshots, strict=True):
             there = np.flatnonzero(keys >= place)
             if there.size:
@@ -162,32 +162,32 @@ class ComparedValues:
         return math.nan
 
     def places_at(self, cursor: float) -> list[float]:
-        """Return where each run is on the axis at the cursor; NaN for nowhere."""
+        """Return the place of each run on the axis at the cursor; NaN for none."""
         here = []
         for keys, run in zip(self.keys, self.snapshots, strict=True):
             frame = frame_at(run, cursor)
             here.append(float(keys[frame]) if frame >= 0 else math.nan)
         if self.answer.question.against in ("log10_time", "time"):
-            # The cursor itself, between frames too, as long as a run goes.
+            # Use the cursor itself, also between two frames, up to the run's end.
             now = float(inverse_coordinate(cursor))
             here = [now if math.isfinite(place) else place for place in here]
         return here
 
 
 def request_values(question: CompareQuestion, runs: Sequence[ComparedRun], cursor: float) -> None:
-    """Request what a question needs: observables at all frames, or the nodes of one."""
+    """Request the values for a question: observables at all frames, or nodes at one."""
     from core.observables.registry import observable_of
 
     for one in runs:
-        names = () if question.ranked else question.names
+        names = () if question.is_by_rank else question.names
         names = tuple(name for name in names if observable_of(name).applies(one.run))
         one.background.request_traces(OWNER, names, one.run.frames)
         wanted = NodesQuestion(_frame(one, cursor), question.observable)
-        one.background.nodes.ask(wanted if question.ranked else None)
+        one.background.nodes.request(wanted if question.is_by_rank else None)
 
 
 def _frame(one: ComparedRun, cursor: float) -> int:
-    """Return the last frame that is not after the cursor, or the first one."""
+    """Return the last frame not after the cursor, or the first one."""
     places = np.asarray(coordinate(np.asarray(one.run.log10_time[: one.run.frames])))
     return max(frame_at(RunSnapshot(-1, places, 0.0, False, 0), cursor), 0)
 
@@ -195,7 +195,7 @@ def _frame(one: ComparedRun, cursor: float) -> int:
 def compare_over_time(
     question: CompareQuestion, runs: Sequence[ComparedRun], named: Differing
 ) -> ComparedValues:
-    """Compare the values over time that are known so far."""
+    """Compare the known values over time."""
     from core.comparison.alignment import first_passages, keys_of
     from core.comparison.comparison import compare_over_time
     from core.comparison.recorded import traced_of
@@ -206,7 +206,7 @@ def compare_over_time(
         values: dict[str, Array] = {}
         for name in question.names:
             if one.background.has_requested(OWNER, name):
-                known &= one.background.known(name, frames)
+                known &= one.background.known_frames(name, frames)
                 values[name] = one.background.trace(name, frames)[:, 0]
             else:
                 values[name] = np.full(frames, math.nan)

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from core.library.query import Condition
 
 TYPING_MS, SEEN_MS = 150, 60
-DRAWER_WIDTH = 560  # pixels: columns of a table
-AGAIN_MS = 30_000  # while it is shown: other programs record, too
-STARTS_MS = 20_000  # after the start, until it is looked how many runs of first starts there are
+DRAWER_WIDTH = 560  # pixels, for the columns of a table
+AGAIN_MS = 30_000  # ms between listings while the drawer is open, since other programs record too
+STARTS_MS = 20_000  # ms after the start until runs of first starts are counted
 
 
 @final
@@ -40,7 +40,7 @@ class LibraryController(QObject):
     """Lists, searches and tidies the runs of a folder."""
 
     message = Signal(str)  # sentence for the bar
-    status = Signal(str)  # what was done without a request
+    status = Signal(str)  # result of an action that the program started
 
     def __init__(
         self,
@@ -70,12 +70,12 @@ class LibraryController(QObject):
         report = self.message.emit
         self.actions = LibraryActions(window, session, librarian, files, compare, report)
         theory.judge.worker.result.connect(self._on_judged)
-        for changed in (worker.started, worker.finished, following.ended):
+        for changed in (worker.run_started, worker.finished, following.recording_finished):
             changed.connect(self.refresh)
         self.panel: LibraryPanel | None = None
         self._listing: Listing | None = None
         self._condition: Condition | None = None
-        self._undrawn: dict[Path, None] = {}  # runs in sight without a picture
+        self._undrawn: dict[Path, None] = {}  # visible runs without a picture
         self._reported: tuple[str, ...] = ()
         self._stopped = False
         self._typing = self._timer(TYPING_MS, self._search, single=True)
@@ -92,7 +92,7 @@ class LibraryController(QObject):
     # ------------------------------------------------------------------------------- the drawer
 
     def set_shown(self, shown: bool) -> None:
-        """Fill the drawer while it is open."""
+        """Fill the drawer when it opens."""
         if shown and self.panel is None:
             self._make()
         self._shown = shown
@@ -103,7 +103,7 @@ class LibraryController(QObject):
             self._again.stop()
 
     def focus_search(self, shown: bool) -> None:
-        """Let the user type after opening the drawer; not after a lecture, or at the start."""
+        """Focus the search line after the user opened the drawer."""
         if shown and self.panel is not None:
             self.panel.search.setFocus()
 
@@ -131,7 +131,7 @@ class LibraryController(QObject):
     # --------------------------------------------------------------------------------- the runs
 
     def start(self) -> None:
-        """List the runs if the drawer is open, and tidy up before long.
+        """List the runs if the drawer is open, and schedule the tidying of first starts.
 
         The libraries that read runs must be loaded.
         """
@@ -149,13 +149,17 @@ class LibraryController(QObject):
             return
         same, before = listing is self._listing, self._listing
         self._listing = listing
-        new = tuple(sentence for sentence in listing.said if sentence not in self._reported)
+        new = tuple(sentence for sentence in listing.messages if sentence not in self._reported)
         self._reported += new
         if new:
             self.message.emit(" ".join(new))
         if self.panel is not None and before is not None and not same:
             model = self.panel.model
-            drawn = {one.path: one.modified for one in before.entries if one.path in model.drawn}
+            drawn = {
+                one.path: one.modified
+                for one in before.entries
+                if one.path in model.paths_with_picture
+            }
             now = {one.path: one.modified for one in listing.entries if one.path in drawn}
             model.forget_pictures(path for path in drawn if now.get(path) != drawn[path])
         if not same:
@@ -168,7 +172,7 @@ class LibraryController(QObject):
         self._typing.start()
 
     def _search(self) -> None:
-        """Show the runs that the typed words find, or what is wrong with the words."""
+        """Show the runs that match the search, or the error in its text."""
         if self.panel is None:
             return
         from core.library.query import query
@@ -207,7 +211,7 @@ class LibraryController(QObject):
             self._seen.start()
 
     def _draw(self) -> None:
-        """Draw the missing pictures of the runs in sight."""
+        """Draw the missing pictures of visible runs."""
         if not self._stopped and self._undrawn:
             self.librarian.draw(tuple(self._undrawn))
             self._undrawn = {}
@@ -222,7 +226,7 @@ class LibraryController(QObject):
         if run is None or run.data is None or run.grows or run.stands_in or judgement.failed:
             return
         path = run.path.absolute()
-        own = run.data.run.frames - run.data.run.before
+        own = run.data.run.frames - run.data.run.frames_before
         whole = judgement.frames and judgement.frames == own
         if whole and path.is_relative_to(self._places.runs.absolute()):
             words = [one.verdict.value for one in judgement.assessments]
@@ -231,7 +235,7 @@ class LibraryController(QObject):
 
     def _on_action(self, action: str) -> None:
         assert self.panel is not None
-        chosen = self.panel.selected
+        chosen = self.panel.selected_entries
         if action == "empty" and self._listing is not None:
             action, chosen = "purge", tuple(one for one in self._listing.entries if one.is_trashed)
         self.actions.start(action, chosen)
@@ -239,7 +243,7 @@ class LibraryController(QObject):
     # --------------------------------------------------------------------- runs of first starts
 
     def _find_starts(self) -> None:
-        """List the runs once to find those of first starts, when nothing is trained."""
+        """List the runs once to find those of first starts; try again later while a run trains."""
         if self._session.live:
             self._starts.start()
             return

@@ -1,4 +1,4 @@
-"""Table of compared runs, which is the legend of their picture."""
+"""Table of compared runs, the legend of their plot."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from core.study_file.words import label_of
 SWATCH = 12
 NAME, VALUE, REMOVE, SETTINGS = 0, 1, 2, 3  # columns; further settings follow
 WIDEST_VALUE = "\u22120.0000 \u00d7 10\u207b\u00b9\u2070\u2070"
-NAME_SHARE, LEAST_NAME = 0.45, 140  # of the table's width, and pixels
-BELOW = 18  # pixels below the last row, for a bar to scroll sideways
+NAME_SHARE, LEAST_NAME = 0.45, 140  # share of the table's width, and pixels
+BELOW = 18  # pixels below the last row for the horizontal scroll bar
 LEAST = 72
 FLAGS = (
     Qt.ItemFlag.ItemIsEnabled
@@ -53,7 +53,7 @@ TICK_TIP = "Show or hide the run. Drag the row, or press Alt+Up or Alt+Down, to 
 @final
 @dataclass(frozen=True, slots=True)
 class LegendRow:
-    """Row of the legend: `tip` says which file it is, `settings` are those that differ."""
+    """Row of the legend: `tip` names the file, `settings` are the differing ones."""
 
     name: str
     tip: str
@@ -76,7 +76,7 @@ def _titles(keys: Sequence[str]) -> list[str]:
 
 @final
 class LegendTable(QTableWidget):
-    """Runs with their colours, values and settings: ticked to be drawn, moved and removed."""
+    """Compared runs with colours, values and settings, which users tick, move and remove."""
 
     shown_changed = Signal(int, bool)
     """Row, and whether its run is drawn."""
@@ -182,12 +182,12 @@ class LegendTable(QTableWidget):
             self._fit()
 
     def _set_room(self) -> None:
-        """Leave room for a value and the height of a line in type of any size."""
+        """Reserve room for a value and the height of a line at any font size."""
         self._widest = self.fontMetrics().horizontalAdvance(WIDEST_VALUE)
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
 
     def _fit(self) -> None:
-        """Fit the columns: names are shortened, so that values are always seen, and whole."""
+        """Fit the columns: names are shortened, so that values are always fully visible."""
         self.resizeColumnsToContents()
         most = max(round(NAME_SHARE * self.viewport().width()), LEAST_NAME)
         self.setColumnWidth(NAME, min(self.columnWidth(NAME), most))
@@ -199,7 +199,7 @@ class LegendTable(QTableWidget):
         wanted += self.horizontalHeader().sizeHint().height() + BELOW
         return max(min(wanted, most), LEAST)
 
-    # ---------------------------------------------------------------------------------- asking
+    # ------------------------------------------------------------------------------------ requests
 
     def _on_item_changed(self, item: QTableWidgetItem) -> None:
         row = item.row()
@@ -208,6 +208,7 @@ class LegendTable(QTableWidget):
             self.shown_changed.emit(row, shown)
 
     def _on_cell_clicked(self, row: int, column: int) -> None:
+        """Request the removal of a run whose cross was clicked."""
         if column == REMOVE:
             self.removal_requested.emit((row,))
 
@@ -226,17 +227,17 @@ class LegendTable(QTableWidget):
         if row >= 0 and 0 <= row + step < self.rowCount():
             self.row_moved.emit(row, row + step)
 
-    # ---------------------------------------------------------------------------------- dragged
+    # ------------------------------------------------------------------------------- drag and drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         self._accept_own(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        super().dragMoveEvent(event)  # scrolls, and marks the place
+        super().dragMoveEvent(event)  # scrolls and marks the drop position
         self._accept_own(event)
 
     def _accept_own(self, event: QDragMoveEvent) -> None:
-        """Accept rows of the table; files are for the page around it."""
+        """Accept rows dragged within the table; the page around it handles files."""
         if event.source() is self:
             event.acceptProposedAction()
         else:
@@ -246,7 +247,7 @@ class LegendTable(QTableWidget):
         if event.source() is not self:
             event.ignore()
             return
-        # Moved by the page: Qt would copy the cells, and remove the row after a move.
+        # The page moves the row. Qt would copy the cells and delete the row after a move.
         event.setDropAction(Qt.DropAction.IgnoreAction)
         event.accept()
         self.setState(QAbstractItemView.State.NoState)

@@ -1,4 +1,4 @@
-"""Worker that lists the library, draws its runs and changes them, beside the window."""
+"""Worker that lists the library, draws its runs and changes them, in the background."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIST, PICTURES = "list", "pictures"
 @final
 @dataclass(frozen=True, slots=True)
 class StoredPicture:
-    """Picture of a run: heights, as core.library.reading has them."""
+    """Picture of a run: heights from core.library.reading."""
 
     path: Path
     heights: bytes
@@ -63,23 +63,23 @@ class Librarian(QObject):
 
     def list(self, again: bool = False) -> None:
         """List the runs; `again` retries those that could not be read."""
-        self.worker.ask(_list, again, key=LIST)
+        self.worker.request(_list, again, key=LIST)
 
     def draw(self, paths: Sequence[Path]) -> None:
         """Draw runs, and cancel the runs requested before."""
-        self.worker.ask(_draw, tuple(paths), key=PICTURES)
+        self.worker.request(_draw, tuple(paths), key=PICTURES)
 
     def run(self, operations: Iterable[LibraryOperation]) -> None:
         """Run operations one after another, and list the runs again."""
         self._n_runs += 1
-        # The first list may take minutes: operations come before the rest of it.
-        self.worker.ask(_run, tuple(operations), key=("run", self._n_runs))
+        # The first listing may take minutes: run operations before the rest of it.
+        self.worker.request(_run, tuple(operations), key=("run", self._n_runs))
         self.worker.cancel(keep=_AllBut(LIST))
         self.list()
 
     def set_verdicts(self, path: Path, verdicts: Mapping[str, int]) -> None:
         """Store the verdicts on a run."""
-        self.worker.ask(_set_verdicts, path, verdicts, key=("verdicts", path))
+        self.worker.request(_set_verdicts, path, verdicts, key=("verdicts", path))
 
     def close(self) -> None:
         """Cancel all work, and wait for the thread."""
@@ -95,7 +95,7 @@ class Librarian(QObject):
         elif answer is not None:
             self.runs_listed.emit(answer)
 
-    # ------------------------------------------------------------------------- in the thread
+    # ------------------------------------------------------------------------------- worker thread
 
     def _answer(self, request: Request, task: Callable[..., object], *values: Any) -> object:
         from core.library.library import Library
@@ -106,19 +106,19 @@ class Librarian(QObject):
 
 
 def _list(request: Request, library: Library, again: bool) -> Listing:
-    return library.refresh(request.progress, request.watch.look, again)
+    return library.refresh(request.progress, request.watch.check, again)
 
 
 def _draw(request: Request, library: Library, paths: tuple[Path, ...]) -> None:
     for path in paths:
-        request.watch.look()
+        request.watch.check()
         request.progress(StoredPicture(path, library.picture(path)))
 
 
 def _set_verdicts(
     _request: Request, library: Library, path: Path, verdicts: Mapping[str, int]
 ) -> None:
-    library.judged(path, verdicts)
+    library.set_verdicts(path, verdicts)
 
 
 def _run(

@@ -34,7 +34,7 @@ NO_HEIGHT = 255
 PICTURE_SIZE = QSize(64, 20)
 MARGIN = 3
 CHILD, STEP = "\u21b3 ", "\u2003"
-# Sorted by one of these, children stand below their parents.
+# Sorted by one of these columns, children follow their parents.
 IN_A_TREE = ("picture", "name", "study", "date", "parent")
 
 
@@ -42,18 +42,18 @@ IN_A_TREE = ("picture", "name", "study", "date", "parent")
 class LibraryModel(QAbstractTableModel):
     """Runs of the library, one a row."""
 
-    picture_wanted = Signal(object)  # path of a run in sight without a picture
+    picture_wanted = Signal(object)  # path of a visible run without a picture
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rows: list[Entry] = []
-        self._depths: list[int] = []  # of the rows: how many parents stand above
+        self._depths: list[int] = []  # number of listed ancestors of each row
         self._order = (COLUMNS[0], Qt.SortOrder.AscendingOrder)
         self._pictures: dict[Path, bytes] = {}
         self._danger, self._quiet = QColor(), QColor()
 
     def set_entries(self, entries: Sequence[Entry]) -> None:
-        """Set the runs, the latest first; they are sorted as the table is."""
+        """Set the runs, latest first; the table's sorting is applied."""
         self.beginResetModel()
         self._arrange(entries)
         self.endResetModel()
@@ -70,7 +70,7 @@ class LibraryModel(QAbstractTableModel):
             self._pictures.pop(path, None)
 
     @property
-    def drawn(self) -> Collection[Path]:
+    def paths_with_picture(self) -> Collection[Path]:
         """Runs with a picture."""
         return self._pictures.keys()
 
@@ -78,7 +78,7 @@ class LibraryModel(QAbstractTableModel):
         return self._pictures.get(path)
 
     def set_colours(self, danger: str, quiet: str) -> None:
-        """Set the colours of runs that cannot be read, and of those not read yet."""
+        """Set the colours of unreadable runs, and of runs not read yet."""
         self._danger, self._quiet = QColor(danger), QColor(quiet)
 
     def entry(self, row: int) -> Entry:
@@ -89,7 +89,7 @@ class LibraryModel(QAbstractTableModel):
         """Runs in the order of the rows."""
         return self._rows
 
-    # ------------------------------------------------------------------------------- for Qt
+    # ------------------------------------------------------------------------------ Qt's interface
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column."""
@@ -165,7 +165,7 @@ class LibraryModel(QAbstractTableModel):
         return super().flags(index) | Qt.ItemFlag.ItemIsDragEnabled
 
     def mimeData(self, indexes: Iterable[Index]) -> QMimeData:
-        """Return the files of some rows: rows are dropped where files are."""
+        """Return the files of some rows, for drag and drop."""
         data = QMimeData()
         rows = dict.fromkeys(index.row() for index in indexes)
         data.setUrls([QUrl.fromLocalFile(str(self._rows[row].path)) for row in rows])
@@ -214,7 +214,7 @@ class CurveDelegate(QStyledItemDelegate):
         entry = self._model.entry(index.row())
         picture = self._model.picture(entry.path)
         if picture is None:
-            # Only visible rows are painted.
+            # Qt paints visible rows only.
             if entry.readable and entry.facts.frames:
                 self._model.picture_wanted.emit(entry.path)
             return

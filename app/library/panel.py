@@ -33,10 +33,10 @@ from core.figures.palette import Palette
 from core.library.entry import Entry
 
 EXAMPLE = "Search words or conditions, e.g. m >= 256 and hard_margin > .9 * gamma_gl / 2"
-WIDEST = 28  # letters of the middle size
-LEAST = {"name": 20, "study": 20}  # the first runs may be called by little
+WIDEST = 28  # average characters
+LEAST = {"name": 20, "study": 20}  # average characters; the first runs listed may have short names
 ROOM = 8
-# Name, text, key, and place (in the trash, outside of it, or "" for both).
+# Key, text, shortcut, and where it applies: "in" the trash, "out" of it, or "" for both.
 ACTIONS = (
     ("open", "&Open", "Return", ""),
     ("beside", "Open &beside", "Shift+Return", ""),
@@ -61,7 +61,8 @@ TIPS = {
     "purge": "Delete the selected runs permanently",
 }
 ON_BUTTONS = {"tags": "Tag", "trash": "Delete"}  # short texts
-BUTTONS = ("open", "compare", "tags", "trash", "restore", "purge")  # the others are in a menu
+# In this order; a menu has the others.
+BUTTONS = ("open", "compare", "tags", "trash", "restore", "purge")
 
 
 @final
@@ -74,7 +75,7 @@ class SearchEdit(QLineEdit):
         self.setAccessibleName("Search the library of runs")
 
     def event(self, event: QEvent) -> bool:
-        # Otherwise Escape unpins nodes, by the window's shortcut.
+        # Otherwise the window's shortcut would handle Escape and unpin nodes.
         if event.type() == QEvent.Type.ShortcutOverride and _empties(self, event):
             event.accept()
             return True
@@ -93,7 +94,7 @@ def _empties(search: QLineEdit, event: QEvent) -> bool:
 class LibraryPanel(QWidget):
     """Search line, table and actions of the library."""
 
-    action_requested = Signal(str)  # the name of one of ACTIONS, for `selected`
+    action_requested = Signal(str)  # the name of one of ACTIONS, for `selected_entries`
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -146,12 +147,12 @@ class LibraryPanel(QWidget):
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.setDragEnabled(True)
-        table.setTabKeyNavigation(False)  # Tab leaves the table, as it does any other control
+        table.setTabKeyNavigation(False)  # Tab leaves the table, as any other control
         rows, header = table.verticalHeader(), table.horizontalHeader()
         rows.setVisible(False)
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setDefaultSectionSize(max(table.fontMetrics().height() + 6, PICTURE_SIZE.height() + 4))
-        # Before sorting is enabled, which sorts by the column of the indicator at once.
+        # Set before sorting is enabled, which sorts by the indicator's column at once.
         date = next(place for place, column in enumerate(COLUMNS) if column.name == "date")
         header.setSortIndicator(date, Qt.SortOrder.DescendingOrder)
         header.setResizeContentsPrecision(50)
@@ -169,7 +170,8 @@ class LibraryPanel(QWidget):
             action.setIconText(ON_BUTTONS[name])
         if key:
             action.setShortcut(QKeySequence(key))
-            # Of the table alone: Delete and Return mean something else in the window's fields.
+            # Only in the table: Delete and Return mean something else in other fields of the
+            # window.
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         action.triggered.connect(self._on_action)
         self.table.addAction(action)
@@ -204,24 +206,24 @@ class LibraryPanel(QWidget):
         self.table.viewport().update()
 
     def show_entries(self, entries: Sequence[Entry], fit: bool = True) -> None:
-        """Show runs; the selection and the scroll position stay.
+        """Show runs; keep the selection and the scroll position.
 
         Columns get their widths from the first runs, and again from the first ones to `fit`.
         """
-        kept = {entry.path for entry in self.selected}
+        kept = {entry.path for entry in self.selected_entries}
         current = self.table.currentIndex()
         here = self.model.entry(current.row()).path if current.isValid() else None
         place = self.table.verticalScrollBar().value()
         self.model.set_entries(entries)
         self._select(kept, here)
         self.table.verticalScrollBar().setValue(place)
-        # Once while they are read, so that no heading is cut, and once when they have been.
+        # Fit twice: while the runs are read, so that no heading is cut, and once all have been.
         if entries and not self._fitted and (fit or not self._started):
             self._fitted, self._started = fit, True
             self._fit()
 
     def _select(self, kept: set[Path], here: Path | None) -> None:
-        if not kept and here is None:  # there may be ten thousand rows to look at
+        if not kept and here is None:  # skip the search: the table may have ten thousand rows
             self._enable_actions()
             return
         selection = QItemSelection()
@@ -238,6 +240,7 @@ class LibraryPanel(QWidget):
         self._enable_actions()
 
     def _fit(self) -> None:
+        """Fit the columns to their contents, within their least and greatest widths."""
         letter = self.table.fontMetrics().averageCharWidth()
         self.table.resizeColumnsToContents()
         for place in range(len(COLUMNS)):
@@ -283,13 +286,13 @@ class LibraryPanel(QWidget):
     # -------------------------------------------------------------------------------- actions
 
     @property
-    def selected(self) -> tuple[Entry, ...]:
+    def selected_entries(self) -> tuple[Entry, ...]:
         """Selected runs in the order of the rows."""
         rows = sorted(index.row() for index in self.table.selectionModel().selectedRows(1))
         return tuple(self.model.entry(row) for row in rows)
 
     def _enable_actions(self, *_: object) -> None:
-        """Enable the actions that suit the selected runs."""
+        """Enable the actions that apply to the selected runs."""
         count = len(self.table.selectionModel().selectedRows(1))
         where = "in" if self.trash.isChecked() else "out"
         for name, _text, _key, place in ACTIONS:

@@ -1,4 +1,4 @@
-"""From the intent to the screen: resolve it for the open runs, and apply what differs."""
+"""From the intent to the screen: resolves it for the open runs, and applies the differences."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from app.state.session import OpenRun, Session
 from core.figures.palette import PALETTES
 from core.problem.schedule import coordinate
 
-if TYPE_CHECKING:  # loads pyqtgraph, which comes after the window
+if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the window
     from app.views.links import LinkedRanges
     from app.views.run_panel import RunPanel
 
 
 def waits_for_frames(run: OpenRun, intent: Intent) -> bool:
-    """Return True if the cursor is at a frame of a file that is not read yet, as after a link.
+    """Return True if the cursor is at an unread frame of a file, as after a link.
 
     Not while anything is trained or played. Thread-safe.
     """
     data = run.data
     if data is None or run.live or run.failure or intent.playing or intent.follow:
         return False
-    # By the file's own times: those that were read belong to the thread of the window.
+    # Use the file's own times: those read so far belong to the window's thread.
     read, times = data.frames, data.run.log10_time
     return 0 < read < len(times) and intent.cursor > float(coordinate(times[read - 1]))
 
@@ -63,12 +63,12 @@ class DisplayController(QObject):
         self.view: ResolvedView = resolve(intent, session.snapshot())
         self._shown: ResolvedView | None = None
         self._links: LinkedRanges | None = None
-        self._key = self._newest = -1  # of the current run and of the newest one ever
+        self._key = self._newest = -1  # keys of the current run and of the newest run so far
         self.calculator = Calculator(self)
-        self.calculator.computed.connect(self._on_computed)
+        self.calculator.values_computed.connect(self._on_computed)
 
     def add_panels(self, panels: Sequence[RunPanel]) -> None:
-        """Add panels to show runs in, from left to right."""
+        """Add panels for runs, from left to right."""
         from app.views.links import LinkedRanges
 
         self.panels += tuple(panels)
@@ -78,9 +78,9 @@ class DisplayController(QObject):
             panel.node_clicked.connect(self._on_node_clicked)
             panel.nodes_selected.connect(self._on_nodes_selected)
             panel.heading_clicked.connect(self._on_heading_clicked)
-            panel.requested.connect(self.calculator.wake)
+            panel.values_requested.connect(self.calculator.wake)
             self._links.add(panel)
-            panel.zoomed.connect(self._on_zoom)  # after the links: all plots have the zoom
+            panel.zoomed.connect(self._on_zoom)  # after the links, so that all plots have the zoom
         self.rearrange()
 
     # -------------------------------------------------------------------------------- intent
@@ -94,16 +94,17 @@ class DisplayController(QObject):
         self.set_intent(self.intent, at_once)
 
     def set_intent(self, intent: Intent, at_once: bool = True) -> None:
-        """Set the intent, and apply what differs to the panels.
+        """Set the intent, and apply the differences to the panels.
 
-        Where it need not be at once, views follow in turn, as there is time.
+        Changes that are not urgent reach the views in turn, as time allows.
         """
-        if intent.filled and intent.views != self.intent.views:  # other views are to be seen
+        # Another choice of views ends the single one.
+        if intent.filled and intent.views != self.intent.views:
             intent = replace(intent, filled="")
         self.intent = intent
         before, view = self._shown, resolve(intent, self.session.snapshot())
         self.view = view
-        if intent.filled != view.wishes.filled:  # no longer among the views
+        if intent.filled != view.wishes.filled:  # the single view is no longer chosen
             self.intent = replace(intent, filled="")
         if view == before:
             self._report_current()
@@ -113,7 +114,7 @@ class DisplayController(QObject):
             self._apply_wishes(view.wishes, before.wishes if before is not None else None)
         for panel, run, old in self._moved_runs(view, before):
             if old is None or old.frame != run.frame:
-                # At once where the panel had another run, whose picture must not stay.
+                # Draw at once if the panel showed another run, whose picture must not remain.
                 for one in panel.set_frame(run.frame, at_once or old is None):
                     one.show_frame(panel.frame)
             if old is None or (old.hovered, old.pinned) != (run.hovered, run.pinned):
@@ -128,7 +129,7 @@ class DisplayController(QObject):
         self._report_current()
 
     def _report_current(self) -> None:
-        """Mark the current run if it is another one."""
+        """Mark the current run if it changed."""
         key = self.current.key if self.current is not None else -1
         if key != self._key:
             self._key = key
@@ -136,7 +137,7 @@ class DisplayController(QObject):
             self.current_changed.emit()
 
     def _apply_wishes(self, now: Intent, then: Intent | None) -> None:
-        """Apply wishes to all panels; all of them where there were none before."""
+        """Apply changed options to all panels, and all options if `then` is None."""
         if self._links is not None and (then is None or then.linked != now.linked):
             self._links.set_on(now.linked)
         for panel in self.panels:
@@ -151,20 +152,20 @@ class DisplayController(QObject):
     def _moved_runs(
         self, view: ResolvedView, before: ResolvedView | None
     ) -> Iterator[tuple[RunPanel, ResolvedRun, ResolvedRun | None]]:
-        """Yield panel, run and run before of each run with another frame or other marks."""
-        if view.wishes.compared is not None:  # a comparison covers them
+        """Yield panel, run and former run of each run whose frame or marks changed."""
+        if view.wishes.compared is not None:  # a comparison covers the panels
             return
-        # All at once when the comparison is left.
+        # Update all panels at once when the comparison ends.
         known = before.runs if before is not None and before.wishes.compared is None else ()
         for place, (panel, run) in enumerate(zip(self.panels, view.runs, strict=False)):
             old = known[place] if place < len(known) else None
             if run.frame >= 0 and run != old:
-                # Before its first frame nothing was applied to the panel.
+                # Before its first frame no options were applied to the panel.
                 yield panel, run, old if old is not None and old.frame >= 0 else None
 
     @property
     def waits_for_frames(self) -> bool:
-        """True while the cursor is at a frame that is still to be read. Thread-safe."""
+        """True while the cursor is at an unread frame. Thread-safe."""
         return any(waits_for_frames(run, self.intent) for run in self.session)
 
     # --------------------------------------------------------------------------------- nodes
@@ -180,6 +181,7 @@ class DisplayController(QObject):
             self.set_intent(replace(self.intent, hovered=None if node < 0 else (run.key, node)))
 
     def _on_node_clicked(self, node: int) -> None:
+        """Pin or unpin a node; unpin all nodes of the run if the click missed them (-1)."""
         run = self._run_of_sender()
         if run is None:
             return
@@ -188,7 +190,7 @@ class DisplayController(QObject):
         if node < 0:
             self.set_intent(replace(self.intent, pinned=pinned))
             return
-        # A click on a pinned node unpins it, on another one pins it too.
+        # A click toggles one node and leaves the other pinned nodes.
         pinned |= mine ^ {(run.key, node)}
         self.set_intent(replace(self.intent, pinned=pinned, current=run.key))
 
@@ -220,16 +222,16 @@ class DisplayController(QObject):
         self.update_intent(current=key)
 
     def _mark_current(self) -> None:
-        """Mark the heading of the current run where there are several."""
+        """Mark the heading of the current run if several are open."""
         current, several = self.current, len(self.session) > 1
         for panel in self.panels:
             panel.heading.set_current(panel.run is current if several else None)
 
     def move_run(self, key: int, place: int) -> None:
-        """Move an open run to a place from the left; the current run stays current."""
+        """Move an open run to a position from the left; the current run does not change."""
         current = self.current
         self.session.move(key, place)
-        # By its key, since reopened runs are the newer the further right they are.
+        # By key: among reopened runs those further right are newer.
         self.intent = replace(self.intent, current=current.key if current is not None else None)
         self.rearrange()
 
@@ -240,12 +242,12 @@ class DisplayController(QObject):
         """
         runs = tuple(self.session)
         if len(runs) > len(self.panels) > 0:
-            self.panels_needed.emit(len(runs))  # and is here again, with panels for them
+            self.panels_needed.emit(len(runs))  # creates the panels and calls this method again
             return
         zooms = {panel.run.key: dict(panel.zooms()) for panel in self.panels if panel.run}
         for place, panel in enumerate(self.panels):
             panel.set_run(runs[place] if place < len(runs) else None)
-            # One stays without a run, to say how to get one.
+            # One panel remains without a run and explains how to get one.
             panel.setVisible(place < max(len(runs), 1))
         self._watch()
         open_keys = {run.key for run in runs}
@@ -258,11 +260,11 @@ class DisplayController(QObject):
             hovered=hovered if hovered is not None and hovered[0] in open_keys else None,
             pinned=frozenset(mark for mark in self.intent.pinned if mark[0] in open_keys),
         )
-        self._shown = None  # the panels have other runs: apply everything
+        self._shown = None  # the panels have other runs: apply everything again
         self._mark_current()
         self.runs_changed.emit()
         self.refresh()
-        if not opened:  # runs were closed or moved: those that remain stay zoomed
+        if not opened:  # runs were closed or moved: the others keep their zoom
             for panel in self.panels:
                 panel.set_zooms(zooms.get(panel.run.key, {}) if panel.run else {})
 
@@ -271,12 +273,12 @@ class DisplayController(QObject):
         return [panel for panel in self.panels if panel.run is run]
 
     def show_run(self, run: OpenRun) -> None:
-        """Show the data of a run, or why it has none."""
+        """Set a run on its panels again, after its data arrived or failed."""
         for panel in self.panels_of(run):
             panel.set_run(run)
 
     def replace_data(self, run: OpenRun) -> None:
-        """Show a run whose data come from another file now."""
+        """Show a run whose data now come from another file."""
         self._watch()
         self.show_run(run)
         self._shown = None
@@ -284,7 +286,7 @@ class DisplayController(QObject):
         self.refresh()
 
     def update_frames(self, run: OpenRun) -> None:
-        """Have further frames of a run drawn."""
+        """Draw further frames of a run."""
         for panel in self.panels_of(run):
             panel.data_grew()
         self.frames_read.emit()
@@ -295,12 +297,12 @@ class DisplayController(QObject):
             panel.set_heading(run.full_heading)
 
     def set_waiting(self, words: str) -> None:
-        """Set what runs that have not begun wait for; empty once that is there."""
+        """Set what runs that have not begun wait for, or ""."""
         for panel in self.panels:
             panel.set_waiting(words)
 
     def stop(self) -> None:
-        """Stop computing; what is shown stays until the next change."""
+        """Stop computing; the screen remains until the next change."""
         self.calculator.close()
 
     def _watch(self) -> None:

@@ -1,4 +1,4 @@
-"""The panel at the right: the pinned node, the scalars at the cursor, and the run itself.
+"""Panel of numbers: the pinned node, the scalars at the cursor, and the run itself.
 
 Definitions come from core.observables.registry, which needs the numerical packages: it is loaded
 with the first values to be shown, never with the window.
@@ -33,10 +33,10 @@ NODE_HINT = (
 )
 SCALARS_HINT = "Values at the current time appear here once a run is open."
 ROW_HEIGHT = 24
-NUMBER = "\u22120.000000"  # room for a number at the cursor, whose digits are all shown
+NUMBER = "\u22120.000000"  # width reserved for a number at the cursor, with all its digits
 RUN_HINT = "Settings appear here once a run is open."
 
-# Significant digits, where three are not the right number.
+# Significant digits of quantities for which three are too few or too many.
 DIGITS = {
     "hard_margin": 4,
     "smoothed_margin": 4,
@@ -69,14 +69,14 @@ GROUP_HINT = "Computing their numbers ..."
 
 @cache
 def definitions() -> dict[str, tuple[str, str]]:
-    """Title and explanation of each observable by its name."""
+    """Return title and explanation of each observable by its name."""
     from core.observables.registry import OBSERVABLES
 
     return {item.name: definition(item) for item in OBSERVABLES.values()}
 
 
 def definition(item: Observable) -> tuple[str, str]:
-    """Title and explanation of an observable."""
+    """Return title and explanation of an observable."""
     lines = [f"{item.title}: {item.formula}."]
     if item.unit:
         lines.append(f"Unit: {item.unit}.")
@@ -135,10 +135,9 @@ def scalar_facts(values: Mapping[str, float]) -> tuple[Fact, ...]:
         title, explanation = _define(name)
         text = shown_number(value, DIGITS.get(name, 3))
         logarithm = values.get("log10_risk", math.nan)
-        if name == "log10_risk" and "risk" in values:  # one line tells both
+        if name == "log10_risk" and "risk" in values:  # one line shows both
             continue
-        # The risk itself is below float64's least number from log10 R = -324 on, long before runs
-        # end.
+        # The risk underflows float64 below log10 R = -324, long before runs end.
         if name == "risk" and value == 0.0 and math.isfinite(logarithm):
             text = raise_powers(power_text(logarithm)).replace("-", MINUS)
         lines.append(Fact(title, text, explanation))
@@ -148,7 +147,7 @@ def scalar_facts(values: Mapping[str, float]) -> tuple[Fact, ...]:
 @final
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A line: `name` and `value` are shown, `explanation` is the tooltip of both."""
+    """Line with `name` and `value`, and `explanation` as the tooltip of both."""
 
     name: str
     value: str
@@ -167,7 +166,7 @@ class FactList(QWidget):
         super().__init__(parent)
         self._grid = space(QGridLayout(self), spacing=(8, 4))
         self._grid.setColumnStretch(1, 1)
-        # Elided: the settings in which a run differs are a sentence, which made the panel wider.
+        # Elided: a run named by its settings has a long heading, which made the panel wider.
         self._heading = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         self._heading.setProperty("heading", True)
         self._heading.setFixedHeight(line_height(self))
@@ -194,7 +193,7 @@ class FactList(QWidget):
         return [value for _, value in self._rows[: len(self._facts)]]
 
     def show_facts(self, facts: Sequence[Fact]) -> None:
-        """Show these lines; without any, the hint says how to get some."""
+        """Show these lines; without any, the hint explains how to get some."""
         self._hint.setVisible(not facts)
         if not facts:
             self._remove_rows()
@@ -214,17 +213,17 @@ class FactList(QWidget):
         for row in self._rows:
             for label in row:
                 self._grid.removeWidget(label)
-                label.setParent(None)  # nobody's: deleted with the last reference, which is here
+                label.setParent(None)  # no parent: deleted with its last reference, held here
         self._rows.clear()
 
     def _add_row(self) -> None:
-        # The name gives way to the value's digits where there is no room for both.
+        # The name is shortened first if there is no room for both.
         name = ElidedLabel(self, Qt.TextElideMode.ElideRight, QPalette.ColorRole.PlaceholderText)
         name.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         value = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         value.set_alignment(Qt.AlignmentFlag.AlignRight)
         value.setMinimumWidth(value.fontMetrics().horizontalAdvance(NUMBER) + 2)
-        # Of one height with and without digits, so that what stands below does not move.
+        # Fixed height with and without digits, so that the rows below do not move.
         value.setFixedHeight(line_height(self, ROW_HEIGHT) - 4)
         row = 2 + len(self._rows)
         self._grid.addWidget(name, row, 0)
@@ -234,7 +233,7 @@ class FactList(QWidget):
 
 @final
 class Inspector(QWidget):
-    """Numbers about what is looked at; it only shows."""
+    """Numbers about the selection and the current run, without logic of its own."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -254,13 +253,13 @@ class Inspector(QWidget):
         self.node.show_facts(() if facts is None else node_facts(facts))
 
     def show_group(self, heading: str, facts: GroupFacts | None) -> None:
-        """Show what selected nodes are like under a heading; no heading hides it all."""
+        """Show facts on the selected nodes under a heading; hide them without one."""
         self.group.setVisible(bool(heading))
         self.group.set_heading(heading)
         self.group.show_facts(() if facts is None else group_lines(facts))
 
     def show_run(self, run_text: Mapping[str, str]) -> None:
-        """Show settings and status of a run as they are given."""
+        """Show settings and status of a run."""
         self.run.show_facts(
             [
                 Fact(name, raise_powers(value), f"{name}: {value}")
@@ -269,5 +268,5 @@ class Inspector(QWidget):
         )
 
     def show_scalars(self, values: Mapping[str, float]) -> None:
-        """Show the values of observables, by their names, at the chosen moment."""
+        """Show the values of observables at the chosen moment, by their names."""
         self.scalars.show_facts(scalar_facts(values) if values else ())

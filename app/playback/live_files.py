@@ -1,4 +1,4 @@
-"""Run files that other programs record: their frames are shown half a second after they are safe.
+"""Run files recorded by other programs, shown half a second after their frames are safe.
 
 A timer requests polls, a thread polls the files, and app.playback.open_runs reads what was found.
 Nothing is open between two polls (docs/decisions/0002).
@@ -21,24 +21,24 @@ from app.worker import Request, Worker
 from core.errors import MarginscopeError
 from core.problem.schedule import coordinate
 
-if TYPE_CHECKING:  # loads core.runs, and with it scipy, which the start must not wait for
+if TYPE_CHECKING:  # loads core.runs and with it scipy, which would delay the start
     from core.runs import Run
 
-SOON_MS = 150  # while frames come
-LATER_MS = 300  # while none came for so many seconds
+SOON_MS = 150  # while frames arrive
+LATER_MS = 300  # after some seconds without frames
 QUIET_S = 10.0
-REST_MS = 2000  # of files that no program is seen to write
-# Seconds without a write after which a file no longer counts as being recorded: where the system
-# does not say who has it open, and where no program on this machine has.
+REST_MS = 2000  # for files that no known program is writing
+# Seconds without a write after which a file no longer counts as being recorded: if the system
+# cannot say which programs have it open, and if no program on this machine has.
 PATIENCE_S, UNHELD_S = 60.0, 5.0
-# Windows updates the times of an open file when it is closed.
+# Windows updates the times of an open file only when it is closed.
 TIMES_LATE = os.name == "nt"
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class PollRequest:
-    """Run file to poll; `signs` are those of the poll before, () for the first poll."""
+    """Run file to poll; `signs` are those of the last poll, () for the first poll."""
 
     key: int
     run: Run
@@ -64,13 +64,14 @@ class PollResult:
 
 
 def poll(_request: Request, polled: PollRequest) -> PollResult | None:
-    """Poll a run file, in the thread; return None if the run was closed meanwhile."""
+    """Poll a run file, in the thread; return None if the run was closed in the meantime."""
     from core.run_files.in_use import held_elsewhere
     from core.runs.looking import file_signature
 
     run = polled.run
     try:
-        # Before the file is read: what is written meanwhile is found by the next poll.
+        # Take the signature before reading: the next poll then finds what is written during the
+        # read.
         signs = file_signature(run.path.resolve())
         if signs == polled.signs and not TIMES_LATE:
             return PollResult(polled, signs, False, _idle(signs), held_elsewhere(run.path))
@@ -111,7 +112,7 @@ class PollHistory:
 class LiveFileController(QObject):
     """Polls the open run files that other programs record."""
 
-    ended = Signal(str)
+    recording_finished = Signal(str)
     """Another program finished a run; path of its file."""
     message = Signal(str)
     """Sentence about a run that another program will never finish."""
@@ -145,7 +146,7 @@ class LiveFileController(QObject):
         self._worker.close()
 
     def _unfinished_runs(self) -> dict[int, OpenRun]:
-        return {run.key: run for run in self._display.session if run.unfinished}
+        return {run.key: run for run in self._display.session if run.is_unfinished}
 
     def _watch(self) -> None:
         runs = self._unfinished_runs()
@@ -160,10 +161,10 @@ class LiveFileController(QObject):
     def _poll(self) -> None:
         for key, run in self._unfinished_runs().items():
             past = self._polls[key]
-            # One at a time: of a slow disk an answer may take longer than the timer.
+            # One request at a time: a slow disk may take longer than the timer's interval.
             if not past.waiting and run.data is not None:
                 past.waiting = True
-                self._worker.ask(PollRequest(key, run.data.run, past.signs), key=key)
+                self._worker.request(PollRequest(key, run.data.run, past.signs), key=key)
         self._pace()
 
     def _pace(self) -> None:
@@ -175,7 +176,7 @@ class LiveFileController(QObject):
         if not self._timer.isActive() or interval != self._timer.interval():
             self._timer.start(interval)
 
-    # ------------------------------------------------------------------------------- answers
+    # ------------------------------------------------------------------------------------- results
 
     def _on_result(self, answer: PollResult | None) -> None:
         if answer is None or self._stopped:
@@ -192,10 +193,10 @@ class LiveFileController(QObject):
         ):
             return
         past.waiting, past.signs, past.idle = False, answer.signs, answer.idle
-        run.path = run.data.run.path  # which a recording that replaces an old file changes
+        run.path = run.data.run.path  # a recording that replaces an old file changes the path
         if answer.problem:
             self._open_runs.on_lost(run.key, lost_sentence(run, answer.problem))
-        elif not run.unfinished:
+        elif not run.is_unfinished:
             self._finish_run(run)
         else:
             self._update(run, past, answer)
@@ -203,12 +204,12 @@ class LiveFileController(QObject):
     def _finish_run(self, run: OpenRun) -> None:
         assert run.data is not None
         run.growth = RecordingState.ENDED
-        # As when it is opened: it goes no further than its frames, wherever it was to end.
+        # As for an opened file: the run ends at its last frame, whatever its horizon.
         times = run.data.run.log10_time[1:]
         run.until = float(coordinate(times[-1])) if times.size else run.until
         self._open_runs.on_finished(run.key)
         self._display.update_heading(run)
-        self.ended.emit(str(run.path))
+        self.recording_finished.emit(str(run.path))
 
     def _update(self, run: OpenRun, past: PollHistory, answer: PollResult) -> None:
         before, run.growth = run.growth, _growth(run, past, answer)
@@ -229,7 +230,7 @@ def _growth(run: OpenRun, past: PollHistory, answer: PollResult) -> RecordingSta
     past.gone = past.gone + 1 if answer.held is False else 0
     if answer.held or answer.written:
         return RecordingState.GROWS
-    # Twice: between two things that a poll sees a recorder may have come to its end.
+    # Twice, since the recorder may finish between the two checks of one poll.
     if past.held and answer.held is False:
         return RecordingState.LEFT if past.gone > 1 else run.growth
     patience = PATIENCE_S if answer.held is None else UNHELD_S

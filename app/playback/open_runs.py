@@ -1,4 +1,4 @@
-"""Reads the files of the open runs as they appear, grow and end, and lets the cursor play.
+"""Reads the files of the open runs as they appear, grow and end, and moves the cursor.
 
 One tick reads new frames, moves the cursor, and draws the views that are behind. The timer runs
 only while it has something to do.
@@ -28,19 +28,19 @@ from core.problem.schedule import coordinate
 if TYPE_CHECKING:
     from app.state.display import DisplayData
 
-# Thirty ticks a second where they are cheap, twelve however expensive (docs/decisions/0015).
+# 30 ticks a second if they are cheap, and at least 12 (docs/decisions/0015).
 TICK_MS, LONGEST_MS = 33, 80
-SHARE = 0.35  # of a core, for the window's thread while something is trained
-# After a stall the cursor goes on from where it was instead of leaping.
+SHARE = 0.35  # share of a core for the window's thread during training
+# After a stall the cursor continues where it was instead of jumping ahead.
 LONGEST_TICK_S = 0.1
-UNDRAWN = 0.5  # seconds for which frames up to a requested moment are read without being drawn
-# For each of two panels, with the painting of what is drawn; for all of them while something is
-# trained. All seven views of a run at once would take 65 ms of every tick (docs/decisions/0014).
+UNDRAWN = 0.5  # seconds for which frames before a requested moment are read without being drawn
+# For each of two panels, painting included; for all panels together during training. Drawing all
+# seven views of a run at once would take 65 ms of every tick (docs/decisions/0014).
 DRAW_SECONDS, MANY = 0.012, 2
-# A quarter of a tick: an opened file of thousands of frames comes in over several.
+# A quarter of a tick: a file of thousands of frames is read over several ticks.
 READ_SECONDS = 0.008
 LONG_READ = 0.1
-# Two read a gigabyte twice as fast; more than four wait for the file.
+# Two threads read a gigabyte twice as fast; more than four wait for the file.
 HANDS = min(os.cpu_count() or 1, 4)
 NOT_STARTED = "Stopped before it began. Press Run to train it."
 READING_FAILED = "could not be read any further. Details are in the log."
@@ -59,7 +59,7 @@ class TickRateLimiter:
         """`clock` returns the CPU seconds of this thread."""
         self._clock = clock
         self._last = clock()
-        self._taken = 0.0  # a tick, painting included: a running mean
+        self._taken = 0.0  # running mean of a tick's time in seconds, painting included
 
     def next(self, yielding: bool) -> int:
         """Return the milliseconds to the next tick; call it at the beginning of a tick."""
@@ -68,7 +68,7 @@ class TickRateLimiter:
         if not yielding:
             self._taken = 0.0
             return TICK_MS
-        # A mean over some four ticks: one expensive tick alone must not slow the display down.
+        # Averaged over some four ticks: a single expensive one must not slow down the display.
         self._taken = taken if self._taken == 0.0 else 0.75 * self._taken + 0.25 * taken
         return round(min(max(1000.0 * self._taken / SHARE, TICK_MS), LONGEST_MS))
 
@@ -81,9 +81,9 @@ def read_frames(run: OpenRun, data: DisplayData, intent: Intent) -> int:
     """
     if not waits_for_frames(run, intent):
         return data.update(READ_SECONDS)
-    import numpy as np  # loaded with the first run, and not with the window
+    import numpy as np  # loaded with the first run, not with the window
 
-    # Up to the moment of the cursor, with the frame after.
+    # Up to the cursor, and one frame after it.
     most = int(np.searchsorted(coordinate(data.run.log10_time), intent.cursor)) + 1
     if HANDS == 1:
         return data.update(LONG_READ, most=most)
@@ -93,7 +93,7 @@ def read_frames(run: OpenRun, data: DisplayData, intent: Intent) -> int:
 
 @final
 class OpenRunController(QObject):
-    """Keeper of the open runs' files: each change of one is shown on the display."""
+    """Owner of the open runs' files, which shows their changes on the display."""
 
     message = Signal(str)
     """A sentence for the user."""
@@ -114,26 +114,26 @@ class OpenRunController(QObject):
         self._last, self._ended = time.monotonic(), False
         self._drawn = self._last
         self._rate = TickRateLimiter()
-        # Qt's usual kind of timer may be off by a twentieth.
+        # Qt's default timer may be off by 5 %.
         self._timer = QTimer(self, timerType=Qt.TimerType.PreciseTimer, interval=TICK_MS)
         self._timer.setObjectName("ticks")
         self._timer.timeout.connect(self.tick)
         display.changed.connect(self._wake)
-        display.calculator.computed.connect(self._wake)
+        display.calculator.values_computed.connect(self._wake)
 
     # --------------------------------------------------------------------------------- files
 
     def on_replaced(self, key: int, path: Path) -> None:
         """Show a recording of a run that must wait for its kernels."""
         run = self._session.get(key)
-        if run is None or run.data is not None:  # its own file was there first
+        if run is None or run.data is not None:  # its own file was opened first
             return
         run.data = self._open(run, path)
         run.stands_in = run.data is not None
         self._show_data(run)
 
     def on_started(self, key: int) -> None:
-        """Open the file of a run, which exists now."""
+        """Open the file of a run, which now exists."""
         run = self._session.get(key)
         if run is None or (run.data is not None and not run.stands_in):  # closed, or open already
             return
@@ -146,14 +146,14 @@ class OpenRunController(QObject):
         self._show_data(run)
 
     def on_frames(self, key: int, index: int) -> None:
-        """Read the frames up to an index, which are in the file now."""
+        """Read the frames up to an index, which are now in the file."""
         run = self._session.get(key)
         if run is not None:
             self._report_notes(run)
             self._wake()
 
     def on_finished(self, key: int) -> None:
-        """Show the end of a run, which is in its file now."""
+        """Show the end of a run, which is now in its file."""
         run = self._session.get(key)
         if run is None:
             return
@@ -181,7 +181,7 @@ class OpenRunController(QObject):
         self.on_finished(key)
 
     def on_lost(self, key: int, sentence: str) -> None:
-        """Report a file of another program that cannot be read any more; its frames stay."""
+        """Report another program's file that became unreadable; its frames remain."""
         run = self._session.get(key)
         if run is not None and run.growth is not RecordingState.LOST:
             run.growth = RecordingState.LOST
@@ -212,7 +212,7 @@ class OpenRunController(QObject):
         self._wake()
 
     def _show_pending(self) -> None:
-        """Show the pending runs once none is starting; where all failed, the open ones stay."""
+        """Show the pending runs once none is starting; if all failed, keep the open ones."""
         session = self._session
         if not session.is_starting and any(run.data is not None for run in session.pending):
             session.show_pending()
@@ -220,7 +220,7 @@ class OpenRunController(QObject):
             self._wake()
 
     def _read_replacement(self, run: OpenRun) -> None:
-        """Read the file of a run whose recording is shown; show it once it has come as far."""
+        """Read a run's file; show it in place of the recording once it reaches it."""
         coming = run.coming
         if coming is None:
             return
@@ -228,10 +228,10 @@ class OpenRunController(QObject):
             coming.update(READ_SECONDS)
         except (MarginscopeError, OSError):
             LOG.exception("A run cannot be read.")
-            run.arrive()  # what is wrong with the file is reported when it is read again
+            run.arrive()  # errors of the file are reported when it is read again
             self._show_data(run)
             return
-        # Of one frame, at t = 0, the coordinate is a stand-in (app.state.display).
+        # The coordinate of a single frame, at t = 0, is a placeholder (app.state.display).
         there = float(coming.coordinate[-1]) if coming.frames > 1 else START
         # The cursor never moves back (docs/decisions/0014).
         if there >= self._display.view.cursor or (coming.complete and not run.live):
@@ -241,13 +241,13 @@ class OpenRunController(QObject):
     def _read(self, run: OpenRun) -> None:
         if run.data is None or run.failure:
             return
-        before = run.data.frames, run.data.past.left
+        before = run.data.frames, run.data.past.has_unread
         try:
-            read = read_frames(run, run.data, self._display.intent), run.data.past.left
+            read = read_frames(run, run.data, self._display.intent), run.data.past.has_unread
         except (MarginscopeError, OSError) as error:
             LOG.exception("A run cannot be read.")
             words = error.sentence if isinstance(error, MarginscopeError) else READING_FAILED
-            if run.unfinished and run.data.frames:
+            if run.is_unfinished and run.data.frames:
                 self.on_lost(run.key, lost_sentence(run, words))
             else:
                 run.failure = words
@@ -273,13 +273,13 @@ class OpenRunController(QObject):
         display, session, now = self._display, self._session, time.monotonic()
         elapsed, self._last = min(now - self._last, LONGEST_TICK_S), now
         training = session.training
-        # Where the cursor waits for frames, nothing else is done between two readings.
+        # While the cursor waits for frames, read again without a pause.
         interval = 0 if display.waits_for_frames else self._rate.next(training)
         if interval != self._timer.interval():
             self._timer.setInterval(interval)
         for run in session:
             self._read_replacement(run)
-            if run.data is not None and (run.live or run.behind):
+            if run.data is not None and (run.live or run.has_unread_frames):
                 self._read(run)
         if display.waits_for_frames and now - self._drawn < UNDRAWN:
             return
@@ -288,7 +288,7 @@ class OpenRunController(QObject):
         intent = advance(display.intent, session.snapshot(), elapsed)
         display.set_intent(intent, at_once=few and not training)
         behind = [panel for panel in display.panels if panel.pending]
-        share = 1 if training else MANY  # of the panels that draw in a tick's time
+        share = 1 if training else MANY  # number of panels that share a tick's drawing time
         for panel in behind:
             panel.draw_pending(DRAW_SECONDS * min(1.0, share / len(behind)))
         if not self._is_busy():
@@ -310,12 +310,14 @@ class OpenRunController(QObject):
 
     def _wake(self) -> None:
         if not self._ended and not self._timer.isActive() and self._is_busy():
-            # What passed while the timer rested is no time that was played.
+            # Time during which the timer was stopped does not count as played.
             self._last = time.monotonic()
             self._timer.start()
 
     def _is_busy(self) -> bool:
         display, session = self._display, self._session
-        if any(run.behind for run in session) or any(panel.pending for panel in display.panels):
+        if any(run.has_unread_frames for run in session) or any(
+            panel.pending for panel in display.panels
+        ):
             return True
         return has_room(display.intent, session.snapshot())

@@ -1,4 +1,4 @@
-"""The numbers beside the views: status line and inspector, four times a second at most."""
+"""Numbers beside the views: status line and inspector, at most four times a second."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from core.observables.nodes import GroupFacts
     from core.runs import Run
 
-# Digits that change more often cannot be read, and each text costs a layout.
+# Faster digits cannot be read, and each text costs a layout.
 TEXT_MS = 250
 
 
 @final
 class Rate:
-    """Steps per second and seconds to go of a run, from two looks at it; NaN where not known."""
+    """Speed in steps per second and remaining seconds of a run; NaN if unknown."""
 
     def __init__(self) -> None:
         self._before: tuple[int, float, int, float] | None = None
         self.steps = self.seconds = math.nan
 
-    def look(self, key: int, status: Status, until: float, log_time: bool = True) -> None:
+    def update(self, key: int, status: Status, until: float, log_time: bool = True) -> None:
         """Note where a run is now; `until` is the coordinate of its end.
 
         A flow takes about equal times for equal parts of the slider (`log_time`), descent with its
@@ -51,7 +51,7 @@ class Rate:
             place, until = 10.0**status.log10_time, 10.0 ** float(inverse_coordinate(until))
         before, self._before = self._before, (key, now, status.step, place)
         self.steps = self.seconds = math.nan
-        # Too little is trained in less than a few chunks to tell a speed.
+        # Less than a few chunks of training give no reliable speed.
         if before is None or before[0] != key or now - before[1] < 0.05:
             return
         elapsed = now - before[1]
@@ -62,7 +62,7 @@ class Rate:
 
 @final
 class Readout(QObject):
-    """Numbers and texts of the display; those of a hovered node come at once, others later."""
+    """Numbers and texts of the display: at once for a hovered node, otherwise with a delay."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Readout(QObject):
         display.changed.connect(self.schedule_update)
         display.runs_changed.connect(self.schedule_update)
         display.current_changed.connect(self.schedule_update)
-        display.calculator.computed.connect(self._show_group)
+        display.calculator.values_computed.connect(self._show_group)
 
     def show_message(self, message: str) -> None:
         """Show a short message in the status line."""
@@ -96,7 +96,7 @@ class Readout(QObject):
         self.schedule_update()
 
     def schedule_update(self) -> None:
-        """Update the texts now, or when the next ones are due."""
+        """Update the texts now, or at the next regular time."""
         if self._ended:
             return
         if self._display.view.inspected != (self._node[:2] if self._node else None):
@@ -109,7 +109,7 @@ class Readout(QObject):
             self._timer.start()
 
     def stop(self) -> None:
-        """Follow no more."""
+        """Stop updating."""
         self._ended = True
         self._timer.stop()
 
@@ -135,7 +135,7 @@ class Readout(QObject):
         inspected = self._display.view.inspected
         if inspected is not None and (run := session.get(inspected[0])) is not None:
             return run
-        selected = [one.key for one in self._display.view.runs if one.selected]
+        selected = [one.key for one in self._display.view.runs if one.selected_nodes]
         return session.get(selected[0]) if selected else None
 
     def _frame_of(self, run: OpenRun) -> int:
@@ -151,7 +151,8 @@ class Readout(QObject):
                 self._inspector.show_node("", None)
             self._node = None
             return
-        # The numbers need the frame's parameters, and the pointer moves within one node.
+        # The numbers need the frame's parameters; moving the pointer within one node changes
+        # nothing.
         if self._node == (*mark, frame):
             return
         self._node = (*mark, frame)
@@ -165,18 +166,18 @@ class Readout(QObject):
     def _show_group(self) -> None:
         """Show the selected nodes, as far as another thread has computed their values."""
         shown = self._display.view.runs
-        chosen = next((one for one in shown if one.selected and one.frame >= 0), None)
+        chosen = next((one for one in shown if one.selected_nodes and one.frame >= 0), None)
         run = self._display.session.get(chosen.key) if chosen is not None else None
         if chosen is None or run is None or run.data is None:
             if self._group is not None:
                 self._inspector.show_group("", None)
             self._group = None
             return
-        question = GroupQuestion(chosen.frame, chosen.selected)
+        question = GroupQuestion(chosen.frame, chosen.selected_nodes)
         later = run.data.background
-        later.group.ask(question)
+        later.group.request(question)
         self._display.calculator.wake()
-        # While the next frame's are computed those of the last one stay, of the same nodes.
+        # Until the new frame's facts are computed, keep the last ones of the same nodes.
         known = later.group.known
         known = known if known and known[0].nodes == question.nodes else None
         heading = self._group_heading(run)
@@ -185,11 +186,11 @@ class Readout(QObject):
             self._inspector.show_group(heading, known[1] if known else None)
 
     def set_names(self, names: Callable[[OpenRun], str]) -> None:
-        """Who knows what the selected nodes of a run are called."""
+        """Set the function that names the selected nodes of a run."""
         self._names = names
 
     def set_reach(self, reach: Callable[[OpenRun], tuple[str, str]]) -> None:
-        """Who knows when the margin of a run came to what is promised."""
+        """Set the function that tells when a run's margin reached the promised one."""
         self._reach = reach
 
     def _group_heading(self, run: OpenRun) -> str:
@@ -230,9 +231,9 @@ class Readout(QObject):
                 "loss": experiment.loss.kind,
                 "dynamics": _dynamics_text(run),
                 **({"optimizer": said} if (said := optimizer_text(recorded)) else {}),
-                "seed": NOT_RECORDED if recorded.recorded else str(experiment.run.seed),
+                "seed": NOT_RECORDED if recorded.is_external else str(experiment.run.seed),
                 "precision": recorded.precision,
-                "file": run.path.name if run.begun else "",
+                "file": run.path.name if run.has_started else "",
             }
         )
 
@@ -245,25 +246,25 @@ class Readout(QObject):
             return
         status = run.control.status
         log_time = run.data is None or run.data.run.experiment.dynamics.log_time
-        self._rate.look(run.key, status, run.until, log_time)
+        self._rate.update(run.key, status, run.until, log_time)
         moving = status.state is RunState.RUNNING
         completed = status.reason is FinishReason.COMPLETED
         state = "" if moving or completed else titled_status(run)
         self._status.show_texts(
-            step=status.step if run.begun else None,
-            log10_time=status.log10_time if run.begun else None,
+            step=status.step if run.has_started else None,
+            log10_time=status.log10_time if run.has_started else None,
             rate=self._rate.steps if moving else math.nan,
             eta=self._rate.seconds if moving else math.nan,
             engine=status.engine,
-            saved=run.path if run.begun else None,
+            saved=run.path if run.has_started else None,
             message=self._message or state,
             live=moving,
         )
 
     def _show_other(self, run: OpenRun) -> None:
-        """Show a run that was not trained here, and how far an unfinished one is."""
+        """Show a run that was not trained here, and the progress of an unfinished one."""
         engine = run.data.run.engine if run.data is not None else ""
-        if run.data is None or not run.unfinished or not run.data.frames:
+        if run.data is None or not run.is_unfinished or not run.data.frames:
             self._status.show_texts(engine=engine, saved=run.path, message=self._message)
             return
         words = self._message or titled_status(run)
@@ -275,7 +276,7 @@ class Readout(QObject):
 
 
 def _moment(run: Run, frame: int) -> str:
-    """When a frame is, in words."""
+    """Return the time of a frame in words."""
     return time_text(float(run.log10_time[frame]), run.counts_steps)
 
 
@@ -284,9 +285,9 @@ def _dynamics_text(run: OpenRun) -> str:
     dynamics = run.data.run.experiment.dynamics
     if isinstance(dynamics, KernelPredictor):
         return dynamics.words
-    until, step = run.data.run.until, getattr(dynamics, "step", None)
+    until, step = run.data.run.planned_end, getattr(dynamics, "step", None)
     words = dynamics.words if step is None else f"{dynamics.words}, step {number_text(step)}"
-    if not math.isfinite(until):  # another program's, which has not said it
+    if not math.isfinite(until):  # the other program has not announced the end
         return words
     counts = run.data.run.counts_steps
     return f"{words}{'' if step is None else ','} to {time_text(until, counts)}"

@@ -1,4 +1,4 @@
-"""Status of a run, and what to do about one that ended early, in words."""
+"""Status of a run in words, and advice about one that ended early."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def status_text(run: OpenRun) -> str:
 
 
 def titled_status(run: OpenRun) -> str:
-    """Return the status of a run after its heading, which runs get when they are shown."""
+    """Return the status of a run after its heading."""
     words = status_text(run)
     return f"{run.heading}: {words}" if run.heading else words.capitalize()
 
@@ -68,7 +68,7 @@ def sentence_about(run: OpenRun) -> str:
 
 
 def notes_about(run: OpenRun) -> tuple[str, ...]:
-    """Return the notes of a run's dynamics, as that it is at rest."""
+    """Return the notes of a run's dynamics, such as that it is at rest."""
     notes = () if run.control is None else run.control.status.notes
     return tuple(f"{run.heading}: {note}" for note in notes)
 
@@ -84,7 +84,7 @@ def lost_sentence(run: OpenRun, problem: str = "") -> str:
     words = f"{run.heading} was interrupted."
     if run.data is None or run.data.run.frames == 0:
         return words
-    frames = run.data.run.frames  # of the file: they may still be read for the screen
+    frames = run.data.run.frames  # frames in the file; some may not have been read for display yet
     end = time_text(float(run.data.run.log10_time[frames - 1]))
     stay = "is" if frames == 1 else "are"
     return f"{words} {_count(frames)} up to {end} {stay} safe."

@@ -1,4 +1,4 @@
-"""Status below the time: how far the training is and how fast, else what theory says so far."""
+"""Status below the time: progress and speed of the training, else a summary of the theorems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLICK = "Click to see when each one holds."
 
 @final
 class StatusLine(QWidget):
-    """One line of constant width, whose tip has all of it.
+    """Line of constant width, with its full text as the tip.
 
     It shows what the program is busy with, else the progress of the training, else the summary of
     the theorems.
@@ -76,7 +76,7 @@ class StatusLine(QWidget):
         return self.line.text()
 
     def show_work(self, words: str) -> None:
-        """Show what is computed beside the training, with a button that cancels it."""
+        """Show the present background work, with a button that cancels it."""
         self._work = words
         self.cancel.setAccessibleName(f"{words} Cancel")
         self.cancel.setToolTip(plain_tip(f"Cancel: {words}"))
@@ -84,7 +84,7 @@ class StatusLine(QWidget):
         self._show()
 
     def show_summary(self, words: str) -> None:
-        """Show what the theorems say of the current run."""
+        """Show the theorems' summary of the current run."""
         self._summary = words
         self._show()
 

@@ -1,7 +1,7 @@
-"""One slider for all views, in the coordinate of the schedule, with the time written under it.
+"""One slider for all views, in the coordinate of the schedule, with times below it.
 
-It shows what may be looked at already as a stronger line, as players of films do. It moves only
-when it is told to; a mouse on it asks.
+The available part is a stronger line, as in video players. The handle moves only by `set_value`;
+the mouse requests moments.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:  # loads the numerical libraries
     from core.observables.alarms import Alarm
 
 MARGIN = 16
-MIDDLE = 12.0  # of the groove, from the top
+MIDDLE = 12.0  # pixels from the top to the middle of the groove
 GROOVE = 6
-FAINTEST = 0.25  # opacity of the stripe where the fewest theorems hold
+FAINTEST = 0.25  # opacity of the stripe with the fewest theorems
 RADIUS = 7
 MOST_TICKS = 12
-CLOSE = 0.02  # of the slider's length
+CLOSE = 0.02  # fraction of the slider's length
 NEAR = 6.0  # pixels around an alarm that count as it
-ALARM = 13.0  # pixels from the top where the alarms are clicked
+ALARM = 13.0  # pixels from the top within which alarms react to clicks
 
 
 def alarm_text(alarm: Alarm, steps: bool = False) -> str:
@@ -57,9 +57,9 @@ def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
     ((-1.2, '.063'), (-1.0, '.1'), (0.0, '1'), (1.0, '10'), (1.5, '45'))
     """
     first, last = (float(inverse_coordinate(moment)) for moment in (low, high))
-    # Powers of ten of log10 t itself: in this coordinate those of t lie ever closer together.
+    # Mark powers of ten of log10 t: in this coordinate powers of ten of t crowd together.
     if last > 20.0:
-        # No file is opened whose log10 t is beyond 1e200 (docs/decisions/0002).
+        # A file with log10 t beyond 1e200 is not opened (docs/decisions/0002).
         exponents = [float(x) for k in range(0, 210) if (x := 10.0**k) <= last * (1 + 1e-9)]
         exponents = [0.0, *exponents] if first <= 0.0 else exponents
     else:
@@ -69,7 +69,7 @@ def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
     exponents = exponents[:: max(1, math.ceil(len(exponents) / MOST_TICKS))]
     labels = [(float(coordinate(x)), raise_powers(power_text(x))) for x in exponents]
     inner = [(place, text) for place, text in labels if low <= place <= high + 1e-6]
-    close = CLOSE * (high - low)  # a power of ten there is the label of the end
+    close = CLOSE * (high - low)  # a closer power of ten is labelled by the end itself
     start = [(low, _limit_text(first))] if not inner or inner[0][0] > low + close else []
     end = [(high, _limit_text(last))] if not inner or inner[-1][0] < high - close else []
     return (*start, *inner, *end)
@@ -82,13 +82,13 @@ def _limit_text(log10_time: float) -> str:
 
 @final
 class TimeSlider(QWidget):
-    """Moments of a span; those after its edge are not there yet."""
+    """Slider over the moments of a span; those after its edge do not exist yet."""
 
-    requested = Signal(float)
+    time_requested = Signal(float)
     interval_requested = Signal(float, float)
     bookmark_requested = Signal(str)
-    interval_refused = Signal()  # Shift and a click, which is no interval
-    axis_changed = Signal()  # where its moments lie
+    interval_refused = Signal()  # Shift+click, which gives no interval
+    axis_changed = Signal()  # the positions of moments on the axis changed
     value_changed = Signal()
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
@@ -97,10 +97,10 @@ class TimeSlider(QWidget):
         self._span = TimeSpan(0.0, 1.0, 0.0, False)
         self._value = 0.0
         self._empty = True
-        self._steps = False  # t counts steps
+        self._steps = False  # True if t counts steps
         self._ticks: tuple[tuple[float, str], ...] = ()
         self._alarms: tuple[tuple[float, str], ...] = ()
-        self._calm: frozenset[float] = frozenset()  # the moments of those that are no warnings
+        self._calm: frozenset[float] = frozenset()  # moments whose alarms are no warnings
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -108,8 +108,9 @@ class TimeSlider(QWidget):
         self._bookmarks: tuple[tuple[float, str], ...] = ()
         self._theorems: tuple[tuple[float, float, int, bool], ...] = ()
         self._interval: tuple[float, float] | None = None
-        self._from: float | None = None  # where an interval is being drawn from
-        self._clicked_mark: QPointF | None = None  # where a mark is pressed, until it is dragged
+        self._from: float | None = None  # start of the interval being drawn
+        # Position at which a mark was pressed, until it is dragged.
+        self._clicked_mark: QPointF | None = None
         self.setToolTip(
             "Drag to change the time; press the arrow keys to step by frames. Shift-drag to "
             "loop over an interval. Blue marks times at which theorems hold, darker for more "
@@ -124,7 +125,7 @@ class TimeSlider(QWidget):
 
     @property
     def value(self) -> float:
-        """The moment where the handle stands."""
+        """Moment at the handle."""
         return self._value
 
     def set_colours(self, palette: Palette) -> None:
@@ -145,13 +146,13 @@ class TimeSlider(QWidget):
         self._steps = steps
 
     def set_empty(self, empty: bool) -> None:
-        """Whether there is no run, and so no time to be written."""
+        """Set whether there is no run, and so no time to show."""
         if empty != self._empty:
             self._empty = empty
             self.update()
 
     def set_alarms(self, alarms: Sequence[Alarm]) -> None:
-        """Show marks where runs are not to be trusted, grey ones for mere information.
+        """Show marks where runs are unreliable, grey ones for mere information.
 
         A click on a mark requests its moment.
         """
@@ -183,7 +184,7 @@ class TimeSlider(QWidget):
             self.update()
 
     def bookmark_at(self, pixels: float) -> str:
-        """Return the name of the bookmark nearest to a place; "" where none is near."""
+        """Return the name of the bookmark nearest to a place; "" if none is near."""
         near = [(abs(self.position_of(moment) - pixels), name) for moment, name in self._bookmarks]
         distance, name = min(near, default=(math.inf, ""))
         return name if distance <= NEAR else ""
@@ -196,7 +197,7 @@ class TimeSlider(QWidget):
         return min(near, key=lambda one: abs(self.position_of(one[0]) - pixels))
 
     def set_value(self, value: float) -> None:
-        """Put the handle at a moment."""
+        """Move the handle to a moment."""
         if value != self._value:
             self._value = value
             self.value_changed.emit()
@@ -205,7 +206,7 @@ class TimeSlider(QWidget):
     # ----------------------------------------------------------------------------- geometry
 
     def position_of(self, moment: float) -> float:
-        """Where a moment lies, in pixels from the left."""
+        """Return the position of a moment, in pixels from the left."""
         return MARGIN + self._span.share(moment) * max(self.width() - 2 * MARGIN, 1)
 
     def moment_at(self, pixels: float) -> float:
@@ -221,7 +222,7 @@ class TimeSlider(QWidget):
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self._from = event.position().x()
         else:
-            # Below the triangles a click is meant for the groove, however near an alarm is.
+            # Below the triangles a click goes to the groove, however near an alarm is.
             above = event.position().y() < ALARM
             alarm = self.alarm_at(event.position().x()) if above else None
             name = self.bookmark_at(event.position().x()) if above and alarm is None else ""
@@ -231,7 +232,7 @@ class TimeSlider(QWidget):
                 self.bookmark_requested.emit(name)
                 return
             place = self.moment_at(event.position().x())
-            self.requested.emit(place if alarm is None else alarm[0])
+            self.time_requested.emit(place if alarm is None else alarm[0])
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         moment = self.moment_at(event.position().x())
@@ -239,7 +240,7 @@ class TimeSlider(QWidget):
             self._draw_interval(event.position().x())
         elif event.buttons() & Qt.MouseButton.LeftButton:
             if self._is_dragged(event.position()):
-                self.requested.emit(moment)
+                self.time_requested.emit(moment)
         elif not self._empty:
             alarm = self.alarm_at(event.position().x())
             here = float(inverse_coordinate(moment))
@@ -257,7 +258,7 @@ class TimeSlider(QWidget):
             self._from = None
 
     def _is_dragged(self, here: QPointF) -> bool:
-        """Return False while a press on a mark is still a click: no hand is quite still."""
+        """Return True once a press has become a drag: a hand is never quite still."""
         pressed = self._clicked_mark
         if pressed is not None:
             if (here - pressed).manhattanLength() < QApplication.startDragDistance():
@@ -344,7 +345,7 @@ class TimeSlider(QWidget):
             painter.drawRect(QRectF(x - 1.0, middle - 7.0, 2.0, 14.0))
 
     def _paint_bookmarks(self, painter: QPainter, middle: float) -> None:
-        """Small ribbons that hang from the top edge to the groove."""
+        """Paint small ribbons from the top edge to the groove."""
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(self._palette.muted))
         for moment, _ in self._bookmarks:
@@ -355,7 +356,7 @@ class TimeSlider(QWidget):
             painter.drawPolygon(QPolygonF(corners))
 
     def _paint_alarms(self, painter: QPainter, middle: float) -> None:
-        """Small triangles that stand on the groove."""
+        """Paint small triangles on the groove."""
         painter.setPen(Qt.PenStyle.NoPen)
         for moment, _ in self._alarms:
             calm = moment in self._calm
@@ -372,7 +373,7 @@ class TimeSlider(QWidget):
         shown: list[tuple[float, str, QRectF]] = []
         for place, text in (*self._ticks[:1], *self._ticks[:0:-1]):
             x, width = self.position_of(place), metrics.horizontalAdvance(text)
-            # Kept inside: the labels of both ends would be cut at the edges.
+            # Shift the end labels inwards: the edges would cut them.
             left = min(max(x - width / 2, 0.0), self.width() - width)
             box = QRectF(left, MIDDLE + 9.0, width, metrics.height())
             if not any(box.adjusted(-8.0, 0.0, 8.0, 0.0).intersects(one) for *_, one in shown):

@@ -36,7 +36,7 @@ NO_TIME = "is not a time. Try 300, 10^2.5, log10 t = 2000 or 0."
 
 @final
 class TransportBar(QWidget):
-    """Buttons, pace, slider and time of the moment that is shown; below the time the status."""
+    """Buttons, pace, slider and time of the shown moment; below the time the status."""
 
     moment_requested = Signal(float)
     """A moment in the schedule's coordinate."""
@@ -64,12 +64,12 @@ class TransportBar(QWidget):
         self.time.setObjectName("timeField")
         self.time.setAccessibleName("Current time")
         self.time.setToolTip("Current time. Enter another one, such as 10^2.5, 300 or 0.")
-        # Return arrives first; a text left without it is discarded.
+        # Return emits this signal first; text left without Return is discarded.
         self.time.returnPressed.connect(self._time_typed)
         self.time.editingFinished.connect(self._show_time)
         self.slider = TimeSlider(palette, self)
-        self.slider.requested.connect(self.moment_requested)
-        self._steps = False  # t counts steps
+        self.slider.time_requested.connect(self.moment_requested)
+        self._steps = False  # True if t counts steps
         self._shown_time = time_text(float("-inf"))
         self._show_time()
 
@@ -92,11 +92,11 @@ class TransportBar(QWidget):
         button.setDefaultAction(action)
         ActionButtonSync(button)
         self._button_keys.add(button)
-        button.setAccessibleName(action.iconText())  # without the mark of a key
+        button.setAccessibleName(action.iconText())  # without the mnemonic
         return button
 
     def _fit(self) -> None:
-        # Of the longest time that is usual: the slider must not move while time passes.
+        # Wide enough for the longest usual time, so that the slider does not move as time passes.
         self.time.setFixedWidth(self.time.fontMetrics().horizontalAdvance("log10 t = 10000") + 24)
 
     def set_colours(self, palette: Palette) -> None:
@@ -129,7 +129,7 @@ class TransportBar(QWidget):
 
     def _time_typed(self) -> None:
         text = self.time.text()
-        if self._steps:  # as the field itself writes it
+        if self._steps:  # in the format that the field shows
             text = text.strip().removeprefix("step ")
         self.time.setModified(False)
         self.time_typed.emit(text)
@@ -165,7 +165,7 @@ class PlaybackController(QObject):
             return
         span = span_of(display.session.snapshot())
         view = resolve(display.intent, display.session.snapshot())
-        # The edge of a run that is trained is not its end: playing waits there for frames.
+        # The end of a run being trained is not final: playing waits there for frames.
         at_end = not span.live and view.cursor >= span.edge - NEAR
         cursor = START if at_end else clamp(view.cursor, span)
         display.update_intent(playing=True, follow=False, cursor=cursor)
@@ -176,7 +176,7 @@ class PlaybackController(QObject):
         Runs that were continued here play on from the end of the earlier ones.
         """
         display = self._display
-        # While following, new runs are shown at their edge.
+        # While following, new runs are shown at their last frame.
         playing = len(display.session) > 0 and not display.intent.follow
         cursor = min((run.first_moment for run in display.session), default=START)
         display.update_intent(cursor=cursor, playing=playing, interval=None)
@@ -201,11 +201,11 @@ class PlaybackController(QObject):
         self._transport.time.setFocus()
         self._transport.time.selectAll()
 
-    def back(self) -> None:
-        """Step to the frame before, and pause."""
+    def step_back(self) -> None:
+        """Step to the previous frame, and pause."""
         self._step(-1)
 
-    def forward(self) -> None:
+    def step_forward(self) -> None:
         """Step to the next frame, and pause."""
         self._step(1)
 
@@ -232,11 +232,11 @@ class PlaybackController(QObject):
         self._display.update_intent(pace=pace)
 
     def from_here(self) -> None:
-        """Play round and round from here to the end of the interval, or of the run."""
+        """Loop from here to the end of the interval, or of the run."""
         self._bound(first=self._display.view.cursor)
 
     def to_here(self) -> None:
-        """Play round and round from the start of the interval, or of the run, to here."""
+        """Loop from the start of the interval, or of the run, to here."""
         self._bound(last=self._display.view.cursor)
 
     def _bound(self, first: float | None = None, last: float | None = None) -> None:
@@ -244,12 +244,12 @@ class PlaybackController(QObject):
         span = view.span
         before = view.wishes.interval or (span.low, span.high)
         first, last = before[0] if first is None else first, before[1] if last is None else last
-        if last - first <= NEAR:  # the other end was on this side: it goes to the end of the run
+        if last - first <= NEAR:  # the other end was on this side: move it to the run's end
             first, last = (first, span.high) if first == view.cursor else (span.low, last)
         self.set_interval(first, last)
 
     def set_interval(self, first: float, last: float) -> None:
-        """Play round and round between two moments."""
+        """Loop between two moments."""
         if last - first > NEAR:
             self._display.update_intent(interval=(first, last))
 
@@ -258,7 +258,7 @@ class PlaybackController(QObject):
         self._display.update_intent(interval=None)
 
     def set_follow(self, follow: bool) -> None:
-        """Set whether the cursor stays at the latest frame; it stays where it is afterwards."""
+        """Set whether the cursor stays at the latest frame."""
         display = self._display
         if follow == display.intent.follow:
             return
@@ -266,7 +266,7 @@ class PlaybackController(QObject):
             display.update_intent(follow=True, playing=False)
         else:
             span = span_of(display.session.snapshot())
-            # The intent's own cursor is where it stood before it followed.
+            # The intent's own cursor has not moved since following began.
             display.update_intent(follow=False, cursor=clamp(display.view.cursor, span))
 
     def _step(self, direction: int) -> None:

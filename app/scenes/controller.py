@@ -1,4 +1,4 @@
-"""Scenes: a capture of what is shown, its restoration, and undo.
+"""Scenes: capture and restoration of the window's state, and undo.
 
 Changes are found by comparing scenes once per turn of the event loop (app.scenes.history), so that
 the code that changes something need not report it.
@@ -37,7 +37,7 @@ from app.training.files import FileController
 from app.training.run_questions import Repeat
 from app.widgets.labels import menu_text
 
-# The lecture first: it folds and opens the others.
+# The lecture first: it folds and unfolds the others.
 PANELS = ("lecture", "form", "inspector", "numbers", "result", "library", "times")
 
 
@@ -45,10 +45,10 @@ PANELS = ("lecture", "form", "inspector", "numbers", "result", "library", "times
 class SceneController(QObject):
     """Owner of the undo history."""
 
-    changed = Signal()  # the scene, or what can be undone
-    message = Signal(str)  # what cannot be restored
-    # Name of a step that was made or undone, and True if it continues the step before; without a
-    # name the step before was reverted.
+    changed = Signal()  # the scene or the undo history changed
+    message = Signal(str)  # reason why something cannot be restored
+    # Name of a step made or undone, and True if it continues the step before. An empty name: the
+    # step before was reverted.
     step_taken = Signal(str, bool)
 
     def __init__(
@@ -71,7 +71,7 @@ class SceneController(QObject):
         self._commit_timer.timeout.connect(self._on_commit_due)
 
     def set_actions(self, actions: Mapping[str, QAction], automatic: Flag) -> None:
-        """Use the actions of panels and of undo; `automatic`: the program moves the drawers."""
+        """Use the actions of panels and undo; `automatic`: the program is moving the drawers."""
         self._actions, self._automatic = actions, automatic
         for changed in (
             self._display.intent_changed,
@@ -91,7 +91,7 @@ class SceneController(QObject):
 
     @property
     def scene(self) -> Scene:
-        """What is shown now."""
+        """Scene shown now."""
         session = self._display.session
         return Scene(
             tuple(run.path for run in session),
@@ -103,7 +103,7 @@ class SceneController(QObject):
 
     @property
     def runs_named(self) -> frozenset[Path]:
-        """The files that are shown, are compared, or come back by undo or redo."""
+        """Files that are shown or compared, or that undo or redo would reopen."""
         history = self.history
         scenes = [self.scene, *(step.scene for step in (*history.past, *history.future))]
         named = {path for scene in scenes for path in scene.runs}
@@ -111,7 +111,7 @@ class SceneController(QObject):
         return frozenset(named | {Path(name) for one in compared if one for name in one.runs})
 
     def shareable_scene(self, named: bool = True) -> Scene:
-        """Return the scene at the cursor that is shown; the intent may ask for a later one.
+        """Return the scene at the shown cursor; the intent may request a later one.
 
         `named`: with the views, plane and curves that are shown, also those the study proposed.
         """
@@ -128,7 +128,7 @@ class SceneController(QObject):
         for place, panel in enumerate(self._display.panels):
             if panel.run is None:
                 continue
-            # Also of views that are hidden while another one fills the window.
+            # Include views hidden behind the one that fills the window.
             for name, box in panel.zooms():
                 if name not in self._display.view.wishes.views:
                     continue
@@ -136,7 +136,7 @@ class SceneController(QObject):
         return tuple(zooms)
 
     def clear_history(self) -> None:
-        """Start the history with what is shown now."""
+        """Start the history with the present scene."""
         self._commit_timer.stop()
         self.history = SceneHistory(self.scene)
         self._update_actions()
@@ -154,24 +154,24 @@ class SceneController(QObject):
         if not self._automatic:
             self._schedule()
             return
-        # The window folded it, for want of room.
+        # The window folded the panel for lack of room.
         panels = self.scene.panels
         self._reduce(ExternalChange(replace(self.history.scene, panels=panels)))
 
     def _on_commit_due(self) -> None:
-        # Runs that are starting, and the settings they are made of, are one step.
+        # Runs being started and the settings that they use are one step.
         if not self._display.session.is_starting:
             self.commit()
 
     def commit(self) -> None:
-        """Compare with what was shown, and add the change to the history."""
+        """Compare with the last scene, and add the change to the history."""
         self._commit_timer.stop()
         words, joins = self._words, self._joins
         self._words, self._joins = "", False
         self._reduce(UserChange(self.scene, time.monotonic(), words, joins))
 
     def recolour(self, palette: str) -> None:
-        """Record a change of the system's theme, which is no step and keeps what was undone.
+        """Record a change of the system's theme, which is not a step and keeps undone steps.
 
         Call this before the palette changes.
         """
@@ -197,10 +197,10 @@ class SceneController(QObject):
         self.history = now = reduce(before, event)
         if (now.past, now.future, now.place) != (before.past, before.future, before.place):
             self._update_actions()
-        if len(now.past) < len(before.past):  # a change joined the latest step and reverted it
+        if len(now.past) < len(before.past):  # the change joined the latest step and reverted it
             self.step_taken.emit("", True)
         elif now.past[-1:] != before.past[-1:]:
-            # A first step has no step before it, which an equal past alone would not say.
+            # A first step has no predecessor, so equal pasts alone do not decide.
             goes_on = bool(before.past) and now.past[:-1] == before.past[:-1]
             self.step_taken.emit(now.past[-1].words, goes_on)
 
@@ -220,23 +220,23 @@ class SceneController(QObject):
     # ------------------------------------------------------------------------------- actions
 
     def undo(self) -> None:
-        """Take back the latest change."""
+        """Undo the latest change."""
         self._step(Undo())
 
     def redo(self) -> None:
-        """Repeat the change that was taken back last."""
+        """Repeat the change that was undone last."""
         self._step(Redo())
 
-    def back(self) -> None:
+    def select_previous(self) -> None:
         """Select the nodes that were selected before."""
         self._step(Select(-1, time.monotonic()))
 
-    def forward(self) -> None:
+    def select_next(self) -> None:
         """Select the nodes that were selected after these."""
         self._step(Select(1, time.monotonic()))
 
     def _step(self, event: Event) -> None:
-        self.commit()  # also a moment, of which no signal comes: no step changes it
+        self.commit()  # also records the moment, whose changes emit no signal
         after = reduce(self.history, event)
         before = self.history
         if after is not before and self.show(after.scene, partial(self._step, event)):
@@ -245,7 +245,7 @@ class SceneController(QObject):
                 self.step_taken.emit(f"Undo {before.past[-1].words}", False)
             else:
                 self.step_taken.emit(after.past[-1].words, False)
-            # As it came out: what a file or a run does not have is not shown.
+            # Record what was restored: a file or a run may lack some of it.
             self._reduce(ExternalChange(self.scene))
             self._update_actions()
 
@@ -266,8 +266,8 @@ class SceneController(QObject):
             keys = [run.key for run in self._display.session]
             self._display.set_intent(by_key(scene.intent, keys))
             self._show_zooms(scene.zooms)
-            # The lecture, which closes the others and opens them again; then those that close,
-            # since of the drawers one is open.
+            # The lecture first, since it closes and reopens the others; then those that close,
+            # since only one drawer can be open.
             for panel in ("lecture", *sorted(PANELS[1:], key=scene.panels.__contains__)):
                 self._actions[panel].setChecked(panel in scene.panels)
         finally:

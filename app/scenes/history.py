@@ -33,17 +33,17 @@ def find_differences(before: Scene, after: Scene) -> tuple[Difference, ...]:
     found = [*_run_differences(before, after), *_form_differences(before.form, after.form)]
     for option in VIEW_OPTIONS.values():
         if option.name == "pinned" and before.runs != after.runs:
-            continue  # nodes of runs that are closed are let go by themselves
+            continue  # closing a run unpins its nodes
         if getattr(before.intent, option.name) != getattr(after.intent, option.name):
             found.append(Difference(option.name, option.describe(before.intent, after.intent)))
     moved = {_place(zoom) for zoom in set(before.zooms) ^ set(after.zooms)}
-    # Zooms into runs that are gone are gone by themselves.
+    # Closing a run removes its zooms.
     if moved and before.runs == after.runs:
         words = "Zoom" if set(after.zooms) - set(before.zooms) else "Show whole range"
         titles = sorted({title_of(view) for _, view in moved})
         found.append(Difference(f"zoom {sorted(moved)}", f"{words} of {', '.join(titles).lower()}"))
     opened, closed = sorted(after.panels - before.panels), sorted(before.panels - after.panels)
-    # A drawer that opens closes another, which is not worth a word.
+    # Opening a drawer closes another; name only the opening.
     for verb, panel in [("Show", one) for one in opened] or [("Hide", one) for one in closed]:
         found.append(Difference(f"panel {panel}", f"{verb} {PANELS.get(panel, panel)}"))
     return tuple(found)
@@ -71,7 +71,7 @@ def _run_differences(before: Scene, after: Scene) -> list[Difference]:
     if new:
         words = f"Open {shorten(new[0].stem)}"
         words += f" and {len(new) - 1} more" if len(new) > 1 else ""
-    elif len(gone) == 1 and after.runs:  # each of several in a row is a step
+    elif len(gone) == 1 and after.runs:  # runs closed one after the other are one step each
         return [Difference(f"close {gone[0]}", f"Close {shorten(gone[0].stem)}")]
     elif len(after.runs) == len(before.runs):
         return [Difference("order", "Move a run")]
@@ -107,8 +107,8 @@ def _changed_entries(
 
 MOST_STEPS = 200
 MOST_SELECTIONS = 100
-# A change of the same subject within this time goes on with the one before: a wheel that turns, a
-# number that is typed.
+# Seconds within which a change of the same subject continues the step, as when a wheel turns or a
+# number is typed.
 PAUSE_S = 1.0
 
 Pins = frozenset[Mark]
@@ -166,7 +166,7 @@ class UserChange:
 @final
 @dataclass(frozen=True, slots=True)
 class ExternalChange:
-    """Change of the scene that is no step: undo does not take it back."""
+    """Change of the scene that is not a step: undo does not revert it."""
 
     scene: Scene
 
@@ -174,7 +174,7 @@ class ExternalChange:
 @final
 @dataclass(frozen=True, slots=True)
 class ThemeChange:
-    """Change of the system's theme, which changes the window's palette and is no undo step.
+    """Change of the system's theme, which changes the window's palette and is not a step.
 
     Scenes next to the present one that have its palette change, too: undo and redo of other
     changes then leave the palette alone.
@@ -198,7 +198,7 @@ class Redo:
 @final
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Go to a selection so many before (negative) or after the present one."""
+    """Move to a selection so many before (negative) or after the present one."""
 
     by: int
     at: float
@@ -208,7 +208,7 @@ Event = UserChange | ExternalChange | ThemeChange | Undo | Redo | Select
 
 
 def reduce(history: SceneHistory, event: Event) -> SceneHistory:
-    """Return the history after an event; the same one if the event means nothing."""
+    """Return the history after an event; the same history if the event has no effect."""
     match event:
         case UserChange():
             return _with_trail(_apply_change(history, event), history)
@@ -241,7 +241,7 @@ def _apply_change(history: SceneHistory, event: UserChange) -> SceneHistory:
     if latest is not None and goes_on and latest.subject == subject:
         past, before = past[:-1], latest.scene
         found = find_differences(before, event.scene)
-        if not found:  # it is as it was before the whole of it
+        if not found:  # the whole step changed nothing in the end
             return replace(history, scene=event.scene, past=past, at=event.at)
         words = name_differences(found)
     past = (*past, SceneStep(words, subject, before))[-MOST_STEPS:]
@@ -298,7 +298,7 @@ def _redo(history: SceneHistory) -> SceneHistory:
 
 def _with_trail(history: SceneHistory, before: SceneHistory) -> SceneHistory:
     """Return the history with the trail of a new scene; a new selection removes those ahead."""
-    if history.scene.runs != before.scene.runs:  # nodes of other runs
+    if history.scene.runs != before.scene.runs:  # pinned nodes of other runs
         return replace(history, trail=(history.scene.intent.pinned,), place=0)
     pinned = history.scene.intent.pinned
     if pinned == history.trail[history.place]:

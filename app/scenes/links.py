@@ -1,4 +1,4 @@
-"""Links and view files: made of what is shown, and opened."""
+"""Links and view files: made from the present view, and opened."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ LINK_PROMPT = "Paste a link copied from Marginscope (marginscope://...)"
 class LinkController(QObject):
     """Links and view files. A link to a study puts it into the form, and trains nothing."""
 
-    message = Signal(str)  # what cannot be done
-    status = Signal(str)  # what was done
-    opened = Signal(str)  # a view file, opened or saved: its path
+    message = Signal(str)  # reason for a failure
+    status = Signal(str)  # confirmation
+    opened = Signal(str)  # path of a view file that was opened or saved
 
     def __init__(
         self,
@@ -55,23 +55,23 @@ class LinkController(QObject):
         files.view_requested.connect(self.open)
 
     def register(self) -> None:
-        """Have the system open links and runs by this program, or no longer."""
+        """Register this program for links and runs with the system, or unregister it."""
         try:
             self.status.emit(change())
             self.message.emit("")
         except MarginscopeError as error:
             self.message.emit(error.sentence)
 
-    # --------------------------------------------------------------------------------- give
+    # ------------------------------------------------------------------------------- copy and save
 
     def copy(self) -> None:
-        """Put the link to this picture into the clipboard."""
+        """Copy the link to this picture to the clipboard."""
         if picture := self._picture_of_runs():
             QApplication.clipboard().setText(link_of(picture))
             self.status.emit(COPIED)
 
     def _picture_of_runs(self) -> Scene | None:
-        """Return what is shown of runs; without runs report that, and return None."""
+        """Return the scene; report and return None if it shows no runs."""
         picture = self._scenes.shareable_scene()
         if picture.runs or picture.intent.compared is not None:
             return picture
@@ -99,10 +99,10 @@ class LinkController(QObject):
             return
         self.opened.emit(str(path))
 
-    # --------------------------------------------------------------------------------- take
+    # ---------------------------------------------------------------------------------------- open
 
-    def ask(self) -> None:
-        """Let the user paste a link; one in the clipboard is there already."""
+    def show_dialog(self) -> None:
+        """Let the user paste a link; the field starts with one from the clipboard."""
         there = QApplication.clipboard().text().strip()
         given = there if is_link(there) else ""
         dialog = line_dialog(self._window, "link", "Open link", LINK_PROMPT, given)

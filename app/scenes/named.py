@@ -45,14 +45,14 @@ NO_SETS = "No named selections yet"
 NO_RUN = "Open a run first: bookmarks mark moments of recorded runs."
 NO_NODES = "Select neurons first: click them, or drag a box in the neuron view."
 
-Part = Literal["bookmarks", "sets"]  # of the notes
+Part = Literal["bookmarks", "sets"]  # of a run's notes
 
 
 class NamedController(QObject):
-    """Menu of names, with a menu in it that removes them."""
+    """Menu of names, with a submenu that removes them."""
 
-    message = Signal(str)  # what cannot be done
-    status = Signal(str)  # what was done
+    message = Signal(str)  # reason for a failure
+    status = Signal(str)  # confirmation
 
     def __init__(self, window: QWidget, menu: QMenu, noun: str) -> None:
         super().__init__(window)
@@ -66,11 +66,11 @@ class NamedController(QObject):
 
     @abstractmethod
     def add(self, name: str) -> None:
-        """Save what is shown under a name."""
+        """Save the present state under a name."""
 
     @abstractmethod
     def show(self, name: str) -> None:
-        """Show what has a name."""
+        """Show the state with a name."""
 
     @abstractmethod
     def remove(self, name: str) -> None:
@@ -112,7 +112,7 @@ class NamedController(QObject):
                 self.remove(name)
 
     def _read_notes(self, path: Path) -> RunNotes:
-        """Return the notes beside a run; those that cannot be read are reported, and empty."""
+        """Return the notes beside a run; report unreadable ones, and return none."""
         try:
             return read_about(path)
         except MarginscopeError as error:
@@ -144,7 +144,7 @@ def _drop_name(part: Part, name: str, about: RunNotes) -> RunNotes:
 
 @final
 class BookmarkController(NamedController):
-    """Bookmarks of the current run, which their pictures count as the first one from the left."""
+    """Bookmarks of the current run, which is the first run in their pictures."""
 
     def __init__(
         self,
@@ -188,13 +188,13 @@ class BookmarkController(NamedController):
         self._finish_menu(NO_BOOKMARKS)
 
     def _time_text(self, log10_time: float) -> str:
-        """Return a moment as people read it; t counts the steps of some runs."""
+        """Return a moment as text; t counts the steps of some runs."""
         run = self._display.current
         steps = run is not None and run.counts_steps
         return raise_powers(time_text(log10_time, steps, padded=True))
 
     def _moment(self) -> float:
-        """Return log10 of the time that is shown; -inf at the start."""
+        """Return log10 of the shown time; -inf at the start."""
         view = self._display.view
         start = view.cursor <= view.span.low
         return float("-inf") if start else float(inverse_coordinate(view.cursor))
@@ -209,7 +209,7 @@ class BookmarkController(NamedController):
     def add(self, name: str) -> None:
         if self._path is None:
             return
-        # Without the files: it is kept with the run, wherever that goes.
+        # Without file names: a bookmark moves with its run.
         shown = renumber_runs(self._scenes.shareable_scene(), self._places())
         picture = link_of(replace(shown, runs=(), intent=replace(shown.intent, current=None)))
         about = self._change_notes(self._path, "bookmarks", Bookmark(name, self._moment(), picture))
@@ -241,7 +241,7 @@ class BookmarkController(NamedController):
         base = renumber_runs(base, places)
         try:
             scene = parse_link(mark.picture, base)
-        except MarginscopeError:  # of another program, or of a later one of ours: its time is known
+        except MarginscopeError:  # a bookmark of another program or a later version: use its time
             link = f"marginscope://view?t={typed_time(mark.log10_time)}"
             scene = parse_link(link, base)
         scene = renumber_runs(scene, [places.index(k) for k in range(len(places))])
@@ -294,10 +294,10 @@ class SelectionController(NamedController):
         sets = self._sets.get(run.path, ())
         return next((one.name for one in sets if nodes and one.nodes == nodes), "")
 
-    def selected(self, run: OpenRun) -> NodeSet | None:
+    def named_selection(self, run: OpenRun) -> NodeSet | None:
         """Return the selection of a run with its name, if it has one."""
         shown = self._display.view.runs
-        nodes = next((one.selected for one in shown if one.key == run.key), frozenset[int]())
+        nodes = next((one.selected_nodes for one in shown if one.key == run.key), frozenset[int]())
         return NodeSet(self.name_of(run), nodes) if nodes else None
 
     def request_name(self) -> None:
@@ -312,7 +312,7 @@ class SelectionController(NamedController):
     def add(self, name: str) -> None:
         name = " ".join(name.split())
         nodes = [(run.path, self.nodes_of(run)) for run in self._display.session]
-        # A file may be open twice, with other nodes pinned in each panel.
+        # A file may be open twice, with different nodes pinned in each panel.
         items = [(path, NodeSet(name, some)) for path, some in nodes if some]
         if items and self._change(items):
             self.status.emit(f'Saved selection "{name}" (Edit, Selections).')
@@ -338,7 +338,7 @@ class SelectionController(NamedController):
         others = {mark for mark in self._display.intent.pinned if mark[0] not in found}
         mine = {(key, node) for key, one in found.items() for node in one.nodes}
         self._display.update_intent(pinned=frozenset(others | mine))
-        self._fill_menu()  # the mark of an entry moves also where the same one is chosen again
+        self._fill_menu()  # choosing the checked entry again would uncheck it
 
 
 @final
@@ -352,7 +352,7 @@ class LayoutController(NamedController):
         self._scenes = scenes
         self.own: dict[str, Layout] = dict(own)
         self._save = QAction("&Save layout ...", self)
-        self._save.setData("save")  # listed in the command palette
+        self._save.setData("save")  # lists the action in the command palette
         self._save.triggered.connect(self.request_name)
         self._fill_menu()
 

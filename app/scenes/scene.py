@@ -14,7 +14,7 @@ from app.training.study_edits import Edits
 @final
 @dataclass(frozen=True, slots=True)
 class Zoom:
-    """Range that a view is zoomed to, of the run at a place from the left."""
+    """Zoomed range of a view of the run at a position from the left."""
 
     place: int
     view: str
@@ -27,7 +27,7 @@ class Zoom:
 @final
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Open files, form, wishes, zooms and open panels.
+    """Open files, form, options, zooms and open panels.
 
     `intent` names runs by their place from the left: reopened runs have other keys.
     `panels` are keys of app.actions.
@@ -41,7 +41,7 @@ class Scene:
 
 
 def by_position(intent: Intent, keys: Sequence[int]) -> Intent:
-    """Return an intent that names runs by their places, without nodes of closed runs.
+    """Return an intent that refers to runs by position, without nodes of closed runs.
 
     >>> by_position(Intent(pinned=frozenset({(7, 3), (2, 1)})), [5, 7]).pinned
     frozenset({(1, 3)})
@@ -58,7 +58,7 @@ def by_position(intent: Intent, keys: Sequence[int]) -> Intent:
 
 
 def by_key(intent: Intent, keys: Sequence[int]) -> Intent:
-    """Return an intent that names runs by their keys: the inverse of `by_position`.
+    """Return an intent that refers to runs by key: the inverse of `by_position`.
 
     >>> by_key(Intent(pinned=frozenset({(1, 3), (4, 0)})), [5, 7]).pinned
     frozenset({(7, 3)})
@@ -70,7 +70,7 @@ def by_key(intent: Intent, keys: Sequence[int]) -> Intent:
 
 
 def renumber_runs(scene: Scene, places: Sequence[int]) -> Scene:
-    """Return a scene in which nodes and zooms of the run at place k are of `places[k]`.
+    """Return a scene with nodes and zooms of the run at place k moved to `places[k]`.
 
     >>> renumber_runs(Scene(intent=Intent(pinned=frozenset({(1, 3)}))), [1, 0]).intent.pinned
     frozenset({(0, 3)})

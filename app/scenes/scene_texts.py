@@ -38,10 +38,10 @@ from core.studies.study import shipped_ids
 from core.study_file.validation import parse_toml
 
 MOST_RUNS_NAMED = 10
-MOST_TEXTS = 2000  # of one name
+MOST_TEXTS = 2000  # values of one name
 LONGEST_TEXT = 5000
 LONGEST_NUMBER = 40
-MOST_SLOTS = 2 * MOST_COMPARED  # of colours: runs that joined have the first free ones
+MOST_SLOTS = 2 * MOST_COMPARED  # of colours: runs that were added take the first free ones
 LIVE = "live"
 
 
@@ -81,7 +81,7 @@ def read_fields(
         if name not in names:
             hint = did_you_mean(name[:40], tuple(names))
             raise InputError(f"unknown part {name[:40]!r}; {hint}", where=where)
-    for name in FIELDS:  # in the order of the table: some go on from what others say
+    for name in FIELDS:  # in the table's order, since some fields depend on earlier ones
         if name not in texts:
             continue
         some = texts[name]
@@ -95,7 +95,7 @@ def read_fields(
     return scene
 
 
-# ------------------------------------------------------------------------------- the parts
+# ------------------------------------------------------------------------------------------- parts
 
 
 def _of_option(option: ViewOption) -> SceneField:
@@ -103,12 +103,12 @@ def _of_option(option: ViewOption) -> SceneField:
         return option.kind.format(getattr(scene.intent, option.name))
 
     def read_one(scene: Scene, texts: Texts) -> Scene:
-        return _with(scene, **{option.name: option.kind.parse(texts)})
+        return _replace_intent(scene, **{option.name: option.kind.parse(texts)})
 
     return SceneField(option.text, write, read_one)
 
 
-def _with(scene: Scene, **wishes: Any) -> Scene:
+def _replace_intent(scene: Scene, **wishes: Any) -> Scene:
     return replace(scene, intent=replace(scene.intent, **wishes))
 
 
@@ -130,8 +130,8 @@ def _write_time(scene: Scene) -> Texts:
 def _read_time(scene: Scene, texts: Texts) -> Scene:
     text = parse_only(texts)
     if text == LIVE:
-        return _with(scene, follow=True, playing=False)
-    return _with(scene, cursor=moment_of(text), follow=False)
+        return _replace_intent(scene, follow=True, playing=False)
+    return _replace_intent(scene, cursor=moment_of(text), follow=False)
 
 
 def _write_current(scene: Scene) -> Texts:
@@ -140,7 +140,7 @@ def _write_current(scene: Scene) -> Texts:
 
 
 def _read_current(scene: Scene, texts: Texts) -> Scene:
-    return _with(scene, current=parse_whole(parse_only(texts)))
+    return _replace_intent(scene, current=parse_whole(parse_only(texts)))
 
 
 def _read_runs(scene: Scene, texts: Texts) -> Scene:
@@ -152,6 +152,7 @@ def _read_runs(scene: Scene, texts: Texts) -> Scene:
 
 
 def _write_question(scene: Scene) -> Texts:
+    """Return what the comparison compares: observable, axis, kind and band."""
     compared = scene.intent.compared
     if compared is None:
         return ()
@@ -167,7 +168,7 @@ def _read_question(scene: Scene, texts: Texts) -> Scene:
         question = CompareQuestion(*texts)
     except InputError as error:
         raise ValueError(error.text.rstrip(".")) from error
-    return _with(scene, compared=replace(compared, question=question))
+    return _replace_intent(scene, compared=replace(compared, question=question))
 
 
 def _write_hidden_runs(scene: Scene) -> Texts:
@@ -181,7 +182,7 @@ def _read_hidden_runs(scene: Scene, texts: Texts) -> Scene:
     if compared is None or not places <= set(range(len(compared.runs))):
         raise ValueError("expected numbers of compared runs, starting at 0")
     hidden = frozenset(compared.runs[place] for place in places)
-    return _with(scene, compared=replace(compared, hidden=hidden))
+    return _replace_intent(scene, compared=replace(compared, hidden=hidden))
 
 
 def _write_colours(scene: Scene) -> Texts:
@@ -193,7 +194,7 @@ def _read_colours(scene: Scene, texts: Texts) -> Scene:
     compared, slots = scene.intent.compared, tuple(map(parse_whole, texts))
     if compared is None or len({*slots}) != len(compared.runs) or max(slots) >= MOST_SLOTS:
         raise ValueError(f"it has a colour below {MOST_SLOTS} for each compared run")
-    return _with(scene, compared=replace(compared, slots=slots))
+    return _replace_intent(scene, compared=replace(compared, slots=slots))
 
 
 def _write_zooms(scene: Scene) -> Texts:
@@ -240,7 +241,7 @@ FIELDS: Registry[SceneField] = Registry(
 OF_OPTIONS = tuple(option.text for option in VIEW_OPTIONS.values() if option.in_link)
 OF_PICTURE = ("run", "current", "t", *OF_OPTIONS, "by", "hide", "colours", "zoom")
 OF_SESSION = tuple(FIELDS)
-# Runs, times, nodes and zooms are not a matter of layouts.
+# Layouts hold no runs, times, nodes or zooms.
 OF_LAYOUT = (*(one.text for one in VIEW_OPTIONS.values() if one.in_layout), "panels")
 
 
@@ -259,7 +260,7 @@ def link_of(scene: Scene) -> str:
     pairs = [
         (name, text) for name, some in write_fields(scene, OF_PICTURE).items() for text in some
     ]
-    # Names of files are bytes, and not all of them text: those come back as they are.
+    # File names are bytes; those that are not UTF-8 must survive the round trip.
     errors = "surrogateescape"
     return PREFIX + urlencode(pairs, quote_via=quote, safe="/:,^", errors=errors)
 
@@ -274,7 +275,7 @@ def study_link(name: str) -> str:
 
 
 def study_in(text: str) -> str | None:
-    """Return the shipped study of a link; None for a link to a scene. Raises InputError."""
+    """Return the shipped study named by a link; None for a link to a scene. Raises InputError."""
     head, name = text.strip()[: len(STUDY_PREFIX)], text.strip()[len(STUDY_PREFIX) :]
     if head.lower() != STUDY_PREFIX:
         return None
@@ -310,7 +311,7 @@ def view_text(scene: Scene, folder: Path) -> str:
 
     Raises InputError for a name that is no text, which no view file can hold.
     """
-    scene = _with_files(scene, lambda path: _from(path, folder))
+    scene = _with_files(scene, lambda path: _relative_path(path, folder))
     texts = write_fields(scene, OF_PICTURE)
     for name in (*texts.get("run", ()), *texts.get("compare", ())):
         if name != os.fsencode(name).decode("utf-8", "replace"):
@@ -322,7 +323,7 @@ def view_text(scene: Scene, folder: Path) -> str:
     )
 
 
-def _from(path: Path, folder: Path) -> Path:
+def _relative_path(path: Path, folder: Path) -> Path:
     path, folder = path.absolute(), folder.absolute()
     return path.relative_to(folder) if path.is_relative_to(folder) else path
 
@@ -369,7 +370,7 @@ LAYOUTS: Mapping[str, Layout] = {
 
 
 def layout_of(scene: Scene) -> dict[str, tuple[str, ...]]:
-    # All of its parts, also those that are as in a new window: it is put over any other one.
+    # All fields, defaults too, since a layout is applied over any other.
     return write_fields(scene, OF_LAYOUT, always=True)
 
 

@@ -1,4 +1,4 @@
-"""Session on the disk, from which the next start continues.
+"""Saved session, which the next start restores.
 
 The file is saved every few seconds while anything changes, by the first of several windows.
 """
@@ -37,7 +37,7 @@ NOT_OURS = "not a Marginscope session"
 @final
 @dataclass(frozen=True, slots=True)
 class LastSession:
-    """Saved session. `ended`: the window was closed, and not killed."""
+    """Saved session. `ended`: the window was closed, not killed."""
 
     scene: Scene
     ended: bool = True
@@ -66,14 +66,14 @@ def _form_table(form: Edits) -> dict[str, Any]:
         "kinds": form.kinds,
         "texts": form.texts,
         "latest": form.latest,
-        # Of a recorded run: a study file has no word for settings that are not known.
+        # Of a recorded run; study files have no key for unknown settings.
         "unknown": sorted(base.unknown),
         "optimizer": base.optimizer,
     }
 
 
 def parse_session(text: str) -> LastSession:
-    """Return a session. Raises InputError for a text that `session_text` cannot have written."""
+    """Return a session. Raises InputError for a text not written by `session_text`."""
     try:
         document = json.loads(text)
         if not isinstance(document, dict) or document.get("version") != VERSION:
@@ -125,8 +125,8 @@ def _pairs(values: Any) -> Pairs:
 
 
 SAVE_MS = 5000
-LOCK_BYTES = 10_000  # more than the names of a process and a computer take
-WRITTEN_S = 10.0  # in which another window has written its lock
+LOCK_BYTES = 10_000  # bytes; a process and host name need fewer
+WRITTEN_S = 10.0  # seconds within which another window writes its lock
 CRASHED = "Marginscope closed unexpectedly."
 LOST_RUNS = "Reopen {runs}? Nothing is lost: all recorded runs are in the library."
 RESTORE, FRESH = "Reopen", "Start fresh"
@@ -146,7 +146,7 @@ def name_runs(paths: Sequence[Path]) -> str:
 
 
 def try_lock(lock: QLockFile) -> bool:
-    """Lock a session; set aside what is no lock of a program, which no program would release.
+    """Lock a session; set aside a file that is not a program's lock and would never be released.
 
     A power cut can leave an empty lock. Qt would wait for a pipe, and read a device for ever.
     """
@@ -168,16 +168,16 @@ def _may_be_lock(place: Path) -> bool:
         return False
     try:
         return place.stat().st_size <= LOCK_BYTES
-    except OSError:  # there is none
+    except OSError:  # no lock file
         return True
 
 
 @final
 class SessionKeeper(QObject):
-    """Saved session: `previous`, if any; `warning` says what is wrong with its file."""
+    """Saved session: `previous`, if any; `warning` describes a fault of its file."""
 
-    answered = Signal(bool)  # restore the session before a crash
-    restored = Signal()  # its runs are open, and its study is in the form
+    restore_answered = Signal(bool)  # True: restore the session saved before a crash
+    restored = Signal()  # the runs are open and the study is in the form
     message = Signal(str)
 
     def __init__(
@@ -191,7 +191,7 @@ class SessionKeeper(QObject):
         self._scenes = scenes
         self._path = places.session
         self._lock = QLockFile(f"{self._path}.lock")
-        # Only a process that is gone gives up its lock, however long ago it took it.
+        # Never by age: only a dead process gives up its lock.
         self._lock.setStaleLockTime(0)
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -199,7 +199,7 @@ class SessionKeeper(QObject):
         self.warning = ""
         self.previous = self._read() if self.owns_lock else None
         self._question = Question(window, "restore")
-        self._question.answered.connect(self._on_answer)
+        self._question.answer_given.connect(self._on_answer)
         self._written = ""
         self._started = False
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)
@@ -218,20 +218,20 @@ class SessionKeeper(QObject):
             where = f"could not be read; it was moved to {aside}"
             if aside is None:
                 where = f"in {self._path} could not be read; this session will not be saved"
-                self.owns_lock = False  # it would be written over
+                self.owns_lock = False  # the session file would be overwritten
             self.warning = f"The last session {where}."
             return None
 
-    # -------------------------------------------------------------------------------- asked
+    # ------------------------------------------------------------------------------------ question
 
     def open_question(self) -> None:
         """Ask whether to restore the session before a crash; the window can be used meanwhile."""
         assert self.previous is not None
         runs = name_runs(self.previous.scene.runs)
-        self._question.ask(CRASHED, LOST_RUNS.format(runs=runs), ANSWERS, default=RESTORE)
+        self._question.show(CRASHED, LOST_RUNS.format(runs=runs), ANSWERS, default=RESTORE)
 
     def _on_answer(self, answer: str) -> None:
-        self.answered.emit(answer == RESTORE)
+        self.restore_answered.emit(answer == RESTORE)
 
     def restore(self) -> bool:
         """Show the last session as far as its files exist; return True if any does."""
@@ -259,7 +259,7 @@ class SessionKeeper(QObject):
             self.restored.emit()
 
     def _with_palette(self, scene: Scene) -> Scene:
-        """Return a scene in the present colours: a setting of its own, or the system's by now."""
+        """Return a scene in the present colours, of the settings or of the system."""
         palette = self._scenes.scene.intent.palette
         return replace(scene, intent=replace(scene.intent, palette=palette))
 
@@ -268,7 +268,7 @@ class SessionKeeper(QObject):
     def start(self) -> None:
         """Save the session from now on."""
         self._started = True
-        self._schedule()  # also where nothing changes before it is killed
+        self._schedule()  # so that a kill right after the start loses nothing
 
     def _schedule(self) -> None:
         if self.owns_lock and self._started and not self._save_timer.isActive():
@@ -287,7 +287,7 @@ class SessionKeeper(QObject):
     def stop(self) -> None:
         """Save the session as ended, and release its lock."""
         self._save_timer.stop()
-        self._question.withdraw()  # the next start asks again
+        self._question.withdraw()  # the next start asks
         self.save(ended=True)
         self.owns_lock = False
         self._lock.unlock()

@@ -1,4 +1,4 @@
-"""Actions and menus of the view: what can be chosen, what is chosen, and what a choice does."""
+"""State of actions and menus of the view: enabled, checked, and their effects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from core.studies.study import Study
 if TYPE_CHECKING:
     from core.library.library import Listing
 
-OF_STUDY = "study"  # the entry of a menu for what the study opens with
+OF_STUDY = "study"  # menu entry for the study's own choice
 PIN_TWO = "Pin two neurons of a run to choose the plane that they span."
 EDITED = "Settings changed \u2013 press Run."
 OPTIONS = {option.name: option.action for option in VIEW_OPTIONS.values() if option.action}
@@ -39,7 +39,7 @@ OPTIONS = {option.name: option.action for option in VIEW_OPTIONS.values() if opt
 
 @final
 class ActionStateController(QObject):
-    """Actions, menus, transport and title of the window, kept at what is open and shown.
+    """Actions, menus, transport and title of the window, kept up to date.
 
     `views_made`: the runs or the welcome page can be shown. `has_study`: the form has a study.
     """
@@ -55,21 +55,21 @@ class ActionStateController(QObject):
         self._window, self._display = window, display
         self._appearance, self._readout = appearance, readout
         self._actions: Mapping[str, QAction] = {}
-        self._marking = Flag()  # while actions are checked to show what is chosen
+        self._marking = Flag()  # set while the program checks actions
         self.views_made = self.has_study = False
-        self._cells = 0  # runs of the study in the form
-        self._edited = False  # EDITED is shown
+        self._cells = 0  # number of runs of the study in the form
+        self._edited = False  # True while EDITED is shown
         self._fill_menus()
         for menu in (window.margin_axes, window.neuron_choice):
             menu.triggered.connect(self._on_choice)
         window.view_choice.triggered.connect(self._on_view)
 
     def show_choice(self, sentence: str) -> None:
-        """Say which runs of a study are trained, with buttons that choose others, or all."""
+        """Show which runs of a study are trained, with buttons to choose others, or all."""
         self._window.bar.show_notice(sentence, [self._actions[key] for key in ("cells", "whole")])
 
     def set_actions(self, table: Mapping[str, QAction]) -> None:
-        """Show the state by the actions of the table, from now on."""
+        """Show the state by the table's actions from now on."""
         self._actions = table
         self._display.changed.connect(self.show_transport)
         self._display.intent_changed.connect(self.show_wishes)
@@ -89,7 +89,7 @@ class ActionStateController(QObject):
         for shown in view.runs:
             run = self._display.session.get(shown.key)
             if run is not None and run.data is not None and shown.frame >= 0:
-                begun = run.data.coordinate[0] <= view.cursor + NEAR  # a branch begins later
+                begun = run.data.coordinate[0] <= view.cursor + NEAR  # a branch starts later
                 (times if begun else later).append(float(run.data.log10_time[shown.frame]))
                 steps = steps and run.counts_steps
         latest = max(times or later, default=float("-inf"))
@@ -98,10 +98,10 @@ class ActionStateController(QObject):
         moving = wishes.playing and not wishes.follow
         actions.show_playing(self._actions["play"], moving, self._appearance.icon)
         if any(run.pinned for run in view.runs) != self._actions["name"].isEnabled():
-            self._enable()  # pinning a node changes no wish
+            self._enable()  # pinning a node changes no option
 
     def show_wishes(self) -> None:
-        """Mark what is chosen in actions and menus."""
+        """Check the chosen options in actions and menus."""
         wishes = self._display.view.wishes
         with self._marking:
             for name, action in OPTIONS.items():
@@ -112,7 +112,7 @@ class ActionStateController(QObject):
         self._mark_choices()
 
     def _enable(self) -> None:
-        """Enable what can be done with what is shown."""
+        """Enable the actions that are possible now."""
         session = self._display.session
         compared = self._display.view.wishes.compared is not None
         wishes = self._display.view.wishes
@@ -131,7 +131,7 @@ class ActionStateController(QObject):
         self._actions["margins_stop"].setEnabled(busy)
 
     def enable_views(self) -> None:
-        """Disable the views that have nothing to show of the open runs, and say why."""
+        """Disable views without content for the open runs, with the reason."""
         runs = [run.data for run in self._display.session if run.data is not None]
         for action in self._window.view_choice.actions():
             if action.isCheckable():
@@ -168,7 +168,7 @@ class ActionStateController(QObject):
         window.setWindowTitle(window_title(" \u2013 ".join(parts)))
 
     def show_chips(self) -> None:
-        """Show the open runs in the top bar, and which of them is the current one."""
+        """Show the open runs in the top bar, and mark the current one."""
         current = self._display.current
         runs = [(run.key, run.heading) for run in self._display.session]
         self._window.chips.show_runs(runs, -1 if current is None else current.key)
@@ -179,7 +179,7 @@ class ActionStateController(QObject):
         self._window.top.cells.setVisible(several)
 
     def show_study(self, study: Study) -> None:
-        """Show which study is in the form."""
+        """Show the study in the form."""
         self.has_study = True
         self._cells = study.count
         self._window.chooser.set_study(study)
@@ -187,7 +187,7 @@ class ActionStateController(QObject):
         self.show_edits()
 
     def show_edits(self) -> None:
-        """Say that Run is needed while the form has settings that the open runs do not have."""
+        """Announce that Run is needed while the form differs from the open runs."""
         edits, study = self._window.form.edits, self._window.form.study()
         self._window.welcome.set_runnable(study is not None)
         edited = False
@@ -219,7 +219,7 @@ class ActionStateController(QObject):
 
     @staticmethod
     def _offer(menu: QMenu, wish: str, titles: Mapping[str, str]) -> None:
-        """Add entries of which one is chosen; their data are (wish, value) of app.state.intent."""
+        """Add exclusive entries; their data are (wish, value) of app.state.intent."""
         menu.addSeparator()
         group = QActionGroup(menu)
         for value, title in titles.items():
@@ -229,7 +229,7 @@ class ActionStateController(QObject):
             group.addAction(action)
 
     def _mark_choices(self) -> None:
-        """Mark what is chosen in the menus of one choice, and the views that are shown."""
+        """Check the chosen entries of exclusive menus, and the shown views."""
         wishes, window = self._display.view.wishes, self._window
         for menu in (window.margin_axes, window.neuron_choice):
             for action in menu.actions():
@@ -242,7 +242,7 @@ class ActionStateController(QObject):
                 action.setChecked(action.data() in wishes.views)
 
     def set_options(self) -> None:
-        """Set the options of the view to the marks of their actions."""
+        """Set the options of the view from the checked actions."""
         if not self._marking:
             marks = {name: self._actions[key].isChecked() for name, key in OPTIONS.items()}
             self._display.update_intent(**marks)
@@ -253,7 +253,7 @@ class ActionStateController(QObject):
             self._choose_plane(value)
         else:
             self._display.update_intent(**{wish: value})
-        self._mark_choices()  # a plane that cannot be had is not the one that is marked
+        self._mark_choices()  # the requested plane may be unavailable; mark the shown one
 
     def _choose_plane(self, kind: str) -> None:
         numbers: tuple[int, ...] = COORDINATES.numbers if kind == COORDINATES.kind else ()
@@ -265,14 +265,14 @@ class ActionStateController(QObject):
         self._display.update_intent(plane=NodePlane(kind, numbers))
 
     def _two_nodes(self) -> tuple[int, ...]:
-        """Return the nodes of the first run with two pinned ones, and its frame; else none."""
+        """Return the first run's nodes with two pinned ones, and its frame; else none."""
         for run in self._display.view.runs:
             if len(run.pinned) == 2 and run.frame >= 0:
                 return (*sorted(run.pinned), run.frame)
         return ()
 
     def choose_coordinates(self) -> None:
-        """Open the dialog for the two coordinates that the neurons are drawn on."""
+        """Open the dialog for the two coordinates of the neurons' plot."""
         runs = [run.data.run for run in self._display.session if run.data is not None]
         dimension = min((run.dataset.d for run in runs), default=2)
         plane = self._display.intent.shown_plane
@@ -281,10 +281,10 @@ class ActionStateController(QObject):
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self._display.update_intent(plane=NodePlane(COORDINATES.kind, dialog.chosen()))
             self._mark_choices()
-        dialog.deleteLater()  # else the window, its parent, would keep it
+        dialog.deleteLater()  # otherwise the window, its parent, keeps it
 
     def _on_view(self, action: QAction) -> None:
-        before = self._display.view.wishes.views  # one of them always stays
+        before = self._display.view.wishes.views  # at least one view remains
         if action.data() == OF_STUDY:
             self._show_views(())
         elif action.isChecked():
@@ -314,7 +314,7 @@ class CoordinatesDialog(QDialog):
         for box, name, value in zip(
             self._boxes, ("&Horizontal", "&Vertical"), present, strict=True
         ):
-            # Counted from 1, as the papers do; `chosen` counts from 0, as the arrays.
+            # Shown from 1, as in papers; `chosen` counts from 0, as arrays do.
             box.setRange(1, max(dimension, 1))
             box.setValue(value + 1)
             layout.addRow(f"{name}, 1 to {dimension}", box)

@@ -19,7 +19,7 @@ from app.shell.top_bar import ICONS
 from core import __version__
 from core.figures.palette import PALETTES, Palette
 
-LECTURE_SCALE, LECTURE_LINES = 1.4, 1.6  # of type, and of lines and markers
+LECTURE_SCALE, LECTURE_LINES = 1.4, 1.6  # factors of the font size, and of lines and markers
 LECTURE = "Lecture mode. Press {keys} to leave it."
 ABOUT = (
     "Marginscope {version}: watch shallow networks learn and compare them with theory.\n\nMIT "
@@ -53,9 +53,9 @@ class AppearanceController(QObject):
         self._window, self._display, self._scenes = window, display, scenes
         self._drawers = drawers
         self._actions: Mapping[str, QAction] = {}
-        # Noted once: made larger and smaller in turn a size would drift by its rounding.
+        # Stored once: scaling the current size up and down would accumulate rounding errors.
         self._base_size = QApplication.font().pointSizeF()
-        self._before_lecture = "", False  # the open drawer, and whether the time line was open
+        self._before_lecture = "", False  # open drawer, and True if the time line was open
         self.follows_system = False
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_theme_changed)
         display.intent_changed.connect(self._on_intent_changed)
@@ -76,7 +76,7 @@ class AppearanceController(QObject):
         return style.icon(name, self.palette_now)
 
     def apply(self) -> None:
-        """Give everything the palette's colours."""
+        """Apply the palette's colours to everything."""
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         style.apply(application, self.palette_now)
@@ -120,7 +120,7 @@ class AppearanceController(QObject):
         self._window.times.setVisible(shown)
 
     def set_lecture(self, lecture: bool) -> None:
-        """Show only plots and time slider, in large type, or everything again."""
+        """Show only plots and time slider in large type, or everything again."""
         window, times = self._window, self._actions["times"]
         if lecture:
             self._before_lecture = self._drawers.open, times.isChecked()

@@ -27,7 +27,7 @@ from app.theory.margin_worker import MarginWorker
 from app.training.first_start import FIRST_STUDY
 from app.widgets.screen_room import resize_on_screen
 
-# For windows that are covered or minimised when they open, and so are not painted.
+# For windows that are covered or minimised when they open and so are not painted.
 UNPAINTED_MS = 500
 
 
@@ -42,10 +42,10 @@ class Marginscope(Components):
         margins: MarginWorker | None = None,
         judge: Judge | None = None,
     ) -> None:
-        """Open files by their names; theory is computed by the usual workers or by those given."""
+        """Open files by their names; the default workers compute theory unless others are given."""
         super().__init__(places, names, margins, judge)
         self._collector = GarbageCollector(self)
-        self._collector.start()  # before any thread does
+        self._collector.start()  # before any thread starts
         self._paint_timeout = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         self._make_actions()
         self.window.painted.connect(self._on_painted)
@@ -58,7 +58,7 @@ class Marginscope(Components):
         self._early_names: list[list[str]] = []
 
     def start(self) -> None:
-        """Show the window, and begin once it can be seen."""
+        """Show the window, and begin once it is visible."""
         self.appearance.apply()
         if geometry := self.settings.values.geometry_bytes:
             self.window.restoreGeometry(QByteArray(geometry))
@@ -69,26 +69,27 @@ class Marginscope(Components):
         self.action_state.show_transport()
         self.startup.announce()
         self.window.show()
-        # Keys play from the start: in a field of the form the space bar would type.
+        # Keys work from the start; in a field of the form the space bar would type a space.
         self.window.transport.slider.setFocus()
         self._paint_timeout.start()
 
     def _on_painted(self) -> None:
-        """Load what is heavy, make the views, and open what was asked for."""
+        """Load the heavy modules, make the views, and open what was requested."""
         if self._opened:
             return
         self._opened = self.action_state.views_made = True
         self._paint_timeout.stop()
-        # Before the thread that loads numba, python/cpython#83065: pyqtgraph and numba load
-        # different parts of colorama, which fails in two of three tries by two threads (3.11.7).
+        # Before the thread that loads numba, because of python/cpython#83065: pyqtgraph and numba
+        # load different parts of colorama, which fails in two of three tries by two threads
+        # (3.11.7).
         import app.views.run_panel  # noqa: F401
 
         self.worker.start()
         self.display.panels_needed.connect(self._add_panels)
-        self._add_panels(MOST_CELLS)  # more of them are made when they are needed
+        self._add_panels(MOST_CELLS)  # more panels are made when needed
         self.startup.open()
         early, self._early_names = self._early_names, []
-        for names in early:  # after what the window was opened with, as they came
+        for names in early:  # requests that arrived during the start, in their order
             self.show_files(names)
         self._show_warnings()
 
@@ -107,27 +108,27 @@ class Marginscope(Components):
         self._set_tab_order()
 
     def _set_tab_order(self) -> None:
-        """Have Tab go through the plots before it comes to theory and numbers."""
+        """Make Tab go through the plots before theory and numbers."""
         from app.widgets.keyboard import order_before
 
         stops = [stop for panel in self.display.panels for stop in panel.tab_order]
         order_before(stops, self.window.transport)
 
     def settle(self) -> None:
-        """Exclude what is loaded by now from future collections (`gc.freeze`), once."""
+        """Exclude all loaded objects from future collections (`gc.freeze`), once."""
         if not self._settled:
             self._settled = True
-            gc.collect()  # frozen garbage is never collected
+            gc.collect()  # gc.freeze keeps garbage forever
             gc.freeze()
 
     def _on_ready(self) -> None:
-        """Open files, which can be read now; the signal may arrive after the end."""
+        """Open files, which can now be read; the signal may arrive after the end."""
         if not self._stopped:
             self.startup.on_ready()
-            if not self.action_state.has_study:  # nothing could be opened: Run needs one
+            if not self.action_state.has_study:  # nothing could be opened, and Run needs a study
                 self.training.offer(FIRST_STUDY)
             self.library.start()
-            if not self.window.bar.text:  # opening files begins with an empty bar
+            if not self.window.bar.text:  # opening a file clears the bar
                 self._show_warnings()
             is_first = self.settings.is_new and self.keeper.previous is None
             if is_first and not self.startup.opens_files:
@@ -140,17 +141,17 @@ class Marginscope(Components):
             self.window.bar.show_message(warning)
 
     def show_link(self, link: str) -> None:
-        """Show the picture of a link that came from another program, in front of everything."""
+        """Show the picture of a link from another program, in front of all windows."""
         self.show_files([link])
 
     def show_files(self, names: list[str]) -> None:
-        """Show files or a link that the system or another program hands over."""
+        """Show files or a link passed on by the system or another program."""
         if self._stopped:
             return
         if not self._opened:
             self._early_names.append(names)
             return
-        if any(run.is_outdated for run in self.session):  # their paths mean other files by now
+        if any(run.is_outdated for run in self.session):  # their paths now name other files
             self.training.close_runs()
         self.files.open_files(names)
         bring_up(self.window)
@@ -162,7 +163,7 @@ class Marginscope(Components):
     # ------------------------------------------------------------------------------- actions
 
     def _make_actions(self) -> None:
-        """Make the actions, and hand them to the controllers that read or change them."""
+        """Make the actions, and pass them to the controllers that use them."""
         settings, window = self.settings.values, self.window
         self.actions = made = actions.make_actions(window, self._handlers())
         users = (self.commands, self.shortcuts, self.tour, self.action_state, self.appearance)
@@ -216,10 +217,10 @@ class Marginscope(Components):
             "undo": self.scenes.undo,
             "redo": self.scenes.redo,
             "name": self.selections.request_name,
-            "selection_back": self.scenes.back,
-            "selection_forward": self.scenes.forward,
+            "selection_back": self.scenes.select_previous,
+            "selection_forward": self.scenes.select_next,
             "copy_link": self.links.copy,
-            "open_link": self.links.ask,
+            "open_link": self.links.show_dialog,
             "register": self.links.register,
             "save_view": self.links.save,
         }
@@ -245,8 +246,8 @@ class Marginscope(Components):
             "draw": self.drawing.show,
             # Play
             "play": self.playback.toggle,
-            "back": self.playback.back,
-            "forward": self.playback.forward,
+            "back": self.playback.step_back,
+            "forward": self.playback.step_forward,
             "start": self.playback.to_start,
             "end": self.playback.to_end,
             "jump": self.playback.jump,
@@ -294,7 +295,7 @@ class Marginscope(Components):
         self._opened = self._stopped = True
         self._paint_timeout.stop()
         self.questions.close()
-        self.drawing.close()  # what was drawn gets into the form, and so into the session
+        self.drawing.close()  # puts the drawn points into the form, and so into the session
         self.training.close()
         self.keeper.stop()
         self.scenes.stop()
@@ -313,7 +314,7 @@ class Marginscope(Components):
         self.library.close()
         if not self.worker.close():
             LOG.error("Training did not stop in time.")
-        self.session.clear()  # last, since the threads were reading its files until here
+        self.session.clear()  # last: threads read its files until here
         self._collector.stop()
 
     def save(self) -> str:
@@ -323,9 +324,9 @@ class Marginscope(Components):
 
     def _collect_settings(self) -> None:
         lecture = self.actions["lecture"]
-        if lecture.isChecked():  # the panels are remembered as they were before it
+        if lecture.isChecked():  # store the panels as they were before the lecture
             lecture.setChecked(False)
-        cluster, jobs = self.studies.remembered
+        cluster, jobs = self.studies.stored_options
         self.settings.update(
             restores=self.startup.restores,
             follows_system=self.appearance.follows_system,

@@ -1,4 +1,4 @@
-"""The command palette: a line to type into, and what it finds; the keyboard alone is enough."""
+"""Command palette: a search line and its matches; the keyboard alone is enough."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from app.widgets.layouts import space
 from core.numbers import whole_text
 
 WIDTH, MOST_ROWS = 640, PAGE + 1
-ABOVE = 48  # of the window, above the palette
-# A list of thousands is typed into, not scrolled through.
+ABOVE = 48  # pixels between the window's top and the palette
+# Users narrow down longer lists by typing.
 MOST_FOUND = 200
 HINT = "Find an action, study, run, observable, view, layout or bookmark"
 NOTHING = "No match. Try fewer letters."
@@ -53,13 +53,13 @@ def _item(one: SearchEntry) -> QListWidgetItem:
 
 @final
 class FoundDelegate(QStyledItemDelegate):
-    """Painter of two lines an entry.
+    """Delegate that paints two lines per entry.
 
     The first is its title with the matched letters bold, and its shortcut. The second is its kind
     and its effect, or the reason why it is not available.
     """
 
-    text = ""  # that was typed
+    text = ""  # the typed text
 
     def paint(self, painter: QPainter, option: Any, index: Any) -> None:
         one: SearchEntry = index.data(Qt.ItemDataRole.UserRole)
@@ -109,7 +109,7 @@ def _draw_title(
     font: QFont,
     colour: QColor,
 ) -> None:
-    """Draw a title with the letters between some places bold, as much as there is room for."""
+    """Draw a title with the matched parts bold, as much as fits."""
     strong = QFont(font)
     strong.setWeight(QFont.Weight.DemiBold)
     painter.setPen(colour)
@@ -129,7 +129,7 @@ def _draw_title(
 
 @final
 class CommandPalette(QFrame):
-    """Closes with Escape, by a choice, or when something else is clicked.
+    """Popup that closes with Escape, by a choice, or by a click elsewhere.
 
     chosen(key, beside, runs): what Return or a click was pressed at; `runs` with Ctrl.
     """
@@ -137,17 +137,17 @@ class CommandPalette(QFrame):
     chosen = Signal(str, bool, bool)
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)  # which a click elsewhere closes
+        super().__init__(parent, Qt.WindowType.Popup)  # a click elsewhere closes it
         self.setObjectName("commandPalette")
         self.setAccessibleName("Command palette")
         self.setFrameShape(QFrame.Shape.Box)
         self.setBackgroundRole(QPalette.ColorRole.Window)
         self.setAutoFillBackground(True)
         self.line = SearchLine(HINT, self, alone=True)
-        self.line.moved.connect(self._move)
+        self.line.selection_moved.connect(self._move)
         self.line.accepted.connect(self._accept)
         self.line.run_requested.connect(self._on_run_requested)
-        self.line.left.connect(self.close)
+        self.line.focus_left.connect(self.close)
         self.line.textChanged.connect(self._search)
         self.found: list[SearchEntry] = []
         self.list = QListWidget(self)
@@ -156,26 +156,26 @@ class CommandPalette(QFrame):
         self.list.setUniformItemSizes(True)
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setAccessibleName("Results")
-        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the line edit moves the selection
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.clicked.connect(self._on_clicked)
-        self.told = quiet_label("", self)
+        self.hint = quiet_label("", self)
         column = space(QVBoxLayout(self), (8, 8, 8, 8), 8)
         column.addWidget(self.line)
         column.addWidget(self.list, 1)
-        column.addWidget(self.told)
+        column.addWidget(self.hint)
         self._entries: Sequence[SearchEntry] = ()
         self._used: Sequence[str] = ()
 
     def open(self, entries: Sequence[SearchEntry], used: Sequence[str]) -> None:
-        """Show these, those used before first, and wait for letters."""
+        """Show entries, those used before first, and wait for input."""
         window = self.parentWidget()
         assert window is not None
         self._entries, self._used = entries, used
         self.line.clear()
         self._search()
         row = self.delegate.sizeHint(_option(self.list), None).height()
-        wanted = row * MOST_ROWS + self.line.sizeHint().height() + self.told.sizeHint().height()
+        wanted = row * MOST_ROWS + self.line.sizeHint().height() + self.hint.sizeHint().height()
         size = QSize(WIDTH, wanted + 4 * 8 + 2).boundedTo(window.size() - QSize(32, ABOVE + 16))
         self.resize(size)
         self.move(window.mapToGlobal(_palette_position(window, size)))
@@ -183,7 +183,7 @@ class CommandPalette(QFrame):
         self.line.setFocus()
 
     def set_entries(self, entries: Sequence[SearchEntry]) -> None:
-        """There are others now, such as runs that have been listed; what is chosen stays so."""
+        """Replace the entries, such as after listing runs; keep the chosen one."""
         present = self.present()
         self._entries = entries
         self._search()
@@ -192,7 +192,7 @@ class CommandPalette(QFrame):
             self._choose(keys.index(present.key))
 
     def present(self) -> SearchEntry | None:
-        """Return the entry that Return would run."""
+        """Return the entry that Return would choose."""
         row = self.list.currentRow()
         return self.found[row] if 0 <= row < len(self.found) else None
 
@@ -206,11 +206,11 @@ class CommandPalette(QFrame):
         self._choose(0)
         many = len(found) - MOST_FOUND
         if not found:
-            self.told.setText(NOTHING)
+            self.hint.setText(NOTHING)
         elif many > 0:
-            self.told.setText(f"{whole_text(many)} more \u2013 keep typing")
+            self.hint.setText(f"{whole_text(many)} more \u2013 keep typing")
         else:
-            self.told.setText(KEYS)
+            self.hint.setText(KEYS)
 
     def _choose(self, row: int) -> None:
         self.list.setCurrentRow(min(max(row, 0), len(self.found) - 1))
@@ -228,8 +228,8 @@ class CommandPalette(QFrame):
         one = self.present()
         if one is None:
             return
-        if one.reason:  # it stays open: something else may do
-            self.told.setText(one.reason)
+        if one.reason:  # stays open, so that another entry can be chosen
+            self.hint.setText(one.reason)
             return
         self.close()
         self.chosen.emit(one.key, beside, runs)
@@ -242,5 +242,5 @@ def _option(view: QListWidget) -> Any:
 
 
 def _palette_position(window: QWidget, size: QSize) -> Any:
-    """Where a palette of a size begins in a window: in the middle, a little below its top."""
+    """Return the position of a palette of a size: centred, a little below the window's top."""
     return QRect((window.width() - size.width()) // 2, ABOVE, 0, 0).topLeft()

@@ -1,4 +1,4 @@
-"""The command palette: what can be found in it, and what a choice does."""
+"""Command palette: its entries, and the effect of a choice."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from core.library.library import Listing
 
 MOST_USED = 50
-MADE_AT_ONCE = 400  # entries of runs, in a turn of the event loop: three milliseconds
+MADE_AT_ONCE = 400  # entries of runs made per turn of the event loop, in 3 ms
 ACTION, STUDY, CURVE, RUN = "action", "study", "curve", "run"
-OWN = "palette"  # the action that opens it
+OWN = "palette"  # key of the palette's own action
 NO_RUN = "No run is open."
 NOT_OF_THESE = "Not available for the open runs: only for {where}."
 OFFERED = "Settings now show the study. Press Run to train it."
-EMPHASIS = re.compile(r"(\*\*|\*|`)(?=\S)(.+?)(?<=\S)\1")  # of Markdown
+EMPHASIS = re.compile(r"(\*\*|\*|`)(?=\S)(.+?)(?<=\S)\1")  # Markdown emphasis
 SEPARATED = " \u00b7 "
 
 
 @final
 class CommandController(QObject):
-    """`used`: the keys of what was chosen, the latest first.
+    """Palette of commands; `used`: keys of the entries chosen before, latest first.
 
-    study_chosen(id): a shipped study to be trained. study_offered(id): one for the form.
-    open_requested(names, beside): runs.
+    study_chosen(id): a shipped study to train. study_offered(id): one to put into the form.
+    open_requested(names, beside): runs to open.
     """
 
     study_chosen = Signal(str)
@@ -61,7 +61,7 @@ class CommandController(QObject):
         self._listing: Listing | None = None
         self._runs: list[SearchEntry] = []
         self._coming: list[SearchEntry] = []
-        self._waiting: Sequence[RunEntry] = ()  # runs whose entries are not made yet
+        self._waiting: Sequence[RunEntry] = ()  # runs without entries so far
         self._stale = self._ready = False
         self._rest = QTimer(self, interval=0)
         self._rest.setObjectName("palette")
@@ -84,25 +84,27 @@ class CommandController(QObject):
             self.palette = CommandPalette(self._window)
             self.palette.chosen.connect(self._on_chosen)
         if self._ready:
-            self._librarian.list()  # the runs known from before are there until it has
+            self._librarian.list()  # until it answers, the palette lists the runs known before
         if self._stale:
             self._take_runs()
-        self._window.margin_choice.aboutToShow.emit()  # it is filled when somebody looks
+        # The menu fills itself when it is about to be shown.
+        self._window.margin_choice.aboutToShow.emit()
         self.palette.open(self._entries(), self.used)
 
-    # ------------------------------------------------------------------------ what there is
+    # ------------------------------------------------------------------------------------- entries
 
     def _on_listed(self, listing: Listing) -> None:
         if listing is self._listing:
             return
         self._listing, self._stale = listing, True
         seen = self.palette is not None and self.palette.isVisible()
-        # While thousands are read a list comes each second, for nobody.
+        # While thousands of runs are read a listing arrives each second; skip it if the palette is
+        # hidden.
         if seen or not listing.left:
             self._take_runs()
 
     def _take_runs(self) -> None:
-        """Make the entries of the runs, some in each turn of the loop.
+        """Make the entries of the runs, some in each turn of the event loop.
 
         Those of the listing before are found until all are made.
         """
@@ -167,7 +169,7 @@ class CommandController(QObject):
                 )
 
     def _in_menus(self) -> Iterator[tuple[str, str, QAction]]:
-        """Key, kind and action of each entry of the menus that the table does not have."""
+        """Return key, kind and action of each menu entry outside the table."""
         window = self._window
         for kind, menu in (
             ("View", window.view_choice),
@@ -200,7 +202,7 @@ class CommandController(QObject):
             if is_loop_number(name):
                 yield make_entry(f"{CURVE}:{name}", "Curve", *definition(item), words=name)
 
-    # ------------------------------------------------------------------------------- chosen
+    # -------------------------------------------------------------------------------------- choice
 
     def _on_chosen(self, key: str, beside: bool, runs: bool) -> None:
         self.used = (key, *(one for one in self.used if one != key))[:MOST_USED]
@@ -216,7 +218,7 @@ class CommandController(QObject):
             self._curve_choice.show_curve(name)
         elif sort == RUN:
             self.open_requested.emit([name], beside)
-        else:  # looked for again: a menu may have been filled anew since the palette was opened
+        else:  # search again: a menu may have been refilled while the palette was open
             action = next((one for there, _, one in self._in_menus() if there == key), None)
             if action is not None:
                 action.trigger()
@@ -232,7 +234,7 @@ def _menu_entries(kind: str, menu: QMenu) -> Iterator[tuple[str, str, QAction]]:
 
 
 def _detail(action: QAction) -> str:
-    """Whether it is chosen, and its tip where that is not its text."""
+    """Return the checked state, and the tip if it differs from the text."""
     tip = action.toolTip()
     parts = (_state(action), "" if plain(tip) == plain(action.text()).rstrip(" .") else tip)
     return SEPARATED.join(filter(None, parts))
@@ -250,7 +252,7 @@ def _disabled_text(action: QAction) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return the text of a menu's entry as people read it.
+    r"""Return the text of a menu entry without mnemonic and ellipsis marks.
 
     >>> plain("&Open ..."), plain("Runs && &figures"), plain("end\tt = 10")
     ('Open ...', 'Runs & figures', 'end, t = 10')

@@ -69,7 +69,7 @@ class Components(QObject):
         margins: MarginWorker | None = None,
         judge: Judge | None = None,
     ) -> None:
-        """Open files by their names; theory is computed by the usual workers or by those given."""
+        """Open files by their names; the default workers compute theory unless others are given."""
         super().__init__()
         places, unkept = writable_places(places)
         self.places = places
@@ -220,7 +220,7 @@ class Components(QObject):
         self.run_choice.chosen.connect(window.views.reveal)
         window.chips.close_requested.connect(self.run_choice.close_run)
         self.run_choice.step_named.connect(self.scenes.name_next_step)
-        window.chips.moved.connect(self.display.move_run)
+        window.chips.chip_moved.connect(self.display.move_run)
         for chosen in (chooser.chosen, self.commands.study_chosen, self.studies.study_chosen):
             chosen.connect(self.training.choose)
             chosen.connect(self.result.offer)
@@ -231,7 +231,7 @@ class Components(QObject):
         welcome.own_data_requested.connect(self.drawing.show)
         welcome.paper_chosen.connect(self.studies.browse_paper)
         self.commands.study_offered.connect(self.training.offer)
-        window.form.needed.connect(self.drawers.show_form)
+        window.form.attention_needed.connect(self.drawers.show_form)
         self.theory.alarms_changed.connect(window.transport.slider.set_alarms)
 
     def _connect_features(self) -> None:
@@ -253,7 +253,8 @@ class Components(QObject):
         self.compare.help_requested.connect(self.help.explain)
         for opener in (self.training, self.files):
             opener.runs_replaced.connect(self.help.leave_welcome)
-            # Before comparisons are left: panels must not draw frames of runs that they lack.
+            # Before comparisons are left, since panels must not draw frames of runs that they
+            # lack.
             opener.runs_replaced.connect(self.display.rearrange)
             opener.runs_replaced.connect(self.compare.leave)
             opener.runs_replaced.connect(self.playback.play_from_start)
@@ -265,7 +266,7 @@ class Components(QObject):
         """Connect the training thread."""
         worker, open_runs = self.worker, self.open_runs
         worker.stood_in.connect(open_runs.on_replaced)
-        worker.started.connect(open_runs.on_started)
+        worker.run_started.connect(open_runs.on_started)
         worker.progress.connect(open_runs.on_frames)
         worker.finished.connect(open_runs.on_finished)
         worker.finished.connect(self.drawing.tidy)
@@ -275,7 +276,7 @@ class Components(QObject):
         worker.ready.connect(self.commands.ready)
 
     def _connect_messages(self) -> None:
-        """Connect what controllers report with the message bar and the status line."""
+        """Connect the controllers' messages with the message bar and the status line."""
         bar, readout = self.window.bar, self.readout
         for busy in (self.training, self.studies):
             busy.message.connect(bar.show_message)
@@ -290,7 +291,7 @@ class Components(QObject):
             source.message.connect(bar.show_message)
         self.training.notice.connect(self.action_state.show_choice)
         self.export.error.connect(bar.show_message)
-        for done in (self.export.finished, self.export.refused, self.view_menu.status):
+        for done in (self.export.finished, self.export.export_refused, self.view_menu.status):
             done.connect(bar.show_notice)
         self.theory.status.connect(self.window.status.show_work)
         self.window.theory.summary_changed.connect(self.window.status.show_summary)

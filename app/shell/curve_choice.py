@@ -1,4 +1,4 @@
-"""Choice of the curves: which the open runs have, and a picker to tick them in."""
+"""Choice of the curves: observables of the open runs, and a picker for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @final
 class CurveChoiceController(QObject):
-    """Observables of the open runs, and which of them are curves."""
+    """Observables of the open runs, and the chosen curves."""
 
     def __init__(self, window: MainWindow, display: DisplayController) -> None:
         super().__init__(window)
@@ -30,7 +30,7 @@ class CurveChoiceController(QObject):
 
     @property
     def any_run(self) -> bool:
-        """True if a run is shown whose observables are known."""
+        """True if a shown run has known observables."""
         return any(run.data is not None for run in self._display.session)
 
     def observables(self) -> dict[str, Observable]:
@@ -65,7 +65,7 @@ class CurveChoiceController(QObject):
         self.picker.open(groups, self._display.intent.shown_curves, place)
 
     def show_curve(self, name: str) -> None:
-        """Show a curve, and the view of curves, in place of the curve chosen first if need be."""
+        """Show a curve in the view of curves, in place of the first one if needed."""
         curves = (*self._curves_but(name), name)[-MOST_CURVES:]
         shown = self._display.view.wishes.views
         if "curves" not in shown:

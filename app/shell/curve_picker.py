@@ -23,7 +23,7 @@ from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
 
 SIZE = QSize(340, 460)
-EDGE = 8  # pixels to the rim of the window
+EDGE = 8  # pixels between picker and window edge
 HINT = "Search curves"
 NOTHING = "No curve matches."
 NO_RUN = "Curves appear here once a run is open."
@@ -41,21 +41,21 @@ class CurvePicker(QFrame):
     study_requested = Signal()
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)  # which a click elsewhere closes
+        super().__init__(parent, Qt.WindowType.Popup)  # a click elsewhere closes it
         self.setObjectName("curvePicker")
         self.setAccessibleName("Choose curves")
         self.setFrameShape(QFrame.Shape.Box)
         self.setBackgroundRole(QPalette.ColorRole.Window)
         self.setAutoFillBackground(True)
         self.line = SearchLine(HINT, self)
-        self.line.moved.connect(self._on_moved)
+        self.line.selection_moved.connect(self._on_moved)
         self.line.accepted.connect(self._on_accepted)
-        self.line.left.connect(self.close)
+        self.line.focus_left.connect(self.close)
         self.line.textChanged.connect(self._fill)
         self.list = QListWidget(self)
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setAccessibleName("Curves")
-        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the line edit moves the selection
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.clicked.connect(self._on_clicked)
         self.study = push_button("Study's curves", self, "Show the study's default curves")
@@ -93,7 +93,7 @@ class CurvePicker(QFrame):
         self.line.setFocus()
 
     def set_chosen(self, chosen: Sequence[str]) -> None:
-        """Tick the curves that are shown."""
+        """Tick the shown curves."""
         self._chosen = chosen
         for item in self._items():
             item.setCheckState(self._state(item.data(USER)))
@@ -108,7 +108,7 @@ class CurvePicker(QFrame):
         return [item for item in items if item.data(USER)]
 
     def _fill(self) -> None:
-        """List what matches, in its groups, and choose the best match."""
+        """List the matches in their groups, and choose the best one."""
         entries = [entry for group in self._groups.values() for entry in group]
         found = [entry.key for entry in find(self.line.text(), entries, ())]
         self.list.clear()
@@ -135,7 +135,7 @@ class CurvePicker(QFrame):
 
     def _add(self, entry: SearchEntry) -> None:
         item = QListWidgetItem(entry.title)
-        # Not checkable by Qt: a click anywhere in the row ticks.
+        # Not Qt's check boxes: here a click anywhere in the row toggles it.
         item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
         item.setData(USER, entry.key)
         item.setToolTip(plain_tip(entry.detail or entry.title))

@@ -13,7 +13,7 @@ from typing import final
 
 from core.program import RESOURCES, ROOT
 
-MARK = Path("docs", "theory.md")  # exists in every folder of documents
+MARK = Path("docs", "theory.md")  # present in every folder of documents
 MOST_BYTES = 2_000_000
 EXCERPT = 80  # characters
 # Parts of the documents in reading order, with their pages in docs/. Other pages follow.
@@ -34,7 +34,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 }
 DECISIONS = "Design decisions"
 FIRST = ("README.md", *(f"docs/{name}.md" for names in PARTS.values() for name in names))
-SITE = ("site", "index.html")  # in the package of resources
+SITE = ("site", "index.html")  # within the package of resources
 LAST = ("CHANGELOG.md",)
 CALLED = {"README.md": "Marginscope", "CHANGELOG.md": "What's new"}
 
@@ -82,7 +82,7 @@ def _read(place: Path, pages: Sequence[Path]) -> Iterator[Document]:
         try:
             with page.open("rb") as file:
                 text = file.read(MOST_BYTES).decode("utf-8", "replace")
-        except OSError:  # a page that is missing does not keep the others from being read
+        except OSError:  # a missing page does not hide the others
             continue
         name = page.relative_to(place).as_posix()
         heading = re.search(r"^# (?:(\d+)\. )?([^:\n]+)", text, re.MULTILINE)

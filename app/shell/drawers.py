@@ -11,12 +11,12 @@ from PySide6.QtGui import QAction
 from app.flag import Flag
 from app.shell.main_window import MainWindow
 
-DRAWERS = ("form", "inspector", "numbers", "result", "library")  # keys of their actions
+DRAWERS = ("form", "inspector", "numbers", "result", "library")  # action keys
 
 
 @final
 class DrawerController(QObject):
-    """Opens the drawer whose action is checked, and closes the one that was open.
+    """Opens the drawer whose action is checked, and closes the one before.
 
     `automatic`: the program moves a drawer, which is no choice of the user.
     """
@@ -30,7 +30,7 @@ class DrawerController(QObject):
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
         """Use the actions of the drawers."""
         self._actions = {key: actions[key] for key in DRAWERS}
-        self._actions["library"].toggled.connect(self.on_toggled)  # after the library is made
+        self._actions["library"].toggled.connect(self.on_toggled)  # after the library is created
 
     @property
     def open(self) -> str:
@@ -45,7 +45,7 @@ class DrawerController(QObject):
             self._actions[self.open].setChecked(False)
 
     def show_form(self) -> None:
-        """Open the settings, where the user has something to do."""
+        """Open the settings if they need attention."""
         with self.automatic:
             self.show("form")
 

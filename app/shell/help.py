@@ -1,4 +1,4 @@
-"""Help: definitions of what the pointer is at, the documents, and the welcome page."""
+"""Help: definitions for the widget at the pointer, the documents, and the welcome page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # loads the numerical libraries
     from core.observables.registry import Help
     from core.runs import Run
 
-# Letters that stand for a symbol in a formula of one line.
+# Letters that stand for a symbol in a one-line formula.
 SYMBOLS = {
     *("sum", "min", "max", "sqrt", "exp", "ln", "log", "int", "grad"),
     *("theta", "alpha", "beta", "lambda", "eps", "Sigma"),
@@ -68,7 +68,7 @@ class HelpController(QObject):
         self.set_welcome_shown(False)
 
     def leave_or_unpin(self) -> None:
-        """Leave the welcome page if it covers runs, or the view that is alone; else unpin nodes."""
+        """Leave the welcome page over runs, or the single view; otherwise unpin nodes."""
         if self._welcomes and len(self._display.session) > 0:
             self.leave_welcome()
         elif self._display.view.wishes.filled:
@@ -115,7 +115,7 @@ class HelpController(QObject):
         self._open(tuple(names), QCursor.pos() + QPoint(8, 8))
 
     def explain_pointed(self) -> None:
-        """Explain what the pointer is at, else what has the focus, else the first view."""
+        """Explain the widget at the pointer, else the focused one, else the first view."""
         under = QApplication.widgetAt(QCursor.pos())
         for widget in (under, QApplication.focusWidget()):
             if widget is not None and (names := _names_of(widget)):
@@ -148,7 +148,7 @@ def explanations_of(names: tuple[str, ...], run: Run | None = None) -> list[Help
 
     network, explanations = None if run is None else run.network, []
     for name in names:
-        # A view may name what is no observable and no margin: it is explained as far as it can be.
+        # Some names of views are neither observables nor margins and have no explanation.
         with suppress(InputError):
             explanations.append(explain(name, network))
     return explanations
@@ -173,7 +173,7 @@ class HelpCard(QFrame):
     """Card of definitions, which Escape or a click elsewhere closes."""
 
     def __init__(self, explanations: Sequence[Help], parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)  # which a click elsewhere closes
+        super().__init__(parent, Qt.WindowType.Popup)  # a click elsewhere closes it
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setObjectName("helpCard")
         self.setFrameShape(QFrame.Shape.Box)
@@ -182,7 +182,8 @@ class HelpCard(QFrame):
         self.setAutoFillBackground(True)
         self.explanations = tuple(explanations)
         self._content = QWidget(self)
-        self._texts = set[str]()  # formulas and the like: several explanations may share one
+        # Formulas and the like, shown once even if several explanations share them.
+        self._texts = set[str]()
         column = space(QVBoxLayout(self._content), (16, 12, 16, 16), 4)
         for place, one in enumerate(self.explanations):
             column.addSpacing(12 if place else 0)
@@ -197,7 +198,7 @@ class HelpCard(QFrame):
         scroll.setWidget(self._content)
         layout = space(QVBoxLayout(self), (1, 1, 1, 1))
         layout.addWidget(scroll)
-        # Else the arrow keys would scroll nothing until it is clicked.
+        # Otherwise the arrow keys would scroll only after a click.
         scroll.setFocus()
 
     def _add(self, one: Help, column: QVBoxLayout) -> None:
@@ -212,7 +213,7 @@ class HelpCard(QFrame):
             formula.setAccessibleDescription(one.formula)
             formula.setFixedHeight(formula.heightForWidth(WIDTH - 40))
             column.addWidget(formula)
-        # The same in one line adds nothing, but what it says beside the formula does.
+        # Show the plain formula only if it adds words to the typeset one.
         is_new = not one.tex or has_more_words(one.formula)
         if one.formula and is_new and one.formula not in self._texts:
             self._texts.add(one.formula)
@@ -226,7 +227,7 @@ class HelpCard(QFrame):
                 column.addWidget(_wrapped_label(f"{name}: {text}", self._content, quiet=True))
 
     def _normalisation(self, one: Help) -> str:
-        """Return the normalisation, of which the card shows what its margins share only once."""
+        """Return a normalisation, leaving out what the card's margins share after the first."""
         text = one.normalisation
         before = next((one for one in self._texts if text.startswith(f"{one};")), "")
         rest = text.removeprefix(before) if before else "" if text in self._texts else text
@@ -234,10 +235,10 @@ class HelpCard(QFrame):
         return f"as above{rest}" if before else rest
 
     def show_at(self, place: QPoint) -> None:
-        """Open the card beside a point of the screen, and wholly on the screen."""
+        """Open the card beside a point of the screen, fully on the screen."""
         layout = self._content.layout()
         assert layout is not None
-        # By its own layout: labels that wrap do not say how high they are before they have a width.
+        # From the layout: wrapping labels know their height only once they have a width.
         height = layout.totalHeightForWidth(WIDTH - 12) + 8
         self.resize(QSize(WIDTH, min(height, MOST_HEIGHT)))
         screen = QGuiApplication.screenAt(place) or QGuiApplication.primaryScreen()
@@ -255,7 +256,7 @@ class HelpCard(QFrame):
 
 
 def has_more_words(formula: str) -> bool:
-    """Return True if a formula in one line has words beside its symbols.
+    """Return True if a one-line formula has words beside its symbols.
 
     >>> has_more_words("R = (1/n) sum_i l(p_i)"), has_more_words("the second singular value of V")
     (False, True)

@@ -1,4 +1,4 @@
-"""Start and end of the window: what it opens with, and the questions before it closes."""
+"""Start and end of the window: its first content, and the questions before closing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.widgets.dialogs import Question, Role
 from core.studies.study import shipped_ids
 
 LAST = "Opening the last session ..."
-STOP, KEEP = "Stop and close", "Keep running"
+STOP, CONTINUE_RUNNING = "Stop and close", "Keep running"
 UNSAVED, OPEN = "Close without saving", "Keep open"
 LOST = "Closing now discards the settings of this window, such as its panels."
 RECORDED_NOTE = "Everything recorded so far is saved and can be continued later."
@@ -44,7 +44,7 @@ class StartupController(QObject):
         names: Sequence[str],
         restores: bool,
     ) -> None:
-        """`restores`: continue with a session that ended well."""
+        """`restores`: restore a session that ended normally."""
         super().__init__(window)
         self._window, self._training = window, training
         self._files, self._scenes, self._keeper = files, scenes, keeper
@@ -52,10 +52,10 @@ class StartupController(QObject):
         self.restores = restores
         previous = keeper.previous
         there = previous is not None and bool(previous.scene.runs) and not names
-        self._asks = there and previous is not None and not previous.ended
-        self._restores = there and restores and not self._asks
+        self._needs_answer = there and previous is not None and not previous.ended
+        self._restores = there and restores and not self._needs_answer
         self._ready = False
-        keeper.answered.connect(self._on_answer)
+        keeper.restore_answered.connect(self._on_answer)
 
     @property
     def opens_files(self) -> bool:
@@ -63,12 +63,12 @@ class StartupController(QObject):
         return bool(self._names)
 
     def set_restores(self, restores: bool) -> None:
-        """Let the next start open with what is open now, or not."""
+        """Set whether the next start restores the session."""
         self.restores = restores
 
     def announce(self) -> None:
-        """Put the study that is about to be trained into the form, or say what will be opened."""
-        if self._restores or self._asks:
+        """Put the study to be trained into the form, or announce what will be opened."""
+        if self._restores or self._needs_answer:
             self._window.chooser.announce(LAST)
             return
         name = self._names[0] if self._names else FIRST_STUDY
@@ -80,7 +80,7 @@ class StartupController(QObject):
 
     def open(self) -> None:
         """Open the requested study or session; files wait until they can be read."""
-        if self._asks:
+        if self._needs_answer:
             self._keeper.open_question()
         elif len(self._names) > 1 or (self._names and self._names[0] not in shipped_ids()):
             self._files.open_files(self._names)
@@ -88,16 +88,16 @@ class StartupController(QObject):
             self._training.choose(self._names[0] if self._names else FIRST_STUDY)
 
     def on_ready(self) -> None:
-        """Open what needs the numerical libraries, which are loaded now."""
+        """Open what needs the numerical libraries, which are now loaded."""
         self._ready = True
         self._files.ready()
         if self._restores:
             self._restore()
-        if not self._asks:
+        if not self._needs_answer:
             self._finish()
 
     def _on_answer(self, yes: bool) -> None:
-        self._restores, self._asks = yes, False
+        self._restores, self._needs_answer = yes, False
         if not yes:
             self._training.choose(FIRST_STUDY)
         elif self._ready:
@@ -141,8 +141,8 @@ class ShutdownController(QObject):
     def _on_closing(self) -> None:
         if self._done:
             return
-        work = self.unfinished()
-        if work and not self._is_confirmed(work, RECORDED_NOTE, STOP, KEEP):
+        work = self.describe_unfinished()
+        if work and not self._is_confirmed(work, RECORDED_NOTE, STOP, CONTINUE_RUNNING):
             self._window.may_close = False
             return
         unsaved = self._save()
@@ -152,27 +152,27 @@ class ShutdownController(QObject):
         self._finish()
 
     def close_now(self) -> None:
-        """Stop what is being recorded, without asking, and close."""
+        """Stop all recordings without asking, and close."""
         if not self._done:
             self._finish()
         self._window.close()
 
     def _finish(self) -> None:
-        # First: shutting down closes windows, and each may end in a close of this one.
+        # Set first: shutting down closes windows, and each may try to close this one again.
         self._done = True
         self._shut_down()
 
-    def unfinished(self) -> str:
-        """Return what would be stopped, as a sentence; "" for nothing."""
+    def describe_unfinished(self) -> str:
+        """Return a sentence about what would be stopped, or ""."""
         if self._studies.busy:
             return "A whole study is still running."
-        # A run whose kernels are still being compiled has nothing to lose.
-        count = sum(run.begun for run in self._session.live)
+        # A run whose kernels are still being compiled has no frames to lose.
+        count = sum(run.has_started for run in self._session.live)
         runs = "A run is" if count == 1 else f"{count} runs are"
         return f"{runs} still training." if count else ""
 
     def _is_confirmed(self, words: str, details: str, close: str, stay: str) -> bool:
-        # Return and Escape keep the window: training must not be stopped by a slip.
+        # Return and Escape keep the window open, so that a slip does not stop training.
         answers = {close: Role.DestructiveRole, stay: Role.RejectRole}
-        self._question.ask(words, details, answers, default=stay, waits=True)
+        self._question.show(words, details, answers, default=stay, waits=True)
         return self._question.answer == close

@@ -1,4 +1,4 @@
-"""Main window: the arrangement of its parts. Controllers decide what they show."""
+"""Main window: the arrangement of its parts. Controllers decide their content."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ LOADING = "Loading the numerical libraries ..."
 
 @final
 class MainWindow(QMainWindow):
-    """Top bar, rail with drawers | plots, theorem time line, transport with the status.
+    """Top bar, rail with drawers, plots, theorem time line, and transport with the status.
 
-    painted: it can be seen for the first time. dropped(names, beside): files. closing: it was
-    closed, which `may_close` decides.
+    painted: the window is visible for the first time. dropped(names, beside): files. closing: the
+    user closes it; `may_close` decides.
     """
 
     painted = Signal()
@@ -134,7 +134,7 @@ class MainWindow(QMainWindow):
         self.welcome.set_actions(actions)
 
     def show_page(self, runs: bool) -> None:
-        """Show the runs, or the page without any."""
+        """Show the runs, or the page for no runs."""
         self.pages.set_page(self.views if runs else self.welcome)
 
     def set_recent(self, paths: Sequence[str]) -> None:
@@ -144,7 +144,7 @@ class MainWindow(QMainWindow):
         self.welcome.set_recent(paths)
 
     def set_recorded(self, runs: Sequence[tuple[str, str]]) -> None:
-        """Set the runs recorded last, (path, name), which fill up a short menu of recent files."""
+        """Set the runs recorded last, (path, name), which complete a short recent menu."""
         self._recorded = runs
         self._fill_recent()
 
@@ -171,7 +171,7 @@ class MainWindow(QMainWindow):
         super().paintEvent(event)
         if not self._was_painted:
             self._was_painted = True
-            # Not from here: what follows takes long, and the picture is shown when this returns.
+            # Deferred: the work takes long, and the window appears only once this method returns.
             self._after_paint.start(0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -192,5 +192,5 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         self.may_close = True
         self.closing.emit()
-        # Answered by now: a signal within a thread calls its slots before it returns.
+        # The slots have set `may_close` by now: within one thread a signal calls them directly.
         event.setAccepted(self.may_close)

@@ -1,4 +1,4 @@
-"""Dialog with the latest messages, which have left the corner of the plots since."""
+"""Dialog with the latest messages, which no longer show in the corner of the plots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLa
 from app.widgets.layouts import add_all, space, widen_for_title
 
 NONE_YET = "No messages yet."
-SIZE = QSize(64, 20)  # letters and lines
+SIZE = QSize(64, 20)  # characters and lines
 
 
 @final

@@ -85,9 +85,9 @@ def script(entries: Sequence[RecordEntry], title: str, stem: str) -> tuple[str, 
             name = f"{stem}-{len(files) + 1}.toml"
             files[name] = entry.study
         words = [path_argument(name) if word == STUDY else word for word in entry.command]
-        line = join_words(words, windows=False)  # the script is for a POSIX shell everywhere
+        line = join_words(words, windows=False)  # the script is always for a POSIX shell
         if any(is_steering(character) for word in words for character in word):
-            shell = "#!/usr/bin/env bash"  # plain sh need not know the $'..' of these words
+            shell = "#!/usr/bin/env bash"  # bash: plain sh need not know the quotes $'..'
         lines.append(f"{headless_program()} {line}")
     return "\n".join([shell, *lines, ""]), files
 
@@ -102,10 +102,10 @@ def _line(text: str) -> str:
 
 @final
 class RecordController(QObject):
-    """Record of what is trained, opened, exported and changed in the view."""
+    """Record of training, opened files, exports and changes of the view."""
 
-    message = Signal(str)  # what cannot be done
-    status = Signal(str)  # what was done
+    message = Signal(str)  # reason for a failure
+    status = Signal(str)  # confirmation
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class RecordController(QObject):
         self.entries = with_entry(self.entries, entry)
 
     def _on_training_started(self, study: Study) -> None:
-        self._add(f"Train {study.title}", ("run", STUDY), _anywhere(study).to_toml())
+        self._add(f"Train {study.title}", ("run", STUDY), _with_absolute_paths(study).to_toml())
 
     def _on_run_continued(self, path: str) -> None:
         self._add("Continue training", ("continue", path))
@@ -199,8 +199,8 @@ class RecordController(QObject):
             self.status.emit(f"Saved {path.name}{files}.")
 
 
-def _anywhere(study: Study) -> Study:
-    """Return a study whose files are named from the root: its text goes into another folder."""
+def _with_absolute_paths(study: Study) -> Study:
+    """Return a study with absolute file names, since its text goes into another folder."""
     if study.folder is None:
         return study
     for section, table in study.tables.items():

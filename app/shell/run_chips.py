@@ -1,4 +1,4 @@
-"""Open runs as chips in the top bar: one is the current run; they are moved and closed one by one.
+"""Open runs as chips in the top bar, where they are selected, moved and closed.
 
 Qt's tab bar does what chips need: moving by dragging, a cross each, arrows where there is no room,
 and the arrow keys.
@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QTabBar, QWidget
 
 from app.widgets.labels import menu_text, plain_tip
 
-MOST_NUMBERED = 9  # runs with a key
-WIDEST = 200  # pixels of a chip
+MOST_NUMBERED = 9  # runs with a shortcut
+WIDEST = 200  # greatest width in pixels of a chip
 BESIDE = 8
 
 
@@ -27,7 +27,7 @@ class RunChips(QTabBar):
     """Key of the run to be the current one."""
     close_requested = Signal(int)
     """Key of the run to be closed."""
-    moved = Signal(int, int)
+    chip_moved = Signal(int, int)
     """Key of a run, and its new place from the left."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -43,7 +43,7 @@ class RunChips(QTabBar):
         )
         self.setObjectName("chips")
         self.setAccessibleName("Open runs")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus where it is
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus where it was
         self.currentChanged.connect(self._on_current)
         self.tabCloseRequested.connect(self._on_close)
         self.tabMoved.connect(self._on_moved)
@@ -68,7 +68,7 @@ class RunChips(QTabBar):
 
     def tabSizeHint(self, index: int) -> QSize:
         size = super().tabSizeHint(index)
-        # Qt's own has no room for margins beside a cross, and shortens every text.
+        # Qt's hint leaves no room for margins beside the cross, and every text would be elided.
         return QSize(min(size.width() + BESIDE, WIDEST), size.height())
 
     def _on_current(self, place: int) -> None:
@@ -79,6 +79,6 @@ class RunChips(QTabBar):
         self.close_requested.emit(int(self.tabData(place)))
 
     def _on_moved(self, _before: int, _after: int) -> None:
-        """Report the chip that is dragged, which is the current one, at its place."""
+        """Report the new position of the dragged chip, which is the current one."""
         place = self.currentIndex()
-        self.moved.emit(int(self.tabData(place)), place)
+        self.chip_moved.emit(int(self.tabData(place)), place)

@@ -1,4 +1,4 @@
-"""Place of the open runs: one below the other, with their views in columns."""
+"""Grid of the open runs: one below the other, with their views in columns."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QStyle, QWidget
 
 from app.style import LEAST_PLOT
 
-if TYPE_CHECKING:  # loads pyqtgraph, which comes after the window
+if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the window
     from app.views.run_panel import RunPanel
 
 GAP = 8  # pixels between columns
-SHAPE = 1.2  # width by height of a view in the paper's figure
-HOLES = 0.95  # worth of an arrangement with empty cells, by that of one without
-# Events that change which panels are visible, or how much room they need.
+SHAPE = 1.2  # width over height of a view in the paper's figure
+HOLES = 0.95  # score of an arrangement with empty cells, relative to a full one
+# Events that change which panels are visible or how much room they need.
 ARRANGING = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent, QEvent.Type.FontChange)
 
 
@@ -33,7 +33,7 @@ def fitting_columns(count: int, width: int) -> int:
 
 
 def shapely_columns(count: int, width: int, height: int) -> int:
-    """Return the columns that make some cells as large as they can be in the shape of the paper's.
+    """Return the columns that make cells in the paper's shape as large as possible.
 
     >>> [shapely_columns(count, 720, 550) for count in (1, 2, 4, 7)], shapely_columns(4, 1800, 400)
     ([1, 2, 2, 3], 4)
@@ -49,7 +49,7 @@ def shapely_columns(count: int, width: int, height: int) -> int:
 
 @final
 class RunGrid(QScrollArea):
-    """Shows those of its panels that are visible; what finds no room is scrolled.
+    """Grid of its visible panels; it scrolls if they do not fit.
 
     One run has its views in a grid. Of several runs each is a row of views, in columns that all
     share. If they show a single view, the runs themselves are in a grid.
@@ -58,10 +58,10 @@ class RunGrid(QScrollArea):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._panels: list[RunPanel] = []
-        # Later: panels are shown, and get their views, one after the other.
+        # Deferred: several panels may be shown and filled in a row.
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.arrange)
-        # Later: the layouts place the views before.
+        # Deferred until the layouts have placed the views.
         self._placed = QTimer(self, interval=0, singleShot=True)
         self._placed.timeout.connect(self._update_sight)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -100,14 +100,14 @@ class RunGrid(QScrollArea):
         self._placed.start()
 
     def _update_sight(self) -> None:
-        """Have the panels draw what came into sight."""
+        """Draw panels that have scrolled into sight."""
         seen = QRect(-self._content.pos(), self.maximumViewportSize())
         for panel in self._panels:
             if not panel.isHidden():
                 panel.set_sight(seen.translated(-panel.pos()))
 
     def reveal(self, panel: RunPanel) -> None:
-        """Scroll so far that a panel is seen."""
+        """Scroll until a panel is visible."""
         self.ensureWidgetVisible(panel, 0, 0)
 
     def _arrange(self, panels: Sequence[RunPanel], width: int, height: int) -> int:

@@ -1,7 +1,7 @@
-"""The window that `marginscope.show` has opened takes further requests, through a local socket.
+"""Local socket by which a window opened by `marginscope.show` accepts further requests.
 
-A request is one line, a link. Whatever else comes in is let go, with a line in the log. A window
-that its user has started himself listens to nobody.
+A request is one line with a link. Other input is refused, with a line in the log. A window started
+by its user does not listen.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from core.errors import MarginscopeError
 from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED
 from core.terminal.text import escape_controls
 
-MOST_CALLERS = 8  # at a time; of more the one that has waited longest is let go
+MOST_CALLERS = 8  # at a time; the one that has waited longest is dropped for another
 GREETING_MS = 200
 
 
@@ -33,11 +33,11 @@ GREETING_MS = 200
 class ShowServer(QObject):
     """Server of `marginscope.show`.
 
-    `asked(link)`: a link that can be read is to be shown. `busy` is true while the window must not
-    be disturbed.
+    `show_requested(link)`: a link that can be read is to be shown. `busy` is true while the window
+    must not be disturbed.
     """
 
-    asked = Signal(str)
+    show_requested = Signal(str)
 
     def __init__(self, busy: Callable[[], bool], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -48,20 +48,20 @@ class ShowServer(QObject):
         self._server.newConnection.connect(self._on_caller)
 
     def listen(self, place: Path | None) -> bool:
-        """Take requests from now on; False where another window does, or nobody can."""
+        """Accept requests from now on; return False if another window does, or it is impossible."""
         if place is None:
             return False
         if place.exists():
             if _answers(place):
                 return False
-            QLocalServer.removeServer(str(place))  # of a window that was killed
+            QLocalServer.removeServer(str(place))  # left behind by a killed window
         if not self._server.listen(str(place)):
             LOG.warning("cannot receive requests: %s", self._server.errorString())
             return False
         return True
 
     def close(self) -> None:
-        """Take no more."""
+        """Stop accepting requests."""
         self._server.close()
         for caller in tuple(self._callers):
             caller.abort()
@@ -101,7 +101,7 @@ class ShowServer(QObject):
             caller.abort()
 
     def _answer(self, caller: QLocalSocket, line: bytes) -> None:
-        del self._callers[caller]  # one request each: what else it sends is not read
+        del self._callers[caller]  # one request per caller; further bytes are not read
         try:
             link = line.decode("utf-8")
             problem = refusal(link)
@@ -114,11 +114,11 @@ class ShowServer(QObject):
         caller.flush()
         caller.disconnectFromServer()
         if said == OK:
-            self.asked.emit(link)
+            self.show_requested.emit(link)
 
 
 def refusal(link: str) -> str:
-    """Why a link cannot be shown; "" where it can be read."""
+    """Return why a link cannot be shown; "" if it can be read."""
     try:
         parse_link(link, Scene())
     except MarginscopeError as error:
@@ -127,7 +127,7 @@ def refusal(link: str) -> str:
 
 
 def bring_up(window: QWidget) -> None:
-    """Show a window that may be minimised, or below others."""
+    """Show a window that may be minimised or covered."""
     window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
     window.show()
     window.raise_()
@@ -135,13 +135,13 @@ def bring_up(window: QWidget) -> None:
 
 
 def training(session: Session) -> Callable[[], bool]:
-    """Whether something is trained in this window, which a picture would end."""
+    """Return a function that is true while a run trains here, which opening would stop."""
     return lambda: bool(session.live)
 
 
 def print_status(line: str) -> None:
-    """Say to whoever has started this process how it stands, and nothing more from here on."""
-    with suppress(OSError, ValueError):  # who may be gone
+    """Print the status for the program that started this process, and nothing afterwards."""
+    with suppress(OSError, ValueError):  # the caller may be gone
         print(one_line(line), flush=True)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (sys.stdout, sys.stderr):
@@ -155,7 +155,7 @@ def one_line(text: str) -> str:
 
 
 def _answers(place: Path) -> bool:
-    """Whether a window listens there."""
+    """Return True if a window listens at the address."""
     socket = QLocalSocket()
     socket.connectToServer(str(place))
     there = socket.waitForConnected(GREETING_MS)

@@ -30,7 +30,7 @@ class SettingsController:
         self.warning = f"{unkept} {warning}".strip()
 
     def intent(self) -> Intent:
-        """Return the intent that the window opens with."""
+        """Return the initial intent of the window."""
         options = self.values.options
         return replace(options, palette=system_palette()) if self.values.follows_system else options
 
@@ -39,7 +39,7 @@ class SettingsController:
         self.values = self.values.model_copy(update=changes)
 
     def add_recent(self, name: str) -> None:
-        """Put a file that was opened first among the recent ones."""
+        """Put an opened file first among the recent ones."""
         self.values = self.values.with_recent(Path(name))
 
     def update_window(self, window: MainWindow, wishes: Intent) -> None:
@@ -52,7 +52,7 @@ class SettingsController:
             geometry=geometry,
             drawer=columns.open_drawer,
             drawer_widths=dict(columns.widths),
-            folded_sections=window.form.folded,
+            folded_sections=window.form.folded_sections,
             times_open=not window.times.isHidden(),
         )
 

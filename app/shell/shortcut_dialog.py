@@ -40,11 +40,11 @@ NAME, KEYS, TIP = range(3)
 KEYS_LETTERS = 26
 TAB, BACKTAB = Qt.Key.Key_Tab, Qt.Key.Key_Backtab
 SPOKEN = int(Qt.ItemDataRole.AccessibleTextRole)
-ACTION = int(Qt.ItemDataRole.UserRole)  # the action of a row; None where the keys are fixed
+ACTION = int(Qt.ItemDataRole.UserRole)  # action of a row; None if its keys are fixed
 
 
 class FixedKeys(NamedTuple):
-    """Keys of a part of the window that cannot be changed, as they are shown."""
+    """Fixed keys of a part of the window, as shown."""
 
     name: str
     keys: str
@@ -60,7 +60,7 @@ IN_PLOTS = (
 
 
 def library_holder(text: str) -> str:
-    """Return the name of what keys do in the library; empty if they do nothing there.
+    """Return the action of keys in the library; "" if they have none there.
 
     The library is a part of the main window: Qt carries out neither of two equal shortcuts in it.
     Data are drawn in a window of their own.
@@ -98,7 +98,7 @@ def _plain(text: str) -> str:
 
 @final
 class KeysDelegate(QStyledItemDelegate):
-    """Edits the keys of a row. changed(action, sequence): other keys were pressed."""
+    """Editor of a row's keys. changed(action, sequence): other keys were pressed."""
 
     changed = Signal(str, str)
 
@@ -118,7 +118,7 @@ class KeysDelegate(QStyledItemDelegate):
             self.changed.emit(index.siblingAtColumn(NAME).data(ACTION), text)
 
     def eventFilter(self, editor: QObject, event: QEvent) -> bool:
-        # Qt's filter ends with Return and Escape, which may be keys of an action.
+        # Qt's filter stops at Return and Escape, which an action may use.
         leaves = isinstance(event, QKeyEvent) and event.key() in (TAB, BACKTAB)
         if leaves and event.type() == QEvent.Type.KeyPress:
             self._finish(editor)
@@ -138,7 +138,7 @@ class KeysDelegate(QStyledItemDelegate):
         self._finish(self.sender())
 
     def _finish(self, editor: Any) -> None:
-        editor.editingFinished.disconnect(self._on_finished)  # comes again as the focus is lost
+        editor.editingFinished.disconnect(self._on_finished)  # losing the focus would emit it again
         self.commitData.emit(editor)
         self.closeEditor.emit(editor)
 
@@ -152,7 +152,7 @@ class ShortcutDialog(QDialog):
     """
 
     changed = Signal(str, str)
-    moved = Signal(str, str)
+    key_moved = Signal(str, str)
     all_reset = Signal()
 
     def __init__(self, parent: QWidget) -> None:
@@ -165,13 +165,13 @@ class ShortcutDialog(QDialog):
         self.search.textChanged.connect(self._show_found)
         self.tree = QTreeWidget(self)
         self.headings: dict[str, QTreeWidgetItem] = {}
-        self.rows: dict[str, QTreeWidgetItem] = {}  # by action, and by number where keys are fixed
-        self._titles: dict[str, str] = {}  # of the headings of rows
+        self.rows: dict[str, QTreeWidgetItem] = {}  # by action, or by number for fixed keys
+        self._titles: dict[str, str] = {}  # titles of the headings
         self._fill_tree()
         self.nothing = quiet_label(NOTHING, self)
-        self.told = QLabel(EXPLANATION, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self.told.setMinimumHeight(2 * self.told.fontMetrics().lineSpacing())
-        self.told.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        self.hint = QLabel(EXPLANATION, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.hint.setMinimumHeight(2 * self.hint.fontMetrics().lineSpacing())
+        self.hint.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         self.move_button = push_button(
             "Reassign", self, "Remove the keys from the other action and assign them here"
         )
@@ -186,7 +186,7 @@ class ShortcutDialog(QDialog):
         self.reset_all.clicked.connect(self.all_reset)
         done = push_button("Close", self)
         done.clicked.connect(self.accept)
-        answer = add_all(space(QHBoxLayout(), spacing=8), (self.told, 1), self.move_button)
+        answer = add_all(space(QHBoxLayout(), spacing=8), (self.hint, 1), self.move_button)
         buttons = space(QHBoxLayout(), spacing=8)
         add_all(buttons, self.clear, self.reset, self.reset_all, 1, done)
         column = space(QVBoxLayout(self), (16, 16, 16, 16), 12)
@@ -246,7 +246,7 @@ class ShortcutDialog(QDialog):
         row.setFlags(row.flags() | Qt.ItemFlag.ItemIsEditable)
         row.setToolTip(TIP, plain_tip(row.text(TIP)))
 
-    # --------------------------------------------------------------------------------- shown
+    # ------------------------------------------------------------------------------------- display
 
     def show_keys(self, keys: Keys) -> None:
         """Show the present keys of all actions."""
@@ -259,13 +259,13 @@ class ShortcutDialog(QDialog):
         self._show_found()
 
     def show_message(self, words: str) -> None:
-        """Say what was done, or nothing."""
-        self.told.setText(words or EXPLANATION)
+        """Show a confirmation, or nothing."""
+        self.hint.setText(words or EXPLANATION)
         self.move_button.hide()
         self._wanted = ("", "")
 
     def refuse(self, key: str, text: str, words: str) -> None:
-        """Another action has these keys: say so, and offer them all the same."""
+        """Report that another action has these keys, and offer to take them."""
         self.show_message(words)
         self._wanted = (key, text)
         self.move_button.show()
@@ -286,7 +286,7 @@ class ShortcutDialog(QDialog):
         self.nothing.setVisible(not found)
         self._show_buttons()
 
-    # --------------------------------------------------------------------------------- asked
+    # ------------------------------------------------------------------------------------ requests
 
     @property
     def _current(self) -> str:
@@ -325,6 +325,6 @@ class ShortcutDialog(QDialog):
 
     def _on_move(self) -> None:
         key, text = self._wanted
-        self.moved.emit(key, text)
+        self.key_moved.emit(key, text)
         self.tree.setCurrentItem(self.rows[key])
         self.tree.setFocus()

@@ -1,4 +1,4 @@
-"""Keys of actions: those of the table, and the user's own in their place."""
+"""Keys of actions: those of the table, or the user's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeySequence
 
 from app.actions import ROWS
 
-Keys = Mapping[str, str]  # of actions by their keys; empty for none
+Keys = Mapping[str, str]  # action key -> shortcut, "" for none
 PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 
@@ -68,7 +68,7 @@ def resolve_keys(own: Keys) -> tuple[dict[str, str], tuple[Clash, ...]]:
 
 
 def usual_if_free(keys: Keys, key: str) -> str:
-    """Return the usual keys of an action, or none where another action has them."""
+    """Return the usual keys of an action, or none if another action has them."""
     return "" if find_holder(keys, DEFAULTS[key], key) else DEFAULTS[key]
 
 

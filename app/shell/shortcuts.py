@@ -1,4 +1,4 @@
-"""The keys of actions: shown on one page, changed there, and given to the actions."""
+"""Keys of actions: shown on one page, changed there, and given to the actions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLASH = "{keys} was assigned more than once and now belongs to {winner}: {others
 CHOOSE = "Change shortcuts in Help, Keyboard shortcuts."
 MOST_SENTENCES = 2
 BARE = re.compile(r"(Shift\+)?[A-Z]")  # a letter without Ctrl or Alt
-# A sign that is typed there selects an item; fields of text keep their keys by themselves.
+# Typing selects an item in these widgets. Text fields keep their keys by themselves.
 SEARCHED_BY_TYPING = (QComboBox, QAbstractItemView)
 TYPING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier
 ON_OFF = "{name} is {state}. Press {keys} to change it back."
@@ -62,7 +62,7 @@ class ShortcutController(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Leave signs that are typed to the widget with the focus if they select an item there."""
-        # Qt's question whether a key is no shortcut comes here when the widget does not answer it.
+        # Qt asks here whether a key is a shortcut if the focused widget has not answered.
         if event.type() is not QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
             return False
         typed = event.text().strip().isprintable() and bool(event.text().strip())
@@ -76,11 +76,11 @@ class ShortcutController(QObject):
         for key in custom_keys(self._keys):
             set_keys(actions[key], self._keys[key])
         for row in ROWS:
-            if not row.text.endswith("..."):  # a dialog is seen
+            if not row.text.endswith("..."):  # a dialog is its own response
                 actions[row.key].triggered.connect(self._on_triggered)
 
     def _on_triggered(self) -> None:
-        """Name the state that a bare letter has set: it may have been meant for a text."""
+        """Announce the effect of a bare letter, which may have been meant for a text."""
         action = self.sender()
         if not isinstance(action, QAction) or not BARE.fullmatch(action.shortcut().toString()):
             return
@@ -105,7 +105,7 @@ class ShortcutController(QObject):
 
             self.dialog = ShortcutDialog(self._window)
             self.dialog.changed.connect(self._change)
-            self.dialog.moved.connect(self._move)
+            self.dialog.key_moved.connect(self._move)
             self.dialog.all_reset.connect(self._reset)
         self.dialog.search.clear()
         self.dialog.show_message("")
@@ -114,7 +114,7 @@ class ShortcutController(QObject):
         self.dialog.open()
 
     def _change(self, key: str, text: str) -> None:
-        """Give an action other keys, unless they are another one's."""
+        """Give an action other keys, unless another action has them."""
         from app.shell.shortcut_dialog import library_holder
 
         assert self.dialog is not None
@@ -161,7 +161,7 @@ class ShortcutController(QObject):
         assert self.dialog is not None
         changed = {key: text for key, text in changes.items() if text != self._keys[key]}
         self._keys |= changed
-        for key in changed:  # no two have the same keys at any time
+        for key in changed:  # so that no two actions ever share keys
             set_keys(self._actions[key], "")
         for key, text in changed.items():
             set_keys(self._actions[key], text)

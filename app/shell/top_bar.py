@@ -1,4 +1,4 @@
-"""Top bar: the study, its open runs, and what is done with them most often."""
+"""Top bar: the study, its open runs, and their most frequent actions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from app.widgets.layouts import add_all, space
 ICON = QSize(16, 16)
 BESIDE = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
-ROOM_FOR_TEXTS = 760  # pixels of the bar below which its buttons have no texts
+ROOM_FOR_TEXTS = 760  # pixels; the buttons of a narrower bar have no texts
 ICONS = {"views": "views", "export": "export", "more": "dots"}
 
 
@@ -35,7 +35,7 @@ class TopBar(QWidget):
         self._keys = ButtonKeyActivation(self)
         self.chooser = StudyChooser(self)
         self.chips = RunChips(self)
-        self.cells = self._button()  # how many runs of the study are open
+        self.cells = self._button()  # number of open runs of the study
         self.cells.hide()
         self.compare = self._button()
         self.training = [self._button() for _ in TRAINING]
@@ -45,7 +45,7 @@ class TopBar(QWidget):
         self.more = self._menu_button("More", "More actions")
         self.more.setToolButtonStyle(ICON_ONLY)
         self._row = space(QHBoxLayout(self), (12, 3, 8, 3), 6)
-        chips = (self.chips, 100)  # all room, which is empty without runs
+        chips = (self.chips, 100)  # the chips take all the room, and leave it empty without runs
         rest = (self.views, self.export, self.more)
         add_all(self._row, self.chooser, chips, self.cells, self.compare, 1, *self.training, *rest)
 
@@ -91,7 +91,7 @@ class TopBar(QWidget):
         self.export.clicked.connect(self._on_export_clicked)
 
     def _on_export_clicked(self) -> None:
-        """Open the dialog; without runs the menu, which says why nothing can be exported."""
+        """Open the dialog; without runs open the menu, whose tips give the reason."""
         if self._export_action.isEnabled():
             self._export_action.trigger()
         else:
@@ -111,7 +111,7 @@ class TopBar(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.chooser.updateGeometry()  # it has at most half of the window
+        self.chooser.updateGeometry()  # it takes at most half of the window
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:

@@ -121,16 +121,16 @@ STEPS = (
 )
 
 
-# The drawers that steps speak of, by the keys of their actions.
+# Drawers that the steps mention -> their action keys.
 DRAWERS = {"theory": "inspector", "form": "form", "numbers": "numbers"}
 WIDTH = 340
-APART = 16  # from the edges of the window
+APART = 16  # pixels from the edges of the window
 RING = 3
 
 
 @final
 class TourController(QObject):
-    """Tour of the window, which can be used meanwhile."""
+    """Tour of the window, which remains usable."""
 
     def __init__(
         self,
@@ -145,8 +145,8 @@ class TourController(QObject):
         self._training, self._playback = training, playback
         self._drawers = drawers
         self._actions: Mapping[str, QAction] = {}
-        self._number = -1  # none
-        self._before: str | None = None  # the drawer that was open before a step opened another
+        self._number = -1  # no step
+        self._before: str | None = None  # drawer that was open before a step opened another
         self.card: TourCard | None = None
         window.resized.connect(self._point)
         display.runs_changed.connect(self._on_runs)
@@ -159,8 +159,8 @@ class TourController(QObject):
         """Show the first step, on Figure 1."""
         if self.card is None:
             self.card = TourCard(self._window)
-            self.card.moved.connect(self._move)
-            self.card.left.connect(self.stop)
+            self.card.step_requested.connect(self._move)
+            self.card.tour_left.connect(self.stop)
         if not self._has_figure_1() and not self._training.choose(TOUR_STUDY):
             return
         self._actions["lecture"].setChecked(False)
@@ -223,7 +223,7 @@ class TourController(QObject):
             self._before = before
 
     def _show_drawer(self, drawer: str) -> None:
-        """Open a drawer for a step, which is no choice of the user."""
+        """Open a drawer for a step, without counting as the user's choice."""
         with self._drawers.automatic:
             self._drawers.show(drawer)
 
@@ -275,10 +275,10 @@ class TourController(QObject):
 
 @final
 class TourCard(QFrame):
-    """Card of the tour, with a ring around what the step is about."""
+    """Card of the tour, with a ring around the explained part."""
 
-    moved = Signal(int)  # to the step before (-1) or after (1)
-    left = Signal()
+    step_requested = Signal(int)  # step before (-1) or after (1)
+    tour_left = Signal()
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -299,7 +299,7 @@ class TourCard(QFrame):
         self._button_keys = ButtonKeyActivation(self)
         for button in (self.end, self.back, self.next):
             self._button_keys.add(button)
-        self.end.clicked.connect(self.left)
+        self.end.clicked.connect(self.tour_left)
         self.back.clicked.connect(self._on_back)
         self.next.clicked.connect(self._on_next)
         buttons = add_all(space(QHBoxLayout(), spacing=8), self.end, 1, self.back, self.next)
@@ -314,7 +314,7 @@ class TourCard(QFrame):
         self.back.setEnabled(number > 0)
         self.next.setText("Next" if number + 1 < count else "Done")
         self.end.setVisible(number + 1 < count)
-        # Wider where the type is so large that the buttons have no room.
+        # Wider if a large font leaves the buttons no room.
         buttons = sum(one.sizeHint().width() + 8 for one in (self.end, self.back, self.next))
         width = max(WIDTH, buttons + 34)
         self.setFixedWidth(width)
@@ -323,7 +323,7 @@ class TourCard(QFrame):
         self.adjustSize()
 
     def point_at(self, target: QWidget | None, room: QRect) -> None:
-        """Move to the corner of a room that hides least of a widget, and frame the widget.
+        """Move to the corner that hides least of a widget, and frame the widget.
 
         None, or a hidden widget, gets no frame.
         """
@@ -350,13 +350,13 @@ class TourCard(QFrame):
         self.hide()
 
     def _on_back(self) -> None:
-        self.moved.emit(-1)
+        self.step_requested.emit(-1)
 
     def _on_next(self) -> None:
-        self.moved.emit(1)
+        self.step_requested.emit(1)
 
     def event(self, event: QEvent) -> bool:
-        # Else Escape is the window's, where it lets go of pinned nodes.
+        # Otherwise the window would handle Escape and unpin nodes.
         override = event.type() is QEvent.Type.ShortcutOverride
         if override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
             event.accept()
@@ -365,7 +365,7 @@ class TourCard(QFrame):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
-            self.left.emit()
+            self.tour_left.emit()
         else:
             super().keyPressEvent(event)
 
@@ -376,7 +376,7 @@ def _area(rect: QRect) -> int:
 
 @final
 class _Ring(QWidget):
-    """A frame over the window that takes no clicks."""
+    """Frame over the window that ignores clicks."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)

@@ -1,4 +1,4 @@
-"""Menu of a view, a view that fills the window, and views in another order."""
+"""Menu of a view, filling the window with it, and the order of views."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from app.shell.curve_choice import CurveChoiceController
 from app.shell.help import HelpController
 from app.shell.main_window import MainWindow
 
-if TYPE_CHECKING:  # loads pyqtgraph, which comes after the window
+if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the window
     from app.views.run_panel import RunPanel
     from app.views.view import Numbers, RunView
 
-PICTURE_SCALE = 3.0  # pixels of a copied picture to one of the screen
+PICTURE_SCALE = 3.0  # pixels of a copied picture per pixel of the screen
 PICTURE_COPIED = "Picture copied."
 NUMBERS_COPIED = "Numbers copied."
 
 
 @final
 class ViewMenuController(QObject):
-    """Menu of plots and headers, and what clicks and drags of a header do."""
+    """Menus of plots and headers, and the effects of clicks and drags of a header."""
 
     status = Signal(str)
     """Sentence about a copy."""
@@ -50,13 +50,13 @@ class ViewMenuController(QObject):
         }
 
     def add(self, panel: RunPanel) -> None:
-        """Serve the views of a panel."""
+        """Connect the views of a panel."""
         panel.menu_requested.connect(self._on_menu_requested)
         panel.fill_requested.connect(self.toggle_fill)
         panel.view_moved.connect(self._on_view_moved)
 
     def fill_pointed(self) -> None:
-        """Fill the window with the view at the pointer, else the first; or show all again."""
+        """Fill the window with the view at the pointer, else the first, or show all again."""
         places = (panel.view_at(QCursor.pos()) for panel in self._display.panels)
         name = next(filter(None, places), self._display.view.wishes.shown_views[0])
         self.toggle_fill(name)
@@ -80,7 +80,7 @@ class ViewMenuController(QObject):
             return
         view = panel.view(name)
         menu = ViewMenu(view, name, self._window)
-        menu.aboutToHide.connect(menu.deleteLater)  # after what was chosen: that is not deferred
+        menu.aboutToHide.connect(menu.deleteLater)  # after the chosen action, which runs at once
         self._fill(menu)
         menu.popup(place)
 
@@ -123,7 +123,7 @@ class ViewMenuController(QObject):
 
     def _on_copy_numbers(self) -> None:
         numbers = self._menu().view.numbers()
-        if numbers:  # else the run was closed under the menu
+        if numbers:  # otherwise the run was closed while the menu was open
             QGuiApplication.clipboard().setText(numbers_text(numbers))
             self.status.emit(NUMBERS_COPIED)
 

@@ -1,4 +1,4 @@
-"""Page in place of the views while no run is open: papers, recent files, own data, first steps."""
+"""Page shown while no run is open: papers, recent files, own data, first steps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EXPLANATION = (
     "Run trains {study}. To change it first, open Settings. Every frame is recorded, so you "
     "can go back to any moment."
 )
-# Actions that begin something, and how they are called here; those that cannot be had are left out.
+# Actions offered on this page, with their names here; unavailable ones are left out.
 OFFERED = {
     "last": "Reopen the last session",
     "library": "Library of runs",
@@ -91,9 +91,9 @@ class WelcomePage(QScrollArea):
         self.run_button.clicked.connect(self.run_requested)
         self.open_button = QPushButton("Open a run file ...", content)
         self.open_button.clicked.connect(self.open_requested)
-        self._begin = _Lines("", content, QBoxLayout.Direction.LeftToRight)
-        self._begin.chosen.connect(self._on_start)
-        first = (self.run_button, self.open_button, self._begin)
+        self._start_lines = _Lines("", content, QBoxLayout.Direction.LeftToRight)
+        self._start_lines.chosen.connect(self._on_start)
+        first = (self.run_button, self.open_button, self._start_lines)
         self._buttons = add_all(space(QHBoxLayout(), spacing=8), *first)
         add_all(column, headline, self.explanation, self._buttons)
         column.setAlignment(self._buttons, Qt.AlignmentFlag.AlignLeft)
@@ -140,14 +140,14 @@ class WelcomePage(QScrollArea):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if not self.cards:  # most windows open with runs
+        if not self.cards:  # most windows open with runs and never show the cards
             self.cards = tuple(self._made_cards())
             self._arrange()
             self._chain()
 
     def _chain(self) -> None:
-        """Tab goes through the page as it is read; what was made last would come last."""
-        first = (self.run_button, self.open_button, *self._begin.buttons)
+        """Set the Tab order to the reading order, whatever the order of creation."""
+        first = (self.run_button, self.open_button, *self._start_lines.buttons)
         for one, following in pairwise((*first, *self.cards, *self._recent.buttons)):
             QWidget.setTabOrder(one, following)
 
@@ -160,7 +160,7 @@ class WelcomePage(QScrollArea):
 
     def _arrange(self) -> None:
         room = self.viewport().width() - 2 * SIDES
-        for lines in (self._begin, self._recent):
+        for lines in (self._start_lines, self._recent):
             lines.fit(room)
         self._turn(self._buttons, room)
         columns = max(1, room // CARD_WIDTH)
@@ -174,13 +174,13 @@ class WelcomePage(QScrollArea):
 
     @staticmethod
     def _turn(row: QBoxLayout, room: int) -> None:
-        """Let parts stand side by side where there is room for them, else below one another."""
+        """Place parts side by side if they fit, else below one another."""
         needed = row.spacing() * (row.count() - 1)
         for place in range(row.count()):
             item = row.itemAt(place)
             assert item is not None
             widget = item.widget()
-            # The item's own hint is that of before until the loop has laid the page out.
+            # The item's own hint is outdated until the event loop has laid out the page.
             needed += (item if widget is None else widget).sizeHint().width()
         to = (
             QBoxLayout.Direction.LeftToRight if needed <= room else QBoxLayout.Direction.TopToBottom
@@ -195,11 +195,11 @@ class WelcomePage(QScrollArea):
         self.explanation.setText(EXPLANATION.format(study=title or "the study"))
 
     def set_runnable(self, runnable: bool) -> None:
-        """Whether there is a study to run, whose values are all right."""
+        """Set whether the form has a study with valid values."""
         self.run_button.setEnabled(runnable)
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
-        """Offer those of the table's actions that begin something."""
+        """Offer the table's actions for a first step."""
         self._actions = {key: actions[key] for key in OFFERED if key in actions}
         for action in self._actions.values():
             action.enabledChanged.connect(self._offer)
@@ -207,7 +207,9 @@ class WelcomePage(QScrollArea):
 
     def _offer(self) -> None:
         there = [key for key, action in self._actions.items() if action.isEnabled()]
-        self._begin.offer([(key, OFFERED[key], self._actions[key].toolTip()) for key in there])
+        self._start_lines.offer(
+            [(key, OFFERED[key], self._actions[key].toolTip()) for key in there]
+        )
         self._arrange()
         self._chain()
 
@@ -249,7 +251,7 @@ class _Lines(QWidget):
         self.buttons: list[QPushButton] = []
 
     def offer(self, lines: Sequence[tuple[str, str, str]]) -> None:
-        """Buttons by name, text and tip."""
+        """Show buttons, given as name, text and tip."""
         while len(self.buttons) < len(lines):
             button = push_button("", self)
             button.setProperty("line", True)
@@ -265,7 +267,7 @@ class _Lines(QWidget):
         self.setVisible(bool(lines))
 
     def fit(self, room: int) -> None:
-        """Shorten what is longer than the room, as names of files may be."""
+        """Elide texts that are longer than the room, such as file names."""
         for button in self.buttons:
             text = button.accessibleName()
             short = button.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room - 4)
@@ -282,7 +284,7 @@ class Card(QPushButton):
     def __init__(
         self, name: str, words: tuple[str, str, str], picture: QWidget, parent: QWidget
     ) -> None:
-        """`words`: the title, a sentence, and what there is of it."""
+        """`words`: the title, a sentence, and a detail."""
         super().__init__(parent, autoDefault=False)
         self.setObjectName(name)
         self.setProperty("card", True)
@@ -302,7 +304,7 @@ class Card(QPushButton):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
-    # A button knows its own text alone, and here it has none.
+    # A button uses only its own text, which is empty here.
     def hasHeightForWidth(self) -> bool:
         return True
 

@@ -16,9 +16,9 @@ from core.figures.palette import DARK, LIGHT, PALETTES
 from core.studies.study import load_study
 
 Floats = NDArray[np.float64]
-HEIGHT, LINE = 96, 1.4  # pixels of a picture, and of a line in it
-MIDDLE = 128  # of the lightness of a ground
-# The panel of a study's figure that stands for each paper.
+HEIGHT, LINE = 96, 1.4  # pixels: height of a picture, width of its lines
+MIDDLE = 128  # between dark and light backgrounds
+# Panel of a study's figure that illustrates each paper.
 PICTURED = {
     "telgarsky22": ("telgarsky22-table-1", 3),
     "homogeneity": ("homogeneity-mirror-flow", 0),
@@ -32,7 +32,7 @@ PICTURED = {
     "saxe14": ("saxe14-modes", 0),
     "tsilivis25": ("tsilivis25-order-turns-over", 1),
 }
-# Points of two classes that no line separates, as shares of the picture.
+# Points of two classes that no line separates, as fractions of the picture.
 POINTS = (
     (True, ((0.2, 0.25), (0.32, 0.6), (0.7, 0.3), (0.82, 0.62))),
     (False, ((0.46, 0.42), (0.55, 0.62), (0.5, 0.2))),
@@ -41,7 +41,7 @@ POINTS = (
 
 @final
 class FigurePicture(QWidget):
-    """Lines of a panel of a paper, by the shipped result of its study."""
+    """Lines of a panel of a paper, from the shipped result of its study."""
 
     def __init__(self, paper: str) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class FigurePicture(QWidget):
 
 @final
 class PointsPicture(QWidget):
-    """A few points of two classes: rings and dots."""
+    """Picture of a few points of two classes: rings and dots."""
 
     def __init__(self) -> None:
         super().__init__()

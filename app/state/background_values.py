@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 SPECTRUM = "log10 of the leading singular values"
-# As many as core.observables.spectrum keeps of a frame.
+# As many as core.observables.spectrum keeps per frame.
 LEADING = 16
 Q = TypeVar("Q")
 A = TypeVar("A")
-STRIDES = (64, 16, 4, 1)  # a curve is coarse at first, and spans the run from its first points on
+STRIDES = (64, 16, 4, 1)  # compute curves coarsely first, over the whole run
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class PredictorAnswer:
 @final
 @dataclass(frozen=True, slots=True)
 class GroupQuestion:
-    """Some nodes, whose facts at a frame are wanted."""
+    """Nodes whose facts at a frame are requested."""
 
     frame: int
     nodes: frozenset[int]
@@ -75,7 +75,7 @@ class GroupQuestion:
 @final
 @dataclass(frozen=True, slots=True)
 class NodesQuestion:
-    """An observable of single nodes, whose values are wanted at a frame."""
+    """Observable of single nodes, requested at a frame."""
 
     frame: int
     name: str
@@ -88,25 +88,25 @@ class LatestRequest(Generic[Q, A]):
     def __init__(self, lock: threading.Lock, answer: Callable[[Run, Q], A]) -> None:
         self._lock, self._answer = lock, answer
         self._question: Q | None = None
-        # Read without the lock: a frozen value is put there in one step, and the screen must not
+        # Read without the lock: one assignment replaces the frozen value, and the screen must not
         # wait.
         self.known: tuple[Q, A] | None = None
 
-    def ask(self, question: Q | None) -> None:
+    def request(self, question: Q | None) -> None:
         """Replace the question; None withdraws it."""
         with self._lock:
             self._question = question
 
     @property
-    def wanted(self) -> Q | None:
-        """Question without an answer yet."""
+    def pending_question(self) -> Q | None:
+        """Question without an answer so far."""
         with self._lock:
             question, known = self._question, self.known
         return None if known is not None and known[0] == question else question
 
     def work(self, run: Run) -> bool:
         """Answer the question; return False if there was none."""
-        question = self.wanted
+        question = self.pending_question
         if question is None:
             return False
         self.known = (question, self._answer(run, question))
@@ -133,7 +133,7 @@ class Trace:
         """Return the next frame to compute of the first `frames`; -1 for none."""
         if frames == 0:
             return -1
-        # The newest first: it stands at the live edge, where somebody looks.
+        # Newest first: it is at the live edge, which users watch.
         if not self.known[frames - 1]:
             return frames - 1
         for stride in STRIDES:
@@ -151,7 +151,7 @@ class BackgroundValues:
         self._run = run
         self._lock = threading.Lock()
         self._traces: dict[str, Trace] = {}
-        # By the view that asked, so that one which is closed gives up its own and no other's.
+        # By the requesting view, so that a closed view withdraws only its own requests.
         self._requested: tuple[str, ...] = ()  # "owner:name"
         self._frames = 0
         self.prediction: LatestRequest[PredictorQuestion, PredictorAnswer] = LatestRequest(
@@ -165,7 +165,7 @@ class BackgroundValues:
         self._broken = False
         self.traced = 0  # values of traces computed so far
 
-    # --------------------------------------------------------------- the thread of the screen
+    # ------------------------------------------------------------------------------- window thread
 
     def request_traces(self, owner: str, names: tuple[str, ...], frames: int) -> None:
         """Request scalars by their names, or SPECTRUM, at the first `frames` frames.
@@ -176,28 +176,28 @@ class BackgroundValues:
             kept = tuple(name for name in self._requested if not name.startswith(f"{owner}:"))
             self._requested = kept + tuple(f"{owner}:{name}" for name in names)
             self._frames = max(self._frames, frames)  # another view may have read further
-            room = max(frames, self._run.planned)
+            room = max(frames, self._run.planned_frames)
             for name in names:
                 width = LEADING if name == SPECTRUM else 1
                 self._traces.setdefault(name, Trace(room, width)).make_room(room)
 
     def trace(self, name: str, frames: int) -> Floats:
-        """Return values (frames, width) of a requested trace, NaN where not known yet."""
+        """Return values (frames, width) of a requested trace, NaN where unknown."""
         trace = self._traces[name]
-        # By what is known, not by the values: a row may be half written at this moment.
+        # Use `known`, not the values: a row may be half written at this moment.
         return np.where(trace.known[:frames, None], trace.values[:frames], np.nan)
 
     def has_requested(self, owner: str, name: str) -> bool:
         """Return True if an owner requested a trace."""
         return f"{owner}:{name}" in self._requested
 
-    def known(self, name: str, frames: int) -> NDArray[np.bool_]:
+    def known_frames(self, name: str, frames: int) -> NDArray[np.bool_]:
         """Return which of the first frames of a requested trace are known, (frames,)."""
         return np.array(self._traces[name].known[:frames])
 
     @property
     def answer(self) -> PredictorAnswer | None:
-        """Last computed predictor, perhaps of an older question."""
+        """Last computed predictor, perhaps for an older question."""
         known = self.prediction.known
         return known[1] if known is not None else None
 
@@ -205,7 +205,7 @@ class BackgroundValues:
     def pending(self) -> bool:
         return not self._broken and self._next() is not None
 
-    # ----------------------------------------------------------------------- the other thread
+    # -------------------------------------------------------------------------------- other thread
 
     def work(self, seconds: float) -> bool:
         """Compute for about so many seconds; return False if nothing was pending."""
@@ -226,13 +226,13 @@ class BackgroundValues:
                 return False
             self._compute(*missing)
         except Exception:
-            # A run that was closed meanwhile, or whose file is gone: others must go on.
+            # The run was closed, or its file is gone; other runs continue.
             self._broken = True
             log.debug("numbers for the screen ended", exc_info=True)
         return True
 
     def _next(self) -> object:
-        waiting = any(latest.wanted is not None for latest in self._latest)
+        waiting = any(latest.pending_question is not None for latest in self._latest)
         return waiting or self._next_trace()
 
     def _next_trace(self) -> tuple[str, Trace, int] | None:
@@ -255,8 +255,8 @@ class BackgroundValues:
             value = np.full(LEADING, np.nan)
             value[: sigma.size] = sigma[:LEADING]
         else:
-            value = np.array([observable_of(name).at(self._run, frame)], dtype=np.float64)
-        with self._lock:  # the arrays may be made longer meanwhile
+            value = np.array([observable_of(name).value_at(self._run, frame)], dtype=np.float64)
+        with self._lock:  # the window's thread may enlarge the arrays
             trace.values[frame] = value
             trace.known[frame] = True
             self.traced += 1
@@ -271,7 +271,7 @@ def _group_facts(run: Run, question: GroupQuestion) -> GroupFacts:
 def _node_values(run: Run, question: NodesQuestion) -> Floats:
     from core.observables.registry import observable_of
 
-    return np.asarray(observable_of(question.name).at(run, question.frame), dtype=np.float64)
+    return np.asarray(observable_of(question.name).value_at(run, question.frame), dtype=np.float64)
 
 
 def answer(run: Run, question: PredictorQuestion) -> PredictorAnswer:

@@ -1,4 +1,4 @@
-"""What the screen needs of one run, as compact arrays that grow with its file.
+"""Data of one run for the screen, as compact arrays that grow with its file.
 
 The numbers come from core.observables, so that the screen and the tables say the same. Nothing here
 loads the numerical packages before there is a run: core is imported where it is used.
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from core.observables.projection import Projection
     from core.runs import Run
 
-# Read with every frame, since the margin view draws them over all frames; the other scalars are
-# computed for the frame at the cursor alone.
+# The margin view draws these over all frames; other scalars are computed at the cursor only.
 MARGINS = ("hard_margin", "smoothed_margin", "l1_margin")
 SCALARS = (
     "risk",
@@ -48,12 +47,12 @@ SCALARS = (
     "train_error",
 )
 SORTED_KINDS = ("rotation", "relative_norm")
-MOST_SORTED = 160  # sorted frames kept: the moments of both views, and the latest ones looked at
+MOST_SORTED = 160  # cached sorted frames: the moments of both views, and the latest ones shown
 
 
 @final
 class DisplayData:
-    """A run for the screen; `frames` of it are read so far, `m` nodes each.
+    """Run for the screen; `frames` of it are read so far, `m` nodes each.
 
     Positions are kept at the stored scale and multiplied by e^(L rho) when asked for, because late
     frames of long runs leave the range of single precision.
@@ -65,14 +64,15 @@ class DisplayData:
         self.m = int(run.network.m)
         self.plane = plane
         self.directions = False
-        self.plane_problem = ""  # why the run has no such plane; it is shown on coordinates then
+        # Reason why the plane is unavailable; coordinates are shown instead.
+        self.plane_problem = ""
         self._projection: Projection | None = None
-        self._projected_at = 0  # frames that there were for it
-        room = max(run.planned, run.frames, 1)
-        # Room for all frames that are planned; single precision, as screens have seven digits.
+        self._projected_at = 0  # number of frames used for the projection
+        room = max(run.planned_frames, run.frames, 1)
+        # Room for all planned frames. Single precision: a screen resolves fewer than seven digits.
         self._flat: Singles = np.empty((room, self.m, 2), dtype=np.float32)
         self._placed = np.zeros(room, dtype=bool)
-        # The largest coordinate of each frame: the neurons' view asks for its range at every tick.
+        # Largest coordinate of each frame: the neurons' view needs its range at every tick.
         self._reach = np.zeros(room)
         self._node: dict[str, Singles] = {
             kind: np.empty((room, self.m), np.float32) for kind in SORTED_KINDS
@@ -92,27 +92,27 @@ class DisplayData:
     # -------------------------------------------------------------------------------- reading
 
     @property
-    def planned(self) -> int:
-        """Frames the run will have: those on its schedule, or those it ended with."""
-        if self.run.status == "finished" or not math.isfinite(self.run.until):
+    def planned_frames(self) -> int:
+        """Planned number of frames: those on its schedule, or those with which it ended."""
+        if self.run.status == "finished" or not math.isfinite(self.run.planned_end):
             return max(self.run.frames, 1)
-        return max(self.run.planned, self.run.frames, 1)
+        return max(self.run.planned_frames, self.run.frames, 1)
 
     @property
     def complete(self) -> bool:
-        """True if the run has ended and every frame of it is read."""
+        """True if the run has ended and all its frames are read."""
         return self.run.status == "finished" and self.frames == self.run.frames
 
     def update(
         self, seconds: float = 0.008, hands: Executor | None = None, most: int | None = None
     ) -> int:
-        """Read frames that were committed since, for about so long, up to `most`; returns `frames`.
+        """Read new frames for about so many seconds, up to `most`; return `frames`.
 
         `hands` read several frames of a finished run at a time: file, checksums and products let go
         of the interpreter. Raises RunFileError for a file that is no longer a run.
         """
         deadline = time.perf_counter() + seconds
-        # A growing file is connected to anew (decision 0002): what it said before is read first.
+        # Reopening a growing file takes time (decision 0002): read the known frames first.
         available = self.run.frames
         if self.frames == available:
             available = self.run.refresh()
@@ -122,19 +122,19 @@ class DisplayData:
         self._make_room(available)
         available = available if most is None else min(available, max(most, self.frames + 1))
         if hands is not None and self.run.status == "finished":
-            _ = self.projection  # before the threads; and no batch, which would keep the file
+            _ = self.projection  # before the threads start; a batch would keep the file open
             for index in ordered_map(self._read, self.frames, available, deadline, hands):
                 self.frames = index + 1
         else:
             self._read_in_turn(available, deadline)
-        # The plane of the motion is that of all frames: it follows a growing run, but not at each.
+        # The plane of motion is fitted to all frames, and refitted when a growing run has doubled.
         grown = self.frames >= 2 * self._projected_at or self.complete
         if self.plane.kind == "motion" and grown and self._projected_at < self.run.frames:
             self._project_anew()
         return self.frames
 
     def _read_in_turn(self, available: int, deadline: float) -> None:
-        with self.run.batch():  # one frame at least: a slow disk would end all progress
+        with self.run.batch():  # one frame at least: otherwise a slow disk would stop all progress
             while self.frames < available:
                 self._read(self.frames)
                 self.frames += 1
@@ -145,7 +145,7 @@ class DisplayData:
         room = self._signs.shape[0]
         if frames <= room:
             return
-        # By half at least: of a loop without a known end each look may have some frames more.
+        # By half at least, since a loop without a known end grows a little at every poll.
         missing = max(frames - room, room // 2)
         for name in ("_flat", "_placed", "_reach", "_signs", "_margins", "_log10_norm"):
             setattr(self, name, _lengthen(getattr(self, name), missing))
@@ -159,13 +159,13 @@ class DisplayData:
 
         run = self.run
         for kind, values in self._node.items():
-            # Not through `at`, which would keep the same numbers a second time in the run.
+            # Not through `at`, which would cache the same numbers again in the run.
             values[index] = OBSERVABLES[kind].function(run, index)
         self._signs[index] = outer_signs(run, index)
         if self._class is not None:
             self._class[index] = outer_classes(run, index)
-        self._margins[index] = [OBSERVABLES[name].at(run, index) for name in MARGINS]
-        # In logarithms: e^(2 rho) overflows where rho passes 354.
+        self._margins[index] = [OBSERVABLES[name].value_at(run, index) for name in MARGINS]
+        # In logarithms: e^(2 rho) overflows beyond rho = 354.
         length = run.network.norm(run.parameters(index))
         unit = math.log10(length) if length > 0.0 else -math.inf
         self._log10_norm[index] = 2.0 * (unit + float(run.rho[index]) / math.log(10.0))
@@ -175,23 +175,24 @@ class DisplayData:
         projection = self.projection
         points = projection.directions(index) if self.directions else projection.weights(index)
         self._flat[index] = points
-        # fmax passes over NaN, which nodes without a direction have.
+        # fmax ignores NaN, the value of nodes without a direction.
         self._reach[index] = np.fmax.reduce(np.abs(points), axis=None, initial=0.0)
         self._placed[index] = True
 
     def set_plane(self, plane: NodePlane) -> None:
-        """Show another plane; frames are read again when they are asked for."""
+        """Set another plane; positions are read again on demand."""
         if plane != self.plane:
             self.plane = plane
             self._project_anew()
 
     def _project_anew(self) -> None:
+        """Discard the projection and the placed frames; both are computed on demand."""
         self._projection = None
         self._placed[:] = False
 
     @property
     def projection(self) -> Projection:
-        """Projection of nodes and data on the plane, or on coordinates where the run has none."""
+        """Projection of nodes and data on the plane; on coordinates if the run lacks it."""
         from core.errors import InputError
         from core.observables.projection import Projection
 
@@ -206,12 +207,12 @@ class DisplayData:
 
     @property
     def coordinates(self) -> tuple[int, int]:
-        """The two coordinates chosen, from 0, for views that know no other plane."""
+        """Two chosen coordinates, from 0, for views without other planes."""
         first, second = (self.plane if self.plane.kind == "coordinates" else COORDINATES).numbers
         return first, second
 
     def set_directions(self, directions: bool) -> None:
-        """Whether positions are v_j/|v_j| in place of |a_j| v_j; frames are read again as above."""
+        """Set whether positions are v_j/|v_j| instead of |a_j| v_j; they are read again."""
         if directions != self.directions:
             self.directions = directions
             self._placed[:] = False
@@ -220,7 +221,7 @@ class DisplayData:
 
     @cached_property
     def has_inner(self) -> bool:
-        """True if the nodes have inner weight vectors, which can be drawn."""
+        """True if the nodes have inner weight vectors to draw."""
         from core.observables.spectrum import has_inner
 
         return has_inner(self.run)
@@ -237,14 +238,14 @@ class DisplayData:
 
     @cached_property
     def labels(self) -> Indices:
-        """The class of each training example, (n,), as core.data.dataset numbers them."""
+        """Class of each training example, (n,), numbered as in core.data.dataset."""
         return self.run.dataset.labels
 
     @property
-    def until(self) -> float:
-        """log10 t where the run is planned to end; where that is not known, of its last frame."""
+    def planned_end(self) -> float:
+        """log10 t of the planned end; of the last frame if that is unknown."""
         last = float(self.run.log10_time[-1]) if self.run.frames else -math.inf
-        until = max(self.run.until, last) if self.run.recorded else self.run.until
+        until = max(self.run.planned_end, last) if self.run.is_external else self.run.planned_end
         return until if math.isfinite(until) else 0.0
 
     # ---------------------------------------------------------------------------------- times
@@ -261,15 +262,14 @@ class DisplayData:
 
     @property
     def coordinate(self) -> Floats:
-        """Increasing and finite, (T,): core.problem.schedule.coordinate of log10 t."""
+        """Increasing finite coordinates of log10 t, (T,) (core.problem.schedule.coordinate)."""
         if self._coordinate.size != self.frames:
             self._coordinate = with_finite_first(schedule_coordinate(self.log10_time))
         return self._coordinate
 
     def frame_at(self, coordinate: float) -> int:
         """Return the last frame not after this coordinate; the first one for all before it."""
-        # A coordinate that came from a frame's own time by a logarithm and back still is that
-        # frame.
+        # The tolerance absorbs the rounding of coordinates converted to times and back.
         after = int(np.searchsorted(self.coordinate, coordinate + 1e-9, side="right"))
         return max(after - 1, 0)
 
@@ -284,13 +284,13 @@ class DisplayData:
     def positions(self, frames: Indices, power: int = 0) -> Singles:
         """|a_j| v_j, or v_j/|v_j|, on the plane in units of 10^power, (len(frames), m, 2)."""
         self._find(frames)
-        # Single precision ends at 3 10^38; what lies beyond is far out of sight either way.
+        # Single precision ends at 3e38; larger values are off the screen in any case.
         exponent = np.clip(self.log10_scale(frames) - power, -37.0, 37.0)
         factor = (10.0**exponent).astype(np.float32)
         return np.asarray(self._flat[frames] * factor[:, None, None])
 
     def _find(self, frames: Indices) -> None:
-        """Read the positions of those of some frames that are not known."""
+        """Read missing positions of some frames."""
         missing = frames[~self._placed[frames]]
         if missing.size:
             with self.run.batch():
@@ -298,18 +298,18 @@ class DisplayData:
                     self._place(index)
 
     def log10_extents(self, frames: Indices) -> Floats:
-        """log10 of the largest coordinate at each of some frames; -inf where all nodes are 0."""
+        """Return log10 of the largest coordinate at some frames; -inf where all nodes are 0."""
         self._find(frames)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log10(self._reach[frames]) + self.log10_scale(frames))
 
     def log10_extent(self, frames: Indices) -> float:
-        """log10 of the largest coordinate at some frames together."""
+        """Return log10 of the largest coordinate over some frames."""
         return float(self.log10_extents(frames).max(initial=-math.inf))
 
     def known_frames(self, frames: Indices) -> Indices:
         """Return some frames, and all others whose positions were read already."""
-        # A frame that is not there costs a read of its parameters.
+        # A frame that is not cached costs a read.
         return np.union1d(frames, np.flatnonzero(self._placed[: self.frames]))
 
     def signs(self, frame: int) -> NDArray[np.int8]:
@@ -317,7 +317,7 @@ class DisplayData:
         return np.asarray(self._signs[frame])
 
     def kinds(self, frame: int) -> Indices:
-        """Return the class that each node speaks for, (m,).
+        """Return the class that each node supports, (m,).
 
         Of two classes 0 is -1 and 1 is +1; of more it is that of the largest outer weight. The
         number of classes stands for outer weights that are 0.
@@ -327,13 +327,13 @@ class DisplayData:
         return np.asarray(np.where(signs == 0, self.classes, classes), dtype=np.int64)
 
     def values(self, kind: str, frame: int) -> Singles:
-        """Of each node, (m,), its rotation, or its relative_norm, NaN where all nodes are 0."""
+        """Return the rotation or relative_norm of each node, (m,), NaN if all nodes are 0."""
         return np.asarray(self._node[kind][frame])
 
-    def least(self, kind: str) -> float:
+    def least_value(self, kind: str) -> float:
         """Return the least value of all nodes and frames read so far; 0 without any."""
         values = self._node[kind][: self.frames]
-        # fmin passes over NaN, which nodes of length 0 have.
+        # fmin ignores NaN, the value of nodes of length 0.
         least = float(np.fmin.reduce(values, axis=None, initial=np.inf))
         return least if math.isfinite(least) else 0.0
 
@@ -342,7 +342,7 @@ class DisplayData:
         key = (kind, frame)
         if key not in self._sorted:
             values = self._node[kind][frame]
-            # Stable: nodes of equal values, as all rotations at t = 0, keep their places.
+            # Stable, so that nodes of equal value keep their places, as all rotations at t = 0.
             order = np.argsort(values, kind="stable")
             place = np.empty(self.m, dtype=np.int64)
             place[order] = np.arange(self.m)
@@ -353,9 +353,9 @@ class DisplayData:
         return self._sorted[key]
 
     def node(self, frame: int, j: int) -> NodeFacts:
-        """All numbers of a node at a frame."""
+        """Return all numbers of a node at a frame."""
         run = self.run
-        # Weights of late frames may leave double precision: the inspector says "infinite".
+        # Late weights may overflow; the inspector then shows "infinite".
         with np.errstate(over="ignore"):
             flat = run.physical_parameters(frame)
             alpha = run.network.nodes(flat)[0]
@@ -385,14 +385,14 @@ class DisplayData:
 
     @property
     def log10_norm_squared(self) -> Floats:
-        """log10 |W|^2 of each frame, (T,): finite also where |W|^2 itself is not."""
+        """log10 |W|^2 of each frame, (T,), finite even if |W|^2 overflows."""
         return self._log10_norm[: self.frames]
 
     def scalars(self, frame: int) -> Mapping[str, float]:
-        """Scalar observables that are quick to compute, by their names in the tables."""
+        """Return the scalar observables that are quick to compute, by table name."""
         from core.observables.registry import OBSERVABLES
 
-        return {name: float(OBSERVABLES[name].at(self.run, frame)) for name in SCALARS}
+        return {name: float(OBSERVABLES[name].value_at(self.run, frame)) for name in SCALARS}
 
 
 def _lengthen(array: NDArray[Any], missing: int) -> NDArray[Any]:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-# How well a text fits, from the best on.
-WHOLE, BEGINS, INITIALS, INSIDE, ASIDE, WITHIN, LOOSE, NONE = range(8)
-ENOUGH = 20  # found by their words; letters that are only strewn over a title are not looked for
+# Quality of a match, best first.
+WHOLE, PREFIX, INITIALS, INSIDE, ASIDE, WITHIN, LOOSE, NONE = range(8)
+ENOUGH = 20  # matches by words; letters scattered over a title are searched only below this number
 LONGEST = 200
-MOST_BETWEEN = 8  # of two strewn letters: any letters are somewhere in a long title
+MOST_BETWEEN = 8  # characters between two scattered letters: a long title contains any letters
 Search = Callable[[str], object]
-START = r"(?<![^\W_])"  # of a word: nothing, or neither a letter nor a figure, stands before it
+START = r"(?<![^\W_])"  # start of a word: no letter or digit before it
 
 
 class SearchEntry(NamedTuple):
@@ -68,8 +68,8 @@ def find(text: str, entries: Iterable[SearchEntry], used: Sequence[str] = ()) ->
     begun = [re.compile(START + re.escape(word)).search for word in words]
     first = initials_regex(words)
     whole = " ".join(words)
-    # Lists of entries that are there, and no tuples of ranks: ten thousand new objects a key would
-    # call the collector of garbage, which takes longer than all the rest.
+    # Lists of existing entries instead of tuples with ranks: ten thousand new objects per key
+    # would trigger the garbage collector, which takes longer than all the rest.
     ranked: list[list[SearchEntry]] = [[] for _ in range(NONE + 1)]
     for one in entries:
         rank = WHOLE if one.low == whole else _rank(one, words, begun, first)
@@ -100,7 +100,7 @@ def _rank(
     one: SearchEntry, words: Sequence[str], begun: Sequence[Search], first: re.Pattern[str]
 ) -> int:
     """Return the quality of the match; NONE if a word is missing."""
-    worst = BEGINS
+    worst = PREFIX
     low = one.low
     for word, search in zip(words, begun, strict=True):
         if search(low):
@@ -110,7 +110,7 @@ def _rank(
         elif search(one.words):
             worst = max(worst, ASIDE)
         elif word in low or word in one.words:
-            worst = WITHIN  # a single letter is in nearly every word
+            worst = WITHIN  # nearly every word contains a given letter
         else:
             return INITIALS if first.search(low) else NONE
     return worst
@@ -127,7 +127,7 @@ def initials_regex(words: Sequence[str]) -> re.Pattern[str]:
 
 
 def subsequence_regex(words: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern of the letters in turn, each the next of its kind after a short gap."""
+    """Return a pattern of the letters in turn, with short gaps."""
     letters = "".join(words)
     parts = [f"({re.escape(letters[0])})"]
     parts += [
@@ -137,13 +137,13 @@ def subsequence_regex(words: Sequence[str]) -> re.Pattern[str]:
 
 
 def match_spans(text: str, title: str) -> list[tuple[int, int]]:
-    """Return the parts of a title that a text means: (begin, end), ordered, without overlaps.
+    """Return the matched parts of a title: (start, end), ordered, without overlaps.
 
     >>> match_spans("fig", "Export figure"), match_spans("cf", "Copy figure")
     ([(7, 10)], [(0, 1), (5, 6)])
     """
     words, low = _words(text), title.lower()
-    if not words or len(low) != len(title):  # a few letters are longer when they are small
+    if not words or len(low) != len(title):  # lowercasing may lengthen a text
         return []
     found = set[int]()
     for word in words:

@@ -1,4 +1,4 @@
-"""Reading of frames: by several threads in order, and of the run that a run continues."""
+"""Reading of frames: by several threads in order, and of a run's parent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.runs import Run
 
 
-AHEAD = 8  # tasks given to the threads at a time: at most so many run past the deadline
+AHEAD = 8  # tasks given to the threads at a time; at most these run past the deadline
 
 
 def ordered_map(
@@ -53,7 +53,7 @@ TOO_LONG = (
 
 @final
 class ParentHistory:
-    """Margins of the run that a run continues, read little by little after the run's own frames.
+    """Margins of the parent run, read little by little after the run's own frames.
 
     `margins` (P, len(names)): values of the frames from t = 0 to the start, empty until all are
     read. Files hold these frames in one piece. `too_long`: the piece takes longer than a turn of
@@ -63,52 +63,52 @@ class ParentHistory:
     def __init__(self, run: Run, names: tuple[str, ...]) -> None:
         self._run, self._names = run, names
         begun = run.continues is not None and math.isfinite(run.start.log10_time)
-        self._left = 1 if begun else 0  # how many is known when the file is asked
-        self._asked = False
+        self._left = 1 if begun else 0  # the count is known once the file is read
+        self._is_requested = False
         self.too_long = False
         self._values: list[list[float]] = []
         self._log10_norm: list[float] = []
 
     @property
-    def left(self) -> bool:
-        """True while frames are still to be read."""
+    def has_unread(self) -> bool:
+        """True while frames remain to be read."""
         return self._left > 0
 
     @property
-    def known(self) -> bool:
-        """True if the run has a parent, all of which is read."""
-        return bool(self._values) and not self.left
+    def is_complete(self) -> bool:
+        """True if the run has a parent that is fully read."""
+        return bool(self._values) and not self.has_unread
 
     def read(self, deadline: float) -> None:
-        """Read at least one frame, and further ones until a moment of time.perf_counter."""
-        if not self.left:
+        """Read at least one frame, and more until a time of time.perf_counter."""
+        if not self.has_unread:
             return
         try:
-            if not self._asked and self._run.history_bytes() > MOST_BYTES:
+            if not self._is_requested and self._run.history_bytes() > MOST_BYTES:
                 self._left, self.too_long = 0, True
                 return
-            whole = self._run.whole
-            if not self._asked:
-                self._asked = True
-                # Of a gap nothing is known, and frame 0 would be joined to what came long after.
-                self._left = whole.before if whole.complete else 0
+            whole = self._run.whole_run
+            if not self._is_requested:
+                self._is_requested = True
+                # A gap would join frame 0 to frames long after it.
+                self._left = whole.frames_before if whole.complete else 0
             while self._left:
                 self._read_one(whole, len(self._values))
                 self._left -= 1
                 if time.perf_counter() >= deadline:
                     break
-        except (MarginscopeError, OSError):  # a past less; the run's own frames are there
+        except (MarginscopeError, OSError):  # without its past; the run's own frames are read
             self._left, self._values = 0, []
 
     def _read_one(self, whole: Run, index: int) -> None:
         from core.observables.registry import OBSERVABLES
 
-        self._values.append([OBSERVABLES[name].at(whole, index) for name in self._names])
+        self._values.append([OBSERVABLES[name].value_at(whole, index) for name in self._names])
         length = whole.network.norm(whole.parameters(index))
         unit = math.log10(length) if length > 0.0 else -math.inf
         self._log10_norm.append(2.0 * (unit + float(whole.rho[index]) / math.log(10.0)))
 
-    # ---------------------------------------------------------------------------- what is known
+    # --------------------------------------------------------------------------------- read frames
 
     @property
     def margins(self) -> Floats:
@@ -118,11 +118,11 @@ class ParentHistory:
     @property
     def log10_time(self) -> Floats:
         """log10 t, (P,); -inf at t = 0."""
-        return self._run.whole.log10_time[: len(self._values)]
+        return self._run.whole_run.log10_time[: len(self._values)]
 
     @property
     def steps(self) -> Indices:
-        return self._run.whole.steps[: len(self._values)]
+        return self._run.whole_run.steps[: len(self._values)]
 
     @property
     def log10_norm_squared(self) -> Floats:

@@ -48,7 +48,7 @@ def headings_of(runs: Sequence[RunDescription]) -> list[str]:
 
 
 def network_words(run: Run) -> str:
-    """Return the network of a run; one that only recordings have is called by its activation."""
+    """Return the network of a run; recorded networks are named by their activation."""
     network = run.experiment.network
     activation = getattr(network, "activation", "") if network.kind == "recorded" else ""
     if activation == "unknown":
@@ -65,5 +65,5 @@ def description_of(run: Run, has_nodes: bool) -> str:
         parts.append(setting_words("loss.kind", experiment.loss.kind))
     if sizes.classes > 2:
         parts.append(f"{sizes.classes} classes")
-    lead = "recorded by another program: " if run.recorded else ""
+    lead = "recorded by another program: " if run.is_external else ""
     return f"{lead}{', '.join(parts)} \u2013 {run.engine}"

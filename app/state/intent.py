@@ -1,4 +1,4 @@
-"""Wishes of the user, as one frozen value, without the runs that are open."""
+"""Options of the user, as one frozen value, independent of the open runs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields, replace
 from typing import final
 
 from app.state import view_options as kinds
-from app.state.view_options import RECORD, Compared, Mark, ViewOption, choice, option, switch
+from app.state.view_options import RECORD, ComparedRuns, Mark, ViewOption, choice, option, switch
 from app.state.views import FIGURE_1
 from core.figures.palette import PALETTES
 from core.observables.planes import COORDINATES, NodePlane
 
-# Not the first frame's coordinate, which moves when the frame after t = 0 is read.
+# Not the first frame's coordinate, which changes when the frame after t = 0 is read.
 START = float("-inf")
 MARGIN_AXES = {"log10_time": "log10 t", "step": "step", "norm_squared": "|W|^2"}
 MARGIN_UNITS = {
@@ -21,7 +21,7 @@ MARGIN_UNITS = {
 }
 FIRST_CURVES = ("log10_risk", "distance")
 
-# How far the neurons' view reaches, and what stands there for a node.
+# Range of the neurons' view, and the symbol of a node.
 NEURON_RANGES = {
     "moment": "This moment",
     "run": "Whole run",
@@ -37,7 +37,7 @@ COLOURS = {name: name for name in PALETTES}
 @final
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Wishes of the user that the screen follows.
+    """Options of the user that the screen follows.
 
     Each option is one field (app.state.view_options). The other fields are transient: they belong
     to the moment, to playback, or to the study.
@@ -127,16 +127,16 @@ class Intent:
     equal: bool = switch(
         False, "Equal aspect", "Free aspect", remembered=True, in_layout=True, action="equal"
     )
-    compared: Compared | None = option(None, kinds.COMPARED, text="compare")
+    compared: ComparedRuns | None = option(None, kinds.COMPARED, text="compare")
 
     @property
     def shown_plane(self) -> NodePlane:
-        """Chosen plane, else the one that suits the study or its data."""
+        """Chosen plane, else that of the study or its data."""
         return self.plane or self.proposed_plane
 
     @property
     def shown_views(self) -> tuple[str, ...]:
-        """View that alone is shown, else all that were chosen or are proposed."""
+        """The single view that fills the window, else all chosen or proposed ones."""
         return (self.filled,) if self.filled else self.views or self.proposed
 
     @property
@@ -156,13 +156,13 @@ VIEW_OPTIONS: Mapping[str, ViewOption] = {
     for item in fields(Intent)
     if (record := item.metadata.get(RECORD)) is not None
 }
-# Fields that undo leaves alone.
+# Fields that undo ignores.
 TRANSIENT = tuple(item.name for item in fields(Intent) if item.name not in VIEW_OPTIONS)
-# Wishes that are the study's and not the user's.
+# Options that a study proposes.
 PROPOSED = tuple(one.proposal for one in VIEW_OPTIONS.values() if one.proposal)
 
 
 def with_proposals(intent: Intent) -> Intent:
-    """Return the wishes, with the proposals of the study where the user chose nothing."""
+    """Return the intent with the study's proposals where the user chose nothing."""
     proposed = [one for one in VIEW_OPTIONS.values() if one.proposal]
     return replace(intent, **{one.name: one.get_shown(intent) for one in proposed})

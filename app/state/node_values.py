@@ -1,4 +1,4 @@
-"""Values that DisplayData returns: numbers of a node, sorted nodes, times of frames."""
+"""Values returned by DisplayData: numbers of a node, sorted nodes, times of frames."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def with_finite_first(values: Floats) -> Floats:
         if result.size == 1:
             result[0] = 0.0
         else:
-            # The second gap says what spacing is usual here; .05 and .001 only keep t = 0 apart
-            # from the first frame where there is no second gap, or none to be seen.
+            # The second gap is the usual spacing. The numbers .05 and .001 keep t = 0 apart from
+            # the first frame if the second gap is missing or tiny.
             spacing = result[2] - result[1] if result.size > 2 else 0.05
             result[0] = result[1] - max(float(spacing), 1e-3)
     return result

@@ -1,4 +1,4 @@
-"""Resolution of intent and open runs to what the screen shows: pure, and without Qt.
+"""Resolution of intent and open runs to the screen's content: pure, and without Qt.
 
 All moments are coordinates of core.problem.schedule. The slider's span reaches from the first frame
 to the planned end, so that it does not move while a run grows; the edge is the last moment that can
@@ -21,19 +21,19 @@ from app.state.views import FIGURE_1, known_views
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 PLAY_SECONDS = 10.0
-# How far back the slider goes while no frame after t = 0 tells where the run's own time begins
+# Length of the slider until a frame after t = 0 gives the start of the run's own time
 # (core.problem.schedule.first_log10_time).
 UNKNOWN_SPAN = 8.0
 # Coordinates may be stored as float32.
 NEAR = 1e-6
-# Frames of runs up to there are equally spaced in log10 t itself.
+# Up to this time frames are equally spaced in log10 t itself.
 PLAIN_END = float(coordinate(PLAIN_HORIZON))
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """Ends of the slider, and the last moment that can be shown now; `live`: the span will grow."""
+    """Ends of the slider, and the last available moment; `live`: the span will grow."""
 
     low: float
     high: float
@@ -42,7 +42,7 @@ class TimeSpan:
 
     @property
     def plain(self) -> bool:
-        """True if moments are spread in log10 t itself, as the frames are."""
+        """True if moments are spread in log10 t itself, like the frames."""
         return self.high <= PLAIN_END + NEAR
 
     def share(self, moment: float) -> float:
@@ -57,7 +57,7 @@ class TimeSpan:
         return float(coordinate(place)) if self.plain else place
 
     def _spread(self, *moments: float) -> Sequence[float]:
-        # In one call: NumPy takes 5 us for any few numbers, and the slider asks for all its marks.
+        # In one call: NumPy takes 5 us for a few numbers, and the slider requests all its marks.
         return inverse_coordinate(np.array(moments)).tolist() if self.plain else moments
 
 
@@ -72,8 +72,8 @@ class ResolvedRun:
     pinned: frozenset[int]
 
     @property
-    def selected(self) -> frozenset[int]:
-        """Pinned nodes if they are a selection, beside which all others are dim."""
+    def selected_nodes(self) -> frozenset[int]:
+        """Pinned nodes if they form a selection, which dims all others."""
         return selection(self.pinned)
 
 
@@ -95,13 +95,13 @@ class ResolvedView:
 
 def span_of(snapshot: Snapshot) -> TimeSpan:
     """Return the span of the open and the compared runs together."""
-    runs = snapshot.every
+    runs = snapshot.all_runs
     high = max((_run_end(run) for run in runs), default=1.0)
     starts = [float(run.coordinates[0]) for run in runs if run.coordinates.size > 1]
     low = min(starts, default=high - UNKNOWN_SPAN)
     live = [run for run in runs if run.live]
     ends = [_last_moment(run, low) for run in live or runs]
-    # Of two runs at work the slower one says how far both can be shown side by side.
+    # The slowest run being trained limits the span in which all can be shown.
     edge = (min if live else max)(ends, default=low)
     return TimeSpan(low, max(high, low + NEAR), max(edge, low), bool(live))
 
@@ -152,20 +152,20 @@ def _run(run: RunSnapshot, intent: Intent, cursor: float) -> ResolvedRun:
     hovered = -1
     if intent.hovered is not None and intent.hovered[0] == run.key:
         hovered = intent.hovered[1] if intent.hovered[1] < run.m else -1
-    # A run whose file is not open yet has m = 0, and no nodes to mark.
+    # A run whose file is not open yet has m = 0 and no nodes.
     pinned = _pinned_of(intent.pinned, run.key, run.m)
     return ResolvedRun(run.key, frame_at(run, cursor), hovered, pinned)
 
 
-# The same object for the same pins: thousands of nodes would be gathered, and compared by all who
-# follow, at each tick.
+# Cached: otherwise thousands of nodes would be collected at each tick, and compared by every
+# receiver.
 @lru_cache(maxsize=16)
 def _pinned_of(pinned: frozenset[Mark], key: int, m: int) -> frozenset[int]:
     return frozenset(node for other, node in pinned if other == key and node < m)
 
 
 def selection(pinned: frozenset[int]) -> frozenset[int]:
-    """Return a run's pinned nodes if they are more than have rings, else none."""
+    """Return a run's pinned nodes if they are too many for rings, else none."""
     return pinned if len(pinned) > MOST_RINGS else frozenset()
 
 
@@ -176,27 +176,27 @@ def _inspected_node(runs: Sequence[ResolvedRun], current: int | None) -> Mark | 
     """
     shown = sorted((run for run in runs if run.frame >= 0), key=lambda run: run.key != current)
     hovered = [(run.key, run.hovered) for run in shown if run.hovered >= 0]
-    pinned = [(run.key, min(run.pinned)) for run in shown if run.pinned and not run.selected]
+    pinned = [(run.key, min(run.pinned)) for run in shown if run.pinned and not run.selected_nodes]
     return next(iter(hovered + pinned), None)
 
 
 def advance(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
     """Return the intent some seconds later: playing moves the cursor, and waits at the edge."""
-    if not intent.playing or intent.follow or not snapshot.every:
+    if not intent.playing or intent.follow or not snapshot.all_runs:
         return intent
     span = span_of(snapshot)
     here = _cursor(intent, span)
-    # By shares of the slider: the handle moves evenly, whatever the moments' coordinate is.
+    # In fractions of the slider, so that the handle moves evenly in any coordinate.
     share = span.share(here) + intent.pace * seconds / PLAY_SECONDS
     cursor = span.moment(share)
     if intent.interval is not None:
         first, last = intent.interval
-        # From wherever it stands outside, to the interval; and at its end to its beginning.
+        # From outside the interval, or from its end, jump to its start.
         if not first - NEAR <= here <= last + NEAR or cursor >= min(last, span.high):
             return replace(intent, cursor=clamp(first, span))
     if share < 1.0 and cursor < span.edge:
         return replace(intent, cursor=cursor)
-    if span.live:  # frames are to come: it goes on playing, and waits for them
+    if span.live:  # more frames will arrive: keep playing, and wait for them
         return replace(intent, cursor=clamp(span.edge, span))
     if intent.loop:
         return replace(intent, cursor=START)
@@ -205,7 +205,7 @@ def advance(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
 
 def has_room(intent: Intent, snapshot: Snapshot) -> bool:
     """Return False while playing waits for frames at the live edge, or nothing plays."""
-    if not intent.playing or intent.follow or not snapshot.every:
+    if not intent.playing or intent.follow or not snapshot.all_runs:
         return False
     span = span_of(snapshot)
     return not span.live or max(intent.cursor, span.low) < span.edge - NEAR
@@ -215,8 +215,8 @@ def find_next_moment(intent: Intent, snapshot: Snapshot, direction: int) -> floa
     """Return the nearest moment after (1) or before (-1) the cursor with a frame of any run."""
     span = span_of(snapshot)
     cursor = _cursor(intent, span)
-    # The empty part: without runs there is nothing to concatenate, which NumPy refuses.
-    moments = np.concatenate([np.empty(0), *(run.coordinates for run in snapshot.every)])
+    # The empty array: np.concatenate refuses an empty list, as there is without runs.
+    moments = np.concatenate([np.empty(0), *(run.coordinates for run in snapshot.all_runs)])
     if direction > 0:
         nearest = min(moments[moments > cursor + NEAR], default=cursor)
     else:

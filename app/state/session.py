@@ -17,13 +17,13 @@ from app.state.intent import START
 from core.problem.schedule import coordinate
 from core.training.control import Control, RunState
 
-if TYPE_CHECKING:  # loads core.runs, and with it scipy, which the start must not wait for
+if TYPE_CHECKING:  # loads core.runs and with it scipy, which would delay the start
     from app.state.display import DisplayData
     from core.comparison.names import RunDescription
 
-# Shown at once.
+# Runs shown at once.
 MOST_RUNS = 10
-# Of a study of many cells, as the two widths of Figure 1.
+# Cells shown of a study of many: two, as the widths of Figure 1.
 MOST_CELLS = 2
 
 
@@ -53,13 +53,13 @@ class Snapshot:
     compared: tuple[RunSnapshot, ...] = ()
 
     @property
-    def every(self) -> tuple[RunSnapshot, ...]:
+    def all_runs(self) -> tuple[RunSnapshot, ...]:
         """Open and compared runs."""
         return self.runs + self.compared
 
 
 class RecordingState(Enum):
-    """State of the file of a run that is not trained here.
+    """State of the file of a run that another program trains.
 
     ENDED: finished, or not polled yet. GROWS: another program records it. RESTS: not finished, and
     no frames come. LEFT: its program has stopped. LOST: the file was deleted or replaced.
@@ -106,7 +106,7 @@ class OpenRun:
 
     @property
     def source(self) -> Path:
-        """Path of the file that is shown."""
+        """Path of the shown file."""
         return self.data.run.path if self.stands_in and self.data is not None else self.path
 
     @property
@@ -117,13 +117,13 @@ class OpenRun:
     @property
     def first_moment(self) -> float:
         """Moment at which playing starts: the first one, or where the run was continued here."""
-        if self.data is None or self.control is None or not self.data.run.before:
+        if self.data is None or self.control is None or not self.data.run.frames_before:
             return START
-        return float(coordinate(self.data.run.log10_time[self.data.run.before]))
+        return float(coordinate(self.data.run.log10_time[self.data.run.frames_before]))
 
     @property
-    def begun(self) -> bool:
-        """True once any of it was trained."""
+    def has_started(self) -> bool:
+        """True once training has produced a frame."""
         return self.control is None or self.control.status.state is not RunState.IDLE
 
     @property
@@ -139,7 +139,7 @@ class OpenRun:
         return self.live or self.growth is RecordingState.GROWS
 
     @property
-    def unfinished(self) -> bool:
+    def is_unfinished(self) -> bool:
         """True for a file of another program that has not finished."""
         if self.control is not None or self.data is None or self.growth is RecordingState.LOST:
             return False
@@ -154,7 +154,7 @@ class OpenRun:
         """True if its path now leads to another file, or to none."""
         if self.data is None:
             return bool(self.failure)
-        return self.growth is RecordingState.LOST or self.data.run.replaced
+        return self.growth is RecordingState.LOST or self.data.run.is_replaced
 
     @property
     def training(self) -> bool:
@@ -162,16 +162,16 @@ class OpenRun:
         return self.control is not None and self.control.status.state is RunState.RUNNING
 
     @property
-    def behind(self) -> bool:
+    def has_unread_frames(self) -> bool:
         """True while committed frames are not read yet."""
         if self.data is None or self.growth is RecordingState.LOST:
             return False
-        if self.stands_in:  # its own file is looked at as long as there is one to wait for
+        if self.stands_in:  # its own file is polled as long as it is awaited
             return self.coming is not None or self.data.frames < self.data.run.frames
-        # The recorder tells of frames before the file is looked at again.
+        # The recorder reports frames before the file is polled again.
         committed = self.control.status.committed + 1 if self.control is not None else 0
-        committed += self.data.run.before  # of the runs that it continues
-        if self.data.past.left and self.data.frames:
+        committed += self.data.run.frames_before  # frames of the runs that it continues
+        if self.data.past.has_unread and self.data.frames:
             return True
         return self.data.frames < max(committed, self.data.run.frames)
 
@@ -183,7 +183,7 @@ class OpenRun:
         self.data = self.coming = None
 
     def arrive(self) -> None:
-        """Replace the shipped recording by its own file."""
+        """Replace the shipped recording by the run's own file."""
         if self.data is not None:
             self.data.run.close()
         self.data, self.coming, self.stands_in = self.coming, None, False
@@ -191,9 +191,10 @@ class OpenRun:
     def snapshot(self) -> RunSnapshot:
         if self.data is None:
             return RunSnapshot(self.key, np.empty(0), self.until, self.live, 0, self.since)
-        # An unfinished file counts as growing until the first poll: else playing stops for good.
-        is_unpolled = self.unfinished and self.growth is RecordingState.ENDED
-        growing = self.grows or self.behind or is_unpolled
+        # An unfinished file counts as growing until the first poll, otherwise playing would stop
+        # for good.
+        is_unpolled = self.is_unfinished and self.growth is RecordingState.ENDED
+        growing = self.grows or self.has_unread_frames or is_unpolled
         known = self.data.coordinate
         return RunSnapshot(self.key, known, self.until, growing, self.data.m, self.since)
 
@@ -213,7 +214,7 @@ class Session:
         self.compared: tuple[RunSnapshot, ...] = ()
 
     def __iter__(self) -> Iterator[OpenRun]:
-        # A copy: runs are opened and closed while somebody goes through them.
+        # A copy: runs may be opened and closed during the iteration.
         return iter(tuple(self._runs))
 
     def __len__(self) -> int:
@@ -224,10 +225,10 @@ class Session:
         return self._keys
 
     def get(self, key: int) -> OpenRun | None:
-        return next((run for run in self.every if run.key == key), None)
+        return next((run for run in self.all_runs if run.key == key), None)
 
     @property
-    def every(self) -> tuple[OpenRun, ...]:
+    def all_runs(self) -> tuple[OpenRun, ...]:
         """Open and pending runs."""
         return (*self._runs, *self.pending)
 
@@ -237,7 +238,7 @@ class Session:
         return any(run.data is None and not run.failure for run in self.pending)
 
     def prepare(self, runs: Sequence[OpenRun]) -> None:
-        """Make runs the pending ones; show them at once where no open run has anything to show."""
+        """Add pending runs; show them at once if no open run has content."""
         for run in self.pending:
             run.close()
         self.pending = tuple(runs)
@@ -256,18 +257,18 @@ class Session:
         self._runs.append(run)
         self._name()
 
-    def keep(self, key: int) -> None:
-        """Close all runs but the one with a key; none if that is not open."""
+    def close_others(self, key: int) -> None:
+        """Close all runs except the one with a key; none if that run is not open."""
         if self.get(key) is not None:
             self.replace([run for run in self if run.key == key])
 
     def live_beside(self, key: int) -> list[OpenRun]:
-        """Return the live runs but the one with a key; none if that is not open."""
+        """Return the live runs except the one with a key; none if that run is not open."""
         there = self.get(key) is not None
         return [run for run in self.live if there and run.key != key]
 
     def remove(self, key: int) -> None:
-        """Close the run with a key; pending runs stay pending."""
+        """Close the run with a key; pending runs remain."""
         pending, self.pending = self.pending, ()
         self.replace([run for run in self if run.key != key])
         self.pending = pending
@@ -278,15 +279,15 @@ class Session:
         self._runs = others[:place] + [run for run in self if run.key == key] + others[place:]
 
     def replace(self, runs: Sequence[OpenRun]) -> None:
-        """Show these runs, from left to right, and close all others, pending ones as well."""
-        before, self._runs, self.pending = self.every, list(runs), ()
+        """Show these runs, from left to right, and close all others, pending ones too."""
+        before, self._runs, self.pending = self.all_runs, list(runs), ()
         for run in before:
             if run not in self._runs:
                 run.close()
         self._name()
 
     def _name(self) -> None:
-        """Name the runs by what tells them apart: runs that are reopened get the same names."""
+        """Name the runs by their differences; reopened runs get the same names."""
         headings = headings_of([run.description for run in self._runs])
         for run, heading in zip(self._runs, headings, strict=True):
             run.heading = heading
@@ -296,13 +297,13 @@ class Session:
 
     @property
     def live(self) -> tuple[OpenRun, ...]:
-        """Runs that are being recorded, pending ones as well."""
-        return tuple(run for run in self.every if run.live)
+        """Runs being recorded, pending ones included."""
+        return tuple(run for run in self.all_runs if run.live)
 
     @property
     def training(self) -> bool:
         """True while any run is computed. Thread-safe."""
-        return any(run.training for run in self.every)
+        return any(run.training for run in self.all_runs)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(tuple(run.snapshot() for run in self._runs), self.compared)

@@ -1,4 +1,4 @@
-"""Options of the window: what links, layouts, settings, undo and actions know of each.
+"""Options of the window, declared once for links, layouts, settings, undo and actions.
 
 An option is one field of `Intent` (app.state.intent), declared by `switch`, `choice` or `option`.
 Their record is the field's metadata, and `VIEW_OPTIONS` there the table of all of them.
@@ -22,9 +22,9 @@ from core.problem.schedule import coordinate, inverse_coordinate, parse_time
 
 Texts = Sequence[str]
 
-LONGEST = 40  # letters of a value that undo names
-STUDY = "study"  # the text of an option that is left to the study
-RECORD = "option"  # the key of the record in the metadata of a field
+LONGEST = 40  # characters of a value in the name of an undo step
+STUDY = "study"  # text of an option that the study decides
+RECORD = "option"  # key of the option in a field's metadata
 
 
 @final
@@ -71,19 +71,19 @@ class ViewOption:
         return getattr(intent, self.proposal) if self.proposal and value == self.default else value
 
     def describe(self, before: object, after: object) -> str:
-        """Return what undo says of the change from one intent to another."""
+        """Return the name of the undo step for the change from one intent to another."""
         if self.of_study and getattr(after, self.name) == self.default:
             return self.of_study
         return self.kind.undo_text(self.get_shown(before), self.get_shown(after))
 
 
 def option(default: object, kind: ValueKind, **more: Any) -> Any:
-    """Declare an option; `more` are other parts of its record."""
+    """Declare an option; `more` are further parts of its record."""
     return field(default=default, metadata={RECORD: ViewOption(kind, **more)})
 
 
 def switch(default: bool, on: str, off: str, **more: Any) -> Any:
-    """Declare an option that is on or off, with what undo says of either."""
+    """Declare an option that is on or off, with the undo texts of both."""
     kind = ValueKind(
         lambda texts: parse_word(texts, ("yes", "no")) == "yes",
         lambda value: ("yes" if value else "no",),
@@ -129,15 +129,15 @@ def parse_word(texts: Texts, allowed: Sequence[str]) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return a text in one line, of at most LONGEST letters."""
+    """Return a text in one line of at most LONGEST characters."""
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\u2026"
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """Runs of a comparison, by the names of their files, and what is compared.
+class ComparedRuns:
+    """Runs of a comparison, by the names of their files, and the question.
 
     The first of them that is drawn is that of which others are differences. `hidden` ones are not
     drawn. `slots` are the colours of the runs where these have no order; if empty, 0, 1, 2 and so
@@ -150,8 +150,8 @@ class Compared:
     slots: tuple[int, ...] = ()
 
     @property
-    def shown(self) -> tuple[int, ...]:
-        """Places of the runs that are drawn."""
+    def shown_runs(self) -> tuple[int, ...]:
+        """Places of the drawn runs."""
         return tuple(k for k, name in enumerate(self.runs) if name not in self.hidden)
 
     @property
@@ -159,8 +159,8 @@ class Compared:
         """Slots of all runs."""
         return self.slots or tuple(range(len(self.runs)))
 
-    def with_runs(self, names: Sequence[str]) -> Compared:
-        """Return the comparison of other runs: those that stay keep their colours."""
+    def with_runs(self, names: Sequence[str]) -> ComparedRuns:
+        """Return the comparison of other runs; remaining runs keep their colours."""
         known = dict(zip(self.runs, self.colours, strict=True))
         kept = {known[one] for one in names if one in known}
         free = [k for k in range(MOST_COMPARED + len(names)) if k not in kept]
@@ -170,15 +170,15 @@ class Compared:
 
 
 PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
-# As many colours as a palette has for curves (app.views.curves): a seventh would have the first's.
+# The number of colours for curves in a palette (app.views.curves); a seventh would repeat one.
 MOST_CURVES = 6
-# So many pinned nodes have a ring each; more are a selection, beside which all others are dim.
+# Up to so many pinned nodes are ringed. More are a selection: all other nodes are dimmed.
 MOST_RINGS = 2
 NONE = "none"
 MOST_DIGITS = 9
-RANGES_IN_TEXT = 200  # of pinned nodes
+RANGES_IN_TEXT = 200  # ranges of pinned nodes in a text
 
-Mark = tuple[int, int]  # the key of a run, or its place, and the index of one of its nodes
+Mark = tuple[int, int]  # run (its key or its place) and index of a node
 Interval = tuple[float, float]
 
 
@@ -195,7 +195,7 @@ def parse_whole(text: str) -> int:
 
 
 def typed_time(log10_time: float) -> str:
-    """Return a moment to the last digit, as `parse_time` reads it.
+    """Return a time with all digits, as read by `parse_time`.
 
     >>> typed_time(2.5), typed_time(-math.inf)
     ('10^2.5', '0')
@@ -209,7 +209,7 @@ def moment_text(moment: float) -> str:
 
 
 def moment_of(text: str) -> float:
-    """Return the moment of a typed time. Raises ValueError for what is no time."""
+    """Return the moment of a typed time. Raises ValueError for an invalid one."""
     log10_time = parse_time(text)
     if log10_time is None:
         raise ValueError("expected a time such as 10^2.5, 300 or 0")
@@ -241,7 +241,7 @@ PACE = ValueKind(
 
 
 def title_of(view: str) -> str:
-    """Return the title of a view; its name where another version has it."""
+    """Return the title of a view; its name if only another version has it."""
     return VIEWS[view].title if view in VIEWS else view
 
 
@@ -280,7 +280,7 @@ def _parse_curves(texts: Texts) -> tuple[str, ...] | None:
 
 
 def make_set_kind(more: str, less: str, many: str) -> ValueKind:
-    """Return the kind of a set of names: what undo says if one came, one went, or several did."""
+    """Return the kind of a set of names, with undo texts for one added, one removed, or several."""
 
     def name(before: Collection[str], after: Collection[str]) -> str:
         came, went = sorted(set(after) - set(before)), sorted(set(before) - set(after))
@@ -362,13 +362,13 @@ PINS = ValueKind(_parse_pins, _write_pins, _name_pins)
 # ----------------------------------------------------------------------------- compared runs
 
 
-def _parse_compared(texts: Texts) -> Compared:
+def _parse_compared(texts: Texts) -> ComparedRuns:
     if not 2 <= len(texts) <= MOST_COMPARED or any("\0" in text or not text for text in texts):
         raise ValueError(f"expected 2 to {MOST_COMPARED} run files")
-    return Compared(tuple(texts), CompareQuestion())
+    return ComparedRuns(tuple(texts), CompareQuestion())
 
 
-def _name_compared(before: Compared | None, after: Compared | None) -> str:
+def _name_compared(before: ComparedRuns | None, after: ComparedRuns | None) -> str:
     if after is None:
         return "Close the comparison"
     if before is None or sorted(before.runs) != sorted(after.runs):
@@ -380,7 +380,7 @@ def _name_compared(before: Compared | None, after: Compared | None) -> str:
     return f"Compare by {after.question.observable}"
 
 
-# Of the question there is another text (app.scenes.scene_texts).
+# The question has a text of its own (app.scenes.scene_texts).
 COMPARED = ValueKind(
     _parse_compared, lambda compared: () if compared is None else compared.runs, _name_compared
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from app.state.display import DisplayData
 
 
-def _always(data: DisplayData) -> bool:
+def _applies_always(data: DisplayData) -> bool:
     return True
 
 
@@ -44,7 +44,7 @@ def _waves(data: DisplayData) -> bool:
 @final
 @dataclass(frozen=True, slots=True)
 class ViewKind:
-    """A view of a run: its name in settings, its title in the menu, and what makes the widget.
+    """View of a run: its name in settings, its title in the menu, and the maker of its widget.
 
     `maker` takes (palette, parent) and gives an `app.views.view.RunView`. "module:name" is loaded
     when the view is first shown, so that the window opens before pyqtgraph and the views are there.
@@ -54,7 +54,7 @@ class ViewKind:
     name: str
     title: str
     maker: str | Callable[[Any, Any], Any]
-    fits: Callable[[DisplayData], bool] = _always
+    fits: Callable[[DisplayData], bool] = _applies_always
     needs: str = ""
 
     def load(self) -> Callable[[Any, Any], Any]:
@@ -71,7 +71,7 @@ TURNING = "Only for networks with trained inner weights"
 NODES = "Only for networks with neurons"
 LABELS = "Only for networks with neurons and data with labels"
 ADDITION = "Only for quadratic networks on addition mod p"
-# The views of the paper's figure.
+# Views of the paper's figure.
 FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 HERE = f"{app.__name__}.views"
 VIEWS: Registry[ViewKind] = Registry(
@@ -87,10 +87,10 @@ VIEWS: Registry[ViewKind] = Registry(
     ViewKind("phases", "Phases", f"{HERE}.waves:PhasesView", _waves, ADDITION),
 )
 
-# What is shown where nothing is said, by the number of input coordinates.
+# Default views by the number of input coordinates.
 ON_A_LINE = ("norms", "margins", "curves", "predictor")
 ON_A_PLANE = ("neurons", "rotations", "margins", "predictor")
-# What takes the place of views that have nothing to show of a run.
+# Replacements for views that have nothing to show of a run.
 NEXT = (
     *("margins", "norms", "curves", "predictor", "rotations", "neurons", "spectrum"),
     *("waves", "phases"),
@@ -103,30 +103,30 @@ def known_views(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def choose_views(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[str, ...]:
-    """Return the views for some runs: those that a study wishes, or the usual ones for its data.
+    """Return the views for some runs: those wished by a study, or the usual ones for its data.
 
     Views without content for any of the runs are replaced by others.
     """
     if not runs:
         return known_views(wished) or FIGURE_1
     useful = [name for name in VIEWS if any(VIEWS[name].fits(run) for run in runs)]
-    first = known_views(wished) or _usual(runs)
+    first = known_views(wished) or _default_views(runs)
     count = len(first)
-    if "margins" not in useful:  # the risk is what is watched instead
+    if "margins" not in useful:  # show the risk instead
         first = known_views(["curves" if name == "margins" else name for name in first])
     chosen = [name for name in first if name in useful]
     others = [
         name for name in dict.fromkeys((*NEXT, *VIEWS)) if name in useful and name not in chosen
     ]
     chosen += others[: count - len(chosen)]
-    for run in runs:  # none is left with sentences alone
+    for run in runs:  # no run is left with explanatory texts only
         own = [name for name in dict.fromkeys((*NEXT, *VIEWS)) if VIEWS[name].fits(run)]
         if own and not set(own) & set(chosen):
             chosen[-1:] = own[:1]
     return known_views(chosen) or first
 
 
-def _usual(runs: Sequence[DisplayData]) -> tuple[str, ...]:
+def _default_views(runs: Sequence[DisplayData]) -> tuple[str, ...]:
     dimensions = {run.run.dataset.d for run in runs}
     if dimensions == {1}:
         return ON_A_LINE

@@ -1,4 +1,4 @@
-"""Page of all studies, by paper: a picture of each, what it is about, and what it costs."""
+"""Page of all studies by paper, each with picture, sentence and cost."""
 
 from __future__ import annotations
 
@@ -135,18 +135,18 @@ def _bold(font: QFont) -> QFont:
 
 @final
 class StudyBrowser(QDialog):
-    """Page of all studies, found by words."""
+    """Searchable page of all studies."""
 
-    chosen = Signal(str)  # id of the study to be trained
+    chosen = Signal(str)  # id of the study to train
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Studies")
         self.line = SearchLine("Search studies by title, paper or note", self)
         self.line.textChanged.connect(self._search)
-        self.line.moved.connect(self._move)
+        self.line.selection_moved.connect(self._move)
         self.line.accepted.connect(self._accept)
-        self.line.left.connect(self.reject)
+        self.line.focus_left.connect(self.reject)
         self.lines: list[Line] = []
         self.list = QListWidget(self)
         self.list.setItemDelegate(StudyDelegate(self.list))
@@ -154,17 +154,17 @@ class StudyBrowser(QDialog):
         self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setAccessibleName("Studies by paper")
-        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the line edit moves the selection
         self.list.clicked.connect(self._accept)
-        self.told = quiet_label(KEYS, self)
-        add_all(space(QVBoxLayout(self), (16, 16, 16, 16), 8), self.line, (self.list, 1), self.told)
+        self.hint = quiet_label(KEYS, self)
+        add_all(space(QVBoxLayout(self), (16, 16, 16, 16), 8), self.line, (self.list, 1), self.hint)
         self._studies = shipped_summaries()
         self._pictures: Mapping[str, Thumbnail] = thumbnails()
         window = parent.size() - QSize(48, 80)
         self.resize(QSize(760, 640).boundedTo(window))
 
     def show_studies(self, present: str, paper: str = "") -> None:
-        """Open at the study whose id is `present`, or at the first one of a paper."""
+        """Open at the study with the id `present`, or at the first one of a paper."""
         self.line.clear()
         self._search()
         studies = [(row, line.study) for row, line in enumerate(self.lines) if line.study]
@@ -201,7 +201,7 @@ class StudyBrowser(QDialog):
         self.list.clear()
         for line in lines:
             self.list.addItem(_item(line))
-        self.told.setText(KEYS if lines else "No study matches.")
+        self.hint.setText(KEYS if lines else "No study matches.")
         self._choose(1)
 
     def present(self) -> str:

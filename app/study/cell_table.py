@@ -1,4 +1,4 @@
-"""The cells of a study in a table: what tells them apart, what came of them, and why not."""
+"""Table of a study's cells: their differences, results, and reasons of failure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 Role = Qt.ItemDataRole
 WAITING, RUNNING = "waiting", "running"
-MEASURED_ROWS = 50  # rows that say how wide a column is
+MEASURED_ROWS = 50  # rows measured for a column's width
 LAST = "why"
 
 
@@ -39,7 +39,7 @@ def short_key(key: str) -> str:
 
 @final
 class CellModel(QAbstractTableModel):
-    """A row a cell, in the order of the grid; a column for each axis and each number."""
+    """Model with a row per cell, in grid order, and a column per axis and number."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,7 +49,7 @@ class CellModel(QAbstractTableModel):
         self._columns: tuple[str, ...] = ()
         self._at_work: dict[str, Row | None] = {}  # running cells -> their rows before this run
         self._danger = QColor()
-        self._order: list[int] = []  # the cells as the rows show them
+        self._order: list[int] = []  # displayed row -> cell
         self._sorted_by: tuple[int, Qt.SortOrder] | None = None
 
     def set_cells(self, cells: Sequence[Cell], columns: Sequence[str]) -> None:
@@ -67,7 +67,7 @@ class CellModel(QAbstractTableModel):
             self.sort(*self._sorted_by)
         elif self._cells:
             last = self.index(len(self._cells) - 1, self.columnCount() - 1)
-            # No reset of the model, with which the view would lose its selection and its place.
+            # Not a reset of the model: the view would lose its selection and scroll position.
             self.dataChanged.emit(self.index(0, len(self._axes)), last)
 
     def set_at_work(self, names: frozenset[str]) -> None:
@@ -166,7 +166,7 @@ class CellModel(QAbstractTableModel):
 
 
 def _state(row: Row) -> str:
-    # That a run diverges is a result, recorded like others: its cell is done, and not tried again.
+    # Divergence is a result: the cell is done and not run again.
     return "diverged" if row.state == "done" and row.reason == "diverged" else row.state
 
 
@@ -175,13 +175,13 @@ class CellTable(RunTable):
     """Table of the cells of a study, sorted by any column."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self.model_ = CellModel()  # model() is QTableView's
+        self.model_ = CellModel()  # `model` is a method of QTableView
         super().__init__(self.model_, "Runs of the study", parent)
         self._paths: Mapping[str, Path] = {}
-        # Before sorting is enabled, which sorts by the column of the indicator at once; -1 is the
+        # Set before sorting is enabled, which sorts by the indicator's column at once. -1 is the
         # grid's order.
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        # By default Qt measures a thousand rows of every column.
+        # Qt measures a thousand rows per column by default.
         self.horizontalHeader().setResizeContentsPrecision(MEASURED_ROWS)
         self.setSortingEnabled(True)
         self.model_.layoutChanged.connect(self._widen)
@@ -199,13 +199,13 @@ class CellTable(RunTable):
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
 
     def show_rows(self, rows: Mapping[str, Row]) -> None:
-        """Show what came of the cells."""
+        """Show the results of the cells."""
         self.model_.set_rows(rows)
         self._widen()
 
     def _widen(self) -> None:
         """Widen the columns whose numbers would be cut; none becomes narrower under the pointer."""
-        for column in range(self.model_.columnCount() - 1):  # the last one has sentences
+        for column in range(self.model_.columnCount() - 1):  # the last column holds sentences
             wanted = self.sizeHintForColumn(column)
             if wanted > self.columnWidth(column):
                 self.setColumnWidth(column, wanted)

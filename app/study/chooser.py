@@ -1,4 +1,4 @@
-"""List of studies to choose from: the shipped ones, and the one that is loaded."""
+"""List of studies to choose from: the shipped ones and the loaded one."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ OPEN = "open"
 BROWSE_TEXT = "Browse all studies ..."
 BROWSE = "browse"
 Role = Qt.ItemDataRole
-LEAST_WIDTH = 200  # pixels of a window that is narrow itself
-EDGES = 24  # pixels of a list beside its titles
+LEAST_WIDTH = 200  # pixels, in a narrow window
+EDGES = 24  # pixels added to the widest title
 
 
 @final
 class StudyChooser(QWidget):
-    """List of the shipped studies by title, and of the loaded one wherever it is from."""
+    """List of the shipped studies by title, and of the loaded one from any source."""
 
-    chosen = Signal(str)  # the id of a shipped study
+    chosen = Signal(str)  # id of a shipped study
     open_requested = Signal()
     browse_requested = Signal()
 
@@ -43,19 +43,19 @@ class StudyChooser(QWidget):
         self.box.choices_needed.connect(self._widen_list)
 
     def sizeHint(self) -> QSize:
-        """Return room for the title that is shown, at most half of the window."""
+        """Return room for the present title, at most half of the window."""
         most = max(self.window().width() // 2, LEAST_WIDTH)
         return QSize(min(text_width(self.box), most), super().sizeHint().height())
 
     def _widen_list(self) -> None:
-        """Show the titles of the list uncut, as far as the window is wide enough."""
+        """Show the titles of the list uncut, as far as the window allows."""
         view = self.box.view()
         scroll = view.verticalScrollBar().sizeHint().width()
         wanted = view.sizeHintForColumn(0) + scroll + EDGES
         view.setMinimumWidth(max(min(wanted, self.window().width() - EDGES), 0))
 
     def _fill(self) -> None:
-        for study in shipped_summaries():  # damaged ones do not keep the window from opening
+        for study in shipped_summaries():  # damaged studies do not stop the window from opening
             self.box.addItem(study.title, study.id)
             self.box.setItemData(
                 self.box.count() - 1, plain_tip(explanation(study)), Role.ToolTipRole
@@ -65,7 +65,7 @@ class StudyChooser(QWidget):
         if self._browses:
             self.box.addItem(BROWSE_TEXT, BROWSE)
         self.box.addItem(OPEN_TEXT, OPEN)
-        # None of them until one is loaded: the first of the list is not what is shown.
+        # No selection until a study is loaded, since the first one is not shown.
         self.box.setCurrentIndex(-1)
         self._present = -1
 
@@ -81,10 +81,10 @@ class StudyChooser(QWidget):
     def set_study(self, study: Study) -> None:
         """Select the loaded study; if it is not shipped, at the end of the list."""
         with QSignalBlocker(self.box):
-            # What stands behind that entry is the user's study that was shown before.
+            # Entries after OPEN are user's studies shown earlier.
             while self.box.itemData(self.box.count() - 1) != OPEN:
                 self.box.removeItem(self.box.count() - 1)
-            # A file of the user's own may bear the name of a shipped study; only those have no
+            # A user's file may have the name of a shipped study; only shipped studies have no
             # folder.
             if study.folder is None and study.id in self.ids():
                 position = self.ids().index(study.id)
@@ -100,7 +100,7 @@ class StudyChooser(QWidget):
     def _on_activated(self, position: int) -> None:
         identifier = self.box.itemData(position)
         if identifier in (OPEN, BROWSE, None):
-            with QSignalBlocker(self.box):  # the present study stays until another one is open
+            with QSignalBlocker(self.box):  # keep the present study until another one is open
                 self.box.setCurrentIndex(self._present)
             if identifier == OPEN:
                 self.open_requested.emit()

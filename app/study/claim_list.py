@@ -21,14 +21,14 @@ from core.numbers import MINUS, RAISED
 from core.studies.study import Study
 
 if TYPE_CHECKING:
-    from core.studies.verdicts import Judged
+    from core.studies.verdicts import JudgedClaim
 
 MARK = 16
 NOT_HERE, NOT_TESTABLE = "not at this size", "not testable at this size"
-# Whole powers only: in 10^2.5 a raised 2 before .5 would be another number.
+# Integer powers only: 10 with a raised 2 before .5 would be another number than 10^2.5.
 POWER = re.compile(r"(?<=[\w)])\^(\d+)(?![\d.])")
 MINUS_SIGN = re.compile(r"(?<![\w^])-(?=\.?\d)| - (?=[\w.])|(?<== )-(?=\w)")
-# By the value of core.studies.verdicts.Verdict, and "waiting" for what is not judged yet.
+# Keys are values of core.studies.verdicts.Verdict, and "waiting" before the judgement.
 CLAIM_STYLES: dict[str, VerdictStyle] = {
     "confirmed": VerdictStyle(
         "confirmed", "disc", "check", "positive", "These runs support the claim."
@@ -51,8 +51,8 @@ NO_CLAIMS = "This study makes no claims."
 
 
 def _signs(text: str) -> str:
-    """Return words of a claim with mathematical signs, as rich text."""
-    # Hyphens within words stay, and so do the signs of exponents.
+    """Return a claim with mathematical signs, as rich text."""
+    # Keep hyphens within words and the signs of exponents.
     text = MINUS_SIGN.sub(_minus, text.replace("+-", "\u00b1"))
     return rich(POWER.sub(_power, text).replace("log10", LOG10))
 
@@ -97,7 +97,7 @@ class ClaimList(QWidget):
         self._palette = palette
         self._rows: list[tuple[ClaimMark, QLabel]] = []
         self._texts: tuple[str, ...] = ()
-        self._judged: tuple[Judged, ...] = ()
+        self._judged: tuple[JudgedClaim, ...] = ()
         self.heading = heading_label("Claims", self)
         self.note = quiet_label("", self, wrap=True)
         self._content = QWidget(self)
@@ -121,8 +121,7 @@ class ClaimList(QWidget):
         """Show the claims of a study, not judged yet."""
         self._judged = ()
         texts = tuple(claim.text for claim in study.claims)
-        # Of the same claims the rows stay, and with them what is selected and where the list is
-        # scrolled.
+        # Keep rows of the same claims, and with them the selection and the scroll position.
         if texts != self._texts:
             self._texts = texts
             self._rebuild()
@@ -130,7 +129,7 @@ class ClaimList(QWidget):
         self.note.setText(NO_CLAIMS)
         self._show()
 
-    def show_judged(self, judged: Sequence[Judged], note: str = "") -> None:
+    def show_judged(self, judged: Sequence[JudgedClaim], note: str = "") -> None:
         """Show verdicts in the order of the claims; later claims wait."""
         self._judged = tuple(judged)
         self.note.setText(note if self._texts else NO_CLAIMS)
@@ -144,7 +143,7 @@ class ClaimList(QWidget):
     def _rebuild(self) -> None:
         for mark, label in self._rows:
             for part in (mark, label):
-                part.hide()  # till it is deleted, in the next turn of the event loop
+                part.hide()  # visible until deleted in the next turn of the event loop
                 part.deleteLater()
         self._rows = []
         for row in range(len(self._texts)):
@@ -163,7 +162,7 @@ class ClaimList(QWidget):
             label.setToolTip(rich_tip("<br>".join(_signs(text) for text in reasons if text)))
             label.setText(self._text(place, style, judged))
 
-    def _text(self, place: int, style: VerdictStyle, judged: Judged | None) -> str:
+    def _text(self, place: int, style: VerdictStyle, judged: JudgedClaim | None) -> str:
         colour = hue_of(style.hue, self._palette)
         muted = f"<span style='color:{self._palette.muted}'>"
         lines = [_signs(self._texts[place]), f"<span style='color:{colour}'>{style.word}</span>"]

@@ -1,4 +1,4 @@
-"""Ways to the page of all studies and the window of a whole study, made when first shown."""
+"""Page of all studies and window of a whole study, made at their first use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.places import Places
 from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.files import FileController
-from app.training.studies import MEND_FIRST
+from app.training.studies import FIX_FIRST
 from core.figures.palette import PALETTES, Palette
 from core.studies.study import Study
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class StudyController(QObject):
     """Opens the page and the window, and runs of a study in the main window."""
 
-    message = Signal(str)  # sentence for the main window's bar
-    status = Signal(str)  # how far a study is whose window is hidden, or ""
-    study_chosen = Signal(str)  # id of a study that was chosen on the page of all studies
+    message = Signal(str)  # sentence for the bar of the main window
+    status = Signal(str)  # progress of a study whose window is hidden, or ""
+    study_chosen = Signal(str)  # id of the study chosen on the page of all studies
 
     def __init__(
         self,
@@ -68,26 +68,28 @@ class StudyController(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while a study is being run, or hunted in."""
+        """True while a study or a hunt is running."""
         return self.runner is not None and self.runner.busy
 
     @property
-    def remembered(self) -> tuple[str, int]:
-        """The cluster's address ("" for none) and the processes (0: never chosen), for settings."""
-        return self._remembered if self.runner is None else self.runner.window.options.remembered
+    def stored_options(self) -> tuple[str, int]:
+        """Address of the cluster ("" for none) and processes (0: never chosen), for settings."""
+        return (
+            self._remembered if self.runner is None else self.runner.window.options.stored_options
+        )
 
     def show_window(self) -> None:
         """Open the window on the study in the settings, or bring it to the front."""
         study, runner = self._form.study(), self.runner
         if runner is None:
             if study is None:
-                self._form.needed.emit()
-                self.message.emit(MEND_FIRST)
+                self._form.attention_needed.emit()
+                self.message.emit(FIX_FIRST)
                 return
             runner = self._make_runner(study)
             runner.adopt(study)
         elif study is not None and not runner.busy and (study.count > 1 or study.sizes):
-            runner.adopt(study)  # not the settings of a run that was opened from a study shown here
+            runner.adopt(study)  # not the settings of a run opened from the study's window
         runner.window.show()
         runner.window.raise_()
         runner.window.activateWindow()
@@ -95,7 +97,7 @@ class StudyController(QObject):
         self.status.emit("")
 
     def _make_runner(self, study: Study) -> StudyRunner:
-        from app.study.runner import StudyRunner  # the plots are slow to load
+        from app.study.runner import StudyRunner  # imports the plots, which are slow to load
 
         self.runner = runner = StudyRunner(
             self._palette, self._places, study, self._open_run, self.status.emit, self
@@ -111,13 +113,13 @@ class StudyController(QObject):
 
     def close(self) -> None:
         """Stop all work, wait for it, and delete the window."""
-        self._remembered = self.remembered  # before its window is deleted
+        self._remembered = self.stored_options  # before the window is deleted
         if self.runner is not None:
             self.runner.close()
             self.runner = None
 
     def _open_run(self, path: Path | str, beside: bool) -> None:
-        """Open a run in the main window, and bring that to the front."""
+        """Open a run in the main window, and raise that window."""
         self._files.open_files([str(path)], beside)
         self._main.raise_()
         self._main.activateWindow()

@@ -1,4 +1,4 @@
-"""Display of a whole study's runs in its window, and the saving of its figure and table.
+"""Display of a whole study's runs in its window, and saving of its figure and table.
 
 The table and the points follow at once. A thread renders the figure; while cells run, redrawing
 takes at most a tenth of a processor. Claims are judged when the study rests.
@@ -27,12 +27,12 @@ from core.figures.palette import Palette
 from core.studies.formulas import VARIANT
 
 if TYPE_CHECKING:
-    from core.studies.verdicts import Judged
+    from core.studies.verdicts import JudgedClaim
 
-REDRAW_MS = 250  # the table and the points, at most so often
-REST = 10.0  # times as long as the figure took are waited before it is drawn again
+REDRAW_MS = 250  # least ms between two updates of table and points
+REST = 10.0  # pause before the next figure, in multiples of the last one's drawing time
 LEAST_REST = 1.0  # seconds
-RESIZED_MS = 250  # from the last change of size to redrawing the figure of an idle study
+RESIZED_MS = 250  # ms from the last resize to redrawing the figure of an idle study
 PARTLY = "Based on the runs finished so far."
 NO_FIGURE = "The figure could not be drawn (internal error). Details are in the log."
 NOT_JUDGED = "The claims could not be checked (internal error). Details are in the log."
@@ -53,12 +53,12 @@ class StudyDisplay(QObject):
         self._window, self._palette = window, palette
         self._runs: StudyRuns | None = None
         self._resting = False
-        self._judged: tuple[Judged, ...] = ()
-        self._started = self._next = 0.0  # times of the last figure's start, and the next's
+        self._judged: tuple[JudgedClaim, ...] = ()
+        self._started = self._next = 0.0  # start of the last figure, earliest start of the next
         self._to_judge = False
         self._cells: object = None
         self._has_figure = False
-        self._width = 0  # pixels of the last requested figure
+        self._width = 0  # pixels requested for the last figure
         self.painter = Worker(
             "study figure", figure_drawn, self, our_error=NO_FIGURE, one_core=True
         )
@@ -74,7 +74,7 @@ class StudyDisplay(QObject):
         self.judge.error.connect(window.bar.show_message)
         self.export.error.connect(window.bar.show_message)
         self.export.finished.connect(window.bar.show_notice)
-        self.export.refused.connect(window.bar.show_notice)
+        self.export.export_refused.connect(window.bar.show_notice)
         window.axes.changed.connect(self._show_points)
         window.axes.scales_changed.connect(self._on_scales_changed)
         window.picture.resized.connect(self._on_resized)
@@ -98,26 +98,26 @@ class StudyDisplay(QObject):
 
     @property
     def idle(self) -> bool:
-        """True if nothing waits to be shown."""
+        """True if nothing is pending."""
         waits = self._to_judge or self._redraw.isActive() or self._draw.isActive()
         return not (waits or self.painter.busy or self.judge.busy)
 
     def show_runs(self, runs: StudyRuns, resting: bool) -> None:
         """Show the cells' rows so far; judge the claims if the study is `resting`."""
-        # Rows of a grid belong to the same cells; other cells are another study's.
+        # The rows of one grid share their cells; other cells belong to another study.
         new = runs.cells is not self._cells
         self._runs, self._cells, self._resting = runs, runs.cells, resting
         if new:
             for worker in (self.painter, self.judge):
-                worker.cancel()  # of the study before
+                worker.cancel()  # requests of the study before
             self._draw.stop()
             self._show_grid(runs)
-        if new or resting:  # at once, and once: what was to come would show the same
+        if new or resting:  # once and at once: later updates would show the same
             self._redraw.stop()
             self._show_rows()
         elif not self._redraw.isActive():
             self._redraw.start()
-        # A claim about 20 seeds that three of them refute means nothing.
+        # Judge only at rest: 3 of 20 seeds do not decide a claim about 20.
         self._to_judge = resting and bool(runs.done and runs.study.claims)
         self._schedule_figure(now=resting)
         if not self._draw.isActive():
@@ -177,7 +177,7 @@ class StudyDisplay(QObject):
     # -------------------------------------------------------------------------------- figure
 
     def _schedule_figure(self, now: bool = False) -> None:
-        """Draw the figure now, or once it may be drawn again."""
+        """Draw the figure now, or at the next allowed time."""
         runs = self._runs
         if runs is None or not self._has_figure or not runs.done:
             return
@@ -188,7 +188,7 @@ class StudyDisplay(QObject):
             self._draw.start(round(1000.0 * wait))
 
     def _on_resized(self) -> None:
-        # Showing a figure can toggle a scroll bar, which resizes the picture but not its room.
+        # Showing a figure may toggle a scroll bar, which resizes the picture but not its room.
         if self._window.picture.pixels_wide() == self._width:
             return
         if self._resting and self._has_figure and self._runs is not None and self._runs.done:
@@ -204,13 +204,14 @@ class StudyDisplay(QObject):
             self._window.picture.show_words("Drawing the figure ...")
         self._started = time.monotonic()
         self._width = self._window.picture.pixels_wide()
-        self.painter.ask(runs, self._palette.name, self._width, self.export.figure_process)
+        self.painter.request(runs, self._palette.name, self._width, self.export.figure_process)
 
     def _on_figure(self, picture: StudyFigure) -> None:
         self._window.picture.show_png(picture.png)
         now, runs = time.monotonic(), self._runs
         self._next = now + REST * (now - self._started)
-        if runs is not None and len(runs.done) != picture.runs:  # cells were done meanwhile
+        # Cells were finished in the meantime.
+        if runs is not None and len(runs.done) != picture.runs:
             self._schedule_figure(now=self._resting)
         self._judge_now()
 
@@ -224,9 +225,9 @@ class StudyDisplay(QObject):
         """Judge the claims, after the figure: two threads at once would keep the window waiting."""
         if self._to_judge and self._runs is not None:
             self._to_judge = False
-            self.judge.ask(self._runs)
+            self.judge.request(self._runs)
 
-    def _on_judged(self, judged: tuple[Judged, ...]) -> None:
+    def _on_judged(self, judged: tuple[JudgedClaim, ...]) -> None:
         runs = self._runs
         if runs is None or not self._resting:
             return
@@ -257,14 +258,14 @@ class StudyDisplay(QObject):
             self.export.start(TableJob(self._runs.study, rows, path, means))
 
     def _choose_path(self, title: str, suffix: str, formats: str) -> tuple[Path | None, str]:
-        """Ask for a path; return it with an ending, and the chosen format. None: cancelled."""
+        """Ask for a path; return it with its suffix, and the format. None if cancelled."""
         if self._runs is None:
             return None, ""
         first = self._runs.folder / f"{self._runs.study.id}{suffix}"
         name, chosen = QFileDialog.getSaveFileName(self._window, title, str(first), formats)
         if not name:
             return None, ""
-        # Qt adds no ending by itself where its own dialog is used.
+        # Qt adds a suffix only with native dialogs.
         ending = chosen.rpartition(".")[2].rstrip(")")
         path = Path(name)
         return path if path.suffix else path.with_suffix(f".{ending}"), chosen

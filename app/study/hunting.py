@@ -29,9 +29,9 @@ from core.studies.claims import hunt_of
 from core.studies.code import check_cells
 from core.trust import UntrustedCodeError
 
-USUAL, USUAL_REAL = "hard_margin", "risk"  # what is minimised, for labels and real targets
+USUAL, USUAL_REAL = "hard_margin", "risk"  # minimised by default, with labels and with real targets
 MINUTES = "5m"
-EVERY = "any"  # seed
+EVERY = "any"
 WHAT_TIP = (
     "Enter an observable, or a formula of observables, reference margins and sizes, such as "
     "hard_margin / (gamma_gl / 2). Enter slack:NAME or ratio:NAME for the slack of a theorem."
@@ -44,7 +44,7 @@ OVER = {
 TAKE = {"last": "at the end", "least": "minimum over frames", "largest": "maximum over frames"}
 SEEDS_TIP = "Enter the first and last seed, such as 0-999; each seed is tried once"
 LIMIT_TIP = "Enter a time limit, such as 300s, 5m or 1h, or a number of runs"
-N_NUMBERS, VERDICT = 2, 5  # columns: of numbers, from the left; of a statement's verdict
+N_NUMBERS, VERDICT = 2, 5  # count of numeric columns, on the left; index of the verdict
 COLUMNS: tuple[tuple[str, Callable[[Finding], str]], ...] = (
     ("rank", lambda one: str(one.rank) if one.rank else ""),
     ("value", lambda one: shown_number(one.value, 6) if one.rank else ""),
@@ -58,23 +58,23 @@ STOPPING = "; stopping ..."
 
 @final
 class FindingTable(RunTable):
-    """Runs that a hunt has found, the best first; a few hundred at most."""
+    """Runs found by a hunt, best first, at most a few hundred."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self.model_ = QStandardItemModel()  # model() is QTableView's
+        self.model_ = QStandardItemModel()  # `model` is a method of QTableView
         self.model_.setHorizontalHeaderLabels([title for title, _ in COLUMNS])
         super().__init__(self.model_, "Results", parent)
         self.findings: Sequence[Finding] = ()
         self.setToolTip(
             "Double-click a run to open it, or Shift-double-click to open it beside the open runs"
         )
-        # There are few rows, and what they say gets longer once runs are refined.
+        # Few rows, whose texts grow as runs are refined.
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         for column in range(len(COLUMNS)):
             self.model_.horizontalHeaderItem(column).setTextAlignment(_alignment(column))
 
     def show_findings(self, findings: Sequence[Finding]) -> None:
-        """Show findings. The view keeps its place, and its selection by rank."""
+        """Show findings; keep the scroll position, and the selection by rank."""
         self.findings = findings
         self.model_.setRowCount(len(findings))
         for row, one in enumerate(findings):
@@ -96,11 +96,11 @@ def _alignment(column: int) -> Qt.AlignmentFlag:
 
 @final
 class HuntPage(QWidget):
-    """Fields of a question, buttons that hunt and stop, and what was found."""
+    """Fields of a question, buttons to hunt and stop, and the findings."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._asked = Question(USUAL)
+        self._question = Question(USUAL)
         self.sense = ChoiceBox(self, "Minimise or maximise", letters=7)
         self.sense.addItem("Minimise", True)
         self.sense.addItem("Maximise", False)
@@ -149,7 +149,7 @@ class HuntPage(QWidget):
 
     def show_question(self, question: Question, runs: int | None) -> None:
         """Show a question and a number of runs, None for the usual time."""
-        asked = self._asked = question
+        asked = self._question = question
         self.sense.setCurrentIndex(self.sense.findData(asked.least))
         self.what.setText(asked.text)
         self.what.setCursorPosition(0)
@@ -168,7 +168,7 @@ class HuntPage(QWidget):
         self.problem.setVisible(bool(sentence))
 
     def set_hunting(self, hunting: bool, possible: bool) -> None:
-        """Enable what can be used while a hunt is at work, or while one is `possible`."""
+        """Enable the controls for a running hunt, or for a `possible` one."""
         parts = (self.sense, self.what, self.take, self.over, self.seeds, self.limit, self.fit)
         for part in parts:
             part.setEnabled(not hunting)
@@ -179,8 +179,8 @@ class HuntPage(QWidget):
 
     def question(self) -> Question:
         """Return the question. Raises InputError for invalid seeds."""
-        asked, take = self._asked, self.take.currentData()
-        # A moment and a condition are the study's own, and have no field here.
+        asked, take = self._question, self.take.currentData()
+        # A moment and a condition belong to the study and have no field here.
         own = asked.frames.take == take and asked.text == self.what.text().strip()
         seeds = self.seeds.text().strip()
         return replace(
@@ -202,7 +202,7 @@ class HuntPage(QWidget):
 class HuntController(QObject):
     """Hunts with the question on the page, and shows their findings."""
 
-    busy_changed = Signal()  # a hunt has started or finished
+    busy_changed = Signal()  # a hunt started or finished
 
     def __init__(
         self, page: HuntPage, options: StudyOptions, questions: RunQuestions, parent: QObject
@@ -210,8 +210,8 @@ class HuntController(QObject):
         super().__init__(parent)
         self.page, self._options, self._questions = page, options, questions
         self._runs: StudyRuns | None = None
-        self._source: object = None  # of the study's own question, which the page shows
-        self._words_before = ""  # of the last hunt, whose findings stay until there are others
+        self._source: object = None  # the study's own question, shown on the page
+        self._words_before = ""  # of the last hunt, whose findings remain until new ones arrive
         self.worker = StudyWorker("hunt", run_hunt, self)
         self.worker.progress.connect(self._on_progress)
         self.worker.finished.connect(self._on_finished)
@@ -220,7 +220,7 @@ class HuntController(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while a hunt is at work."""
+        """True while a hunt runs."""
         return self.worker.busy
 
     def close(self) -> None:
@@ -228,7 +228,7 @@ class HuntController(QObject):
         self.worker.close()
 
     def show_runs(self, runs: StudyRuns, possible: bool) -> None:
-        """Set the study, size and folder to hunt in; `possible`: nothing else is run now."""
+        """Set study, size and folder of hunts; `possible`: nothing else runs now."""
         self._runs = runs
         source = runs.study.id, runs.size, str(runs.study.results.get("hunt")), not runs.cells
         if source != self._source and not self.busy:
@@ -277,7 +277,7 @@ class HuntController(QObject):
         self.busy_changed.emit()
 
     def stop(self) -> None:
-        """Stop the hunt; its findings stay."""
+        """Stop the hunt; its findings remain."""
         self.worker.control.stop()
         self._show(STOPPING)
 
@@ -285,13 +285,14 @@ class HuntController(QObject):
         self._show(STOPPING if self.worker.control.stop_requested else "")
 
     def _show(self, more: str) -> None:
-        news: HuntUpdate | None = self.worker.news
+        """Show the findings so far, and a sentence about them followed by `more`."""
+        news: HuntUpdate | None = self.worker.latest
         if news is not None:
             self.page.table.show_findings(news.findings)
             self.page.words.set_text(words_of(news) + more)
 
     def _on_finished(self, wrong: str) -> None:
-        news = self.worker.news
+        news = self.worker.latest
         exhausted = news is not None and news.exhausted
         self._show("; every candidate has been tried" if exhausted else "")
         if news is None:
@@ -307,7 +308,7 @@ def folder_of(folder: Path, question: Question) -> Path:
 
 
 def words_of(news: HuntUpdate) -> str:
-    """Say in a line how far a hunt is.
+    """Return the progress of a hunt in a line.
 
     >>> from core.extremes.hunt import HuntStatus
     >>> words_of(HuntUpdate(HuntStatus(tried=37, failed=1, best=0.468, running=2), ()))

@@ -39,7 +39,7 @@ ADDRESS_TIP = (
     "Enter the address of a Dask scheduler with workers, as printed by `dask scheduler`. The "
     "workers must have access to the folder of the runs."
 )
-# As many as app.settings takes back at the next start.
+# As many as app.settings restores at the next start.
 MOST_JOBS = 512
 RUN, CONTINUE, AGAIN = "Run", "Continue", "Rerun failed"
 ALL_DONE = "All runs finished."
@@ -58,7 +58,7 @@ def cells_text(count: int) -> str:
 class StudyOptions(QWidget):
     """Choices of the study, its size, where it runs, its processes and its folder."""
 
-    changed = Signal()  # the user made another choice
+    changed = Signal()  # the user changed an option
 
     def __init__(self, cores: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,9 +71,9 @@ class StudyOptions(QWidget):
         self.jobs.setAccessibleName("Processes")
         self.jobs.setToolTip("Number of runs trained at the same time, each on one core")
         self.jobs.setRange(1, MOST_JOBS)
-        # A process a core: the kernels of a cell are of one thread each.
+        # One process per core: the kernels of a cell use one thread.
         self.jobs.setValue(min(cores, MOST_JOBS))
-        self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
+        self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot set these
         self.cluster = ValueEdit(self)
         self.cluster.setAccessibleName("Cluster address")
         self.cluster.setPlaceholderText("tcp://host:8786")
@@ -140,7 +140,7 @@ class StudyOptions(QWidget):
         with QSignalBlocker(self.size_choice):
             self.size_choice.clear()
             for name, title in SIZES.items():
-                if study.sizes:  # without a table of its own, the paper's size is the study itself
+                if study.sizes:  # without sizes, the study itself has the paper's size
                     self.size_choice.addItem(title, name)
             if edited or not study.sizes or "paper" in study.sizes:
                 self.size_choice.addItem(AS_EDITED, None)
@@ -152,7 +152,7 @@ class StudyOptions(QWidget):
         self._folder_typed = False
 
     def offer_folder(self, folder: Path) -> None:
-        """Show the usual folder of the runs, unless the user has typed another one."""
+        """Show the usual folder of the runs, unless the user typed another one."""
         if not self._folder_typed:
             self.folder.setText(str(folder))
             self.folder.setCursorPosition(0)
@@ -168,7 +168,7 @@ class StudyOptions(QWidget):
         self.problem.setVisible(bool(sentence))
 
     def set_locked(self, locked: bool) -> None:
-        """Disable all choices while a study is run."""
+        """Disable all choices while a study runs."""
         parts = (
             self.chooser.box,
             self.size_choice,
@@ -202,18 +202,18 @@ class StudyOptions(QWidget):
 
     @property
     def path(self) -> Path | None:
-        """Folder of the runs; None if none is typed."""
+        """Folder of the runs; None if empty."""
         text = self.folder.text().strip()
         return Path(text).expanduser() if text else None
 
     @property
-    def remembered(self) -> tuple[str, int]:
+    def stored_options(self) -> tuple[str, int]:
         """Cluster's address ("" for none) and number of processes, for the settings."""
         return self.cluster.text().strip(), self.jobs.value()
 
     def set_remembered(self, cluster: str, jobs: int) -> None:
-        """Restore the settings; no address is this computer, no jobs its cores."""
-        # No `changed`: a study is adopted afterwards.
+        """Restore the settings; no address means this computer, no jobs all its cores."""
+        # `changed` is not needed: a study is adopted afterwards.
         with QSignalBlocker(self.jobs):
             self.cluster.setText(cluster)
             if jobs:
@@ -222,7 +222,7 @@ class StudyOptions(QWidget):
     # --------------------------------------------------------------------------------- editing
 
     def _size_chosen(self, _: int) -> None:
-        self._folder_typed = False  # each size has a folder of its own
+        self._folder_typed = False  # each size has its own default folder
         self.changed.emit()
 
     def _place_chosen(self, _: int) -> None:
@@ -275,7 +275,7 @@ def words_of(status: SweepStatus, pausing: bool, stopping: bool) -> str:
 
 @final
 class SweepProgress(QWidget):
-    """Buttons that run, pause and cancel a study, a bar, and a line of words."""
+    """Buttons to run, pause and cancel a study, a progress bar, and a line of text."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -302,7 +302,7 @@ class SweepProgress(QWidget):
         self.pause.setText("Resume" if held else "Pause")
 
     def show_idle(self, done: int, failed: int, total: int, possible: bool) -> None:
-        """Show how many cells exist while nothing runs."""
+        """Show how many cells are recorded while nothing runs."""
         left = total - done
         begun = done + failed > 0 and left > 0
         self.run.setText(AGAIN if left == failed > 0 else CONTINUE if begun else RUN)
@@ -314,13 +314,13 @@ class SweepProgress(QWidget):
         self.words.set_text(ALL_DONE if total and not left else words)
 
     def show_status(self, status: SweepStatus, pausing: bool, stopping: bool) -> None:
-        """Show how far the study is while it runs."""
+        """Show the progress of a running study."""
         focused = self.run.hasFocus()
         self._show_buttons(not stopping)
-        if focused:  # before Run is disabled, and after Pause can take it
+        if focused:  # while Pause can still receive the focus, before Run is disabled
             self.pause.setFocus()
         self.run.setEnabled(False)
-        # Failed cells are over too: without them the bar would never be full.
+        # Count failed cells too, otherwise the bar would never fill.
         self._show_bar(status.done + status.failed, status.total)
         words = (
             words_of(status, pausing, stopping) if status.total else "Checking existing runs ..."
@@ -335,7 +335,7 @@ class SweepProgress(QWidget):
         self.cancel.setEnabled(running)
         self.pause.setEnabled(running)
         if not running and self.pause.isChecked():
-            # Unchecked by hand it would ask to go on with what has ended.
+            # Unchecking it with signals would request to continue a finished study.
             with QSignalBlocker(self.pause):
                 self.pause.setChecked(False)
             self.pause.setText("Pause")

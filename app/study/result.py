@@ -1,4 +1,4 @@
-"""Shipped result of the study in the form: its figure, verdicts, and runs that its points open."""
+"""Shipped result of the study in the form: figure, verdicts, and the runs of its points."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.studies.shipped_result import ShippedResult
 
 RESIZED_MS = 200
-MM_PER_PIXEL = 0.26  # of a figure in letters that can be read on the screen
+MM_PER_PIXEL = 0.26  # scale of a figure with legible letters on the screen
 LEAST_DPI, MOST_DPI = 40.0, 400.0
 NONE_SHIPPED = (
     "No result for these settings yet. Run the whole study to see its figure and verdicts."
@@ -51,7 +51,7 @@ class ShownResult:
 def result_drawn(
     request: Request, study: Study, palette: str, width: int, ratio: float, process: FigureProcess
 ) -> ShownResult | None:
-    """Read the shipped result of a study, and draw its figure `width` points of the screen wide."""
+    """Read the shipped result of a study, and draw its figure `width` points wide."""
     from core.figures.primitives import MM_PER_INCH
     from core.figures.study_figure import WIDTHS, Caption, scene_of_lines
     from core.figures.study_spots import spots_of
@@ -72,12 +72,12 @@ def result_drawn(
 
 @final
 class ResultController(QObject):
-    """Shows the result of the loaded study in its drawer, and opens runs of its points."""
+    """Shows the loaded study's result in its drawer, and opens runs of its points."""
 
     whole_requested = Signal()
     """All runs of the study are to be trained."""
     result_offered = Signal()
-    """A study was chosen that has a figure to show."""
+    """The chosen study has a figure to show."""
 
     def __init__(
         self,
@@ -92,7 +92,8 @@ class ResultController(QObject):
         self._process, self._palette = process, palette
         self._study: Study | None = None
         self.shown: ShownResult | None = None
-        self._drawn: tuple[str, str, int] = "", "", 0  # study, palette and width of the picture
+        # Study, palette and width of the drawn picture.
+        self._drawn: tuple[str, str, int] = "", "", 0
         self.worker = Worker("result", result_drawn, self, our_error=NO_FIGURE, one_core=True)
         self._resized = QTimer(self, singleShot=True, interval=RESIZED_MS)
         self._resized.timeout.connect(self._draw)
@@ -117,7 +118,7 @@ class ResultController(QObject):
     # ------------------------------------------------------------------------------ the study
 
     def show_study(self, study: Study) -> None:
-        """Show the result of a study that was loaded."""
+        """Show the result of a loaded study."""
         study = shipped_study_of(study)
         self._study, self.shown = study, None
         drawer = self.drawer
@@ -137,7 +138,7 @@ class ResultController(QObject):
         return study is not None and study.folder is None and result_file(study.id).is_file()
 
     def offer(self) -> None:
-        """Ask for the drawer of a study that the user chose, if the study has a figure."""
+        """Request the drawer for a study that the user chose, if it has a figure."""
         if self._has_result and self._study is not None and self._study.figure:
             self.result_offered.emit()
 
@@ -151,7 +152,7 @@ class ResultController(QObject):
         width = round(picture.pixels_wide() / ratio)
         if (wanted := (study.id, self._palette.name, width)) != self._drawn:
             self._drawn = wanted
-            self.worker.ask(study, self._palette.name, width, ratio, self._process)
+            self.worker.request(study, self._palette.name, width, ratio, self._process)
 
     def _on_result(self, shown: ShownResult | None) -> None:
         if shown is None or self._study is None:

@@ -15,8 +15,8 @@ from app.widgets.layouts import add_all, space
 from app.widgets.study_picture import StudyPicture
 from core.figures.palette import Palette
 
-WIDTH = 400  # pixels: a panel of the figure in letters that can be read
-SHARES = (600, 400)  # of figure and claims in the height
+WIDTH = 400  # pixels, for a panel of the figure with legible letters
+SHARES = (600, 400)  # of figure and claims in the height, pixels
 HINT = "Click a point to open its run."
 
 
@@ -61,7 +61,7 @@ class ResultDrawer(QWidget):
         self.opened.emit()
 
     def set_has_figure(self, has_figure: bool) -> None:
-        """Show the place of the figure, or leave it to the claims."""
+        """Show the figure's place, or give its room to the claims."""
         self._figure.setVisible(has_figure)
 
     def set_colours(self, palette: Palette) -> None:

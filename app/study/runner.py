@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from core.sweep.cost import Cost
 
 NO_ADDRESS = "Enter the address of a Dask scheduler, such as tcp://host:8786."
-POLL_MS = 300  # a cell may take hours, in which the worker reports nothing
+POLL_MS = 300  # ms; a cell may take hours without a report of the worker
 NOT_READ = "The folder could not be read (internal error). Details are in the log."
 NO_COST = "The cost could not be estimated (internal error). Details are in the log."
 
@@ -95,7 +95,7 @@ class StudyRunner(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while a study is being run, or hunted in."""
+        """True while a study or a hunt is running."""
         return self.worker.busy or self.hunting.busy
 
     def close(self) -> None:
@@ -114,8 +114,7 @@ class StudyRunner(QObject):
     def adopt(self, study: Study) -> None:
         """Show another study."""
         self.shown = shown = make_whole_study(study)
-        # A file of the user's own has sizes of its own; a shipped study that was edited, the
-        # settings.
+        # A user's file has its own sizes. A shipped study with edited settings is shown as these.
         self.window.options.show_study(study, edited=study.id in shipped_ids() and shown.edited)
         self.window.bar.show_message("")
         self._read_runs()
@@ -135,7 +134,7 @@ class StudyRunner(QObject):
         """Find the runs of the chosen study, size and folder."""
         if self.busy:
             return
-        self.cost.cancel()  # of what was chosen before
+        self.cost.cancel()  # estimate of the last choice
         options, study, edited = self.window.options, self.shown.study, self.shown.edited
         size = options.size_name
         try:
@@ -150,11 +149,11 @@ class StudyRunner(QObject):
             self._refuse("Choose a folder for the runs.")
             return
         options.show_count(cells_text(sized.count))
-        # In a thread: a folder may hold thousands of files, on a disk across the network.
-        self.reader.ask(sized, size, options.path)
+        # In a thread: the folder may hold thousands of files on a network drive.
+        self.reader.request(sized, size, options.path)
 
     def _refuse(self, sentence: str) -> None:
-        """Say why nothing can be run, and forget the runs of the choices before."""
+        """Report why nothing can be run, and forget the runs of earlier choices."""
         self.reader.cancel()
         self.shown = replace(self.shown, runs=StudyRuns(self.shown.study))
         self.window.options.show_problem(sentence)
@@ -165,7 +164,7 @@ class StudyRunner(QObject):
             return
         self.shown = replace(self.shown, runs=runs)
         options = self.window.options
-        # An address is None on this computer, and "" where none is typed for a cluster.
+        # The address is None on this computer, and "" if none is entered for a cluster.
         options.show_problem(NO_ADDRESS if options.address == "" else "")
         options.show_count(cells_text(len(runs.cells)))
         self.display.show_runs(runs, resting=True)
@@ -174,7 +173,7 @@ class StudyRunner(QObject):
     def _show_idle(self, possible: bool = True) -> None:
         """Show the state while nothing runs, or a hunt."""
         runs, hunts = self.shown.runs, self.hunting.busy
-        done, failed, total = len(runs.done), len(runs.failed), len(runs.cells)
+        done, failed, total = len(runs.done), len(runs.failed_rows), len(runs.cells)
         possible = possible and total > 0 and not hunts
         self.window.options.set_locked(hunts)
         self.window.progress.show_idle(done, failed, total, possible)
@@ -212,13 +211,13 @@ class StudyRunner(QObject):
         return True
 
     def pause(self, held: bool) -> None:
-        """Pause after the cells that are running, or resume."""
+        """Pause after the running cells, or resume."""
         control = self.worker.control
         (control.pause if held else control.resume)()
         self._show_status()
 
     def cancel(self) -> None:
-        """Stop the study; finished cells stay."""
+        """Stop the study; finished cells remain."""
         self.worker.control.stop()
         self._show_status()
 
@@ -227,8 +226,8 @@ class StudyRunner(QObject):
         self._show_status()
 
     def _refresh(self, resting: bool) -> None:
-        """Show the cells' rows; the worker has no news if a plan could not be made."""
-        news: SweepUpdate | None = self.worker.news
+        """Show the cells' rows; the worker has no report if a plan could not be made."""
+        news: SweepUpdate | None = self.worker.latest
         if news is not None:
             runs = replace(self.shown.runs, paths=news.paths, rows=news.rows)
             self.shown = replace(self.shown, runs=runs)
@@ -249,7 +248,7 @@ class StudyRunner(QObject):
             self._show_hidden_status(f"{self.shown.study.title}: {words}")
 
     def _on_finished(self, wrong: str) -> None:
-        """Show the state of a study that is done, was cancelled, or failed."""
+        """Show the state of a finished, cancelled or failed study."""
         self._poll.stop()
         self._refresh(resting=True)
         self.window.table.model_.set_resting()
@@ -261,13 +260,13 @@ class StudyRunner(QObject):
     # -------------------------------------------------------------------------------- the rest
 
     def _estimate(self) -> None:
-        """Measure what the study would cost."""
+        """Measure the cost of the study."""
         runs, options = self.shown.runs, self.window.options
         if runs.cells and self._is_trusted(runs.study, self._estimate):
             self.window.bar.show_message("")
             options.show_count(f"{cells_text(len(runs.cells))}. Timing a few of them ...")
             options.estimate.setEnabled(False)
-            self.cost.ask(runs.study, options.jobs.value(), dict(runs.rows))
+            self.cost.request(runs.study, options.jobs.value(), dict(runs.rows))
 
     def _on_cost(self, cost: Cost) -> None:
         self._show_cost(summary(cost))

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 MOST_LINES = 12
-WIDE_X, WIDE_Y = 8.0, 100.0  # largest over smallest value beyond which an axis is logarithmic
+# Ratios of largest to smallest value beyond which an axis is logarithmic.
+WIDE_X, WIDE_Y = 8.0, 100.0
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SweepLine:
-    """Points of equal values of the other axes: x, mean, and the ends of the bars, (k,) each.
+    """Points with equal values of the other axes: x, mean, and the ends of the bars, (k,) each.
 
     x is a number, or the position of a word in `SweepLines.words`. `hollow`: points with runs that
     did not fit.
@@ -49,7 +50,7 @@ class SweepLines:
     words: tuple[str, ...] = ()
 
     @property
-    def most(self) -> int:
+    def max_runs(self) -> int:
         """Largest number of runs in a mean."""
         return max((len(p.runs) for line in self.lines for p in line.points), default=0)
 
@@ -79,7 +80,7 @@ def lines_of(
     chosen: Mapping[str, Any],
     exclude_unfit: bool,
 ) -> SweepLines:
-    """Return the lines of a column over an axis, of cells with the chosen values of other axes."""
+    """Return the lines of a column over an axis, for cells with the chosen other values."""
     from core.studies.cell_table import points
 
     kept = [row for row in table if all(row.axes.get(k) == v for k, v in chosen.items())]
@@ -87,7 +88,7 @@ def lines_of(
     words = _words([point.x for point in means], axis.endswith(".seed"))
     groups: dict[str, list[Point]] = {}
     for point in means:
-        # By its text, since a value of an axis may be a list, which no dictionary takes as a key.
+        # By the text: a value may be a list, which cannot be a key of a dictionary.
         groups.setdefault(repr(point.line), []).append(point)
     return SweepLines(tuple(_line(group, words) for group in groups.values()), words)
 
@@ -105,7 +106,7 @@ def _line(group: Sequence[Point], words: Sequence[str]) -> SweepLine:
 
     order = sorted(group, key=place)
     mean = np.array([point.spread.mean for point in order])
-    # One run has no deviation: its bar has no length.
+    # A single run has no deviation; its bar has length 0.
     half = np.nan_to_num(np.array([point.spread.sd for point in order]))
     hollow = np.array([point.spread.unfit > 0 for point in order], dtype=np.bool_)
     x = np.array([place(point) for point in order])
@@ -113,7 +114,7 @@ def _line(group: Sequence[Point], words: Sequence[str]) -> SweepLine:
 
 
 def spans_decades(values: Floats, ratio: float) -> bool:
-    """Return True if positive values spread so far that their logarithms show more."""
+    """Return True if positive values are spread enough for a logarithmic axis."""
     return (
         values.size > 1
         and float(values.min()) > 0.0
@@ -129,7 +130,7 @@ def first_choice(axes: Mapping[str, Sequence[Any]], axis: str) -> dict[str, Any]
     >>> first_choice({"data.n": [1, 2], "network.m": [1, 2, 3], "data.d": list(range(9))}, "data.n")
     {'data.d': 0}
     """
-    # Seeds are what the means are over.
+    # Means are over seeds.
     left = {k: v for k, v in axes.items() if k != axis and not k.endswith(".seed") and len(v) > 1}
     chosen: dict[str, Any] = {}
     while left and math.prod(len(values) for values in left.values()) > MOST_LINES:
@@ -139,7 +140,7 @@ def first_choice(axes: Mapping[str, Sequence[Any]], axis: str) -> dict[str, Any]
 
 
 def first_axis(axes: Mapping[str, Sequence[Any]]) -> str:
-    """Return the initial axis: of those with numbers the one with the most values, seeds last.
+    """Return the initial axis: the numeric one with the most values, seeds last.
 
     >>> first_axis({"variant": ["a", "b", "c"], "data.n": [1, 2], "run.seed": [1, 2, 3, 4]})
     'data.n'
@@ -152,7 +153,7 @@ def first_axis(axes: Mapping[str, Sequence[Any]]) -> str:
 
 
 def first_column(columns: Sequence[str]) -> str:
-    """Return the initial column: the first that says more than whether runs fit.
+    """Return the initial column: the first beyond whether runs fit.
 
     >>> first_column(("train_error", "hard_margin"))
     'hard_margin'

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from core.studies.cell_table import Point
 
 MARKER = 8.0  # pixels
-CATEGORICAL = 6  # lines with a colour each; more of them run through the colours of time
+CATEGORICAL = 6  # lines with a colour each; more lines take colours of the time ramp
 NOTHING = "Points appear here as runs finish."
 PEN = 1.6
 WIDEST = "0.00 \u00d7 10\u207b\u2070\u2070"
@@ -58,7 +58,7 @@ class WordTicks:
 class SweepPlot(QWidget):
     """Lines of one column over one axis."""
 
-    run_requested = Signal(object, bool)  # path, whether beside what is shown
+    run_requested = Signal(object, bool)  # path, True to open it beside the shown runs
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -73,7 +73,7 @@ class SweepPlot(QWidget):
         self.key.setContentsMargins(8, 4, 8, 4)
         self.plot = Plot(palette, horizontal=" ", vertical=" ", widest=WIDEST, parent=self)
         self.plot.setAccessibleName("Runs of the study")
-        PlotFocus(self.plot)  # which keeps it
+        PlotFocus(self.plot)  # the plot owns it
         self.bars = self.plot.add(CurveStack(), 0.0)
         self.means = self.plot.add(CurveStack(), 1.0)
         self.markers = self.plot.add(Markers(), 2.0)
@@ -82,14 +82,14 @@ class SweepPlot(QWidget):
         add_all(space(QVBoxLayout(self), spacing=0), (self.plot, 1), self.key)
         self.plot.clicked.connect(self._on_clicked)
         self.plot.hovered.connect(self._on_hovered)
-        self.plot.left.connect(QToolTip.hideText)
+        self.plot.pointer_left.connect(QToolTip.hideText)
         self.setMouseTracking(True)
         self._draw()
 
     # --------------------------------------------------------------------------------- showing
 
     def show_lines(self, lines: SweepLines, axis: str, column: str) -> None:
-        """Show lines; a zoom stays while the axes are the same."""
+        """Show lines; keep a zoom while the axes are the same."""
         if (axis, column) != (self._axis, self._column):
             self._axis, self._column = axis, column
             self.plot.reset_range()
@@ -133,17 +133,17 @@ class SweepPlot(QWidget):
             return False
         forced = self._forced[axis]
         if forced is not None:
-            # Below 0 values can be left out of a logarithmic vertical axis, but no place of the
-            # horizontal one.
+            # A logarithmic vertical axis may omit values below 0; on the horizontal one they have
+            # no place.
             return forced and (axis == 1 or bool(positive.min() > 0.0))
         if axis == 1 and self._column.endswith("error"):
-            return False  # 0 is what such numbers go to
+            return False  # these numbers converge to 0
         means = [line.mean for line in self.shown.lines] if all_ is not None else [positive]
         values = np.concatenate(means)
         return spans_decades(values[np.isfinite(values)], ratio)
 
     def _to_axis(self, values: Floats, axis: int) -> Floats:
-        """Values as the axis has them; what a logarithm cannot show lies nowhere."""
+        """Return values on the axis; NaN if a logarithm cannot show them."""
         if not self._log[axis]:
             return values
         placed = np.full(values.shape, np.nan)
@@ -175,12 +175,12 @@ class SweepPlot(QWidget):
         coloured = zip(self.shown.lines, self._colours(), strict=True)
         for number, (line, colour) in enumerate(coloured):
             x, mean = self._to_axis(line.x, 0), self._to_axis(line.mean, 1)
-            # Words have no order, in which a line could lead from one to the next.
+            # Words have no order along which a line could run.
             if not self.shown.words:
                 known = np.isfinite(mean) & np.isfinite(x)
                 means.append((path_of(x[known], mean[known]), pen_of(colour, PEN)))
             bars.append((self._bar_path(line, x, mean), pen_of(rgba(colour, 0.6))))
-            # Two a line, full and hollow: `which` is 2 k, or 2 k + 1 where runs did not fit.
+            # Two styles a line, filled and hollow: index 2 k, or 2 k + 1 if runs did not fit.
             styles += [
                 Style(colour, MARKER, Symbol.DISC, self._palette.background),
                 Style(colour, MARKER, Symbol.RING, self._palette.background),
@@ -218,7 +218,7 @@ class SweepPlot(QWidget):
     @property
     def note(self) -> str:
         """Explanation of the points, in a line."""
-        most = self.shown.most
+        most = self.shown.max_runs
         if most == 0:
             return ""
         text = "One run per point."
@@ -235,13 +235,13 @@ class SweepPlot(QWidget):
         ]
         if not places:
             return None
-        nearest = self.plot.nearest(np.concatenate(places), x, y)
+        nearest = self.plot.find_nearest(np.concatenate(places), x, y)
         points = [point for line in self.shown.lines for point in line.points]
         return None if nearest < 0 else points[nearest]
 
     def _on_hovered(self, x: float, y: float) -> None:
         point = self._point_at(x, y)
-        # Its tooltip stays where it came up, instead of following the pointer.
+        # The tooltip stays where it appeared instead of following the pointer.
         if point is self._hit:
             return
         self._hit = point

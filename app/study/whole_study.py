@@ -47,17 +47,17 @@ class StudyRuns:
         )
 
     @property
-    def failed(self) -> tuple[Row, ...]:
+    def failed_rows(self) -> tuple[Row, ...]:
         return tuple(row for row in self.rows.values() if row.state == "failed")
 
     @property
     def failures(self) -> str:
-        """Return a sentence about the failed cells, "" for none."""
-        if not self.failed:
+        """Sentence about the failed cells, "" for none."""
+        if not self.failed_rows:
             return ""
-        count = len(self.failed)
+        count = len(self.failed_rows)
         words = "1 run failed" if count == 1 else f"{count} runs failed. First failure"
-        return f"{words}: {self.failed[0].reason} See Runs for all failures."
+        return f"{words}: {self.failed_rows[0].reason} See Runs for all failures."
 
     @property
     def figures(self) -> Mapping[str, Mapping[str, float]]:
@@ -70,7 +70,7 @@ class StudyRuns:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeStudy:
-    """Study that a window shows, and its runs at the chosen size.
+    """Study shown in a window, and its runs at the chosen size.
 
     `edited`: the study differs from all shipped ones.
     """
@@ -81,9 +81,8 @@ class WholeStudy:
 
 
 def make_whole_study(study: Study) -> WholeStudy:
-    """Return a study whose runs are not known yet."""
-    # By what it says and not by its id: an edited study has its runs in a folder of its own
-    # (docs/decisions/0010).
+    """Return a study with unknown runs."""
+    # Compare contents, not ids: an edited study has its own folder of runs (docs/decisions/0010).
     edited = study.id not in shipped_ids() or load_study(study.id).to_toml() != study.to_toml()
     return WholeStudy(study, edited, StudyRuns(study))
 

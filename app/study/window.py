@@ -67,7 +67,7 @@ class SweepAxes(QWidget):
     # --------------------------------------------------------------------------------- showing
 
     def show_study(self, axes: Mapping[str, Sequence[Any]], columns: Sequence[str]) -> None:
-        """Offer the axes and columns of a grid, and keep the chosen ones if it has them."""
+        """Offer the axes and columns of a grid, and keep the chosen ones if possible."""
         before = self.axis_name, self.column_name
         self._axes = axes
         with QSignalBlocker(self.axis), QSignalBlocker(self.column):
@@ -141,10 +141,10 @@ class SweepAxes(QWidget):
 
 @final
 class StudyWindow(QWidget):
-    """Window of its own, so that runs stay in sight."""
+    """Separate window, so that runs remain visible."""
 
     def __init__(self, palette: Palette, cores: int) -> None:
-        # Without a parent, in front of which window systems would always keep it.
+        # No parent: window systems would keep this window in front of its parent.
         super().__init__(None, Qt.WindowType.Window)
         self.setObjectName("study")
         self.setWindowTitle("Whole study")

@@ -1,4 +1,4 @@
-"""Work for the window of a whole study, done beside it by workers (app.worker).
+"""Background work for the window of a whole study (app.worker).
 
 Short answers: which runs exist, verdicts on the claims, the figure, and what running would cost.
 Long tasks: a sweep and a hunt. Each has a control that says how far it is, and pauses and stops it.
@@ -30,21 +30,22 @@ if TYPE_CHECKING:
     from core.extremes.hunt import Hunt, HuntStatus, TrialResult
     from core.runs import Run
     from core.studies.cell_table import Row
-    from core.studies.verdicts import Judged
+    from core.studies.verdicts import JudgedClaim
     from core.sweep.cost import Cost
 
 LEAST_DPI, MOST_DPI = 40.0, 600.0
 NO_MEMORY = "Not enough memory for this {what}. Choose fewer processes."
 OUR_ERROR = "The {what} stopped (internal error). Recorded runs are kept. Details are in the log."
-# Cells of milliseconds would otherwise fill the window's queue with copies of all rows.
+# Least seconds between reports: cells that take milliseconds would fill the window's event queue
+# with copies of all rows.
 SWEEP_REPORT_S, HUNT_REPORT_S = 0.1, 0.2
-MOST_LISTED = 200  # findings; the table in the folder has all of them
+MOST_LISTED = 200  # findings; the table in the folder has all
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyFigure:
-    """A study's figure as PNG, and the number of its runs."""
+    """Figure of a study as PNG, and the number of its runs."""
 
     png: bytes
     runs: int
@@ -58,7 +59,7 @@ def study_runs(request: Request, study: Study, size: str | None, folder: Path) -
     return StudyRuns(study, size, folder, study.cells(), paths, rows)
 
 
-def claims_judged(request: Request, runs: StudyRuns) -> tuple[Judged, ...]:
+def claims_judged(request: Request, runs: StudyRuns) -> tuple[JudgedClaim, ...]:
     """Judge the claims one after another until the request is cancelled."""
     from core.studies.trials import trials_of
     from core.studies.verdicts import each_judged
@@ -85,7 +86,8 @@ def figure_drawn(
 
         done, known = runs.done, runs.figures
         scene = figure_of_runs(runs.study, done, keep, PALETTES[palette], known=known)
-        # As many dots as it has pixels on the screen; a window may be a few pixels wide, or a wall.
+        # One dot per screen pixel, within limits, since a window may be a few pixels or a wall
+        # wide.
         dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
         return StudyFigure(process.draw(scene, ".png", dpi, request.is_cancelled), len(done))
 
@@ -93,7 +95,7 @@ def figure_drawn(
 def cost_estimated(
     request: Request, study: Study, cores: int, rows: Mapping[str, Row]
 ) -> Cost | None:
-    """Estimate what running a study would cost, by the seconds of its rows or measured.
+    """Estimate the cost of a study, from the seconds of its rows or by measuring.
 
     Cells are measured in a process of their own, which ends when the request is cancelled.
     """
@@ -114,7 +116,7 @@ class SweepUpdate(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class SweepOrder:
-    """A study at a size, the folder of its runs, and who works: processes here, or a cluster."""
+    """Study at a size, folder of its runs, and workers: processes here, or a cluster."""
 
     study: Study
     folder: Path
@@ -126,7 +128,7 @@ class SweepOrder:
 @final
 @dataclass(frozen=True, slots=True)
 class HuntOrder:
-    """A question about a study at a size, the folder of its findings, limits, and who works.
+    """Question about a study at a size, folder of its findings, limits, and workers.
 
     No run is started after `runs` in all (None: no limit), or after `seconds`.
     """
@@ -144,13 +146,13 @@ class HuntOrder:
 @final
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A found run as a line of a table. `rank` is 0 without a value, `path` None if not kept."""
+    """Found run as a line of a table. `rank` is 0 without a value, `path` None if not kept."""
 
     rank: int
     value: float
-    where: str  # its place in the grid, and its seeds
-    how: str  # the way it was found
-    state: str  # how it ended
+    where: str  # place in the grid, and seeds
+    how: str  # search method
+    state: str  # how the run ended
     verdict: str
     path: Path | None
 
@@ -158,7 +160,7 @@ class Finding:
 @final
 @dataclass(frozen=True, slots=True)
 class HuntUpdate:
-    """Status of a hunt, its findings, the best first, and whether nothing is left to be tried."""
+    """Status of a hunt, its findings, best first, and True if nothing is left to try."""
 
     status: HuntStatus
     findings: tuple[Finding, ...]
@@ -169,13 +171,13 @@ class HuntUpdate:
 class StudyWorker(QObject):
     """Worker of one sweep or hunt at a time; signals arrive in the window's thread."""
 
-    progress = Signal()  # `news` has changed
-    finished = Signal(str)  # what went wrong, or ""
+    progress = Signal()  # `latest` has changed
+    finished = Signal(str)  # error, or ""
 
     def __init__(self, what: str, task: Callable[..., None], parent: QObject | None = None) -> None:
-        """Run `task(request, order, control)`, which reports its news as progress."""
+        """Run `task(request, order, control)`, which reports `news` as progress."""
         super().__init__(parent)
-        self.news: Any = None  # SweepNews or HuntNews, None before the first
+        self.latest: Any = None  # SweepNews or HuntNews; None before the first report
         self.control = SweepControl()
         self._worker = Worker(
             what,
@@ -190,14 +192,14 @@ class StudyWorker(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while a task is at work."""
+        """True while a task runs."""
         return self._worker.busy
 
     def start(self, order: SweepOrder | HuntOrder) -> None:
-        """Start a task, or continue it; none may be at work."""
+        """Start or continue a task; none may be running."""
         assert not self.busy, "one task at a time"
-        self.news, self.control = None, SweepControl()
-        self._worker.ask(order, self.control)
+        self.latest, self.control = None, SweepControl()
+        self._worker.request(order, self.control)
 
     def close(self) -> None:
         """Stop the task, and wait for the thread."""
@@ -205,7 +207,7 @@ class StudyWorker(QObject):
         self._worker.close()
 
     def _on_progress(self, news: object) -> None:
-        self.news = news
+        self.latest = news
         self.progress.emit()
 
     def _on_result(self, _: object) -> None:
@@ -224,7 +226,7 @@ def run_sweep(request: Request, order: SweepOrder, control: SweepControl) -> Non
     if control.stop_requested:  # cancelled while it was planned
         return
     if made.tasks:
-        made.tasks[0].problem()  # says what is wrong with the data before anything starts
+        made.tasks[0].problem()  # raises an error of the data before anything starts
     pool = pool_for(made.tasks, order.jobs, order.cluster, control.cell)
     reported = -1.0
     for status in sweep(made, pool, control):
@@ -241,7 +243,7 @@ def run_hunt(request: Request, order: HuntOrder, control: SweepControl) -> None:
     from core.studies.tables import MAX_CELLS
 
     made = hunt_for(order.study, order.question, FileRetention(order.folder), order.size)
-    if control.stop_requested:  # while its data were read
+    if control.stop_requested:  # cancelled while its data were read
         return
     pool = pool_of(made, order.jobs, order.cluster, control.cell)
     budget, reported = Budget(order.runs or MAX_CELLS, order.seconds), -1.0
@@ -260,7 +262,7 @@ def findings(made: Hunt) -> tuple[Finding, ...]:
     from core.extremes.answering import seeds_words, state_of
     from core.extremes.objective import VERDICT, verdict_words
 
-    ranked = made.ranked()
+    ranked = made.ranked_runs()
     lines = []
     for rank, one in enumerate([*ranked, *made.unranked_runs()][:MOST_LISTED], start=1):
         file = made.run_file(one.index)
@@ -270,7 +272,7 @@ def findings(made: Hunt) -> tuple[Finding, ...]:
                 rank if rank <= len(ranked) else 0,
                 one.value,
                 seeds_words(one, values, made.space.over),
-                _how(one),
+                _describe_origin(one),
                 state_of(one),
                 verdict_words(one.row.moments.get(VERDICT, math.nan)),
                 file if file.is_file() else None,
@@ -279,8 +281,8 @@ def findings(made: Hunt) -> tuple[Finding, ...]:
     return tuple(lines)
 
 
-def _how(one: TrialResult) -> str:
-    """Say in words how a run came to be tried."""
+def _describe_origin(one: TrialResult) -> str:
+    """Return in words how a run was found."""
     if one.parent >= 0:
         return f"run {one.index}, {one.phase} from run {one.parent}"
     return f"run {one.index}, " + (

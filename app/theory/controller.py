@@ -1,4 +1,4 @@
-"""Reference margins and verdicts of the shown runs, computed beside the window."""
+"""Reference margins and verdicts of the shown runs, computed in the background."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from core.reference.margin import Reference, ReferenceMargin
     from core.reference.share import Promise
 
-JUDGE_MS = 400  # after a margin has arrived or the run has ended
-GROWING_MS = 2000  # while it grows
-SHOW_MS = 16  # from a result to the update of the panel, which shows all results until then
-WHILE_TRAINING = 0.1  # of a core, for each thread: together they cost the training a few per cent
+JUDGE_MS = 400  # ms after a margin was computed or the run ended
+GROWING_MS = 2000  # ms, while the run grows
+SHOW_MS = 16  # ms from a result to the update of the panel, which collects results until then
+# Share of a core for each thread; together they slow training by a few per cent.
+WHILE_TRAINING = 0.1
 FAILED = "The theorems could not be checked (internal error). Details are in the log."
 
 
@@ -43,9 +44,9 @@ class TheoryController(QObject):
     The lines of margins and the bounds of statements that are drawn are part of the view.
     """
 
-    status = Signal(str)  # what is being computed, or ""
+    status = Signal(str)  # current computation, or ""
     margin_work_changed = Signal(bool, bool)  # some were cancelled, some are being computed
-    alarms_changed = Signal(object)  # tuple of core.observables.alarms.Alarm, of all runs shown
+    alarms_changed = Signal(object)  # tuple of core.observables.alarms.Alarm for all shown runs
 
     def __init__(
         self,
@@ -68,13 +69,13 @@ class TheoryController(QObject):
         margins.set_hold_condition(partial(compiler.is_missing, (MARGINS,)))
         compiler.progress.connect(margins.wake)
         self._results: dict[int, TheoryResults] = {}
-        self._key = -1  # of the run in the panel
+        self._key = -1  # run in the panel
         self._current: dict[int, str] = {}
         self._cancelled = self._stopped = False
-        # The wishes that the lines follow.
+        # Options by which the lines were drawn last.
         self._drawn = (frozenset[str](), frozenset[str](), "plain")
-        self.delta = panel.delta.value()  # the failure probability of the statements
-        self._others_busy: Callable[[], bool] = bool  # which returns False
+        self.delta = panel.delta.value()  # failure probability in the statements
+        self._others_busy: Callable[[], bool] = bool  # `bool` returns False
         self._pause = QTimer(self, singleShot=True)
         self._pause.setObjectName("judge")
         self._pause.timeout.connect(self._judge)
@@ -97,8 +98,8 @@ class TheoryController(QObject):
         self._display.intent_changed.connect(self._on_intent_changed)
         self._display.frames_read.connect(self._show_reach)
         self._display.frames_read.connect(self._schedule_judging)
-        self.margins.planned.connect(self._on_planned)
-        self.margins.started.connect(self._on_started)
+        self.margins.margins_planned.connect(self._on_planned)
+        self.margins.margin_started.connect(self._on_started)
         self.margins.result.connect(self._on_margin)
         self.judge.worker.result.connect(self._on_judged)
 
@@ -109,7 +110,7 @@ class TheoryController(QObject):
         return WHILE_TRAINING if given else 1.0
 
     def throttle_while(self, others_busy: Callable[[], bool]) -> None:
-        """Throttle the theory workers also while `others_busy()` is true, which is thread-safe."""
+        """Throttle the theory workers while `others_busy()` is true. It must be thread-safe."""
         self._others_busy = others_busy
 
     @property
@@ -122,19 +123,19 @@ class TheoryController(QObject):
         return self._results.get(key, TheoryResults())
 
     def reach_of(self, run: OpenRun) -> tuple[str, str]:
-        """Return in words when a run's hard margin came to 90 % of the promised one."""
+        """Return in words when a run's hard margin reached 90 % of the promised one."""
         return self.results(run.key).reach_of(run)
 
-    # ---------------------------------------------------------------------------- the actions
+    # ------------------------------------------------------------------------------------- actions
 
     def cancel(self) -> None:
-        """Cancel the margins that are computed or wait."""
+        """Cancel the margins being computed or waiting."""
         self._cancelled = True
         self.margins.cancel()
         self._show()
 
     def resume(self) -> None:
-        """Compute the missing margins, also those that were cancelled."""
+        """Compute the missing margins, cancelled ones included."""
         self._cancelled = False
         self.margins.resume()
         self._show()
@@ -148,7 +149,7 @@ class TheoryController(QObject):
         self.judge.close()
         self.final_margins.stop()
 
-    # ----------------------------------------------------------------------------- what is open
+    # ----------------------------------------------------------------------------------- open runs
 
     def _readable(self) -> dict[int, OpenRun]:
         return {run.key: run for run in self._display.session if run.data is not None}
@@ -159,7 +160,7 @@ class TheoryController(QObject):
         runs = self._readable()
         before = self._results
         self._results = {key: before.get(key, TheoryResults()) for key in runs}
-        if set(runs) - set(before):  # what was cancelled were the margins of others
+        if set(runs) - set(before):  # margins were cancelled for other runs
             self._cancelled = False
         self.judge.restrict_to(frozenset(runs))
         self.margins.request(
@@ -170,34 +171,34 @@ class TheoryController(QObject):
         self._emit_alarms()
 
     def _schedule_judging(self) -> None:
-        """Judge again before long if a run has changed since it was judged."""
+        """Schedule another judgement if a run has changed since the last one."""
         if self._stopped or self._pause.isActive():
             return
         runs = self._readable().items()
-        waiting = [key for key, run in runs if self._mark(run) != self.results(key).judged]
+        waiting = [key for key, run in runs if self._mark(run) != self.results(key).mark]
         if waiting:
             live = any(run.grows for run in self._display.session)
-            # The first verdict comes soon; each further one of a growing run is of more frames, and
-            # takes longer.
+            # The first verdict comes soon. Later ones of a growing run use more frames and take
+            # longer.
             again = live and self.results(waiting[0]).judgement is not None
             self._pause.start(GROWING_MS if again else JUDGE_MS)
 
     def _mark(self, run: OpenRun) -> tuple[int, int, float]:
         if run.stands_in:  # a recording is only shown; its run is judged once it is trained
-            return self.results(run.key).judged
+            return self.results(run.key).mark
         frames = run.data.frames if run.data is not None else 0
         return frames, len(self.results(run.key).margins), self.delta
 
     def _judge(self) -> None:
-        # A verdict arrives while its judge is still at work; a picture comes before a verdict.
-        if self.judge.busy or self._display.waits_for_frames:  # try again later
+        # Verdicts arrive while the judge still works, and pictures have priority over verdicts.
+        if self.judge.busy or self._display.waits_for_frames:
             self._pause.start(JUDGE_MS)
             return
         for key, run in self._readable().items():
             known = self._results.get(key)
-            if known is not None and run.data is not None and self._mark(run) != known.judged:
-                # Set with the request, so that the same one is not made until its result arrives.
-                known.judged = self._mark(run)
+            if known is not None and run.data is not None and self._mark(run) != known.mark:
+                # Set with the request, so that it is not repeated before its result arrives.
+                known.mark = self._mark(run)
                 self.judge.request(Case(key, run.path, dict(known.margins), self.delta))
 
     # ------------------------------------------------------------------------------- results
@@ -240,7 +241,7 @@ class TheoryController(QObject):
         ]
         self.alarms_changed.emit(tuple(alarms))
 
-    # ------------------------------------------------------------------------------- wishes
+    # ------------------------------------------------------------------------------------- options
 
     def _on_delta_changed(self, delta: float) -> None:
         self.delta = delta
@@ -253,7 +254,7 @@ class TheoryController(QObject):
         self._display.update_intent(shown_bounds=bounds | {key} if shown else bounds - {key})
 
     def _show_view_of(self, key: str) -> None:
-        """Show the view where a bound belongs, and its observable."""
+        """Show the view of a bound, and its observable."""
         if key == FINAL:
             self._show_view("margins")
         for known in self._results.values():
@@ -284,7 +285,7 @@ class TheoryController(QObject):
             hidden_margins=hidden - name if action.isChecked() else hidden | name
         )
 
-    # ------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------------- display
 
     def _schedule_show(self) -> None:
         if not (self._stopped or self._soon.isActive()):
@@ -302,7 +303,7 @@ class TheoryController(QObject):
         panel, runs = self._panel, self._readable()
         bounds = self._display.view.wishes.shown_bounds
         current = self._display.current
-        # Of a run that has no frame yet nothing is known: the panel stays at another one.
+        # A run without frames has no results: the panel keeps showing another one.
         self._key = next(reversed(runs), -1)
         if current is not None and current.key in runs:
             self._key = current.key
@@ -363,17 +364,17 @@ class TheoryController(QObject):
                 panel.set_theory(self._lines_of(known), self._bounds_of(known), promise)
 
     def promise_of(self, key: int) -> Promise | None:
-        """Return what a run's margins are shown as shares of; None for plain margins."""
+        """Return the margin to which a run's shares refer; None for plain margins."""
         if self._display.view.wishes.margin_unit != "share":
             return None
         return self.results(key).promise
 
     def lines_of(self, key: int) -> tuple[ReferenceMargin, ...]:
-        """Return the margins whose lines a figure of a run draws."""
+        """Return the margins drawn as lines in a figure of a run."""
         return tuple(one for one in self._lines_of(self.results(key)) if one.drawable)
 
     def bounds_of(self, key: int) -> tuple[BoundCurve, ...]:
-        """Return the bounds that a figure of a run draws."""
+        """Return the bounds drawn in a figure of a run."""
         from core.figures.options import BoundCurve
 
         wanted = self._display.view.wishes.shown_bounds

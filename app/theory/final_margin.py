@@ -1,4 +1,4 @@
-"""Final margins of the shown runs, bracketed beside the window by runs opened for each answer."""
+"""Brackets on the final margins of the shown runs, computed in the background."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from core.observables.final_margin import FinalMargin
     from core.reference.margin import ReferenceMargin
 
-SOON_MS, GROWING_MS = 400, 2000  # after something has changed; while a run grows
-# Of work, of a run that grows and of one that has ended; the bound at hand then holds all the same.
+SOON_MS, GROWING_MS = 400, 2000  # ms after a change, and while a run grows
+# Computing time for a growing run and for a finished one; the bound found by then is valid.
 GROWING_S, SECONDS = 2.0, 30.0
 
 
@@ -55,14 +55,14 @@ def bracket_final_margin(
         if before is not None and before.frame == run.frames - 1 and not grows:
             always, name = upper_end(run, margins)
             return FinalBracket(key, run.frames, replace(before, above_always=always, always=name))
-        watch = request.watch.within(GROWING_S if grows else SECONDS)
+        watch = request.watch.with_timeout(GROWING_S if grows else SECONDS)
         found = final_margin(run, -1, margins, watch, (FixedPattern.OWN_LABEL,), DRAWN)
         return FinalBracket(key, run.frames, found)
 
 
 @final
 class FinalMargins(QObject):
-    """Requests of final margins as runs grow, never before the last result has arrived."""
+    """Requests of final margins as runs grow, one at a time."""
 
     def __init__(
         self,
@@ -73,9 +73,9 @@ class FinalMargins(QObject):
     ) -> None:
         super().__init__(parent)
         self._display, self._results = display, results
-        # By how many frames and margins, and whether it grew.
+        # Run key -> frames, margins, and True if it was growing.
         self._requested: dict[int, tuple[int, int, bool]] = {}
-        self._grew: set[int] = set()  # those that were growing when they were requested
+        self._grew: set[int] = set()  # runs that were growing at the request
         self._stopped = False
         self.worker = Worker("final margin", bracket_final_margin, self, one_core=True)
         self.worker.share = cpu_share
@@ -88,7 +88,7 @@ class FinalMargins(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while a request is scheduled or at work."""
+        """True while a request is scheduled or running."""
         return self.worker.busy or self._pause.isActive()
 
     def stop(self) -> None:
@@ -98,7 +98,7 @@ class FinalMargins(QObject):
         self.worker.close()
 
     def _runs(self) -> dict[int, OpenRun]:
-        # A recording shown in place of a run that waits for kernels is not the run.
+        # Skip recordings shown in place of runs that wait for kernels.
         return {
             run.key: run
             for run in self._display.session
@@ -106,9 +106,9 @@ class FinalMargins(QObject):
         }
 
     def _mark(self, run: OpenRun) -> tuple[int, int, bool]:
-        # Of the file, of which the window may not have read all.
+        # Frames in the file, of which the window may not have read all.
         frames = 0 if run.data is None else run.data.run.frames
-        return frames, len(self._results(run.key).proved), run.grows
+        return frames, len(self._results(run.key).proved_margins), run.grows
 
     def _on_runs_changed(self) -> None:
         runs = self._runs()
@@ -117,7 +117,7 @@ class FinalMargins(QObject):
         self.schedule()
 
     def schedule(self) -> None:
-        """Request a final margin before long if a run or its reference margins have changed."""
+        """Schedule a request if a run or its reference margins have changed."""
         if self._stopped or self._pause.isActive():
             return
         runs = self._runs().values()
@@ -126,14 +126,14 @@ class FinalMargins(QObject):
             self._pause.start(GROWING_MS if live and self._requested else SOON_MS)
 
     def _request(self) -> None:
-        if self.worker.busy or self._display.waits_for_frames:  # try again later
+        if self.worker.busy or self._display.waits_for_frames:
             self._pause.start(SOON_MS)
             return
         for key, run in self._runs().items():
             mark = self._mark(run)
             if mark[0] and mark != self._requested.get(key):
                 self._requested[key], known = mark, self._results(key)
-                # A bracket of a growing run had less time.
+                # The bracket of a growing run was computed in less time.
                 before = None if run.key in self._grew else known.final
-                self.worker.ask(key, run.path, known.proved, before, key=key)
+                self.worker.request(key, run.path, known.proved_margins, before, key=key)
                 (self._grew.add if run.grows else self._grew.discard)(key)

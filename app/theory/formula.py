@@ -17,11 +17,11 @@ from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 log = logging.getLogger(__name__)
-# The size at which outlines are made: painting scales them, so that one is made for all sizes.
+# Size at which outlines are computed; painting scales them to any other.
 UNIT = 100.0
-INDENT = 1.2  # of the lines after the first, in letters
+INDENT = 1.2  # of continuation lines, in letters
 GAP = 0.45
-# Where a line may end: before a relation or a sum, after a comma or a wide space.
+# Possible line ends: before a relation or a sum, after a comma or a wide space.
 BREAKS = re.compile(
     r"(?P<before>\\(?:leq?|geq?|ll|gg|in|to|Rightarrow|Longrightarrow|implies|approx|sim)(?![A-Za-z])"
     r"|[=+<>](?!=))|(?P<after>,\\?;?|;|\\qquad|\\quad)"
@@ -40,7 +40,7 @@ class Outline:
     descent: float
 
 
-# mathtext takes 6 ms for a formula, and each is broken anew at every change of width.
+# mathtext takes 6 ms a formula, and each is broken into lines again at every change of width.
 @lru_cache(maxsize=512)
 def outline(tex: str) -> Outline:
     """Return the curves of TeX without dollar signs. Raises ValueError for unreadable TeX."""
@@ -49,11 +49,11 @@ def outline(tex: str) -> Outline:
     from matplotlib.textpath import TextPath
 
     properties = FontProperties(family="DejaVu Sans", math_fontfamily="stix")
-    shown = tex.replace("\\frac", "\\dfrac")  # on a line of its own, there is room for it
+    shown = tex.replace("\\frac", "\\dfrac")  # a displayed formula has room for full fractions
     letters = TextPath((0.0, 0.0), f"${shown}$", size=UNIT, prop=properties)
     path = QPainterPath()
     for points, code in letters.iter_segments(simplify=False):
-        # Letters grow upwards in matplotlib, and downwards in Qt.
+        # The vertical axis points upwards in matplotlib and downwards in Qt.
         x = [(float(a), -float(b)) for a, b in points.reshape(-1, 2)]
         if code == Path.MOVETO:
             path.moveTo(*x[0])
@@ -65,10 +65,10 @@ def outline(tex: str) -> Outline:
             path.cubicTo(*x[0], *x[1], *x[2])
         elif code == Path.CLOSEPOLY:
             path.closeSubpath()
-    # As fonts are meant to be filled; by Qt's own rule parts that overlap would be holes.
+    # Fonts need the winding rule; by Qt's default overlapping parts would be holes.
     path.setFillRule(Qt.FillRule.WindingFill)
     box = path.boundingRect()
-    # At least as high and as deep as letters, so that lines of flat signs keep their distance.
+    # At least as high and deep as letters, so that lines of flat symbols keep their distance.
     return Outline(path, box.right(), max(-box.top(), 0.7 * UNIT), max(box.bottom(), 0.2 * UNIT))
 
 
@@ -83,10 +83,10 @@ def parts_of(tex: str) -> tuple[str, ...]:
         step = 1
         opening = next((word for word in OPENING if tex.startswith(word, place)), "")
         closing = next((word for word in CLOSING if tex.startswith(word, place)), "")
-        # An arrow opens nothing, although its name begins so.
+        # \leftarrow and its like begin as \left does, but open nothing.
         if opening == "\\left" and re.match(r"\\left[a-z]*arrow", tex[place:]):
             opening = ""
-        # The sign after \left or \right belongs to it, and would be counted once more.
+        # The delimiter after \left or \right must not be counted twice.
         if opening:
             depth, step = depth + 1, len(opening) + (opening == "\\left")
         elif closing:
@@ -105,7 +105,7 @@ def parts_of(tex: str) -> tuple[str, ...]:
 
 @final
 class FormulaLabel(QWidget):
-    """Formula in the colour of text, over as many lines as its width needs.
+    """Formula in the text colour, over as many lines as its width needs.
 
     Formulas that mathtext cannot read are shown as plain text.
     """
@@ -115,7 +115,7 @@ class FormulaLabel(QWidget):
         self._tex = ""
         self._lines: tuple[Outline, ...] = ()
         self._broken = False
-        # A long formula must not make the panel wider: it is broken to the width that there is.
+        # A long formula must not widen the panel: it is broken to the available width.
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -147,7 +147,7 @@ class FormulaLabel(QWidget):
         return 1.4 * self.fontMetrics().height() / (1.35 * UNIT)
 
     def _break(self) -> None:
-        """Fill lines with parts; one that is too wide by itself is made smaller when painted."""
+        """Fill lines with parts; a part that is too wide is painted smaller."""
         self._broken = False
         self._lines = ()
         if self._tex:
@@ -208,7 +208,7 @@ class FormulaLabel(QWidget):
         y = 4.0
         for number, line in enumerate(self._lines):
             indent = INDENT * UNIT if number else 0.0
-            # A part without a place to break may be too wide by itself: it is drawn smaller.
+            # A part without a break may be too wide: draw it smaller.
             fit = self.width() / max(line.width + indent, 1.0)
             scale = min(self._scale(), fit)
             painter.save()

@@ -1,4 +1,4 @@
-"""Order of a run's statements, and their counts in a sentence: the informative ones first."""
+"""Order of a run's statements by importance, and their counts in a sentence."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # they load the numerical libraries
+if TYPE_CHECKING:  # loads the numerical libraries
     from core.theorems.statement import Assessment
 
-# By the value of core.theorems.statement.Verdict, the most informative first: words for several
+# Values of core.theorems.statement.Verdict, the most informative first -> words for several
 # statements, and for one.
 WORDS = {
     "violated": ("are violated", "is violated"),
@@ -61,7 +61,7 @@ def summary(verdicts: Sequence[str]) -> str:
     return f"{len(verdicts)} {applies}: {parts}"
 
 
-# Words of a short summary, for several statements and for one, and the verdicts that they count.
+# Words of a short summary, for several statements and for one -> verdicts that they count.
 IN_SHORT = {
     ("violated", "violated"): ("violated",),
     ("fail as printed", "fails as printed"): ("the text's constant does not hold",),

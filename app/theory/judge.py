@@ -1,4 +1,4 @@
-"""Worker that judges runs by the theorems and finds alarms, beside the window.
+"""Background worker that judges runs by the theorems and finds alarms.
 
 The judge opens the run files itself, so that a run may grow, or be closed in the window, while it
 is being judged.
@@ -20,12 +20,12 @@ from app.worker import Request, Worker
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
-    from core.reference.watch import Watch
+    from core.reference.watch import CancelToken
     from core.runs import Run
     from core.theorems.statement import Assessment
 
-    Assess = Callable[[Run, "Case", Watch], Sequence[Assessment]]
-    Alarms = Callable[[Run, Watch], Sequence[Any]]
+    Assess = Callable[[Run, "Case", CancelToken], Sequence[Assessment]]
+    Alarms = Callable[[Run, CancelToken], Sequence[Any]]
 
 
 @final
@@ -55,24 +55,24 @@ class Judgement:
     lines: tuple[StatementLine, ...] = ()
 
 
-def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]:
-    """Judge every statement of the papers that applies."""
-    import core.theorems.report  # noqa: F401 - for the window's thread, which is not to wait
+def assess_by_papers(run: Run, case: Case, watch: CancelToken) -> Sequence[Assessment]:
+    """Judge every applicable statement of the papers."""
+    import core.theorems.report  # noqa: F401 - here, so that the window's thread need not wait
     from core.theorems.registry import assess_all
 
     return assess_all(run, case.margins, case.delta, watch)
 
 
-def usual_alarms(run: Run, watch: Watch) -> Sequence[Any]:
-    """Find where a run is not to be trusted."""
+def usual_alarms(run: Run, watch: CancelToken) -> Sequence[Any]:
+    """Find the places where a run is unreliable."""
     from core.observables.alarms import find_alarms
 
-    return find_alarms(run, watch.look)
+    return find_alarms(run, watch.check)
 
 
 @final
 class Judge(QObject):
-    """Judge of the wanted runs, whose worker returns a Judgement of each."""
+    """Judge of the requested runs; its worker returns a Judgement of each."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Judge(QObject):
         self._current: int | None = None
         self.worker = Worker("judge", self._judge, self, one_core=True)
 
-    # --------------------------------------------------------------- the thread of the window
+    # ------------------------------------------------------------------------------- window thread
 
     @property
     def busy(self) -> bool:
@@ -106,8 +106,8 @@ class Judge(QObject):
         self._close_unwanted()
 
     def request(self, case: Case) -> None:
-        """Judge a run. A later request about the same run replaces this one."""
-        self.worker.ask(case, key=case.key)
+        """Judge a run, in place of an earlier request about it."""
+        self.worker.request(case, key=case.key)
 
     def close(self) -> None:
         """Cancel all requests, and wait for the thread."""
@@ -117,13 +117,13 @@ class Judge(QObject):
     # ------------------------------------------------------------------------- any thread
 
     def _close_unwanted(self) -> None:
-        """Close all runs that are not wanted, except the one at work."""
+        """Close all unwanted runs, except the one being judged."""
         with self._lock:
             wanted = self._wanted | {self._current}
             for key in [key for key in self._open if key not in wanted]:
                 self._open.pop(key).close()
 
-    # ----------------------------------------------------------------------- the other thread
+    # ------------------------------------------------------------------------------ judge's thread
 
     def _judge(self, request: Request, case: Case) -> Judgement:
         with self._lock:
@@ -133,22 +133,24 @@ class Judge(QObject):
         finally:
             with self._lock:
                 self._current = None
-            self._close_unwanted()  # of this one too, if it was closed in the window meanwhile
+            self._close_unwanted()  # the window may have closed this one in the meantime
 
-    def _judgement(self, case: Case, watch: Watch) -> Judgement:
+    def _judgement(self, case: Case, watch: CancelToken) -> Judgement:
         run = self._open_run(case)
         frames = run.refresh()
         if frames == 0:
             return Judgement(case.key, 0)
         alarms = tuple(self._alarms(run, watch))
-        watch.look()
+        watch.check()
         assessments = self._assessments(run, case, watch)
         if assessments is None:
             return Judgement(case.key, frames, (), alarms, failed=True)
         lines = statement_lines(assessments, run.log10_time[:frames])
         return Judgement(case.key, frames, assessments, alarms, lines=lines)
 
-    def _assessments(self, run: Run, case: Case, watch: Watch) -> tuple[Assessment, ...] | None:
+    def _assessments(
+        self, run: Run, case: Case, watch: CancelToken
+    ) -> tuple[Assessment, ...] | None:
         """Return the statements; None if judging fails, which does not suppress the alarms."""
         from core.reference.watch import CancelledError
 
@@ -165,7 +167,7 @@ class Judge(QObject):
 
         with self._lock:
             if case.key not in self._open:
-                # Kept from one judgement to the next, with what the statements have computed of its
-                # frames.
+                # Kept open between judgements, with the frame values that the statements have
+                # cached.
                 self._open[case.key] = open_run(case.path)
             return self._open[case.key]

@@ -23,7 +23,7 @@ from app.theory.statement_row import BoundBox, StatementRow, VerdictFold
 from app.widgets.inputs import DecimalBox, line_height
 from app.widgets.labels import ElidedLabel, heading_label, plain_label, quiet_label, rich_tip
 from app.widgets.layouts import add_all, fill_scrolled, space
-from app.widgets.screen_text import certainty, greek, margin_text, margin_tip, rich, strong
+from app.widgets.screen_text import certainty, emphasise, greek, margin_text, margin_tip, rich
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def fill_margin_menu(
 
 def reference_tip(reference: Reference) -> str:
     """Describe a margin that is not computed yet, as rich text."""
-    lines = (strong(rich(reference.title)), rich(reference.formula), rich(reference.source))
+    lines = (emphasise(rich(reference.title)), rich(reference.formula), rich(reference.source))
     return "".join(f"<p>{line}</p>" for line in lines)
 
 
@@ -103,7 +103,7 @@ class MarginList(QWidget):
         current: frozenset[str],
         stopped: bool,
     ) -> None:
-        """Show margins in their order; those named in `current` are being computed."""
+        """Show margins in order; those named in `current` are being computed."""
         known = {margin.reference.name: margin for margin in margins}
         while len(self._rows) < len(references):
             self._add_row()
@@ -145,7 +145,7 @@ class MarginList(QWidget):
         value = plain_label(parent=self)
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         sure = quiet_label("", self)
-        # Of the widest word from the start, so that values do not move as certainties come.
+        # As wide as the widest word, so that values do not move when certainties arrive.
         sure.setMinimumWidth(sure.fontMetrics().horizontalAdvance("heuristic") + 2)
         row = 2 + len(self._rows)
         for column, label in enumerate((name, value, sure)):
@@ -156,7 +156,7 @@ class MarginList(QWidget):
 
 @final
 class FinalLine(QWidget):
-    """Line that says where a run's margin is going, and a box that draws it among the margins."""
+    """Line about a run's final margin, with a box that draws it among the margins."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -167,9 +167,9 @@ class FinalLine(QWidget):
         self.hide()
 
     def show_words(self, words: tuple[str, str, str], bounds: frozenset[str]) -> None:
-        """Show the bracket's ends, their condition and a tip; hide if all are empty."""
+        """Show the bracket's ends, their condition and a tip; hide the line without them."""
         ends, condition, tip = words
-        text = f"Final margin {strong(rich(ends))}, {rich(condition)}"
+        text = f"Final margin {emphasise(rich(ends))}, {rich(condition)}"
         self.words.setText(text if ends else "")
         self.words.setAccessibleName(f"Final margin {ends}, {condition}" if ends else "")
         self.words.setToolTip(rich_tip(tip))
@@ -182,15 +182,15 @@ class FinalLine(QWidget):
 class TheoryPanel(QWidget):
     """Margins and verdicts of one run."""
 
-    summary_changed = Signal(str)  # counts of the verdicts, "" if there are none
-    bound_requested = Signal(str, bool)  # key of a statement or FINAL, whether to draw its bound
+    summary_changed = Signal(str)  # counts of the verdicts, or ""
+    bound_requested = Signal(str, bool)  # key of a statement or FINAL, True to draw its bound
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._palette = palette
         self._rows: dict[str, StatementRow] = {}
         self._bounds: frozenset[str] = frozenset()  # statements whose bounds are drawn
-        self._arranged: dict[str, str] = {}  # verdicts by which the rows are in their order
+        self._arranged: dict[str, str] = {}  # verdicts by which the rows are ordered
         self._content = content = QWidget(self)
         self._column = space(QVBoxLayout(content), (16, 8, 16, 16), 4)
         self.run = ElidedLabel(content, Qt.TextElideMode.ElideRight)
@@ -220,7 +220,7 @@ class TheoryPanel(QWidget):
         self.delta = DecimalBox(
             parent, decimals=3, minimum=0.001, maximum=0.999, singleStep=0.01, value=0.05
         )
-        self.delta.setKeyboardTracking(False)  # the runs are judged anew for every value
+        self.delta.setKeyboardTracking(False)  # each value would judge all runs again
         self.delta.setPrefix("\u03b4 = ")
         self.delta.setAccessibleName("Failure probability \u03b4")
         self.delta.setToolTip(DELTA_TIP)
@@ -229,10 +229,10 @@ class TheoryPanel(QWidget):
             part.hide()
         return add_all(QHBoxLayout(), self.statements, 1, self.delta)
 
-    # --------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------------- display
 
     def show_run(self, heading: str) -> None:
-        """Name the run that the panel is about; hide the line if there is one run alone."""
+        """Show the name of the panel's run; hide it if only one run is open."""
         self.run.set_text(heading, CURRENT_TIP.format(heading=heading))
         self.run.setVisible(bool(heading))
 
@@ -244,13 +244,13 @@ class TheoryPanel(QWidget):
         stopped: bool = False,
         planned: bool = True,
     ) -> None:
-        """Show the margins; `references` None: no run is shown, not `planned`: they are unknown."""
+        """Show margins; `references` None: no run is shown; not `planned`: they are unknown."""
         known = NO_MARGIN if planned else "Looking up reference margins ..."
         self.margins.hint.setText(NO_RUN if references is None else known)
         self.margins.show_margins(references or (), margins, current, stopped)
 
     def show_reach(self, reach: tuple[str, str]) -> None:
-        """Show of which margin 90 % are reached, and when; hide if both are empty."""
+        """Show which margin's 90 % are reached, and when; hide the line without them."""
         label, when = reach
         self.reach.setText(rich(f"{label}: {when}") if label else "")
         self.reach.setVisible(bool(label))
@@ -275,7 +275,7 @@ class TheoryPanel(QWidget):
         self.summary.setText(summary(list(judged.values())))
         self.summary.setVisible(bool(judged))
         self.summary_changed.emit(short_summary(list(judged.values())))
-        # Rows do not change places under the pointer, nor while a key would open one.
+        # Do not reorder rows under the pointer or the keyboard focus.
         if judged.keys() != self._arranged.keys() or (
             judged != self._arranged and not self._is_in_use()
         ):
@@ -295,13 +295,14 @@ class TheoryPanel(QWidget):
         return tuple(self._rows)
 
     def _is_in_use(self) -> bool:
+        """Return True while the pointer or the keyboard focus is in the panel."""
         focus = QApplication.focusWidget()
         return self._content.underMouse() or (
             focus is not None and self._content.isAncestorOf(focus)
         )
 
     def _arrange(self, assessments: Sequence[Assessment]) -> None:
-        """Put the rows into the order of importance; those of the same statements stay open."""
+        """Order the rows by importance; rows of the same statements remain open."""
         decided, others = by_importance(assessments)
         before, self._rows = self._rows, {}
         for one in (*decided, *others):
@@ -323,7 +324,7 @@ class TheoryPanel(QWidget):
         self._show_rows()
 
     def _show_rows(self) -> None:
-        """Show the rows that are not folded away."""
+        """Show the rows that are not folded."""
         for key, row in self._rows.items():
             row.setVisible(self.fold.isChecked() or self._arranged[key] not in OPEN)
 

@@ -20,7 +20,7 @@ from core.figures.palette import Palette
 from core.numbers import raise_powers, time_text
 from core.problem.schedule import coordinate
 
-if TYPE_CHECKING:  # they load the numerical libraries
+if TYPE_CHECKING:  # loads the numerical libraries
     import numpy as np
     from numpy.typing import NDArray
 
@@ -46,7 +46,7 @@ PREMISES = {
 }
 
 
-WHOLE = TimeSpan(0.0, 1.0, 1.0, live=False)  # of a run without frames after the first
+WHOLE = TimeSpan(0.0, 1.0, 1.0, live=False)  # span of a run without frames after the first
 
 
 @final
@@ -58,7 +58,7 @@ class Stretch:
     """
 
     state: str
-    begin: float
+    start: float
     end: float
     words: str
     promised: bool = True
@@ -67,7 +67,7 @@ class Stretch:
 @final
 @dataclass(frozen=True, slots=True)
 class StatementLine:
-    """A statement's two lanes over the time axis; `span` of the run."""
+    """Two lanes of a statement over the time axis; `span` of the run."""
 
     key: str
     name: str
@@ -79,9 +79,9 @@ class StatementLine:
 
     @property
     def is_decided(self) -> bool:
-        """True if the conclusion holds or fails over some time, and not at the end alone."""
+        """True if the conclusion holds or fails over some time, not only at the end."""
         decided = (one for one in self.conclusion if one.state in ("HOLDS", "FAILS"))
-        return any(one.end > one.begin for one in decided)
+        return any(one.end > one.start for one in decided)
 
     def lane(self, upper: bool) -> tuple[Stretch, ...]:
         """Return the hypotheses for the upper lane, else the conclusion."""
@@ -127,7 +127,7 @@ def statement_lines(
 
 
 def _final_states(one: Assessment, frames: int) -> States:
-    """Return the states of a conclusion that the last frame alone decides: open before."""
+    """Return the states of a conclusion decided by the last frame: open before it."""
     import numpy as np
 
     from core.theorems.states import State, state_of
@@ -181,7 +181,7 @@ def count_holding(
     A statement holds if its hypotheses and its conclusion do, and is violated if only the
     hypotheses do. Times are in the coordinate of core.problem.schedule, -inf for t = 0.
     """
-    ends = {moment for line in lines for one in _all_of(line) for moment in (one.begin, one.end)}
+    ends = {moment for line in lines for one in _all_of(line) for moment in (one.start, one.end)}
     cuts = sorted(ends)
     found: list[tuple[float, float, int, bool]] = []
     for begin, end in itertools.pairwise(cuts):
@@ -201,7 +201,7 @@ def _all_of(line: StatementLine) -> tuple[Stretch, ...]:
 def _states_at(line: StatementLine, begin: float, end: float) -> tuple[str, str]:
     """Return the states of hypotheses and conclusion between two neighbouring ends of stretches."""
     premises, conclusion = (
-        next((one.state for one in lane if one.begin <= begin and end <= one.end), "SILENT")
+        next((one.state for one in lane if one.start <= begin and end <= one.end), "SILENT")
         for lane in (line.premises, line.conclusion)
     )
     return premises, conclusion
@@ -221,7 +221,7 @@ def _interval_text(first: float, last: float, steps: bool = False) -> str:
     return f"at {begin}" if begin == end else f"from {begin} to {end}"
 
 
-# State, whether of the hypotheses, and what it is called in the legend.
+# State, True if of the hypotheses, and its name in the legend.
 SHAPES = (
     ("HOLDS", False, "holds"),
     ("FAILS", False, "does not hold"),
@@ -233,12 +233,12 @@ LEGEND = (
     "The thin line above each bar shows the hypotheses in the same way: solid, dashed or "
     "dotted. Where nothing is drawn, the theorem says nothing about these times."
 )
-HATCH = 5.0  # pixels between the strokes
+HATCH = 5.0  # pixels between strokes
 SWATCH = 22.0
 
 
 def hue_of_stretch(stretch: Stretch, upper: bool) -> Hue:
-    """Return the kind of colour: failing is grave only if the hypotheses hold."""
+    """Return the colour of a stretch: that of errors if it fails under its hypotheses."""
     if stretch.state == "HOLDS":
         return "positive"
     if stretch.state == "FAILS":
@@ -267,9 +267,9 @@ def paint_stretch(painter: QPainter, box: QRectF, state: str, colour: QColor, up
 
 
 def paint_stripe(painter: QPainter, line: StatementLine, box: QRectF, palette: Palette) -> None:
-    """Paint a conclusion over the width of a box, in which time goes as in the slider."""
+    """Paint a conclusion over the width of a box, on the slider's time axis."""
     for one in line.conclusion:
-        left, right = (box.width() * line.span.share(end) for end in (one.begin, one.end))
+        left, right = (box.width() * line.span.share(end) for end in (one.start, one.end))
         part = QRectF(box.left() + left, box.top(), max(right - left, 1.0), box.height())
         colour = QColor(hue_of(hue_of_stretch(one, False), palette))
         paint_stretch(painter, part, one.state, colour, False)
@@ -294,7 +294,7 @@ def _paint_bar(painter: QPainter, box: QRectF, colour: QColor, hatched: bool) ->
 
 
 def paint_legend(painter: QPainter, box: QRectF, palette: Palette) -> None:
-    """Paint the shapes with their names, from the right, as many as have room."""
+    """Paint the shapes with their names, from the right, as many as fit."""
     metrics = painter.fontMetrics()
     x, height = box.right(), 0.5 * metrics.height()
     for state, upper, name in reversed(SHAPES):

@@ -22,7 +22,7 @@ from app.theory.statement_lines import StatementLine, paint_stripe
 from app.widgets.inputs import line_height
 from app.widgets.labels import rich_label, rich_tip
 from app.widgets.layouts import add_all, space
-from app.widgets.screen_text import greek, rich, short_name, shown_number, strong
+from app.widgets.screen_text import emphasise, greek, rich, short_name, shown_number
 from app.widgets.verdict_mark import (
     MET,
     VERDICT_STYLES,
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 MARK = 14.0
 RELATIONS = {"<=": "\u2264", ">=": "\u2265", "<": "<", ">": ">", "=": "="}
 STRIPE = 4.0  # pixels
-INDENT = 24.0  # of what stands beside the mark
-SMALL = 0.92  # of the type: the sentence, the time and the slack
+INDENT = 24.0  # pixels, of the content beside the mark
+SMALL = 0.92  # factor of the font size for sentence, time and slack
 WRAPPED = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
 
 
 def takes_key(event: QEvent) -> bool:
-    """Keep a key that presses a button from the window, where the space bar plays the run."""
+    """Accept a key that presses a button, before the window plays the run by the space bar."""
     mine = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
     if event.type() is not QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
         return False
@@ -101,7 +101,7 @@ class VerdictLine(QAbstractButton):
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        # The name is shortened to the panel, and does not widen it.
+        # A long name is elided and does not widen the panel.
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -109,7 +109,7 @@ class VerdictLine(QAbstractButton):
     def show_verdict(
         self, names: tuple[str, str], style: VerdictStyle, timing: str, tip: str
     ) -> None:
-        """Show a verdict of the statement that `names` number and state."""
+        """Show a verdict; `names`: the statement's number and state for screen readers."""
         before = self._sentence, self._timing
         (self._name, self._sentence), self._verdict_style, self._timing = names, style, timing
         self.setText(f"{self._name}: {style.word}")
@@ -121,7 +121,7 @@ class VerdictLine(QAbstractButton):
         self.update()
 
     def show_stripe(self, line: StatementLine | None) -> None:
-        """Show where in the run the conclusion holds and fails, if it does so over some time."""
+        """Show where in the run the conclusion holds and fails."""
         shown = line if line is not None and line.is_decided else None
         if shown != self.stripe:
             if (shown is None) != (self.stripe is None):
@@ -254,9 +254,9 @@ def _moment(log10_time: float, steps: bool) -> str:
 
 @final
 class StatementRow(QWidget):
-    """Row of a statement, with details that are made when it is first opened."""
+    """Row of a statement, with details made at its first opening."""
 
-    bound_requested = Signal(str, bool)  # key of the statement, whether to draw its bound
+    bound_requested = Signal(str, bool)  # key of the statement, True to draw its bound
 
     def __init__(self, key: str, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
@@ -295,8 +295,7 @@ class StatementRow(QWidget):
     # ------------------------------------------------------------------------------- details
 
     def _on_toggled(self, opened: bool) -> None:
-        # Made when it is first opened: a run has dozens of statements, and mathtext sets each
-        # formula.
+        # Made when first opened: a run has dozens of statements, and each formula is typeset.
         if opened and self._opened is None:
             self._make()
         if self._opened is not None:
@@ -341,7 +340,7 @@ class StatementRow(QWidget):
         self.bound.setVisible(comparison.bound_trace is not None and bool(comparison.view))
 
     def _hypotheses(self, assessment: Assessment) -> str:
-        """Return a table of the hypotheses: needed, present, and whether met."""
+        """Return a table of the hypotheses: required, present, and met or not."""
         rows = []
         for hypothesis in assessment.hypotheses:
             sign, hue, word = MET[hypothesis.met]
@@ -352,16 +351,16 @@ class StatementRow(QWidget):
                 f"<tr><td style='color:{self._palette.muted}; padding-bottom:4px'>"
                 f"Required: {rich(hypothesis.needed)}. Here: {rich(hypothesis.present)}</td></tr>"
             )
-        return f"{strong('Hypotheses')}<table cellspacing='0'>{''.join(rows)}</table>"
+        return f"{emphasise('Hypotheses')}<table cellspacing='0'>{''.join(rows)}</table>"
 
     def _comparison(self, assessment: Assessment) -> str:
         comparison = assessment.comparison
         words = []
         if math.isfinite(comparison.measured):
-            words.append(f"{strong('Measured')} {shown_number(comparison.measured, 4)}")
+            words.append(f"{emphasise('Measured')} {shown_number(comparison.measured, 4)}")
         if math.isfinite(comparison.bound):
             relation = html.escape(RELATIONS.get(comparison.sense, comparison.sense))
-            words.append(f"{strong('Promised')} {relation} {shown_number(comparison.bound, 4)}")
+            words.append(f"{emphasise('Promised')} {relation} {shown_number(comparison.bound, 4)}")
         if comparison.why:
             words.append(rich(comparison.why))
         if not words:

@@ -1,4 +1,4 @@
-"""Theorem time line: for each statement when its hypotheses hold, and when its conclusion.
+"""Theorem time line: for each statement the times of its hypotheses and its conclusion.
 
 Under the slider and on its axis. It is painted once for each verdict; while a run plays only the
 line at the cursor moves.
@@ -45,12 +45,12 @@ TITLE = "Theorem timeline"
 NO_LINES = "No theorem for this run depends on time."
 WAITING = "Checking theorems ..."
 NO_RUN = "Shows when each theorem holds, once a run is open."
-SMALL = 0.88  # of the type
-MOST_ROWS = 6  # seen at once; more are scrolled to
+SMALL = 0.88  # factor of the font size
+MOST_ROWS = 6  # visible rows; more need scrolling
 SIDE = 16.0
 MARK = 10.0
-GAP = 10.0  # between the names and the axis
-UPPER, LOWER = (0.12, 0.34), (0.46, 0.90)  # of a row's height: the lanes
+GAP = 10.0  # pixels between names and axis
+UPPER, LOWER = (0.12, 0.34), (0.46, 0.90)  # upper and lower lane, as fractions of a row's height
 MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right)
 PRESSES = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
@@ -59,8 +59,8 @@ PRESSES = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 class TimeRows(QWidget):
     """Rows of the statements."""
 
-    moment_requested = Signal(float)  # the start of the chosen stretch
-    row_reached = Signal(int, int)  # top and bottom of the row that the keyboard is at
+    moment_requested = Signal(float)  # start of the chosen stretch
+    row_reached = Signal(int, int)  # top and bottom of the row with the keyboard cursor
 
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget) -> None:
         super().__init__(parent)
@@ -68,7 +68,7 @@ class TimeRows(QWidget):
         self.lines: tuple[StatementLine, ...] = ()
         self._picture: QPixmap | None = None
         self._cursor = -1
-        # Where the keyboard is: row, whether in the upper lane, stretch.
+        # Keyboard cursor: row, True for the upper lane, stretch.
         self.place = (0, False, 0)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
@@ -78,10 +78,10 @@ class TimeRows(QWidget):
         slider.axis_changed.connect(self.repaint_all)
         slider.value_changed.connect(self._move_cursor)
 
-    # ---------------------------------------------------------------------------- what is shown
+    # ------------------------------------------------------------------------------------- content
 
     def show_lines(self, lines: Sequence[StatementLine]) -> None:
-        """Show statements, or new states of them."""
+        """Show statements, or changed states of them."""
         if tuple(lines) == self.lines:
             return
         self.lines = tuple(lines)
@@ -114,26 +114,26 @@ class TimeRows(QWidget):
         return font
 
     def _offset(self) -> float:
-        """Return how far the slider is to the right of the rows."""
+        """Return the slider's offset to the right of the rows."""
         top = self.window()
         origin = QPoint(0, 0)
         return float(self._slider.mapTo(top, origin).x() - self.mapTo(top, origin).x())
 
     def x_of(self, moment: float) -> float:
-        """Return the x of a moment, exactly below the slider's."""
+        """Return the x of a moment, below that of the slider."""
         return self._slider.position_of(moment) + self._offset()
 
     def moment_at(self, x: float) -> float:
-        """Return the moment at a place, that of the slider above."""
+        """Return the moment at a place, equal to that of the slider above."""
         return self._slider.moment_at(x - self._offset())
 
     def box_of(self, row: int, upper: bool, stretch: Stretch) -> QRectF:
         """Return the rectangle of a stretch."""
         height = self.row_height()
-        begin, end = (self.x_of(moment) for moment in (stretch.begin, stretch.end))
+        begin, end = (self.x_of(moment) for moment in (stretch.start, stretch.end))
         top, bottom = UPPER if upper else LOWER
         top, bottom = (row * height + part * height for part in (top, bottom))
-        # What is true at one frame alone is seen all the same.
+        # A stretch of a single frame must be visible too.
         return QRectF(begin, top, max(end - begin, 2.0), bottom - top)
 
     def stretch_at(self, x: float, y: float) -> tuple[StatementLine, bool, Stretch] | None:
@@ -145,32 +145,32 @@ class TimeRows(QWidget):
         line = self.lines[row]
         upper = (y - row * height) / height < 0.5 * (UPPER[1] + LOWER[0])
         lane = line.lane(upper)
-        if not lane or not self.x_of(lane[0].begin) - 2.0 <= x <= self.x_of(lane[-1].end) + 2.0:
+        if not lane or not self.x_of(lane[0].start) - 2.0 <= x <= self.x_of(lane[-1].end) + 2.0:
             return None
-        begun = [stretch for stretch in lane if self.x_of(stretch.begin) <= x + 1.0]
+        begun = [stretch for stretch in lane if self.x_of(stretch.start) <= x + 1.0]
         return line, upper, (begun or lane[:1])[-1]
 
     # ---------------------------------------------------------------------------------- mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go to the clicked time; a name at the left is none."""
+        """Seek the clicked time; names at the left have no time."""
         place = event.position()
         if event.button() is Qt.MouseButton.LeftButton and self._is_time(place):
             self._point_at(place)
             self.moment_requested.emit(self.moment_at(place.x()))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Go to where the stretch begins."""
+        """Seek the start of the stretch."""
         found = self._point_at(event.position())
         if event.button() is Qt.MouseButton.LeftButton and found is not None:
-            self.moment_requested.emit(found.begin)
+            self.moment_requested.emit(found.start)
 
     def _is_time(self, place: QPointF) -> bool:
         row = int(place.y() // self.row_height())
         return 0 <= row < len(self.lines) and place.x() >= self.x_of(-math.inf)
 
     def _point_at(self, place: QPointF) -> Stretch | None:
-        """Let the keyboard go on from the stretch at a place, if one is there."""
+        """Move the keyboard cursor to the stretch at a place, if any."""
         found = self.stretch_at(place.x(), place.y())
         if found is None:
             return None
@@ -197,7 +197,7 @@ class TimeRows(QWidget):
     # ------------------------------------------------------------------------------- keyboard
 
     def event(self, event: QEvent) -> bool:
-        # The arrows and the space bar play the run elsewhere.
+        # Elsewhere the arrows and the space bar play the run.
         mine = event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
         if mine and isinstance(event, QKeyEvent) and self._accepts_key(event):
             event.accept()
@@ -213,7 +213,7 @@ class TimeRows(QWidget):
             return
         row, upper, number = self.place
         if event.key() in PRESSES:
-            self.moment_requested.emit(self.lines[row].lane(upper)[number].begin)
+            self.moment_requested.emit(self.lines[row].lane(upper)[number].start)
             return
         self._move_selection(event.key())
 
@@ -241,7 +241,7 @@ class TimeRows(QWidget):
     # ------------------------------------------------------------------------------- painting
 
     def _move_cursor(self) -> None:
-        """Repaint where the cursor's line was, and where it is."""
+        """Repaint the cursor's line at its old and new place."""
         if not self.isVisible():
             return
         before, self._cursor = self._cursor, round(self.x_of(self._slider.value))
@@ -310,7 +310,7 @@ class TimeRows(QWidget):
 
 
 def words_of(line: StatementLine, stretch: Stretch) -> str:
-    """Say in words whose stretch it is, what holds, and from when to when."""
+    """Describe a stretch: its statement, its state, and its times."""
     return raise_powers(f"{line.key}: {stretch.words}.")
 
 
@@ -340,7 +340,7 @@ class Legend(QWidget):
 
 @final
 class TheoremTimes(QWidget):
-    """Heading, legend and rows, as high as a few of them."""
+    """Heading, legend and rows of the time line, a few rows high."""
 
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -382,7 +382,7 @@ class TheoremTimes(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        # Of constant height, with the highest part of the line above: a verdict would else resize
+        # Fixed height for the highest text of the line above, so that a verdict does not resize
         # the views.
         parts = (self.heading, self.note, self.legend)
         self.heading.setMinimumHeight(max(part.sizeHint().height() for part in parts))

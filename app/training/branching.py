@@ -1,4 +1,4 @@
-"""Runs from recorded runs: branches from the moment that is shown, and runs that continue."""
+"""Runs from recorded runs: branches from the shown moment, and continued runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ GONE = "{heading}: its file {name} no longer exists. Open another run to branch 
 @final
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A frame of an open run's file, and its time in the schedule's coordinate."""
+    """Frame of an open run's file, and its time in the schedule's coordinate."""
 
     key: int
     path: Path
@@ -63,12 +63,12 @@ class Moment:
 
 @final
 class BranchController(QObject):
-    """Trains from frames of recorded runs; a branch that is offered in the form starts by Run."""
+    """Trains from frames of recorded runs; Run starts a branch offered in the form."""
 
     message = Signal(str)
     """Sentence for the message bar, "" for none."""
     branch_started = Signal(str, int, object)
-    """A branch is trained: path and frame of its parent, and changes as `key=value`."""
+    """Branch in training: path and frame of its parent, and changes as `key=value`."""
     run_continued = Signal(str)
     """Path of a run that is continued."""
 
@@ -87,31 +87,32 @@ class BranchController(QObject):
         self._before: Edits | None = None
         self._offering = Flag()
         self.dialog: StepDialog | None = None
-        self._rewind_from: Moment | None = None  # while the dialog is open
+        self._rewind_from: Moment | None = None  # set while the dialog is open
         training.before_training.append(self.train_offered)
         training.study_loaded.connect(self._on_study_loaded)
         form.branch.cancelled.connect(self.cancel)
 
-    # ------------------------------------------------------------------------------- in the form
+    # -------------------------------------------------------------------------- branch in the form
 
     def offer(self) -> None:
-        """Offer a branch of the current run, at the moment shown, in the form."""
+        """Offer a branch of the current run, at the shown moment, in the form."""
         found = self._shown_moment()
         if found is None:
             return
         run, moment = found
-        if self._moment is None:  # else the form is that of a branch, and not to be returned to
+        # Otherwise the form holds an earlier branch, which is not restored.
+        if self._moment is None:
             self._before = self._form.edits
         with self._offering:
             self._training.show_study(study_of(run, moment.path.stem))
         self._moment = moment
-        when = moment.words.replace(" ", "\u00a0")  # not to be broken into two lines
+        when = moment.words.replace(" ", "\u00a0")  # keep the moment on one line
         self._form.show_branch(f"Branch of {moment.heading} at {when}")
         self.message.emit("")
         self._hold(moment)
 
     def cancel(self) -> None:
-        """Offer no branch; restore the form from before."""
+        """Withdraw the offer, and restore the earlier form."""
         before = self._before
         self._forget()
         if before is not None:
@@ -127,15 +128,18 @@ class BranchController(QObject):
             self._forget()
 
     def train_offered(self, study: Study) -> bool:
-        """Train the branch that is offered, with a study of one run; return False without one."""
+        """Train the offered branch, with a study of one run; return False without one."""
         moment = self._moment
         if moment is None:
             return False
         if study.count != 1:
-            key = next(iter(study.axes))  # a run is put into the form as one
+            key = next(iter(study.axes))  # a single run is put into the form
             self._training.refuse(ONE_RUN.format(key=key))
             return True
-        experiments, train = [next(study.each()).experiment], partial(self._start, moment, study)
+        experiments, train = (
+            [next(study.iter_cells()).experiment],
+            partial(self._start, moment, study),
+        )
         if self._training.confirm_size(experiments, train):
             train()
         return True
@@ -144,10 +148,10 @@ class BranchController(QObject):
         if self._train(moment, study, partial(self._start, moment, study)):
             self._forget()
 
-    # ------------------------------------------------------------------------------- at one click
+    # ----------------------------------------------------------------------- branch with one click
 
     def rewind(self) -> None:
-        """Ask for another step size, and train with it from the moment shown."""
+        """Ask for another step size, and train with it from the shown moment."""
         from app.training.step_dialog import StepDialog
 
         found = self._shown_moment()
@@ -189,13 +193,13 @@ class BranchController(QObject):
             self._training.show_study(study)
 
     def _hold(self, moment: Moment) -> None:
-        """Stay at the moment while the user decides what starts there."""
+        """Hold the moment while the user decides what starts there."""
         self._display.update_intent(cursor=moment.cursor, playing=False, follow=False)
 
-    # ------------------------------------------------------------------------------------ the run
+    # ----------------------------------------------------------------------------------------- run
 
     def _shown_moment(self) -> tuple[Run, Moment] | None:
-        """Return the current run, and the moment shown.
+        """Return the current run, and the shown moment.
 
         Report why and return None if the run cannot be branched.
         """
@@ -208,14 +212,14 @@ class BranchController(QObject):
             self.message.emit(SHIPPED_RECORDING)
             return None
         frame, run = shown[found.key], found.data.run
-        if frame < run.before:
+        if frame < run.frames_before:
             parent = run.lineage.file if run.lineage is not None else ""
             self.message.emit(EARLIER.format(name=Path(parent).stem))
             return None
         return run, _moment(found, frame)
 
     def _settings_of(self, moment: Moment, repeat: Repeat) -> Study | None:
-        """Return the settings of a run as a study; report why and return None if it is gone."""
+        """Return a run's settings as a study; report and return None if it is gone."""
         from core.runs import open_run
 
         try:
@@ -231,17 +235,19 @@ class BranchController(QObject):
             self._questions.confirm_trust(error, repeat)
 
     def _train(self, moment: Moment, study: Study, repeat: Repeat) -> bool:
-        """Train a branch beside its parent; report why and return False if that is impossible."""
+        """Train a branch beside its parent; report and return False if that is impossible."""
         from core.runs import open_run
         from core.runs.meta import lineage_of
         from core.training.branching import file_stem, plan_branch
 
-        if words := why_not_trained(next(study.each()).experiment):
+        if words := why_not_trained(next(study.iter_cells()).experiment):
             self.message.emit(words)
             return False
         try:
             with open_run(moment.path) as run:
-                experiment, changes = plan_branch(run, moment.frame, next(study.each()).experiment)
+                experiment, changes = plan_branch(
+                    run, moment.frame, next(study.iter_cells()).experiment
+                )
                 time = float(run.log10_time[moment.frame])
         except (MarginscopeError, OSError) as error:
             self._training.refuse(_words(error, moment))
@@ -259,7 +265,7 @@ class BranchController(QObject):
         described = describe(experiment, study.title, name, lineage.heading)
         plan = PlannedRun(name, described, until, recipe, moment.cursor)
         self._training.train_beside(moment.key, plan)
-        # What is taken back to its default has no text of its own.
+        # A setting reset to its default has no text.
         said = {key: now for key, (_, now) in changes.items() if now is not None}
         texts = [setting_text(key, now) for key, now in said.items()]
         self.branch_started.emit(str(moment.path), moment.frame, texts)
@@ -268,7 +274,7 @@ class BranchController(QObject):
         self.message.emit("")
         return True
 
-    # ---------------------------------------------------------------------------------- continued
+    # ------------------------------------------------------------------------------ continued runs
 
     def continue_runs(self) -> None:
         """Continue every open run from its last frame, into new files."""
@@ -283,7 +289,7 @@ class BranchController(QObject):
             if words := why_not_trained(run.experiment):
                 self.message.emit(words)
                 return
-            last = run.frames - run.before - 1
+            last = run.frames - run.frames_before - 1
             name = f"{MOMENT.sub('', one.path.stem)}__from={last}"
             plan = PlannedRun(name, one.description, choose_horizon(run), ContinuedRun(one.path))
             planned.append((one.path, plan))
@@ -298,7 +304,7 @@ class BranchController(QObject):
 
 
 def _words(error: MarginscopeError | OSError, moment: Moment) -> str:
-    """Return why a run cannot be branched, which begins with its heading in place of its path."""
+    """Return why a run cannot be branched, with its heading in place of its path."""
     if not moment.path.exists():
         return GONE.format(heading=moment.heading, name=moment.path.name)
     if not isinstance(error, MarginscopeError):
@@ -314,4 +320,4 @@ def _moment(run: OpenRun, frame: int) -> Moment:
     time = float(data.log10_time[frame])
     words = f"step {data.steps[frame]}" if data.run.counts_steps else time_text(time)
     cursor = float(data.coordinate[frame]) if math.isfinite(time) else START
-    return Moment(run.key, run.path, run.heading, frame - data.run.before, words, cursor)
+    return Moment(run.key, run.path, run.heading, frame - data.run.frames_before, words, cursor)

@@ -1,4 +1,4 @@
-"""Choice of a study's cells: those that Run trains, and single ones beside the open runs."""
+"""Choice of a study's cells: those that Run trains, and single ones beside open runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CellRunController(QObject):
         self.dialog: CellsDialog | None = None
 
     def choose_cells(self) -> None:
-        """Ask which cells of the study in the form are trained, now and later."""
+        """Ask which cells of the study in the form are trained from now on."""
         study = self._training.require_study()
         if study is None:
             return
@@ -102,7 +102,7 @@ class CellRunController(QObject):
 
 
 def _find_cell(study: Study, name: str) -> Cell | None:
-    """Return the cell of a name, if need be at the size of the shipped result."""
+    """Return the cell of a name, if needed at the size of the shipped result."""
     from core.studies.shipped_result import at_result_size
 
     for sized in (study, at_result_size(study)):

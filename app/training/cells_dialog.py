@@ -1,4 +1,4 @@
-"""Chooses which cells of a study are trained in the window."""
+"""Dialog that chooses the cells of a study to train in the window."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOST_LISTED = 2000
 
 @final
 class CellsDialog(QDialog):
-    """List of a study's cells with search; at most `most` of them are marked."""
+    """Searchable list of a study's cells, of which at most `most` are marked."""
 
     cells_chosen = Signal(object, object)
     """Train was pressed: the `Study`, and the names of the marked cells."""
@@ -79,9 +79,9 @@ class CellsDialog(QDialog):
         self.cells_chosen.emit(self._study, self.chosen)
 
     def _fill(self) -> None:
-        """List the cells whose headings have all the words."""
+        """List the cells whose headings contain all words."""
         words = self.search.text().lower().replace(" = ", "=").split()
-        # Of some settings the heading has no equals sign: "seed 2".
+        # Headings of some settings have no equals sign: "seed 2".
         words = [word.replace("=", " ") for word in words]
         rows = [
             row for row in self._rows if all(w in row[1].lower().replace(" = ", " ") for w in words)
@@ -103,7 +103,7 @@ class CellsDialog(QDialog):
         name = item.data(Qt.ItemDataRole.UserRole)
         self._chosen = [one for one in self._chosen if one != name]
         if item.checkState() is Qt.CheckState.Checked:
-            # The one marked first makes room.
+            # Beyond the limit, unmark the one marked first.
             self._chosen = [*self._chosen, name][-self._most :]
         self._show_marks()
 

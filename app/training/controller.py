@@ -1,4 +1,4 @@
-"""Studies in the form and the training of their runs: started, queued, paused, stopped, closed."""
+"""Study in the form and training of its runs: started, queued, paused, stopped, closed."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from core.study_file.weight import blocking_reason, estimate_resources, resource
 from core.training.control import Control
 from core.trust import UntrustedCodeError
 
-MOST_BY_DEFAULT = 4  # runs of a study that are all trained where nothing was chosen
-TYPING_MS = 200  # after the last letter, the size is estimated
+MOST_BY_DEFAULT = 4  # runs of a study trained by default without a choice
+TYPING_MS = 200  # ms after the last keystroke until the size is estimated
 
 
 @final
 class TrainingController(QObject):
-    """Owner of the study in the form and of the runs that are trained from it."""
+    """Owner of the study in the form and of the runs trained from it."""
 
     runs_replaced = Signal()
     """Other runs are open, to be played from t = 0."""
@@ -84,7 +84,7 @@ class TrainingController(QObject):
     # ------------------------------------------------------------------------------- studies
 
     def choose(self, name: str, repeat: Repeat | None = None) -> bool:
-        """Load a shipped study or a study file and train it; return False if it is none.
+        """Load and train a shipped study or a study file; return False for another file.
 
         `repeat` is the whole request, if choosing the study is only a part of it.
         """
@@ -121,10 +121,10 @@ class TrainingController(QObject):
             self.request_training(study)
 
     def require_study(self) -> Study | None:
-        """Return the study in the form; report, and return None, while a value is wrong."""
+        """Return the study in the form; report and return None if a value is wrong."""
         study = self._form.require_study()
         if study is None:
-            self.message.emit(studies.MEND_FIRST)
+            self.message.emit(studies.FIX_FIRST)
         return study
 
     def show_study(self, study: Study) -> None:
@@ -152,28 +152,28 @@ class TrainingController(QObject):
         self.study_loaded.emit(study)
 
     def set_proposals(self, study: Study) -> None:
-        """Propose the views of a study for the runs that are opened next."""
-        self._proposals = studies.Proposals.of(study)
+        """Propose the views of a study for the runs that open next."""
+        self._proposals = studies.Proposals.from_study(study)
         if problem := self._proposals.problem(study.id):
             self.message.emit(problem)
 
     def refresh_proposals(self) -> None:
-        """Propose views that suit the open runs; those that the user chose stay."""
-        if self._session.pending:  # the proposals are for these
+        """Propose views that suit the open runs; keep those that the user chose."""
+        if self._session.pending:  # the proposals are for the pending runs
             return
         wishes = self._proposals.for_runs([run.data for run in self._session if run.data])
         if any(getattr(self._display.intent, name) != value for name, value in wishes.items()):
             self._display.update_intent(**wishes)
 
     def train_cells(self, study: Study, names: Collection[str]) -> None:
-        """Train these cells of a study, now and whenever it is run again."""
+        """Train these cells of a study, now and at its later runs."""
         self._cells = study.id, frozenset(names)
         self.request_training(study)
 
-    # ---------------------------------------------------------------------------------- size
+    # --------------------------------------------------------------------------- resource estimate
 
     def experiments_of(self, study: Study) -> Sequence[Experiment]:
-        """Return what is trained here of a study, () if its values are not allowed."""
+        """Return a study's experiments to train, () if its values are not allowed."""
         with suppress(InputError):
             return [studies.with_playback_frames(cell.experiment) for cell in self.cells_of(study)]
         return ()
@@ -189,7 +189,7 @@ class TrainingController(QObject):
         return worth_seeing(study, len(chosen) or (study.count if few else MOST_CELLS), chosen)
 
     def _show_size(self) -> None:
-        """Show in the form what Run would take, nothing while its values are wrong."""
+        """Show in the form what Run would take; nothing if its values are wrong."""
         study = self._form.study()
         experiments = () if study is None else self.experiments_of(study)
         self._data_check.show(study, experiments)
@@ -202,8 +202,8 @@ class TrainingController(QObject):
     def confirm_size(
         self, experiments: Sequence[Experiment], train: Repeat, study: Study | None = None
     ) -> bool:
-        """Return True if runs, of a study, fit. Else report why, or ask and `train` on consent."""
-        if not experiments:  # values that are not allowed are reported by `start_training`
+        """Return True if a study's runs fit. Otherwise report, or ask and `train` on consent."""
+        if not experiments:  # `start_training` reports invalid values
             return True
         _, problem, warnings = self._judge_size(experiments)
         if problem:
@@ -214,7 +214,7 @@ class TrainingController(QObject):
         return not (problem or warnings)
 
     def _small_size_of(self, study: Study) -> tuple[str, Repeat] | None:
-        """Return what a study takes at quick size, and the call that trains it; None without."""
+        """Return the estimate at quick size, and the call that trains it; None without one."""
         quick = study.at_size("quick")
         experiments = () if quick == study else self.experiments_of(quick)
         if not experiments:
@@ -227,14 +227,14 @@ class TrainingController(QObject):
         return weight.words, blocking_reason(weight, room), resource_warnings(weight, room)
 
     def refuse(self, sentence: str) -> None:
-        """Report at the field it names, and in the bar, why the form cannot be trained."""
+        """Report at the named field, and in the bar, why the form cannot be trained."""
         self._form.refuse(sentence)
         self.message.emit(in_words(sentence))
 
     # ------------------------------------------------------------------------------ training
 
     def request_training(self, study: Study) -> None:
-        """Train a study, once the user trusts its code, means its size, and frees other runs."""
+        """Train a study after all questions: trusted code, size, other live runs."""
         experiments = self.experiments_of(study)
         try:
             check_experiments(experiments, study.folder, study.title)
@@ -253,20 +253,20 @@ class TrainingController(QObject):
 
     def _replace_if_confirmed(self, study: Study) -> None:
         live = self._session.live
-        if any(run.begun for run in live):  # others have nothing to lose
+        if any(run.has_started for run in live):  # the others have no frames to lose
             start, queue = partial(self.start_training, study), partial(self.queue, study)
             self._questions.confirm_replacement(study.title, len(live), start, queue)
         else:
             self.start_training(study)
 
     def queue(self, study: Study) -> None:
-        """Train a study once no run is trained; only the latest one waits."""
+        """Train a study once no run is training; only the latest one waits."""
         self._queued = study
         self.message.emit(studies.QUEUED.format(title=study.title))
         self._on_finished()
 
     def drop_queue(self) -> None:
-        """Forget the study that waits."""
+        """Discard the waiting study."""
         self._queued = None
 
     def _on_finished(self, _key: int = 0) -> None:
@@ -275,14 +275,14 @@ class TrainingController(QObject):
             self.start_training(study)
 
     def _on_code_refused(self, key: int, error: UntrustedCodeError) -> None:
-        """Ask about code that changed until the training thread read it."""
+        """Ask about code that changed before the training thread read it."""
         if self._session.get(key) is not None:
             self._questions.confirm_trust(error, self._repeat)
 
     def start_training(self, study: Study) -> None:
         """Train a study's cells in place of the open runs, whose files remain."""
         try:
-            # Made one by one: a grid may have 100,000.
+            # Lazily, since a grid may have 100,000 cells.
             cells = self.cells_of(study)
         except InputError as error:
             self.message.emit(in_words(error.sentence))
@@ -293,7 +293,7 @@ class TrainingController(QObject):
             return
         edits = self._form.edits
         base = edits.base if edits is not None and edits.base.id == study.id else study
-        # Before the runs are closed, since some may be made of what is in their files.
+        # Before the runs are closed, since some plans read their files.
         plans = plans_of(study, cells, base, self._session)
         self._study = study
         self.status.emit("")
@@ -311,7 +311,8 @@ class TrainingController(QObject):
         self.stop()
         self._repeat = repeat
         runs, jobs = zip(*map(self._plan_job, plans), strict=True)
-        # In the session, with their Controls, before the thread has them: they may be stopped.
+        # Put the runs and their Controls into the session before the thread gets them: they may be
+        # stopped.
         self._session.prepare(runs)
         changed = self._display.runs_changed if self._session.pending else self.runs_replaced
         changed.emit()
@@ -323,9 +324,9 @@ class TrainingController(QObject):
         return run, TrainingJob(key, path, control, plan.recipe)
 
     def train_beside(self, key: int, plan: PlannedRun) -> None:
-        """Train a run below an open one, and close the others; if that one is closed, none."""
+        """Train a run below an open one, and close the others; close none if it is not open."""
         self.stop_runs(self._session.live_beside(key))
-        self._session.keep(key)
+        self._session.close_others(key)
         self._repeat = partial(self._repeat_beside, key, plan)
         self.status.emit("")
         run, job = self._plan_job(plan)
@@ -348,7 +349,7 @@ class TrainingController(QObject):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Files of the runs that were started last, or of the open ones."""
+        """Files of the runs started last, or of the open ones."""
         return tuple(run.path for run in self._session.pending or self._session)
 
     def pause(self, held: bool) -> None:
@@ -358,7 +359,7 @@ class TrainingController(QObject):
         self._worker.wake()
 
     def stop(self) -> None:
-        """Stop the training; recorded frames stay on the screen and on the disk."""
+        """Stop the training; recorded frames remain on the screen and on the disk."""
         self.stop_runs(self._session.live)
 
     def stop_runs(self, runs: Sequence[OpenRun]) -> None:
@@ -379,13 +380,13 @@ class TrainingController(QObject):
         self._session.clear()
 
     def make_room(self) -> None:
-        """Stop the run that one more at the right would push out."""
+        """Stop the run that another one at the right would displace."""
         runs = list(self._session)
         if len(runs) == MOST_RUNS and runs[-1].live:
             self.stop_runs(runs[-1:])
 
     def close(self) -> None:
-        """Start nothing more: the window is closed."""
+        """Start nothing more, since the window is closed."""
         self.drop_queue()
         self._typing.stop()
         self._data_check.close()

@@ -1,4 +1,4 @@
-"""Data of the form: files are read beside the window, so that wrong data are named before Run."""
+"""Data check of the form: files are read in the background, to name wrong data before Run."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from core.study_file.experiment import Experiment
 from core.study_file.words import kind_words
 
 PATH, CLASSES, KIND = "data.path", "data.classes", "data.kind"
-ALL_CLASSES = 10  # of images, if none are chosen
+ALL_CLASSES = 10  # of images, unless some are chosen
 COLUMN = re.compile(r"label column ('[^']*'|\d+)")
 SEPARATED = "separated by"
-USUAL = {".csv": "commas", ".txt": "commas"}  # what a note on how a table was read leaves out
+# Separators not mentioned in the note on how a table was read.
+USUAL = {".csv": "commas", ".txt": "commas"}
 DataFile = tuple[Any, int, Path | None, tuple[int, ...]]
 """Data section, seed, folder, and the file's state on the disk."""
 Question = tuple[DataFile, str]
@@ -36,14 +37,14 @@ Finding = tuple[str, str, int]
 
 @final
 class DataFileCheck(QObject):
-    """Reads the data files of studies, and shows at the form's field what was found in them."""
+    """Reads the data files of studies, and shows its findings at the form's field."""
 
     def __init__(self, form: ExperimentForm, session: Session, parent: QObject) -> None:
         super().__init__(parent)
         self._form, self._session = form, session
-        self._questions: list[Question] = []  # of the form
+        self._questions: list[Question] = []  # the form's questions
         self._findings: dict[DataFile, Finding] = {}
-        self._stated = "", ""  # key and problem of data that say their classes themselves
+        self._stated = "", ""  # key and problem of data that define their own classes
         self._waiting: tuple[list[Question], Callable[[], object], Callable[[str], object]] | None
         self._waiting = None
         self._worker = Worker("data-check", read_file, self)
@@ -51,7 +52,7 @@ class DataFileCheck(QObject):
         self._worker.error.connect(self._on_error)
 
     def show(self, study: Study | None, experiments: Sequence[Experiment]) -> None:
-        """Show what the data file holds, and data that the network cannot learn."""
+        """Show the content of the data file, or data that the network cannot learn."""
         self._stated = stated_conflict(experiments)
         self._questions = [] if study is None else questions_of(study, experiments, self._session)
         self._read(self._questions)
@@ -63,7 +64,7 @@ class DataFileCheck(QObject):
         train: Callable[[], object],
         refuse: Callable[[str], object],
     ) -> None:
-        """Call `train` once all files were read, or `refuse` with what is wrong with one.
+        """Call `train` once all files were read, or `refuse` with the fault of one.
 
         Open runs are not closed before, so that a wrong file leaves them alone.
         """
@@ -86,7 +87,7 @@ class DataFileCheck(QObject):
         }
         for file in dict.fromkeys(file for file, _ in questions):
             if file not in self._findings:
-                self._worker.ask(file, key=file)
+                self._worker.request(file, key=file)
 
     def _on_found(self, found: tuple[DataFile, Finding]) -> None:
         self._findings[found[0]] = found[1]
@@ -100,7 +101,7 @@ class DataFileCheck(QObject):
         self._answer()
 
     def _update_form(self) -> None:
-        """Show what was found; an empty path is wrong only once Run is pressed."""
+        """Show the findings; an empty path is wrong only once Run is pressed."""
         named = [one for one in self._questions if one[0][0].path]
         problem = next(filter(None, map(self._problem_of, named)), "")
         note = self._findings.get(named[0][0], ("",))[0] if named and not problem else ""
@@ -110,7 +111,7 @@ class DataFileCheck(QObject):
             self._form.show_finding(PATH, note, problem)
 
     def _problem_of(self, question: Question) -> str:
-        """Return what is wrong with a file, or that a network cannot learn it; "" if unknown."""
+        """Return the fault of a file, or that a network cannot learn it; "" if unknown."""
         file, network = question
         note, problem, classes = self._findings.get(file, ("", "", 0))
         column = COLUMN.search(note)
@@ -130,7 +131,7 @@ class DataFileCheck(QObject):
 def questions_of(
     study: Study, experiments: Iterable[Experiment], open_runs: Iterable[OpenRun]
 ) -> list[Question]:
-    """List the data files that a study's runs would read, with the networks, each once."""
+    """List the data files that a study's runs would read, with their networks, each once."""
     runs, found = tuple(open_runs), dict[Question, None]()
     for one in experiments:
         if not isinstance(one.data, FileSection):
@@ -144,7 +145,7 @@ def questions_of(
 
 
 def stated_conflict(experiments: Iterable[Experiment]) -> tuple[str, str]:
-    """Return the key of data that say their classes, and why a network cannot learn them."""
+    """Return the key of data that define their classes, and why a network cannot learn them."""
     for one in experiments:
         classes = getattr(one.data, "classes", None)
         if classes is None:
@@ -184,13 +185,13 @@ def _state_of(section: Any, folder: Path | None) -> tuple[int, ...]:
     try:
         place = (folder or Path()) / str(section.path or "")
         state = place.stat()
-    except (OSError, ValueError):  # a name with a zero byte
+    except (OSError, ValueError):  # a name with a null byte
         return ()
     return state.st_mtime_ns, state.st_size
 
 
 def read_file(_request: Request, file: DataFile) -> tuple[DataFile, Finding]:
-    """Read a data file, in the thread: what was understood, or what is wrong."""
+    """Read a data file, in the thread: a description of it, or its fault."""
     import numpy as np
 
     from core.data.registry import draw

@@ -1,4 +1,4 @@
-"""The form: every setting of a study, generated from the sections of an experiment."""
+"""Form of every setting of a study, generated from the sections of an experiment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from core.study_file.experiment import KINDS
 from core.study_file.validation import SECTIONS
 
 NOTHING_FOUND = "No setting matches."
-COST_LINES = 3  # of what Run would take
+COST_LINES = 3  # lines for the resource estimate
 BRANCH_TIP = "Change any setting below and press Run. The branch starts at exactly that moment."
 SIZE_TIP = (
     "Estimated cost of Run: size of the run files, peak memory, and time on this kind of "
@@ -62,22 +62,22 @@ class BranchLine(QWidget):
 
 @final
 class ExperimentForm(QWidget):
-    """Edits a copy of a study. Wrong values are marked where they stand, and nothing is lost."""
+    """Editor of a copy of a study. Wrong values are marked in place, and nothing is lost."""
 
-    drawing_requested = Signal()  # the button of data that are points was pressed
-    preview_requested = Signal()  # the button of data of a file was pressed
-    changed = Signal()  # a valid or invalid edit was made
-    submitted = Signal()  # Return was pressed in a field, and all values are right
-    needed = Signal()  # the user has something to do here: a wrong value, or settings of a branch
+    drawing_requested = Signal()  # the user wants to draw the data
+    preview_requested = Signal()  # the user wants to see the data of a file
+    changed = Signal()  # the user made an edit, valid or invalid
+    submitted = Signal()  # Return in a field while all values are valid
+    attention_needed = Signal()  # the form needs attention: a wrong value, or settings of a branch
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._edits: StudyEdits | None = None
         self._kinds: KindChoice | None = None
-        self._before: QWidget | None = None  # what Tab goes on from to the first field
+        self._before: QWidget | None = None  # widget before the first field in the Tab order
         self._outcome = EditOutcome(None, {})
-        self._finding = ("", "", "")  # key, note, problem: of a file that a setting names
-        self.branch = BranchLine(self)  # first, as in the order of Tab
+        self._finding = ("", "", "")  # key, note and problem of the file named by a setting
+        self.branch = BranchLine(self)  # first, as in the Tab order
         self.search = FormSearch(self)
         self.search.changed.connect(self._show_problems)
         self.search.accepted.connect(self._on_search_accepted)
@@ -89,7 +89,7 @@ class ExperimentForm(QWidget):
         self.sections = {name: SectionForm(name, content) for name in (VARIED, *SECTIONS)}
         add_all(column, self.problem, self.nothing, *self.sections.values(), 1)
         for section in self.sections.values():
-            section.edited.connect(self._on_edited)
+            section.text_edited.connect(self._on_edited)
             section.restored.connect(self._on_restored)
             section.reset.connect(self._on_row_reset)
             section.kind_chosen.connect(self._on_kind)
@@ -109,13 +109,14 @@ class ExperimentForm(QWidget):
             part.setEnabled(False)
 
     def _foot(self) -> QVBoxLayout:
-        """Return what stays in sight: the changes, what Run would take, and Run."""
+        """Return the fixed bottom part: the changes, the estimate of Run, and Run."""
         self.modified = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         self.reset = push_button("Reset", self, "Restore the settings of the study")
         self.reset.setProperty("line", True)
         self.reset.clicked.connect(self._on_reset)
         self.reset.hide()
-        self.modified.setMinimumHeight(self.reset.sizeHint().height())  # nothing moves for it
+        # Showing the button must not move anything.
+        self.modified.setMinimumHeight(self.reset.sizeHint().height())
         self.scale = quiet_label("", self, wrap=True)
         self.scale.setFont(small(self.scale.font()))
         self.scale.setMinimumHeight(COST_LINES * self.scale.fontMetrics().lineSpacing())
@@ -124,14 +125,14 @@ class ExperimentForm(QWidget):
         self.run.clicked.connect(self._on_submitted)
         line = add_all(space(QHBoxLayout(), spacing=8), (self.modified, 1), self.reset)
         below = add_all(space(QHBoxLayout(), spacing=8), (self.scale, 1), self.run)
-        # Not margins of its own: under a style sheet Qt 6.11.3 sets those of a label to 0.
+        # Not by margins: under a style sheet Qt 6.11.3 sets those of a label to 0.
         return add_all(space(QVBoxLayout(), (16, 4, 16, 8), 2), line, below)
 
     def sizeHint(self) -> QSize:
         return QSize(panel_width(self.font()), 640)
 
     @property
-    def folded(self) -> tuple[str, ...]:
+    def folded_sections(self) -> tuple[str, ...]:
         """Names of the folded sections."""
         return tuple(name for name, section in self.sections.items() if section.folded)
 
@@ -142,64 +143,63 @@ class ExperimentForm(QWidget):
         self._show_problems()
 
     def show_branch(self, words: str) -> None:
-        """Name the branch that Run begins; "" for none."""
+        """Show the branch that Run starts; "" for none."""
         self.branch.show_words(words)
         if words:
-            self.needed.emit()
+            self.attention_needed.emit()
 
     def require_study(self) -> Study | None:
-        """Return the study; None, and call for the user, if a value is wrong."""
+        """Return the study; request attention and return None if a value is wrong."""
         study = self.study()
         if study is None:
-            self.needed.emit()
+            self.attention_needed.emit()
         return study
 
     def set_tab_predecessor(self, widget: QWidget) -> None:
-        """Tab goes on from a widget to the first field."""
+        """Let Tab move from a widget to the first field."""
         self._before = widget
 
-    # --------------------------------------------------------------------------------- study
+    # --------------------------------------------------------------------------------------- study
 
     def set_study(self, study: Study) -> None:
-        """Show a study; edits of the one before are gone."""
+        """Show a study, and discard the edits of the last one."""
         self.set_edits(Edits(study))
 
     @property
     def edits(self) -> Edits | None:
-        """The study and what was changed of it, right or wrong; None before there is one."""
+        """Study and its changes, right or wrong; None before the first study."""
         return None if self._edits is None else self._edits.value
 
     def set_edits(self, edits: Edits) -> None:
-        """Show a study as it was edited."""
+        """Show a study with its edits."""
         if self._edits is None or self._edits.base != edits.base:
             self.search.clear()
-        self._edits = StudyEdits.of(edits)
+        self._edits = StudyEdits.from_edits(edits)
         self._kinds = KindChoice(self._edits)
         self._outcome = self._edits.outcome()
         self._content.setEnabled(True)
         self.run.setEnabled(True)
         for section in self.sections.values():
-            # What was put into a list of kinds for an axis of the study before is no choice in this
-            # one.
+            # Kinds listed for an axis of the last study are no choice in this one.
             section.forget_axis()
         self._show_all()
 
     def study(self) -> Study | None:
-        """Return the study as edited; None while a value is wrong, and before the first one."""
+        """Return the edited study; None if a value is wrong, or before the first study."""
         return self._outcome.study
 
     def problems(self) -> dict[str, str]:
-        """Return the shown sentences by the key that each is about ("" for the whole study)."""
+        """Return the shown sentences by key ("" for the whole study)."""
         return dict(self._outcome.problems)
 
-    # ------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------------- display
 
     def _show_all(self) -> None:
         assert self._edits is not None
         for section in self.sections.values():
             section.show_edits(self._edits)
         self._show_problems()
-        # Rows that were made anew come last in Qt's own order, which is that of creation.
+        # Qt's Tab order is that of creation, in which rebuilt rows would be last.
         controls = [item for section in self.sections.values() for item in section.controls()]
         controls = [self.search.line, self.search.only, *controls, self.reset, self.run]
         if self._before is not None:
@@ -241,20 +241,20 @@ class ExperimentForm(QWidget):
         self.changed.emit()
 
     def show_size(self, words: str, warnings: Sequence[str]) -> None:
-        """Show what Run would take, "" for unknown, and why that is more than usual."""
+        """Show what Run would take, "" if unknown, and why that is more than usual."""
         tip = "\n".join(map(in_words, (SIZE_TIP, *warnings)))
         self.scale.setText(f"{words}." if words else "")
         self.scale.setToolTip(plain_tip(tip if words else ""))
         set_property(self.scale, "problem", bool(warnings))
 
     def show_finding(self, key: str, note: str, problem: str) -> None:
-        """Show at a field what the file that it names holds, or what is wrong with that file."""
+        """Show at a field the content, or the fault, of the file that it names."""
         if self._finding != (key, note, problem):
             self._finding = key, note, problem
             self._show_problems()
 
     def refuse(self, sentence: str) -> None:
-        """Say at the field why its value cannot be trained, until it is edited."""
+        """Show at the field why its value cannot be trained, until it is edited."""
         key = key_in(sentence)
         if self._edits is None or not key or self._edits.field(key) is None:
             return
@@ -285,9 +285,9 @@ class ExperimentForm(QWidget):
         assert self._edits is not None
         self._outcome = self._edits.outcome()
         for row in self.sections[section_of_key(key)].rows:
-            # Only its own row: the others may be half typed.
+            # Only this row: other rows may be half typed.
             if row.field.key == key:
-                row.show_text(self._edits.text(row.field), self._edits.edited(row.field))
+                row.show_text(self._edits.text(row.field), self._edits.is_edited(row.field))
         self._show_problems()
         self.changed.emit()
 
@@ -319,12 +319,12 @@ class ExperimentForm(QWidget):
             self.sections[section].show_reasons(self._reasons(section))
 
     def _reasons(self, section: str) -> dict[str, str]:
-        """Return why kinds of a section do not go with the other settings."""
+        """Return why kinds of a section conflict with other settings."""
         assert self._kinds is not None
         return {kind: in_words(self._kinds.why_not(section, kind)) for kind in KINDS[section]}
 
     def _on_search_accepted(self) -> None:
-        """Go to the first setting that was found."""
+        """Focus the first setting found."""
         for section in self.sections.values():
             for row in section.rows:
                 if row.is_shown and not section.isHidden():

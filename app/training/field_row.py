@@ -1,4 +1,4 @@
-"""Row of the form: a label, a control, a mark while it is changed, a note and a problem."""
+"""Row of the form: a label, a control, a mark of a change, a note and a problem."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ResetMark(QPushButton):
 class FieldRow(QObject):
     """Label, control and mark of a field, which its section puts into a grid."""
 
-    edited = Signal(str, str)  # key, text
+    text_edited = Signal(str, str)  # key, text
     restored = Signal(str)  # key
     reset = Signal(str)  # key
     submitted = Signal()
@@ -65,7 +65,7 @@ class FieldRow(QObject):
         self._words = f"{field.label} {field.explanation}".lower()
 
     def matches(self, words: Sequence[str]) -> bool:
-        """Return True if label, key or explanation have all of some words."""
+        """Return True if label, key or explanation contain all words."""
         return all(word in self._words for word in words)
 
     def _choice(self, parent: QWidget) -> ChoiceBox:
@@ -78,9 +78,9 @@ class FieldRow(QObject):
         control = ValueEdit(parent)
         control.setPlaceholderText(self.field.placeholder)
         if self.field.rows:
-            control.setMaxLength(MOST_LETTERS)  # Qt would cut it off at 32,767
+            control.setMaxLength(MOST_LETTERS)  # Qt's limit is 32,767
         control.setReadOnly(not editable)
-        # `textEdited`, not `textChanged`: the user's typing alone, not what `show_text` sets.
+        # `textEdited`, not `textChanged`: emitted for the user's typing only, not by `show_text`.
         control.textEdited.connect(self._on_edited)
         control.returnPressed.connect(self._on_return)
         control.restore_requested.connect(self._on_restore)
@@ -89,7 +89,7 @@ class FieldRow(QObject):
             control.browse_requested.connect(self._on_browse)
         return control
 
-    # ------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------------- display
 
     def text(self) -> str:
         if isinstance(self.control, ChoiceBox):
@@ -97,23 +97,21 @@ class FieldRow(QObject):
         return self.control.text()
 
     def show_text(self, text: str, edited: bool) -> None:
-        """Put a text into the control without anybody having edited it."""
+        """Put a text into the control without the signal of an edit."""
         if self.text() != text:
             with QSignalBlocker(self.control):
                 if isinstance(self.control, ChoiceBox):
                     self._select(self.control, text)
                 else:
                     self.control.setText(text)
-                    # Qt leaves the cursor at the end, so that of a long path the beginning would be
-                    # out of sight.
+                    # Qt leaves the cursor at the end, which would hide the start of a long path.
                     self.control.setCursorPosition(0)
         if isinstance(self.control, ValueEdit):
-            # Escape brings back the value from before only where this is set, and setText has
-            # cleared it.
+            # setText clears this flag, on which Escape depends to restore the old value.
             self.control.setModified(edited)
 
     def show_change(self, changed: bool) -> None:
-        """Mark the setting as another one than the study's, or as the same."""
+        """Mark the setting as changed or unchanged."""
         set_property(self.label, "edited", changed)
         self.mark.setVisible(changed and self.is_shown)
 
@@ -123,22 +121,22 @@ class FieldRow(QObject):
         control.setCurrentIndex(control.findText(text))
 
     def show_note(self, note: str) -> None:
-        """Say what the text in the control does not; nothing with an empty note."""
+        """Show what the control's text does not, or nothing."""
         show_short(self.note, note)
         self.note.setVisible(bool(note) and self.is_shown)
         self.control.setAccessibleDescription(" ".join(filter(None, (self.field.meaning, note))))
 
     def show_problem(self, sentence: str) -> None:
-        """Mark the value as wrong, or with an empty sentence as right."""
+        """Mark the value as wrong, or as right for an empty sentence."""
         self.problem.setText(sentence)
         self.problem.setVisible(bool(sentence) and self.is_shown)
         set_property(self.control, "wrong", bool(sentence))
-        # What is wrong first; what is meant is needed all the more.
+        # The problem first, and the meaning below: it is needed even more then.
         tips = (sentence, self.field.explanation)
         self.control.setToolTip(plain_tip("\n\n".join(filter(None, tips))))
 
     def set_shown(self, shown: bool) -> None:
-        """Show the row, or fold it away; a row with a wrong value is always shown."""
+        """Show or hide the row; a row with a wrong value is always shown."""
         self.is_shown = shown or bool(self.problem.text())
         self.label.setVisible(self.is_shown)
         self.control.setVisible(self.is_shown)
@@ -149,23 +147,23 @@ class FieldRow(QObject):
     # ------------------------------------------------------------------------------- editing
 
     def _on_edited(self, text: str) -> None:
-        self.edited.emit(self.field.key, text)
+        self.text_edited.emit(self.field.key, text)
 
     def _on_return(self) -> None:
         if isinstance(self.control, ValueEdit):
-            self.control.selectAll()  # so that the next value is typed over this one
+            self.control.selectAll()  # so that typing replaces the value
         self.submitted.emit()
 
     def _on_restore(self) -> None:
         self.restored.emit(self.field.key)
 
     def _on_reset(self) -> None:
-        self.control.setFocus()  # the mark, which is hidden now, may have it
+        self.control.setFocus()  # the mark, now hidden, may have had the focus
         self.reset.emit(self.field.key)
 
     def _on_browse(self) -> None:
         kinds = "Arrays (*.npz)"
-        if self.field.name == "path":  # images on the disk have names of their own
+        if self.field.name == "path":  # images on the disk have their own names
             kinds = f"{DATA_FILTER};;All files (*)"
         path, _ = QFileDialog.getOpenFileName(
             self.control.window(), f"Choose the {self.field.label}", "", kinds

@@ -1,8 +1,8 @@
-"""The fields of a form, read from the sections of an experiment: names, texts and values.
+"""Fields of a form, read from the sections of an experiment: names, texts and values.
 
-Without Qt. A text is what stands in a field; `value_of` makes of it what a study file would hold
-and leaves all judgement to the validator of the experiment. `in_words` puts a sentence about study
-files into the words of the form.
+This module does not use Qt. `value_of` converts the text of a field to the value in a study file;
+only the experiment's validator judges it. `in_words` puts a sentence about study files into the
+words of the form.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.studies.study import Study
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 from core.study_file.validation import SECTIONS
 
-# Where the key is no word, is too long for a narrow panel, or says too little.
+# Labels for keys that are not words, too long for a narrow panel, or too vague.
 LABELS = {
     "until_log10_time": "end at log\u2081\u2080 t",
     "log10_times": "extra frames at",
@@ -32,7 +32,7 @@ LABELS = {
     "content": "checksum",
     "step": "step size",
 }
-# What an empty field means.
+# Meaning of an empty field.
 EMPTY = {
     "data.seed": "same as the run's seed",
     "network.seed": "same as the run's seed",
@@ -46,12 +46,11 @@ EMPTY = {
     "network.init_path": "choose a file",
     "network.m": "as in the file",
 }
-# What stands in a field for an empty list, where that is not what an empty field means.
+# Text of an empty list, if it differs from the meaning of an empty field.
 EMPTY_LIST = {"data.classes": "all"}
-# The section of the form for what a study varies over that is no setting of a run: its factors,
-# and its variants.
+# Section of the form for what a study varies besides settings: its factors and variants.
 VARIED = "study"
-# Fields that mean something only beside a value of another one.
+# Fields that matter only with certain values of another field.
 ONLY_WITH = {
     "network.init_path": ("network.init", ("file",)),
     "network.scale": ("network.init", ("balanced", "dominated")),
@@ -64,7 +63,7 @@ SEPARATOR = re.compile(r"\s*[,;]\s*")
 ROW_END = re.compile(r"\s*(?:\]\s*,?\s*\[|;)\s*")
 NUMBER_END = re.compile(r"\s*,\s*|\s+")
 TRUTHS = ("false", "true")
-# What the checker of types says, and what is meant.
+# Message of the type checker -> sentence for the user.
 PHRASES = (
     ("must be a valid integer, got a number with a fractional part", "must be a whole number"),
     ("must be a valid integer, unable to parse string as an integer", "enter a whole number"),
@@ -77,7 +76,7 @@ PHRASES = (
 )
 _SECTION = "|".join(SECTIONS)
 KIND = re.compile(rf"\b({_SECTION})\.kind = (?=[\"'])")
-# Not in the name of a file, such as network.m=8.msrun.
+# Not within a file name such as network.m=8.msrun.
 KEY = re.compile(rf"(?<![\w/])({_SECTION})\.([a-z]\w*)(\.\d+)?(?![\w=-])")
 OWN = re.compile(rf"^({_SECTION}): ")
 
@@ -101,13 +100,13 @@ class Field:
     many: bool = False
     whole: bool = False  # whole numbers only
     words: bool = False
-    truth: bool = False  # true or false, chosen like other choices
+    truth: bool = False  # true or false, chosen from a list
     rows: bool = False  # lists of lists, such as points
-    unknown: bool = False  # a recorded loop did not say it
+    unknown: bool = False  # not recorded by another program's loop
 
     @property
     def key(self) -> str:
-        """As study files have it: section.name, factor.NAME or variant."""
+        """Key in study files: section.name, factor.NAME or variant."""
         return f"{self.section}.{self.name}" if self.section else self.name
 
     @property
@@ -120,19 +119,19 @@ class Field:
 
     @property
     def placeholder(self) -> str:
-        """What stands, greyed, in the empty field."""
+        """Grey text of the empty field."""
         return NOT_RECORDED if self.unknown else self.default_text
 
     @property
     def default_text(self) -> str:
-        """Return what the program takes for a field that is left empty."""
+        """Value that the program uses for an empty field."""
         if self.default is None or self.default == ():
             return "none" if self.read_only else EMPTY.get(self.key, "none")
         return text_of(self.default)
 
     @property
     def explanation(self) -> str:
-        """The key, its meaning, unit, default and source, for a tooltip."""
+        """Key, meaning, unit, default and source, for a tooltip."""
         lines = [f"{self.key}: {self.meaning}."]
         if self.unit:
             lines.append(f"Unit: {self.unit}.")
@@ -153,7 +152,7 @@ class Field:
 
 
 def section_of_key(key: str) -> str:
-    """Return the section of the form with the field of a key.
+    """Return the section of the form that contains a key.
 
     >>> section_of_key("network.m"), section_of_key("factor.c"), section_of_key("variant")
     ('network', 'study', 'study')
@@ -177,7 +176,7 @@ def section_of(section: str, kind: str) -> type[Section]:
 
 
 def fields_of(section: str, kind: str) -> tuple[Field, ...]:
-    """Return the fields of a section of a kind, in the order in which its class names them."""
+    """Return the fields of a section of a kind, in the order of its class."""
     return _build_fields(section, section_of(section, kind))
 
 
@@ -215,7 +214,7 @@ def _build_fields(section: str, cls: type[Section]) -> tuple[Field, ...]:
 
 
 def _holds_rows(annotation: Any) -> bool:
-    """Whether values of a type are tuples of tuples."""
+    """Return True for a type of tuples of tuples."""
     inner = get_args(annotation)[:1]
     return get_origin(annotation) is tuple and any(get_origin(one) is tuple for one in inner)
 
@@ -242,7 +241,7 @@ def text_of(value: Any) -> str:
     """
     if value is None:
         return ""
-    # Before numbers: True is an int to Python.
+    # Before numbers: in Python True is an int.
     if isinstance(value, bool):
         return TRUTHS[value]
     if isinstance(value, list | tuple):
@@ -280,7 +279,7 @@ def value_of(field: Field, text: str, is_axis: bool = False) -> Any:
     if not text:
         return field.default
     if field.words or field.choices:
-        # A path, or a word, may hold a comma: only what was an axis before is taken apart.
+        # A path or a word may contain a comma: split only what was an axis before.
         several = is_axis and "," in text
         parts = _parts(text) if several else [text]
         values = [_truth(part) for part in parts] if field.truth else parts
@@ -299,7 +298,7 @@ def refusal(field: Field, text: str) -> str:
     if field.words or field.choices:
         return ""
     rows = ROW_END.split(text.strip("[]; ")) if field.rows else [text.strip()]
-    # A row has two numbers or more: its one comma separates them.
+    # A row has at least two numbers: a single comma in it separates them.
     wrong = [row for row in rows if is_ambiguous(row.strip("[] "), field.whole or field.rows)]
     if not wrong:
         return ""
@@ -312,7 +311,7 @@ def refusal(field: Field, text: str) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    # A comma at the end is what tells an axis of one value (`axis_text`).
+    # A trailing comma marks an axis of one value (`axis_text`).
     inner = text.strip().removeprefix("[").removesuffix("]").strip().rstrip(",;")
     return SEPARATOR.split(inner.strip()) if inner.strip() else []
 
@@ -322,9 +321,9 @@ def _truth(text: str) -> Any:
 
 
 def _number(text: str) -> Any:
-    if "_" in text or not text.isascii():  # which Python would read as numbers all the same
+    if "_" in text or not text.isascii():  # Python would read these as numbers
         return text
-    # int first: a seed of 19 digits would be rounded as a float.
+    # int first: float would round a seed of 19 digits.
     for kind in (int, float):
         try:
             return kind(text)
@@ -335,7 +334,7 @@ def _number(text: str) -> Any:
 
 @cache
 def labels() -> dict[str, str]:
-    """Return the label of each key; a kind is labelled as its section."""
+    """Return the label of each key; a kind has the label of its section."""
     found = {f"{section}.kind": section for section in SECTIONS}
     for section in SECTIONS:
         for kind in KINDS.get(section, ("",)):
@@ -357,7 +356,7 @@ def in_words(sentence: str) -> str:
 
 
 def key_in(sentence: str) -> str:
-    """Return the first key that a sentence names, "" without one.
+    """Return the first key in a sentence, "" without one.
 
     >>> key_in("data.n = 70 gives other points than data.path."), key_in("nothing is changed")
     ('data.n', '')

@@ -1,4 +1,4 @@
-"""Files: opened by menu, drop, command line or from the recent ones; studies saved."""
+"""Files: opened by menu, drop, command line or as recent ones; studies saved."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from core.studies.study import parse_study, shipped_ids
 from core.trust import UntrustedCodeError
 
 RUN, STUDY = ".msrun", ".toml"
-MOST_NAMED = 3  # files in a sentence
+MOST_NAMED = 3  # files named in a sentence
 FILTER = (
     f"Runs, studies, views and data (*.msrun *.toml *.msview {DATA_PATTERNS});;"
     "Runs, studies and views (*.msrun *.toml *.msview);;"
     f"{DATA_FILTER};;All files (*)"
 )
-OWN_DATA_M = 64  # nodes of the network of a study of a data file
+OWN_DATA_M = 64  # width of the network in a study of a data file
 
 
 @final
@@ -53,7 +53,7 @@ class FileController(QObject):
     runs_restored = Signal()
     """Other runs are open, to be shown as they were."""
     view_requested = Signal(str)
-    """A link or a view file of this name is to be shown."""
+    """Name of a link or a view file to show."""
     data_offered = Signal()
     """Study of a data file that the form shows now."""
 
@@ -75,7 +75,7 @@ class FileController(QObject):
         self._left_out: list[str] = []
 
     def ready(self) -> None:
-        """Open the files that were requested before run files could be read."""
+        """Open the files requested before run files could be read."""
         self._ready = True
         waiting, self._waiting = self._waiting, []
         for names, beside in waiting:
@@ -88,7 +88,7 @@ class FileController(QObject):
         self._choose(beside=False)
 
     def open_beside(self) -> None:
-        """Let the user choose runs to open beside those that are open."""
+        """Let the user choose runs to open beside the open ones."""
         self._choose(beside=True)
 
     def _choose(self, beside: bool) -> None:
@@ -116,7 +116,7 @@ class FileController(QObject):
         if views:
             self.view_requested.emit(views[0])
             return
-        # A study takes the place of all runs, so that whatever came with it is left out.
+        # A study replaces all runs: ignore files opened together with it.
         studies = [name for name in names if name in shipped_ids() or name.endswith(STUDY)]
         if studies:
             others = [name for name in names if name != studies[0]]
@@ -172,7 +172,7 @@ class FileController(QObject):
         self.data_offered.emit()
 
     def _report_left_out(self) -> None:
-        """Name the files for which there was no room, unless something worse was said."""
+        """Name the files for which there was no room, unless an error was reported."""
         for words in self._left_out:
             self.message.emit(words)
         self._left_out.clear()
@@ -203,7 +203,7 @@ class FileController(QObject):
         if any(run.path not in shown for run in self._session.live):
             self.message.emit(STILL_GOING)
             return False
-        # By path, of which one may be open twice.
+        # By path: a file may be open twice.
         present = [run for run in self._session if run.live or (run.data and not run.is_outdated)]
         runs = self._open_runs_of(shown, repeat or partial(self.replace, shown), present)
         if paths and not runs:
@@ -217,7 +217,7 @@ class FileController(QObject):
     def _open_runs_of(
         self, paths: Sequence[Path], repeat: Repeat, present: Collection[OpenRun] = ()
     ) -> list[OpenRun]:
-        """Open the runs that are not present; report why and return none if one is unreadable."""
+        """Open the missing runs; report and return none if one is unreadable."""
         from app.state.display import DisplayData
         from core.comparison.recorded import describe
         from core.runs import open_run
@@ -232,15 +232,15 @@ class FileController(QObject):
                 run = open_run(path)
             except (MarginscopeError, OSError) as error:
                 self.message.emit(_words(error, path))
-                # What was opened before it is let go: neither of two is shown where one cannot be.
+                # Close what was opened so far: if one file fails, none is shown.
                 for other in [run for run in runs if run not in present]:
                     other.close()
                 if isinstance(error, UntrustedCodeError):
                     self._questions.confirm_trust(error, repeat)
                 return []
             data = DisplayData(run)
-            # A run that has ended goes no further than its frames, wherever it was to end.
-            times = [data.until] if run.status != "finished" else []
+            # A finished run ends at its last frame, whatever its horizon.
+            times = [data.planned_end] if run.status != "finished" else []
             times += run.log10_time[1:].tolist() or [0.0]
             until, key = float(coordinate(max(times))), self._session.new_key()
             runs.append(OpenRun(key, path, describe(run), until, data=data))
@@ -266,11 +266,11 @@ class FileController(QObject):
         self.file_saved.emit(str(path))
 
     def show_folder(self) -> None:
-        """Show where runs are recorded."""
+        """Open the folder of the recorded runs."""
         self._show(self._places.runs)
 
     def show_log(self) -> None:
-        """Show where the log is."""
+        """Open the folder of the log."""
         self._show(self._places.logs)
 
     def _show(self, folder: Path) -> None:
@@ -280,7 +280,7 @@ class FileController(QObject):
 
 
 def _list_files(names: Sequence[str]) -> str:
-    """Return some files and a verb: the first ones by name, the others by their number."""
+    """Return a list of files and a verb: the first by name, the rest as a number."""
     shown = [Path(name).name for name in names[:MOST_NAMED]]
     rest = len(names) - len(shown)
     words = ", ".join(shown) + (f" and {rest} more" if rest else "")

@@ -23,7 +23,7 @@ WAITING = (
     "starts automatically."
 )
 NEW = "New here? Take the tour, train on your own data, or browse the papers."
-FIRST_ACTIONS = ("tour", "draw", "studies")  # keys of actions
+FIRST_ACTIONS = ("tour", "draw", "studies")  # action keys
 
 
 def first_settings() -> list[dict[str, object]]:
@@ -37,7 +37,7 @@ def first_settings() -> list[dict[str, object]]:
 
 @final
 class FirstStartNotice(QObject):
-    """Says in the message bar what is shown while kernels are missing, and how to begin."""
+    """Message bar's notices while kernels are missing, and for new users."""
 
     def __init__(
         self, worker: RunWorker, display: DisplayController, bar: MessageBar, parent: QObject
@@ -47,20 +47,20 @@ class FirstStartNotice(QObject):
         self._waiting: set[int] = set()
         self._beginnings: tuple[QAction, ...] = ()
         worker.waiting.connect(self._on_waiting)
-        worker.compiler.refused.connect(self._on_refused)
+        worker.compiler.compiling_refused.connect(self._on_refused)
         display.runs_changed.connect(self._update)
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
-        """Use the actions with which a new user begins."""
+        """Use the actions for a new user's first steps."""
         self._beginnings = tuple(actions[key] for key in FIRST_ACTIONS)
 
     def greet(self) -> None:
-        """Offer a new user where to begin."""
+        """Offer first steps to a new user."""
         if not self._bar.text:
             self._bar.show_message(NEW, self._beginnings)
 
     def _on_refused(self, sentence: str) -> None:
-        """Say that kernels cannot be stored, after what is said of other folders."""
+        """Report that kernels cannot be stored, after messages about other folders."""
         text = "" if self._bar.text in (RECORDING, WAITING) else self._bar.text
         self._bar.show_message(f"{text} {sentence}".strip())
 
@@ -72,8 +72,8 @@ class FirstStartNotice(QObject):
         session = self._display.session
         if any(run.stands_in for run in session):
             self._bar.show_message(RECORDING, self._beginnings)
-        elif any(run.key in self._waiting for run in session.every):
+        elif any(run.key in self._waiting for run in session.all_runs):
             self._bar.show_message(WAITING)
-        # Only its own words: the bar may say something else by now, which stays.
+        # Clear only this notice: the bar may show another message by now.
         elif self._bar.text in (RECORDING, WAITING):
             self._bar.clear()

@@ -1,4 +1,4 @@
-"""Search line of the form, and the switch to changed settings alone."""
+"""Search line of the form, and the switch that shows only changed settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHANGED_TIP = "Show only the settings that differ from the study's"
 @final
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Words that a row must have, and whether it must be changed."""
+    """Words that a row must contain, and True if it must be changed."""
 
     words: tuple[str, ...] = ()
     only_changed: bool = False
@@ -33,7 +33,7 @@ NO_FILTER = RowFilter()
 
 @final
 class FormSearch(QWidget):
-    """Line above the sections by which their rows are filtered."""
+    """Line above the sections that filters their rows."""
 
     changed = Signal()
     """Another filter was chosen."""
@@ -46,7 +46,7 @@ class FormSearch(QWidget):
         self.line.setObjectName("formSearch")
         self.line.textChanged.connect(self.changed)
         self.line.accepted.connect(self._on_accepted)
-        self.line.left.connect(self.line.clear)
+        self.line.focus_left.connect(self.line.clear)
         self.only = push_button("Changed", self, CHANGED_TIP)
         self.only.setCheckable(True)
         self.only.setProperty("toggle", True)

@@ -1,7 +1,7 @@
-"""Kernels that are not compiled yet: compiled beside the window, those first that are waited for.
+"""Background compilation of missing kernels, those that runs wait for first.
 
-Compiling holds the interpreter's lock, so the window's process never does it. The process that
-does ends with this one, however it ends: its standard input is closed then (core.compiled.warming).
+Compiling holds the interpreter's lock, so a separate process does it. That process ends with this
+one, however this one ends, because its standard input is then closed (core.compiled.warming).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from core.compiled import beside, store, warming
 @final
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """How far compiling is: groups ready, of how many, and the one at work."""
+    """Progress of compilation: ready groups, their total, and the present one."""
 
     done: int
     of: int
@@ -31,21 +31,21 @@ class Stage:
 
     @property
     def words(self) -> str:
-        """As the status line says it."""
+        """Stage as the status line shows it."""
         return f"Compiling numerical code: {self.done} of {self.of}"
 
 
 @final
 class CompilerProcess(QObject):
-    """Owns the process that compiles, and a worker that reads what it says.
+    """Owner of the compiling process, and of a worker that reads its output.
 
     progress(Stage or None): another group is ready; None when compiling has ended.
-    refused(sentence): compiled kernels cannot be kept, and why. Any thread may ask `is_missing`,
-    `request` and `stage`.
+    refused(sentence): the reason why compiled kernels cannot be stored. `is_missing`, `request` and
+    `stage` are thread-safe.
     """
 
     progress = Signal(object)
-    refused = Signal(str)
+    compiling_refused = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -58,10 +58,10 @@ class CompilerProcess(QObject):
         self._worker.result.connect(self.progress)
         self._again = self._closed = self._failed = False
 
-    # ------------------------------------------------------------------------------ asked
+    # ------------------------------------------------------------------------------------ requests
 
     def is_missing(self, groups: Iterable[str]) -> bool:
-        """Return True if some of these are still to be compiled here.
+        """Return True if some of these groups are still to be compiled here.
 
         False after a failure: runs then compile for themselves.
         """
@@ -70,7 +70,7 @@ class CompilerProcess(QObject):
 
     @property
     def stage(self) -> Stage | None:
-        """How far it is; None where nothing is to be compiled."""
+        """Progress of compilation; None if nothing is to be compiled."""
         with self._lock:
             order = self._order()
             if not order or self._failed:
@@ -78,36 +78,37 @@ class CompilerProcess(QObject):
             count = len(warming.GROUPS)
             return Stage(count - len(order), count, order[0])
 
-    def look(self) -> bool:
-        """See what the cache lacks; whether it is anything. Takes a moment: not for the window."""
+    def check_cache(self) -> bool:
+        """Check the cache, and return True if kernels are missing. Not for the window's thread."""
         with self._lock:
             self._missing = warming.missing()
             return bool(self._missing)
 
     def request(self, groups: Iterable[str]) -> None:
-        """Compile these first, and then all others that are missing."""
+        """Compile these groups first, then all other missing ones."""
         with self._lock:
             urgent = tuple(group for group in groups if group in self._missing)
             if self._closed or self._failed or not self._missing:
                 return
             working = self._worker.busy
             late = bool(urgent) and working and self._order()[0] not in urgent
-            self._again = self._again or late  # a process may be ending for an earlier wish
+            # The running process may be ending for an earlier request.
+            self._again = self._again or late
             self._first = (*urgent, *(one for one in self._first if one not in urgent))
             if self._again and self.process is not None:
                 self.process.kill()
             if not working:
-                self._worker.ask()
+                self._worker.request()
 
     def close(self) -> None:
         """End the process and the thread."""
-        with self._lock:  # under which processes are begun: none comes after this
+        with self._lock:  # processes are started under this lock: none can start afterwards
             self._closed = True
             if self.process is not None:
                 self.process.kill()
         self._worker.close()
 
-    # ------------------------------------------------------------------------- in the thread
+    # ------------------------------------------------------------------------------- worker thread
 
     def _order(self) -> tuple[str, ...]:
         """Return the missing groups in the order of their compilation."""
@@ -117,10 +118,10 @@ class CompilerProcess(QObject):
     def _compile(self, request: Request) -> None:
         while self._start(request) and self._read(request):
             pass
-        with self._lock:  # a process that ends with some of them missing has failed
+        with self._lock:  # a process that ended without compiling all groups has failed
             failed = self._failed = bool(self._missing) and not self._closed
         if failed and (sentence := store.problem()):
-            self.refused.emit(sentence)
+            self.compiling_refused.emit(sentence)
 
     def _start(self, request: Request) -> bool:
         with self._lock:
@@ -129,7 +130,7 @@ class CompilerProcess(QObject):
             if self._closed or not order:
                 return False
             try:
-                self.process = beside.begin(order)
+                self.process = beside.start_compiling(order)
             except OSError:
                 LOG.exception("The numerical code could not be compiled in a separate process.")
                 return False
@@ -137,12 +138,12 @@ class CompilerProcess(QObject):
         return True
 
     def _read(self, request: Request) -> bool:
-        """Follow one process to its end; whether to begin another one."""
+        """Follow one process to its end; return True if another one has to be started."""
         process = self.process
         assert process is not None and process.stdout is not None
         for line in process.stdout:
             self._note(request, line)
-        process.wait()  # first: to communicate closes its input, which would end it as failed
+        process.wait()  # first: `communicate` closes stdin, and the process would report a failure
         _, words = process.communicate()
         with self._lock:
             self.process = None

@@ -1,4 +1,4 @@
-"""Kinds of sections that go together, by the rules of the experiment itself."""
+"""Kinds of sections that go together, by the experiment's own rules."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from core.study_file.experiment import KINDS
 
 @final
 class KindChoice:
-    """Chooses kinds in the edits of a study, and with them kinds that other sections need then."""
+    """Chooses kinds in the edits of a study, with the kinds that other sections then need."""
 
     def __init__(self, edits: StudyEdits) -> None:
         self._edits = edits
-        # By section: the choices of others before they were made to go with its kind.
+        # By section: companion choices before they were changed to fit the kind.
         self._companions: dict[str, dict[str, str | None]] = {}
 
     def choose(self, section: str, kind: str) -> None:
-        """Choose a kind, and kinds of other sections that go with it where theirs do not.
+        """Choose a kind, and change conflicting kinds of other sections to go with it.
 
         The others have their kinds back once another kind of the section is chosen.
         """
@@ -34,7 +34,7 @@ class KindChoice:
             other = next((part for part in parts if part not in taken), "")
             if not other or not self._accompany(section, other):
                 break
-        self._set(section, kind)  # once more: what is wrong now is said of the latest edit
+        self._set(section, kind)  # again, so that a problem is reported for the latest edit
 
     def reset(self, section: str) -> None:
         """Restore the kind of the shipped study."""
@@ -46,7 +46,7 @@ class KindChoice:
             self.choose(section, wanted)
 
     def notes(self) -> dict[str, str]:
-        """Return by key why kinds were chosen that the user did not choose."""
+        """Return by key why kinds were chosen automatically."""
         return {
             f"{other}.kind": f"chosen to go with the {section}"
             for section, others in self._companions.items()
@@ -54,13 +54,13 @@ class KindChoice:
         }
 
     def why_not(self, section: str, kind: str) -> str:
-        """Return why a kind does not go with the other settings, "" if it does.
+        """Return why a kind conflicts with the other settings, "" if it does not.
 
         It does if kinds of other sections can be chosen to go with it.
         """
         if kind == self._edits.kind(section):
             return ""
-        trial = KindChoice(StudyEdits.of(self._edits.value))
+        trial = KindChoice(StudyEdits.from_edits(self._edits.value))
         trial._companions = {part: dict(chosen) for part, chosen in self._companions.items()}
         trial.choose(section, kind)
         clash = trial._clash(section)
@@ -88,7 +88,7 @@ class KindChoice:
             self._set(other, before)
 
     def _clash(self, section: str) -> Clause | None:
-        """Return the rule by which a section's kind does not go with another setting."""
+        """Return the rule by which a section's kind conflicts with another setting."""
         key = f"{section}.kind"
         found = (one for one in self._edits.clauses() if key in one.keys and len(one.keys) > 1)
         return next(found, None)

@@ -1,4 +1,4 @@
-"""Plans of runs, and how their problems are made: frozen values for the training thread."""
+"""Plans of runs, and recipes of their problems: frozen values for the training thread."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:  # loads scipy
     from core.problem.problem import Problem
 
 
-# A problem is made in the training thread: its data may take seconds to read or draw.
+# The training thread makes the problem: reading or sampling data may take seconds.
 class Recipe(ABC):
-    """Something that a problem can be made from."""
+    """Source from which a problem can be made."""
 
     @abstractmethod
     def problem(self) -> Problem:
-        """Return the problem. Raises InputError when it cannot be made."""
+        """Return the problem. Raises InputError if it cannot be made."""
 
     @abstractmethod
     def groups(self) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ class Recipe(ABC):
 @final
 @dataclass(frozen=True, slots=True)
 class FromExperiment(Recipe):
-    """Data and initial parameters drawn or read as the experiment says."""
+    """Data and initial parameters drawn or read by the experiment's settings."""
 
     experiment: Experiment
     folder: Path | None = None
@@ -80,7 +80,7 @@ class FromRun(Recipe):
 @final
 @dataclass(frozen=True, slots=True)
 class ContinuedRun(Recipe):
-    """Onwards from the last frame of a run."""
+    """Continuation from the last frame of a run."""
 
     path: Path
 
@@ -101,7 +101,7 @@ class ContinuedRun(Recipe):
 @final
 @dataclass(frozen=True, slots=True)
 class Branch(Recipe):
-    """From a frame of a run, with the settings of an experiment."""
+    """Continuation from a frame of a run, with the settings of an experiment."""
 
     path: Path
     frame: int
@@ -136,7 +136,7 @@ class PlannedRun:
 def plans_of(
     study: Study, cells: Sequence[Cell], base: Study, open_runs: Iterable[OpenRun]
 ) -> list[PlannedRun]:
-    """Plan a run for each cell; files are named by what differs from the study `base`."""
+    """Plan a run for each cell; file names tell the differences from the study `base`."""
     runs, plans = tuple(open_runs), []
     names = [file_name(study, cell, base) for cell in cells]
     for cell, name in zip(cells, names, strict=True):
@@ -148,12 +148,12 @@ def plans_of(
 
 
 def describe(experiment: Experiment, title: str, name: str, branch: str = "") -> RunDescription:
-    """Return the facts that name a run before it is recorded."""
+    """Return the facts that name a run before its recording."""
     return RunDescription(flatten_sections(experiment.model_dump(mode="json")), title, name, branch)
 
 
 def recipe_of(study: Study, experiment: Experiment, open_runs: Iterable[OpenRun]) -> Recipe:
-    """Take data and start from an open run if only its file has them, else from the seeds."""
+    """Use data and start of an open run if only its file has them, else the seeds."""
     for run in open_runs:
         if run.data is None or run.live:
             continue

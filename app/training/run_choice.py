@@ -30,21 +30,21 @@ class RunChoiceController(QObject):
         self._display, self._training = display, training
 
     def show_numbered(self) -> None:
-        """Make the run current whose number from the left ends the name of the sender."""
+        """Make the run current whose number, from the left, ends the sender's name."""
         number = int(self.sender().objectName().rpartition("_")[2])
         runs = list(self._display.session)
         if number <= len(runs):
             self.choose(runs[number - 1].key)
 
     def choose(self, key: int) -> None:
-        """Make a run the current one, and bring it into sight."""
+        """Make a run the current one, and scroll to it."""
         self._display.set_current(key)
         run = self._display.session.get(key)
         for panel in self._display.panels_of(run) if run is not None else ():
             self.chosen.emit(panel)
 
     def close_run(self, key: int) -> None:
-        """Stop and close one run; the others stay open, and go on if they are trained."""
+        """Stop and close one run; the others remain, and continue training."""
         session = self._display.session
         run = session.get(key)
         if run is None:

@@ -1,4 +1,4 @@
-"""Questions before a run: is its code trusted, is its size meant, what becomes of other runs."""
+"""Questions before a run: trust in its code, its size, and the fate of other runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from core.errors import MarginscopeError
 from core.terminal.text import escape_controls
 from core.trust import UntrustedCodeError, check_shown, digest_of, trust_digest
 
-TRUST, TRAIN, QUICK, CANCEL = "Trust and run", "Train anyway", "Train quick size", "Cancel"
+TRUST, TRAIN, TRAIN_FAST, CANCEL = "Trust and run", "Train anyway", "Train quick size", "Cancel"
 STOP, QUEUE = "Stop and train", "Train afterwards"
 TITLE = "Run the Python code of a network?"
 WARNING = (
@@ -34,8 +34,8 @@ WARNING = (
 REMEMBERED = "Marginscope remembers exactly this code ({lines}) and asks again after every change."
 ASKER, FILE, HOLDER = "Study", "Python file", "Code file"
 UNKNOWN = "the network of this run"
-TAB = 8  # columns, as `core.trust.check_shown` measures lines
-SIDE, WIDTH, HEIGHT = 16, 720, 520  # within the smallest window
+TAB = 8  # columns, as `core.trust.check_shown` counts them
+SIDE, WIDTH, HEIGHT = 16, 720, 520  # fit into the smallest window
 
 Repeat = Callable[[], object]
 """Repeats a request of the user."""
@@ -43,7 +43,7 @@ Repeat = Callable[[], object]
 
 @final
 class RunQuestions(QObject):
-    """Questions over one window, which can be used while a question is open."""
+    """Questions over one window, which remains usable while one is open."""
 
     message = Signal(str)
     """Sentence for the message bar: why code cannot be shown, or trust cannot be saved."""
@@ -52,16 +52,17 @@ class RunQuestions(QObject):
         super().__init__(window)
         self._window = window
         self._question = Question(window, "run")
-        self._question.answered.connect(self._on_answered)
-        self._actions: Mapping[str, Repeat] = {}  # of the answers that do something
+        self._question.answer_given.connect(self._on_answered)
+        self._actions: Mapping[str, Repeat] = {}  # actions of answers that have one
         self._dialog: CodeDialog | None = None
-        self._request: tuple[str, Repeat] | None = None  # SHA-256 of the shown code
+        # SHA-256 of the shown code, and its request.
+        self._request: tuple[str, Repeat] | None = None
         self._closed = False
 
     def confirm_size(
         self, warnings: Sequence[str], train: Repeat, quick: tuple[str, Repeat] | None = None
     ) -> None:
-        """Ask whether runs larger or longer than usual are meant; call `train` on consent.
+        """Ask about runs larger or longer than usual; call `train` on consent.
 
         `quick`: what the quick size of the study takes, and the call that trains it.
         """
@@ -69,21 +70,21 @@ class RunQuestions(QObject):
         details = list(warnings)
         answers = {TRAIN: Role.AcceptRole, CANCEL: Role.RejectRole}
         if quick is not None:
-            words, self._actions[QUICK] = quick
+            words, self._actions[TRAIN_FAST] = quick
             details.append(f"At quick size, {words}")
-            answers = {QUICK: Role.AcceptRole, TRAIN: Role.ActionRole, CANCEL: Role.RejectRole}
-        self._question.ask(
+            answers = {TRAIN_FAST: Role.AcceptRole, TRAIN: Role.ActionRole, CANCEL: Role.RejectRole}
+        self._question.show(
             "This is larger than most runs. Train it anyway?",
             "\n\n".join(details),
             answers,
-            # Without a quick size Return and Escape start nothing.
-            default=CANCEL if quick is None else QUICK,
+            # Without a quick size, Return and Escape start nothing.
+            default=CANCEL if quick is None else TRAIN_FAST,
         )
 
     def confirm_replacement(self, title: str, n_live: int, replace: Repeat, queue: Repeat) -> None:
-        """Ask whether a study replaces `n_live` runs that are being trained, or waits for them."""
+        """Ask whether a study replaces `n_live` training runs, or waits for them."""
         self._actions = {STOP: replace, QUEUE: queue}
-        self._question.ask(
+        self._question.show(
             f"{'A run is' if n_live == 1 else f'{n_live} runs are'} still training.",
             f"Train {title} in {'its' if n_live == 1 else 'their'} place? Everything recorded so "
             "far is saved and can be continued later.",
@@ -110,7 +111,7 @@ class RunQuestions(QObject):
         except MarginscopeError as refusal:
             self.message.emit(refusal.sentence)
             return
-        # Of the text in the dialog: the file may have changed since, and is not read again.
+        # Digest of the text in the dialog; the file may have changed and is not read again.
         self._request = digest_of(error.code), repeat
         dialog = self._dialog = CodeDialog(error, self._window)
         dialog.accepted.connect(self._on_accepted)
@@ -143,7 +144,7 @@ class RunQuestions(QObject):
 
 @final
 class CodeDialog(QDialog):
-    """Shows who asks and the code. Return and Escape cancel."""
+    """Dialog with the code and its origin. Return and Escape cancel."""
 
     def __init__(self, error: UntrustedCodeError, parent: QWidget) -> None:
         super().__init__(parent)
@@ -177,17 +178,17 @@ class CodeDialog(QDialog):
             self.buttons,
         )
         self.resize(WIDTH, HEIGHT)
-        self.code.setFocus()  # keys scroll, and none of them runs the code
+        self.code.setFocus()  # keys scroll, and none can run the code
 
     def _add_name(self, role: str, name: str) -> None:
-        """Add a row with the name of a file, as long as it may be."""
+        """Add a row with a file name of any length."""
         label = ElidedLabel(self)
         label.set_text(escape_controls(name))
         label.setAccessibleName(f"{role}: {label.text()}")
         self.names.addRow(quiet_label(role, self), label)
 
     def _make_code(self, code: str) -> QPlainTextEdit:
-        """Return the read-only text. Long lines are wrapped, so that nothing is out of sight."""
+        """Return the read-only text, with long lines wrapped so that all of it is visible."""
         field = QPlainTextEdit(self, readOnly=True, tabChangesFocus=True, undoRedoEnabled=False)
         family = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont).family()
         font = field.font()

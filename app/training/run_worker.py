@@ -1,11 +1,11 @@
-"""The one training thread. All runs of a study are interleaved in it, a chunk each in turn.
+"""The one training thread, which interleaves all runs of a study, a chunk each in turn.
 
     submit --> waiting for the libraries and kernels --> recorded chunk by chunk --> ended
                           |                                        |
                           +--> stood_in (a shipped recording)      +--> failed (a sentence)
 
-Pause, resume and stop are asked of each run's Control; `wake` makes a sleeping thread look. A
-signal carries the key of a run and an index, and frames are in the file before their index is told.
+Each run's Control receives pause, resume and stop; `wake` makes a sleeping thread check it. A
+signal carries the key of a run and an index; frames are in the file before their index is emitted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from core.files import temporary_folder
 from core.training.control import Control, FinishReason, RunState, Status
 from core.trust import UntrustedCodeError
 
-# A chunk, a commit and leaving WAL mode take a second; a disk that hangs must not keep the window.
+# A chunk, a commit and leaving WAL mode take a second. A hanging disk must not block closing.
 PATIENCE_S = 15.0
 IN_THE_PROGRAM = "stopped (internal error). Details are in the log."
 
@@ -37,7 +37,7 @@ IN_THE_PROGRAM = "stopped (internal error). Details are in the log."
 @final
 @dataclass(frozen=True, slots=True)
 class TrainingJob:
-    """One run to be trained: its key, the file it goes to, its Control, and what it is made of."""
+    """Run to be trained: its key, its file, its Control, and its recipe."""
 
     key: int
     path: Path
@@ -47,7 +47,7 @@ class TrainingJob:
 
 @final
 class TrainingRun:
-    """A job under way: the generator of its chunks, and what was told of it last."""
+    """Running job: the generator of its chunks, and what was last reported of it."""
 
     def __init__(self, job: TrainingJob, chunks: Iterator[Status]) -> None:
         self.job = job
@@ -56,26 +56,25 @@ class TrainingRun:
 
 
 def _sleeps(one: TrainingRun) -> bool:
-    """Whether a run is paused, and has been told so: what it had is safe by then."""
+    """Return True if a run is paused and has reported so: its frames are safe by then."""
     control = one.job.control
     return control.pause_requested and control.status.state is RunState.PAUSED
 
 
 @final
 class RunWorker(QObject):
-    """Owns the training thread. Its methods are for the window's thread.
+    """Owner of the training thread. Its methods are for the window's thread.
 
     ready: the libraries are loaded, run files can be opened. started(key): the file exists.
-    progress(key, index): so many frames are safe. finished(key): nothing more will come.
-    error(key, sentence): it ended because of that. code_refused(key, error): because of untrusted
-    Python code, after `error`. status(sentence): what it is busy with, or "".
-    stood_in(key, path): while its kernels are compiled, this recording may be shown in its place.
-    waiting(key, so): it starts once its kernels are compiled, and no recording is shown; or it has
-    started, or was stopped.
+    progress(key, index): so many frames are safe. finished(key): the run has ended. error(key,
+    sentence): it ended with this error. code_refused(key, error): because of untrusted Python code,
+    after `error`. status(sentence): the present work, or "". stood_in(key, path): this recording
+    may be shown while the kernels are compiled. waiting(key, so): the run waits for its kernels
+    without a recording; or it has started, or was stopped.
     """
 
     ready = Signal()
-    started = Signal(int)
+    run_started = Signal(int)
     progress = Signal(int, int)
     finished = Signal(int)
     error = Signal(int, str)
@@ -88,7 +87,8 @@ class RunWorker(QObject):
         super().__init__(parent)
         self.compiler = CompilerProcess(self)
         self.compiler.progress.connect(self._on_compiled)
-        self._folder: Path | None = None  # of recordings that stand in for runs
+        # Folder of recordings shown until the kernels are compiled.
+        self._folder: Path | None = None
         self._after = ExitStack()
         self._held: list[tuple[TrainingJob, tuple[str, ...]]] = []
         self._changed = threading.Condition()
@@ -99,7 +99,7 @@ class RunWorker(QObject):
 
     def start(self) -> None:
         """Load what training needs, then wait for runs."""
-        self._worker.ask()
+        self._worker.request()
 
     def submit(self, *jobs: TrainingJob) -> None:
         """Train some more runs."""
@@ -108,13 +108,13 @@ class RunWorker(QObject):
             self._changed.notify_all()
 
     def wake(self) -> None:
-        """Look at the Controls again: one was resumed or stopped."""
+        """Check the Controls again: a run was resumed or stopped."""
         with self._changed:
             self._woken = True
             self._changed.notify_all()
 
     def close(self, patience: float = PATIENCE_S) -> bool:
-        """Stop every run, finish its file and end the thread; False if it did not in time."""
+        """Stop every run, finish its file and end the thread; False if that took too long."""
         self._closing.set()
         self.compiler.close()
         self.wake()
@@ -127,12 +127,12 @@ class RunWorker(QObject):
         self.status.emit("" if stage is None else stage.words)
         self.wake()
 
-    # ------------------------------------------------------------------------ in the thread
+    # ------------------------------------------------------------------------------- worker thread
 
     def _train(self, request: Request) -> None:
         try:
             self._prepare()
-        except Exception:  # the window must learn of it, whatever it was
+        except Exception:  # report any failure to the window
             LOG.exception("The libraries for training could not be loaded.")
             self.status.emit(
                 "The libraries for training could not be loaded. Details are in the log."
@@ -142,15 +142,15 @@ class RunWorker(QObject):
         while not self._closing.is_set():
             recordings += self._take_jobs(recordings)
             recordings = [one for one in recordings if self._advance(one)]
-        # The window is closed: each run takes the chunk that ends it, and with it its file.
+        # On closing, each run takes one more chunk, which ends it and closes its file.
         for one in recordings:
             one.job.control.stop()
             while self._advance(one):
                 pass
 
     def _prepare(self) -> None:
-        # What the views import when they are first drawn, which is to be there by then: it would
-        # hold up the window's thread for 390 ms (docs/decisions/0014).
+        # Modules that the views import at their first painting. Imported there, they would block
+        # the window's thread for 390 ms (docs/decisions/0014).
         import core.figures.margin_curves
         import core.figures.neurons
         import core.observables.final_margin
@@ -160,14 +160,14 @@ class RunWorker(QObject):
         import core.runs.settings
         import core.training.recorded
 
-        lacking = self.compiler.look()
+        lacking = self.compiler.check_cache()
         self.ready.emit()
         if lacking:
-            # Runs first: what they need is compiled before the rest.
+            # Compile the kernels of submitted runs before the rest.
             self._hold(self._pop_submitted())
             self.compiler.request(())
         import core.training.continuation
-        import core.training.trajectory  # noqa: F401 - these load numba: after the first picture
+        import core.training.trajectory  # noqa: F401 - load numba after the first picture
 
     def _take_jobs(self, recordings: list[TrainingRun]) -> list[TrainingRun]:
         """Return the jobs that can start; sleeps while there is nothing to do."""
@@ -190,23 +190,24 @@ class RunWorker(QObject):
         return new
 
     def _is_able(self, job: TrainingJob, groups: tuple[str, ...]) -> bool:
+        """Return True if the kernels of a job are compiled, or it need only be stopped."""
         return job.control.stop_requested or not self.compiler.is_missing(groups)
 
     def _hold(self, jobs: list[TrainingJob]) -> None:
-        """Keep jobs until their kernels are there, and have these compiled first."""
+        """Hold jobs until their kernels are compiled, and have these compiled first."""
         for job in jobs:
             try:
                 groups = job.recipe.groups()
-            except Exception:  # its file cannot be read: that will be told when it is opened
+            except Exception:  # opening the file will report the error
                 groups = ()
             if not self._is_able(job, groups):
-                if not self._show_recording(job):  # first: it is to be seen at once
+                if not self._show_recording(job):  # first, so that it is visible at once
                     self.waiting.emit(job.key, True)
                 self.compiler.request(groups)
             self._held.append((job, groups))
 
     def _show_recording(self, job: TrainingJob) -> bool:
-        """Show the shipped recording of a run that must wait; False where there is none."""
+        """Show the shipped recording of a waiting run; return False if it has none."""
         from core.training.recorded import file_of, unpack
 
         recipe = job.recipe
@@ -228,32 +229,32 @@ class RunWorker(QObject):
         from core.training.trajectory import record
 
         self.waiting.emit(job.key, False)
-        if job.control.stop_requested:  # asked while it was waiting: there is nothing to keep
+        if job.control.stop_requested:  # stopped while it waited: there is nothing to save
             job.control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
             self.finished.emit(job.key)
             return None
         try:
             problem = job.recipe.problem()
             return TrainingRun(job, record(problem, partial(Recorder, job.path), job.control))
-        except Exception as error:  # a run that cannot begin must not end the others
+        except Exception as error:  # a run that cannot start must not stop the others
             self._report_failure(job, error)
             return None
 
     def _advance(self, one: TrainingRun) -> bool:
-        """Train one chunk; whether there is more to come."""
+        """Train one chunk; return True if more are to come."""
         job = one.job
         try:
             status = next(one.chunks, None)
-        except Exception as error:  # a run that fails must not end the others
+        except Exception as error:  # a failing run must not stop the others
             self._report_failure(job, error)
             return False
         if status is None:
             self.finished.emit(job.key)
             return False
-        # A flow that needs hours says so long before its second frame.
+        # A flow that will take hours reports so long before its second frame.
         if status.committed > one.reported or len(status.notes) > one.noted:
-            if one.reported < 0:  # before the first frame is safe the file cannot be opened
-                self.started.emit(job.key)
+            if one.reported < 0:  # the file cannot be opened before the first frame is committed
+                self.run_started.emit(job.key)
             one.reported, one.noted = status.committed, len(status.notes)
             self.progress.emit(job.key, status.committed)
         return True

@@ -28,19 +28,19 @@ SHOW_TIP = "Show the points, classes and norms read from the file"
 LABEL_WIDTH = 96
 BETWEEN, GAP = 8, 4
 CLOSED, OPEN = "\u25b8", "\u25be"  # triangles before a heading
-ROWS = 4  # of the grid for each line: label, control where it stands below, note, problem
+ROWS = 4  # grid rows per line: label, control if below its label, note, problem
 
 
 @final
 class SectionForm(QWidget):
-    """The fields of one section; what is typed is asked for, and shown when the form says so."""
+    """Fields of one section; it requests edits, and shows them once the form confirms."""
 
-    edited = Signal(str, str)
+    text_edited = Signal(str, str)
     restored = Signal(str)
-    reset = Signal(str)  # key, that of the kind as well
+    reset = Signal(str)  # key of a setting, or of the kind
     submitted = Signal()
-    kind_chosen = Signal(str, str)  # section, kind; the present axis of kinds as its text
-    kinds_needed = Signal(str)  # section whose kinds are about to be chosen from
+    kind_chosen = Signal(str, str)  # section, kind; the text of the current axis of kinds
+    kinds_needed = Signal(str)  # section whose kinds are about to be listed
     fold_changed = Signal()
     drawing_requested = Signal()
     preview_requested = Signal()
@@ -50,8 +50,8 @@ class SectionForm(QWidget):
         self.section = section
         self.rows: list[FieldRow] = []
         self._built: tuple[object, ...] = ()
-        self._unfolded = False  # the advanced settings
-        self.folded = False  # all settings
+        self._unfolded = False  # True if the advanced settings are shown
+        self.folded = False  # True if all settings are hidden
         self._filter = NO_FILTER
         self._tip = ""
         self._changed: frozenset[str] = frozenset()
@@ -70,13 +70,13 @@ class SectionForm(QWidget):
         self.summary.setFixedHeight(line_height(self))
         self.mark = ResetMark(f"the kind of {section}", self)
         keep = self.mark.sizePolicy()
-        keep.setRetainSizeWhenHidden(True)  # else the controls would move with the first mark
+        keep.setRetainSizeWhenHidden(True)  # otherwise the first mark would shift the controls
         self.mark.setSizePolicy(keep)
         self.mark.clicked.connect(self._on_kind_reset)
         self.problem = problem_label(self)
         self.kinds = self._make_kinds()
-        self._wrapped: dict[QWidget, bool] = {}  # of each control, whether it is below its label
-        self.note = quiet_label("", self, wrap=True)  # what variants do to the kind
+        self._wrapped: dict[QWidget, bool] = {}  # control -> True if it is below its label
+        self.note = quiet_label("", self, wrap=True)  # effect of variants on the kind
         self.note.hide()
         self._grid.addWidget(self.summary, 0, 1)
         self._grid.addWidget(self.mark, 0, 2)
@@ -95,25 +95,25 @@ class SectionForm(QWidget):
         self._wrap()
 
     def _make_kinds(self) -> ChoiceBox | None:
-        """Return the list of kinds, in words; None for a section without kinds."""
+        """Return the choice of kinds, in words; None for a section without kinds."""
         if self.section not in KINDS:
             return None
         kinds = ChoiceBox(self, f"{self._title}: kind")
         kinds.setObjectName(f"{self.section}.kind")
         for kind in KINDS[self.section]:
             kinds.addItem(kind_words(self.section, kind), kind)
-        # Activated, not changed: what the form itself puts in is no choice of the user's.
+        # `activated`, not `changed`: only the user's choices.
         kinds.activated.connect(self._on_kind)
         kinds.choices_needed.connect(self._on_kinds_needed)
         return kinds
 
-    # ------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------------- display
 
     def show_edits(self, edits: StudyEdits) -> None:
-        """Show what the edits say; rows are made anew only for another kind."""
+        """Show the edits; rows are rebuilt only for another kind."""
         fields = edits.fields(self.section)
         editable = [edits.can_be_edited(field) for field in fields]
-        # Rows that stay keep the focus and the cursor of whoever is typing.
+        # Rows that remain keep the focus and the text cursor.
         shape = (
             edits.kind(self.section),
             tuple(editable),
@@ -125,18 +125,18 @@ class SectionForm(QWidget):
             for field, may in zip(fields, editable, strict=True):
                 self._add_row(FieldRow(field, may, self))
             below = ROWS * (1 + len(self.rows))
-            for button in (self.draw, self.preview):  # one of them at most is in sight
+            for button in (self.draw, self.preview):  # at most one of them is visible
                 self._grid.addWidget(button, below, 1)
             self._grid.addWidget(self.more, below + 1, 0, 1, 2)
         self._show_kind(edits)
         for row, field in zip(self.rows, fields, strict=True):
             row.field = field
-            row.show_text(edits.text(field), edits.edited(field))
+            row.show_text(edits.text(field), edits.is_edited(field))
         self._wrap()
         self.show_problems({}, edits)
 
     def set_filter(self, wanted: RowFilter) -> None:
-        """Show only the rows that a filter lets through, from the next `show_problems` on."""
+        """Show only the rows that pass a filter, from the next `show_problems` on."""
         self._filter = wanted
 
     def set_changed(self, keys: frozenset[str]) -> None:
@@ -144,7 +144,7 @@ class SectionForm(QWidget):
         self._changed = keys
 
     def show_problems(self, problems: Mapping[str, str], edits: StudyEdits) -> None:
-        """Mark the wrong values, clear the others, and show the rows that count."""
+        """Mark the wrong values, clear the others, and show the relevant rows."""
         sentence = problems.get(f"{self.section}.kind", "")
         self.problem.setText(sentence)
         self.problem.setVisible(bool(sentence))
@@ -164,11 +164,11 @@ class SectionForm(QWidget):
         changed = row.field.key in self._changed
         if self._filter.is_active:
             return row.matches(self._filter.words) and (changed or not self._filter.only_changed)
-        # What is not as it was before is never folded away.
+        # A changed setting is always visible.
         return changed or not (self.folded or (row.field.advanced and not self._unfolded))
 
     def _show_heading(self, edits: StudyEdits) -> None:
-        """Show the kind, or in a folded section what its rows hold; nothing without rows."""
+        """Show the kind, or in a folded section a summary of its rows; nothing without rows."""
         key, wanted, searched = f"{self.section}.kind", self._filter, self._filter.is_active
         changed = key in self._changed
         self.mark.setVisible(changed)
@@ -195,7 +195,7 @@ class SectionForm(QWidget):
         return all(word in named for word in words)
 
     def _summed_up(self, edits: StudyEdits) -> str:
-        """Return kind and values in a line, without those that are in sight."""
+        """Return kind and values in a line, without the visible ones."""
         kind = [self.kinds.currentText()] if self.kinds is not None else []
         values = [
             f"{row.field.label} {row.text()}"
@@ -206,7 +206,7 @@ class SectionForm(QWidget):
         return ", ".join((*kind, *values))
 
     def show_notes(self, notes: Mapping[str, str]) -> None:
-        """Say beside the fields what their texts do not."""
+        """Show beside the fields what their texts do not."""
         own = notes.get(f"{self.section}.kind", "")
         show_short(self.note, own)
         self.note.setVisible(bool(own))
@@ -222,7 +222,7 @@ class SectionForm(QWidget):
         if self.kinds is None:
             return
         with QSignalBlocker(self.kinds):
-            # Kinds that the study varies over, or one that only recordings have, are offered too.
+            # Offer kinds over which the study varies, and a kind that only recordings have.
             shown = edits.kind_axis(self.section) or (edits.kind(self.section),)
             ident = ", ".join(shown)
             if self.kinds.findData(ident) < 0:
@@ -231,7 +231,7 @@ class SectionForm(QWidget):
         self.kinds.setToolTip(plain_tip(f"{title}\n{self.section}.kind = {ident}"))
 
     def show_reasons(self, reasons: Mapping[str, str]) -> None:
-        """Enable the kinds that go with the other settings; of the others say why they do not."""
+        """Enable the kinds that fit the other settings; give the reasons for the others."""
         if self.kinds is None:
             return
         model = self.kinds.model()
@@ -256,13 +256,13 @@ class SectionForm(QWidget):
         place = ROWS * len(self.rows)
         self._grid.addWidget(row.note, place + 2, 1)
         self._grid.addWidget(row.problem, place + 3, 0, 1, 2)
-        row.edited.connect(self.edited)
+        row.text_edited.connect(self.text_edited)
         row.restored.connect(self.restored)
         row.reset.connect(self.reset)
         row.submitted.connect(self.submitted)
 
     def _wrap(self) -> None:
-        """Put each control beside its label, or below it where its text would be cut."""
+        """Place each control beside its label, or below it if its text would be cut."""
         lines: list[tuple[QWidget, ValueEdit | ChoiceBox, ResetMark]] = []
         if self.kinds is not None:
             lines.append((self.heading, self.kinds, self.mark))
@@ -280,7 +280,7 @@ class SectionForm(QWidget):
             for widget in (label, control, mark):
                 self._grid.removeWidget(widget)
             place = ROWS * number
-            # Under its summary, which lets clicks through, the heading is as wide as the section.
+            # The heading spans the section below its summary, which lets clicks through.
             self._grid.addWidget(label, place, 0, 1, 2 if below or label is self.heading else 1)
             where = (place + 1, 0, 1, 2) if below else (place, 1, 1, 1)
             self._grid.addWidget(control, *where)
@@ -294,7 +294,7 @@ class SectionForm(QWidget):
     def _remove_rows(self) -> None:
         for row in self.rows:
             self._wrapped.pop(row.control, None)
-            # Later: one of them may be sending the signal that this answers. Hidden until then.
+            # Later: one of them may be emitting the signal handled here. Hidden until then.
             for widget in (row.label, row.control, row.mark, row.note, row.problem):
                 self._grid.removeWidget(widget)
                 widget.hide()
@@ -305,7 +305,7 @@ class SectionForm(QWidget):
             self._grid.removeWidget(button)
 
     def controls(self) -> list[QWidget]:
-        """All that Tab goes through, in order."""
+        """Return all controls in Tab order."""
         kinds: list[QWidget] = [] if self.kinds is None else [self.kinds, self.mark]
         rows = [widget for row in self.rows for widget in (row.control, row.mark)]
         return [self.heading, *kinds, *rows, self.draw, self.preview, self.more]
@@ -318,7 +318,7 @@ class SectionForm(QWidget):
 
     def _on_kind_reset(self) -> None:
         if self.kinds is not None:
-            self.kinds.setFocus()  # the mark, which is hidden now, may have it
+            self.kinds.setFocus()  # the mark, now hidden, may have had the focus
         self.reset.emit(f"{self.section}.kind")
 
     def _on_kinds_needed(self) -> None:

@@ -1,4 +1,4 @@
-"""Training with the next seed, of all or of the weights alone."""
+"""Training with the next seed, for everything or for the weights only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SeedController(QObject):
         self._training = training
 
     def train_next(self) -> None:
-        """Train with the next seed: of data and weights, or of the weights alone, by the action."""
+        """Train with the next seed: of data and weights, or of weights only, by the action."""
         study = self._training.require_study()
         if study is None:
             return

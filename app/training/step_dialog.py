@@ -1,4 +1,4 @@
-"""Asks for another step: its value, or a factor of the one there is."""
+"""Dialog for another step: its value, or a factor of the present one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.widgets.layouts import add_all, space, widen_for_title
 from core.numbers import number_text
 from core.problem.schedule import NUMBER
 
-LETTERS, SIDE = 60, 16  # how wide it is, in letters of the middle size
+LETTERS, SIDE = 60, 16  # width in average characters; margin in pixels
 HALF = "/ 2"
 DIVIDED = re.compile(rf"^[/\u00f7]\s*({NUMBER})$", re.IGNORECASE)
 TIMES = re.compile(rf"^[*x\u00d7]\s*({NUMBER})$", re.IGNORECASE)
@@ -45,7 +45,7 @@ def step_of(text: str, step: float) -> float | None:
 
 @final
 class StepDialog(QDialog):
-    """`step` is what was chosen, None while what stands there is no other step."""
+    """Dialog whose `step` is the chosen one, None while the text is no other step."""
 
     def __init__(self, where: str, step: float, parent: QWidget) -> None:
         super().__init__(parent)
@@ -67,7 +67,7 @@ class StepDialog(QDialog):
         self.line.selectAll()
         self.answer = quiet_label(HINT, self, wrap=True)
         width = LETTERS * self.fontMetrics().averageCharWidth()
-        # Of the longer answer from the start: a dialog does not grow when its words do.
+        # Room for the longer answer, so that the dialog does not resize.
         self.answer.setMinimumHeight(self.answer.heightForWidth(width - 2 * SIDE))
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel, self
@@ -84,7 +84,7 @@ class StepDialog(QDialog):
 
     @property
     def step(self) -> float | None:
-        """The step that is typed."""
+        """Typed step."""
         return step_of(self.line.text(), self._now)
 
     def _show(self) -> None:

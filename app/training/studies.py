@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def choose_horizon(run: Run) -> float:
     """Return the end to continue a run to: the planned one, or a decade beyond it once reached."""
     until = run.experiment.dynamics.until_log10_time
-    # 1e-12: the last step's time is a product of a step and a count, and may be a rounding short.
+    # 1e-12: the last step's time is step times count, and may be short by a rounding.
     reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
     return float(coordinate(further_horizon(until) if reached else until))
 
@@ -65,7 +65,7 @@ def with_next_seed(study: Study) -> Study:
     """Return the study with its next seed: other data, other weights. Raises InputError."""
     for key in ("data.seed", "network.seed"):
         if _has(study, key):
-            # A seed of its own would keep the data, or the weights, as they are.
+            # A separate seed would fix the data or the weights.
             study = study.with_value(key, None)
     return _with_seed(study, "run.seed", _seed_of(study, "run.seed", 0) + 1)
 
@@ -77,7 +77,7 @@ def with_next_weights(study: Study) -> Study:
 
 
 def _with_seed(study: Study, key: str, seed: int) -> Study:
-    study = study.with_value(key, seed % MAX_SEED)  # after the largest seed comes 0
+    study = study.with_value(key, seed % MAX_SEED)  # the largest seed is followed by 0
     study.check()
     return retitle(study, origin_of(study))
 
@@ -99,7 +99,7 @@ def _seed_of(study: Study, key: str, otherwise: int) -> int:
 def is_trained(study: Study, runs: Sequence[Experiment]) -> bool:
     """Return True if some runs are all of a study; False without any."""
     left = list(runs)
-    for cell in islice(study.each(), MOST_LOOKED_AT):
+    for cell in islice(study.iter_cells(), MAX_EXAMINED):
         made = (cell.experiment, with_playback_frames(cell.experiment))
         left = [one for one in left if one not in made]
         if not left:
@@ -110,7 +110,7 @@ def is_trained(study: Study, runs: Sequence[Experiment]) -> bool:
 @final
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Wishes of a study, which apply where the user has chosen nothing."""
+    """Options proposed by a study, used where the user has chosen nothing."""
 
     views: tuple[str, ...] = ()
     plane: str = ""
@@ -118,12 +118,12 @@ class Proposals:
     points: str = "weights"
 
     @classmethod
-    def of(cls, study: Study) -> Proposals:
+    def from_study(cls, study: Study) -> Proposals:
         first = study.opens_with
         return cls(first.views, first.plane, first.curves or FIRST_CURVES, first.points)
 
     def for_runs(self, runs: Sequence[DisplayData]) -> dict[str, Any]:
-        """Return the fields of `Intent` that hold proposals, as far as the runs can show them."""
+        """Return the proposing fields of `Intent`, as far as the runs can show them."""
         return {
             "proposed": choose_views(self.views, runs),
             "proposed_plane": suited_plane(self.plane, [data.run for data in runs]),
@@ -146,7 +146,7 @@ def suited_plane(wished: str, runs: Sequence[Run]) -> NodePlane:
     if len(kinds) != 1 or kinds == {COORDINATES.kind}:
         return COORDINATES
     (kind,) = kinds
-    if kind == "motion":  # which every run has, once it has moved
+    if kind == "motion":  # every run has a motion once it has moved
         return NodePlane(kind, ())
     try:
         for run in runs:
@@ -164,7 +164,7 @@ NO_DYNAMICS = (
     "This run was trained by another program with unknown dynamics. Choose the dynamics in "
     "Settings."
 )
-MEND_FIRST = "Fix the highlighted settings first."
+FIX_FIRST = "Fix the highlighted settings first."
 QUEUED = "{title} is next: training starts once the current runs finish."
 OF_MANY = "Showing {some} of {count} runs. Choose other runs, or run the whole study."
 NOTHING_DRAWN = (
@@ -174,8 +174,8 @@ NOTHING_DRAWN = (
 
 
 def why_not_trained(experiment: Experiment) -> str:
-    """Return why an experiment of another program cannot be trained here, "" if it can."""
-    # As a list: what only run files name is found in the mappings, and not listed.
+    """Return why another program's experiment cannot be trained here, "" if it can."""
+    # As a list, since kinds that only run files name can be looked up but are not listed.
     if experiment.network.kind not in list(KINDS["network"]):
         return NO_NETWORK
     return "" if experiment.dynamics.kind in list(KINDS["dynamics"]) else NO_DYNAMICS
@@ -188,10 +188,10 @@ def is_from_recording(study: Study) -> bool:
     return bool(content) and network.get("init") == "file" and not network.get("init_path")
 
 
-# Least number of frames of a run in the window, and the room that these may take at most.
+# Least number of frames of a run in the window, and the most memory that they may take.
 WATCHED_FRAMES, WATCHED_BYTES = 200, 100_000_000
-MOST_LOOKED_AT = 60  # runs of a study
-UNKNOWN_D = 1000  # inputs of data that are not read yet
+MAX_EXAMINED = 60  # runs of a study examined at most
+UNKNOWN_D = 1000  # inputs assumed for data that are not read yet
 
 
 def with_playback_frames(experiment: Experiment) -> Experiment:
@@ -208,7 +208,7 @@ def with_playback_frames(experiment: Experiment) -> Experiment:
 
 
 def study_of_cells(study: Study, cells: Sequence[Cell]) -> Study:
-    """Return the study of some cells alone, with frames enough to play them."""
+    """Return the study of certain cells only, with enough frames to play them."""
     study = restrict_study(study, cells)
     first = cells[0].experiment
     given = with_playback_frames(first).recording.frames

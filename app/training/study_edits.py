@@ -1,7 +1,7 @@
-"""A study being edited: what was typed, the study that follows from it, and what is wrong.
+"""Edits of a study: typed texts, the resulting study, and the problems with them.
 
-Without Qt. Nothing typed is ever lost: the texts stay as they are while they are wrong, and those
-of one kind come back when the kind does.
+This module does not use Qt. Typed texts are never lost: wrong ones remain, and those of one kind
+return with that kind.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ class Edits:
     latest: tuple[str, ...] = ()
 
 
-DERIVED = "="  # before a formula
-BETWEEN = ";"  # names of variants
-# A text waits under its key, OF_KIND and the kind that has the key to itself, or SHARED.
+DERIVED = "="  # marks a formula
+BETWEEN = ";"  # between names of variants
+# Texts are stored under a key, OF_KIND and the kind that alone has the key, or SHARED.
 OF_KIND, SHARED = " of ", "the others"
 MOST_SHOWN = 3  # values of a formula
-MOST_EXAMINED = 60  # cells that they are taken from
+MOST_EXAMINED = 60  # cells from which these are taken
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
-    """The study as edited, None while something is wrong; problems by key, or by "" for all."""
+    """Edited study, None while something is wrong; problems by key, or by "" for all."""
 
     study: Study | None
     problems: Mapping[str, str]
@@ -80,8 +80,8 @@ class StudyEdits:
         self._switched = study
 
     @classmethod
-    def of(cls, value: Edits) -> StudyEdits:
-        """Those of a frozen value; kinds and keys that there are none of are left out."""
+    def from_edits(cls, value: Edits) -> StudyEdits:
+        """Return edits from a frozen value, without unknown kinds and keys."""
         edits = cls(value.base)
         for section, kind in value.kinds:
             if kind in KINDS.get(section, ()):
@@ -157,7 +157,7 @@ class StudyEdits:
             return EMPTY_LIST.get(field.key, "[]")
         return text_of(value)
 
-    def edited(self, field: Field) -> bool:
+    def is_edited(self, field: Field) -> bool:
         """Return True if a field differs from the original."""
         return self.text(field).strip() != self.original(field)
 
@@ -180,12 +180,12 @@ class StudyEdits:
         return field.key in self._switched.axes or field.key == VARIANT
 
     def can_be_edited(self, field: Field) -> bool:
-        """Whether a text can say all that the study says: an axis of lists is for study files."""
+        """Return True if a text can hold the value; axes of lists are for study files."""
         axis = self._switched.axes.get(field.key, ())
         return not field.read_only and not any(isinstance(value, list | tuple) for value in axis)
 
     def is_shown(self, field: Field) -> bool:
-        """Whether a field means something beside the present value of the one it depends on.
+        """Return True if a field matters with the present value of the one it depends on.
 
         What only the program sets is shown where there is something.
         """
@@ -205,11 +205,11 @@ class StudyEdits:
         self._note(key)
 
     def restore(self, key: str) -> None:
-        """Take back what was typed into a field."""
+        """Undo the edit of a field."""
         self._texts.pop(key, None)
 
     def reset(self, key: str) -> None:
-        """Restore what the shipped study says of a field."""
+        """Restore a field's value of the shipped study."""
         origin = StudyEdits(origin_of(self.base))
         self.restore(key)
         field, before = self.field(key), origin.field(key)
@@ -217,7 +217,7 @@ class StudyEdits:
             self.set_text(key, origin.text(before))
 
     def clauses(self) -> tuple[Clause, ...]:
-        """Return what is wrong with the first run of the study, the kinds' rules among it."""
+        """Return the faults of the study's first run, conflicts of kinds included."""
         study, _ = self._parse_texts()
         try:
             study.cell(next(study.places()))
@@ -236,7 +236,7 @@ class StudyEdits:
         self._apply_kinds()
 
     def _apply_kinds(self) -> None:
-        """Derive the study from the chosen kinds, and exchange the texts of keys that are theirs.
+        """Derive the study from the chosen kinds, and exchange the texts of their own keys.
 
         It starts from the base: keys that a kind dropped are there again once the kind goes.
         """
@@ -250,7 +250,7 @@ class StudyEdits:
                 self._exchange_texts(section, old, new)
 
     def _exchange_texts(self, section: str, old: str, new: str) -> None:
-        """Set aside what was typed for keys that one of two kinds has to itself (`Section.own`)."""
+        """Set aside the texts of keys that only one of two kinds has (`Section.own`)."""
         of_old, of_new = (section_of(section, kind).own for kind in (old, new))
         for name in {*of_old, *of_new}:
             key = f"{section}.{name}"
@@ -265,7 +265,7 @@ class StudyEdits:
         self._latest = [other for other in self._latest if other != key] + [key]
 
     def restore_kinds(self, section: str) -> None:
-        """Vary over the kinds again that the study came with."""
+        """Restore the study's axis of kinds."""
         self._kinds.pop(section, None)
         for part in self._kinds:
             self._note(f"{part}.kind")
@@ -278,24 +278,24 @@ class StudyEdits:
         for refused in study.errors():
             problems = (
                 self._locate_problems(refused) | problems
-            )  # the first refusal of a key is said
-        # Last: what could not even be put into the study is the sentence that its field shows.
+            )  # the first problem of a key is shown
+        # Last, since a text that cannot be put into the study is the problem that its field shows.
         problems |= typed
         if problems:
             return EditOutcome(None, problems)
         return EditOutcome(retitle(study, origin_of(self.base)), problems)
 
     def _parse_texts(self) -> tuple[Study, dict[str, str]]:
-        """Return the study with what was typed, and by key what is wrong with the rest of it."""
+        """Return the study with the valid texts, and the faults of the others by key."""
         study = self._switched
         typed: dict[str, str] = {}
         for key in self._texts:
             field = self.field(key)
-            # A text of a key that the present kind does not have waits for the kind that has it.
-            if field is None or not self.edited(field):
+            # A text whose key the present kind lacks waits until its kind is chosen again.
+            if field is None or not self.is_edited(field):
                 continue
             try:
-                study = self._with(study, field)
+                study = self._apply_field(study, field)
             except InputError as error:
                 typed[key] = _sentence(error.text)
         return study, typed
@@ -309,14 +309,14 @@ class StudyEdits:
         is_formula = self._texts.get(key, "").strip().startswith(DERIVED)
         return key if is_formula or section_of_key(key) == VARIED else ""
 
-    def _with(self, study: Study, field: Field) -> Study:
+    def _apply_field(self, study: Study, field: Field) -> Study:
         """Return a study with the text of a field; a text that begins with = is a formula."""
         text = self.text(field).strip()
         if text.startswith(DERIVED) and field.section in SECTIONS:
             formula = text.removeprefix(DERIVED).strip()
             plain = study.with_value(field.key, None) if field.key in study.axes else study
             return replace(plain, derived={**plain.derived, field.key: formula})
-        if field.key == VARIANT:  # names may have commas
+        if field.key == VARIANT:  # names may contain commas
             names = [name.strip() for name in text.split(BETWEEN) if name.strip()]
             return study.with_value(VARIANT, names or [text])
         if wrong := refusal(field, text):
@@ -338,7 +338,7 @@ class StudyEdits:
         notes = {key: "\n".join(words) for key, words in said.items()}
         if study.optimizer:
             notes["dynamics.kind"] = f"recorded with {study.optimizer}"
-        cells = tuple(islice(study.each(), MOST_EXAMINED)) if study.derived else ()
+        cells = tuple(islice(study.iter_cells(), MOST_EXAMINED)) if study.derived else ()
         for key in study.derived:
             section, name = key.split(".", 1)
             values = [getattr(getattr(cell.experiment, section), name) for cell in cells]
@@ -348,7 +348,7 @@ class StudyEdits:
         return notes
 
     def _locate_problems(self, error: InputError) -> dict[str, str]:
-        """Return the problems by the key that each is about, of several the one edited last."""
+        """Return problems by their keys; of several keys the one edited last."""
         sentences: dict[str, str] = {}
         for clause in error.clauses or (Clause(error.text),):
             keys = [key for key in clause.keys if key.endswith(".kind") or self.field(key)]

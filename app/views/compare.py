@@ -38,16 +38,16 @@ from core.figures.palette import Palette, rgba, run_colour
 from core.numbers import raise_powers
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
-FAINT, SHADE = 0.3, 0.16  # opacity of the line beyond the cursor, and of a band
-STRONG, STRONGER, DOT = 1.5, 3.0, 7.0  # pixels
-BESIDE = 0.35  # opacity of a line beside emphasised ones
-REACH = 2.5  # how far above all lines a reference line may make the range reach
+FAINT, SHADE = 0.3, 0.16  # opacity: a line beyond the cursor, a band
+STRONG, STRONGER, DOT = 1.5, 3.0, 7.0  # pixels: line, emphasised line, dot
+BESIDE = 0.35  # opacity of the other lines while some are emphasised
+REACH = 2.5  # a reference line may raise the range to this multiple of the highest line
 NOTHING = "no data yet"
 
 
 @final
 class CompareView(QWidget):
-    """Lines of a comparison: strong up to where their runs are at the cursor, then faint."""
+    """Lines of a comparison: strong up to their runs' present place, then faint."""
 
     place_requested = Signal(float)
     """Place of the axis (core.comparison.alignment) to seek."""
@@ -58,12 +58,12 @@ class CompareView(QWidget):
         super().__init__(parent)
         self._palette = palette
         self._comparison: Comparison | None = None
-        self._places: tuple[float, ...] = ()  # where each line is at the cursor
+        self._places: tuple[float, ...] = ()  # position of each line at the cursor
         self._levels: tuple[LevelLine, ...] = ()
-        self._emphasised: frozenset[int] = frozenset()  # lines
+        self._emphasised: frozenset[int] = frozenset()  # numbers of lines
         self._far, self._thinned_for = False, 0.0
-        self._reach = (math.inf, -math.inf)  # of all moments of nodes that were shown
-        self._range = Home(0.0, 1.0, 0.0, 1.0)  # of the lines, without their labels
+        self._reach = (math.inf, -math.inf)  # over all moments of the nodes shown
+        self._range = Home(0.0, 1.0, 0.0, 1.0)  # range of the lines, without their labels
         self.header = ViewHeader(palette, "runs compared", keyed=False)
         self.plot = Plot(palette, drag=Drag.SCRUB)
         self.plot.setAccessibleName("Compared runs")
@@ -77,7 +77,7 @@ class CompareView(QWidget):
         self.labels = self.plot.add(EndLabels(), 3.0)
         self.plot.plot_dragged.connect(self._request_moment)
         self.plot.hovered.connect(self._point)
-        self.plot.left.connect(self._point_nowhere)
+        self.plot.pointer_left.connect(self._point_nowhere)
         self.plot.view.sigRangeChanged.connect(self._scale_changed)
         self.plot.view.sigResized.connect(self._scale_changed)
         for part in (self.header, self.plot):
@@ -94,7 +94,7 @@ class CompareView(QWidget):
     def show_comparison(
         self, comparison: Comparison | None, title: str = "", levels: Sequence[LevelLine] = ()
     ) -> None:
-        """Show other lines, with levels of reference; a zoom stays for the same question."""
+        """Show other lines, with reference levels; keep a zoom for the same question."""
         before, self._comparison = self._comparison, comparison
         self._levels = tuple(levels)
         if comparison is None or before is None or before.question != comparison.question:
@@ -112,7 +112,7 @@ class CompareView(QWidget):
         self._redraw()
 
     def emphasise(self, lines: frozenset[int]) -> None:
-        """Draw some lines wide and the others pale; all of them alike if there are none."""
+        """Draw some lines wide and the others pale; all alike if there are none."""
         if lines != self._emphasised:
             self._emphasised = lines
             self._show_strong()
@@ -131,7 +131,7 @@ class CompareView(QWidget):
         self._show_strong()
 
     def _show_labels(self) -> None:
-        """Write the name of each line and level where it ends."""
+        """Write the name of each line and level at its end."""
         labels = []
         lines = self._comparison.lines if self._comparison is not None else ()
         for line, colour in zip(lines, self.colours(), strict=True):
@@ -149,7 +149,7 @@ class CompareView(QWidget):
         self.labels.set_labels(labels, self.plot.lettering()[1], self._palette)
 
     def _show_faint(self) -> None:
-        """Show the whole lines, through as few points as they need at this scale."""
+        """Draw the whole lines, with as few points as they need at this scale."""
         self._thinned_for = self.plot.pixel_height()
         lines = self._comparison.lines if self._comparison is not None else ()
         self.faint.set_curves(
@@ -160,8 +160,9 @@ class CompareView(QWidget):
         )
 
     def _scale_changed(self) -> None:
-        """Draw the lines for another zoom or size, in which other points can be told apart."""
-        if self.labels.font != self.plot.lettering()[1]:  # whose axes have another size, too
+        """Redraw the lines for another zoom or size, which separates other points."""
+        # The axes change their width with the font.
+        if self.labels.font != self.plot.lettering()[1]:
             self._show_labels()
         self._set_home()
         if not math.isclose(self._thinned_for, self.plot.pixel_height()):
@@ -191,7 +192,7 @@ class CompareView(QWidget):
         left, right = _padded_range(x, 0.02)
         values = np.concatenate([np.empty(0), *parts])
         bottom, top = _padded_range(np.append(values, self._near_levels(values)), 0.06)
-        if against == "rank":  # a range that every moment has, so that it does not jump in play
+        if against == "rank":  # one range for all moments, so that it does not jump during playback
             self._reach = min(bottom, self._reach[0]), max(top, self._reach[1])
             (left, right), (bottom, top) = RANKS, self._reach
         self._range = Home(left, right, bottom, top)
@@ -200,7 +201,7 @@ class CompareView(QWidget):
     def _set_home(self) -> None:
         """Leave room for the labels at the right of the lines."""
         home = self._range
-        taken = self.labels.share(self.plot.inside().width())
+        taken = self.labels.share(self.plot.plot_area().width())
         right = home.left + (home.right - home.left) / (1.0 - taken)
         self.plot.set_home(replace(home, right=right))
         ends = np.array([home.left, right])
@@ -212,12 +213,12 @@ class CompareView(QWidget):
         )
 
     def _near_levels(self, values: Floats) -> list[float]:
-        """Return the levels that are near enough to the lines to be shown at their places."""
+        """Return the levels near enough to the lines to be shown in place."""
         top = float(np.nanmax(values, initial=0.0))
         return [level.value for level in self._levels if 0.0 < level.value <= REACH * top]
 
     def _to_axis(self, places: Floats) -> Floats:
-        """Return where places are on the axis."""
+        """Return positions on the axis."""
         if self._comparison is not None and self._comparison.question.against == "time":
             with np.errstate(over="ignore"):
                 times = 10.0**places
@@ -242,8 +243,8 @@ class CompareView(QWidget):
     # ---------------------------------------------------------------------------------- cursor
 
     def show_places(self, places: Sequence[float]) -> None:
-        """Where each line is at the cursor; NaN for none."""
-        if not _same(places, self._places):
+        """Show each line's place at the cursor; NaN for none."""
+        if not _are_equal(places, self._places):
             self._places = tuple(places)
             self._show_strong()
 
@@ -258,7 +259,8 @@ class CompareView(QWidget):
     def _show_strong(self) -> None:
         comparison, colours = self._comparison, self.colours()
         pens = [self._pen(k, colour) for k, colour in enumerate(colours)]
-        if comparison is not None and comparison.question.ranked:  # all of it is of the moment
+        # The whole plot depends on the moment.
+        if comparison is not None and comparison.question.is_by_rank:
             self.strong.set_curves(
                 [
                     (self._path(line.places, line.values), pen)
@@ -320,7 +322,7 @@ class CompareView(QWidget):
             return
         across, value = (float(part[point]) for part in curves[number])
         told = resolved_text(value, self.plot.pixel_height())
-        where = self._where(float(lines[number].places[point]))
+        where = self._place_text(float(lines[number].places[point]))
         text = f"{raise_powers(lines[number].label)}\n{told}\n{where}"
         self._set_readout(HoverReadout(across, value, text, self.colours()[number]))
 
@@ -337,7 +339,7 @@ class CompareView(QWidget):
         comparison = self._comparison
         return against in MOMENTS and comparison is not None and comparison.steps
 
-    def _where(self, place: float) -> str:
+    def _place_text(self, place: float) -> str:
         """Return a place of the axis in words."""
         against = self._comparison.question.against if self._comparison is not None else ""
         grain = min(pixel_width(self.plot), 0.01)
@@ -372,7 +374,7 @@ class CompareView(QWidget):
         self.help_requested.emit(self.help_topics())
 
 
-def _same(one: Sequence[float], other: Sequence[float]) -> bool:
+def _are_equal(one: Sequence[float], other: Sequence[float]) -> bool:
     return np.array_equal(np.array(one), np.array(other), equal_nan=True)
 
 
@@ -387,6 +389,6 @@ def _padded_range(values: Floats, share: float) -> tuple[float, float]:
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     pad = share * (high - low)
-    if not pad > 1e-12 * max(abs(low), abs(high)):  # all alike, but for rounding
+    if not pad > 1e-12 * max(abs(low), abs(high)):  # all values equal, up to rounding
         pad = 0.5 * max(abs(low), abs(high)) or 0.5
     return low - pad, high + pad

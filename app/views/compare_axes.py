@@ -1,4 +1,4 @@
-"""Axes of comparisons: names, ticks, and their places in words."""
+"""Axes of comparisons: names, ticks, and places in words."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ MOMENTS = ("log10_time", "time")
 
 
 def falling(low: float, high: float, most: int) -> Ticks:
-    """Return the ticks of an axis of -log10 of a quantity, as texts of the quantity."""
+    """Return the ticks of an axis of -log10 of a quantity, labelled by the quantity."""
     return tuple((-place, text) for place, text in powers(-high, -low, most)[::-1])
 
 
-# Name of an axis, and its ticks.
+# Title of an axis, and its ticks.
 AXES: dict[str, tuple[str, TickMaker]] = {
     "log10_time": ("time t", powers),
     "time": ("time t", plain),
@@ -28,7 +28,7 @@ AXES: dict[str, tuple[str, TickMaker]] = {
 
 
 def place_words(against: str, place: float, grain: float, steps: bool) -> str:
-    """Return a place of an axis in words, to a grain; `steps`: t counts steps.
+    """Return a place of an axis in words, rounded to a grain; `steps`: t counts steps.
 
     >>> place_words("rank", 0.5, 0.01, False), place_words("step", 2.0, 0.01, False)
     ('rank / m = .5', 'step 100')
@@ -41,6 +41,6 @@ def place_words(against: str, place: float, grain: float, steps: bool) -> str:
         return f"rank / m = {resolved_text(place, grain)}"
     if against == "norm_squared":
         return f"{NORM_SQUARED} = {log10_text(place, grain)}"
-    if against == "risk":  # the axis has its logarithm the other way round
+    if against == "risk":  # the axis holds minus log10 of the risk
         return f"risk {log10_text(-place, grain)}"
     return f"{resolved_text(place, grain)} of \u03b3_gl / 2"

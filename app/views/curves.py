@@ -45,16 +45,16 @@ if TYPE_CHECKING:
 NOTHING = "choose curves in View, Choose curves"
 WAITING = "computing ..."
 REFUSED = "no prediction"
-LEAST_STRIP = 56  # pixels below which a strip is not legible
-MOST_TITLE = 0.45  # share of a strip
+LEAST_STRIP = 56  # pixels; a lower strip is illegible
+MOST_TITLE = 0.45  # fraction of a strip
 
 
 @final
 class CurvesView(TraceView):
-    """Curves as strips under one cursor: each has its own axis, and its value in its title."""
+    """Curves as strips under one cursor, each with its axis, and its value in the title."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        # Before the plot, whose signals need them.
+        # Before the plot, whose signals use them.
         self._names: tuple[str, ...] = ()
         self._values: tuple[Floats, ...] = ()
         self._landmarks: tuple[PlacedLandmark, ...] = ()
@@ -88,7 +88,7 @@ class CurvesView(TraceView):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Observables that are shown: those chosen that the run has."""
+        """Shown observables: the chosen ones that the run has."""
         from core.observables.registry import find_observable
 
         data = self.data
@@ -114,7 +114,7 @@ class CurvesView(TraceView):
         self._follow_axes()
 
     def _stack(self) -> tuple[Strip, ...]:
-        """Return the axes for the curves, the runs that share them, and the room."""
+        """Return the strips of the curves, with the extents of linked runs and room for titles."""
         extents = {
             name: extent | self._common.get(name, Extent())
             for name, extent in self._extents.items()
@@ -124,7 +124,7 @@ class CurvesView(TraceView):
         return stack_strips(extents, round(min(share, MOST_TITLE), 3), self._logarithmic)
 
     def _follow_axes(self) -> bool:
-        """Draw the curves again if their axes changed; return whether they did."""
+        """Redraw the curves if their axes changed; return True if they did."""
         changed = self._stack() != self.strips
         if changed:
             self.redraw()
@@ -161,7 +161,7 @@ class CurvesView(TraceView):
         self._refused = find_refusals(possible, self._predicted, data.run)
         self._landmarks = landmarks_of(data.run, names, self._values)
         bounds = [(one, pad_trace(one.values, data.frames)) for one in self._shown_bounds()]
-        first = self.first(data)  # earlier frames are not seen, and far below the others
+        first = self.first(data)  # earlier frames are off the screen, and far below the others
         shown = [*zip(names, self._values, strict=True)]
         shown += [(bound.view, values) for bound, values in bounds]
         self._extents = dict.fromkeys(names, Extent())
@@ -179,7 +179,7 @@ class CurvesView(TraceView):
         curves = []
         for k, (strip, values) in enumerate(zip(self.strips, self._values, strict=True)):
             heights, words = strip.heights(values), _words_of(strip)
-            curves.append(TraceCurve(heights, self._colour(k), name=words, said=values))
+            curves.append(TraceCurve(heights, self._colour(k), name=words, plain=values))
         for bound, values in bounds:
             k = names.index(bound.view)
             heights = self.strips[k].heights(values)
@@ -229,7 +229,7 @@ class CurvesView(TraceView):
         return [*(bound for bound in self._bounds if bound.view in self.names), *self._predicted]
 
     def help_topics(self) -> tuple[str, ...]:
-        """Return the observables that are shown."""
+        """Return the shown observables."""
         if self.data is None:
             return self.names
         from core.observables.registry import full_name
@@ -263,7 +263,7 @@ def _words_of(strip: Strip) -> str:
 
 
 def _number(strip: Strip, value: float) -> str:
-    """Return a value as its strip shows it: the quantity, where ticks are of it."""
+    """Return a value in the strip's form: the quantity, if ticks are labelled by it."""
     if math.isnan(value):
         return "\u2013"
     if strip.shows == "log" and not strip.takes_log:
@@ -273,7 +273,7 @@ def _number(strip: Strip, value: float) -> str:
     return raise_powers(number_text(value, 3))
 
 
-MOST_DECADES = 6.0  # below the largest; the rest is rounding, since V V' is what is decomposed
+MOST_DECADES = 6.0  # below the largest; the rest is rounding error of the decomposition of V V'
 SIGMA = "\u03c3"
 SUBSCRIPTS = {ord(str(digit)): 0x2080 + digit for digit in range(10)}
 
@@ -298,7 +298,7 @@ class SpectrumView(TraceView):
         return super()._absence(data) or ("" if data.has_inner else NO_INNER)
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
-        """log10 of each singular value."""
+        """Return log10 of each singular value."""
         (values,) = self._traces(data, (SPECTRUM,))
         count = min(LEADING, data.m, data.run.dataset.d)
         self._values = values[:, :count]
@@ -309,7 +309,7 @@ class SpectrumView(TraceView):
                 self._values[:, k],
                 hex_of(colours[k]),
                 name=f"{SIGMA}{str(k + 1).translate(SUBSCRIPTS)}",
-                said=10.0 ** np.minimum(self._values[:, k], 300.0),
+                plain=10.0 ** np.minimum(self._values[:, k], 300.0),
             )
             for k in reversed(range(count))  # the largest on top
         )
@@ -323,7 +323,7 @@ class SpectrumView(TraceView):
             self.header.set_key(HeaderEntry(first, hex_of(ramp[0]), "line"))
 
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
-        """From the largest value down to what can be trusted."""
+        """Return the range from the largest value down to reliable ones."""
         finite = self._values[np.isfinite(self._values)]
         if not finite.size:
             return -1.0, 1.0

@@ -1,4 +1,4 @@
-"""Views of a run that are drawn in turn, as there is time."""
+"""Queue that draws the views of a run in turn, as time allows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QWidget
 
 from app.views.view import RunView
 
-OUT_OF_SIGHT = -1  # frame of a view that is scrolled away
+OUT_OF_SIGHT = -1  # frame number of a view scrolled out of sight
 
 
 @final
 class DrawQueue:
-    """Views of a panel to be drawn again, the one that waits longest first.
+    """Views of a panel to be redrawn, the longest waiting first.
 
     Views out of sight draw no frames. `sight`: the part of the panel that is not scrolled away;
     None for all of it.
@@ -26,23 +26,23 @@ class DrawQueue:
     def __init__(self, panel: QWidget) -> None:
         self.sight: QRect | None = None
         self._panel = panel
-        self._grown: dict[RunView, bool] = {}  # by view: whether frames came
-        self._costs: dict[RunView, float] = {}  # seconds that each took the last time
+        self._grown: dict[RunView, bool] = {}  # view -> True if frames arrived
+        self._costs: dict[RunView, float] = {}  # view -> seconds of its last drawing
 
     def __len__(self) -> int:
         return len(self._grown)
 
     def add(self, views: Iterable[RunView], grown: bool) -> None:
-        """Add views; `grown`: with the ranges of frames read since. A view keeps its turn."""
+        """Add views; `grown`: with the ranges of new frames. A view keeps its turn."""
         for view in views:
             self._grown[view] = grown or self._grown.get(view, False)
 
     def current(self, views: Iterable[RunView]) -> list[RunView]:
-        """Return the views that do not wait to be drawn with further frames."""
+        """Return the views not waiting for further frames."""
         return [view for view in views if not self._grown.get(view, False)]
 
     def in_sight(self, views: Iterable[RunView]) -> list[RunView]:
-        """Return the views that are not scrolled away."""
+        """Return the views that are not scrolled out of sight."""
         return [view for view in views if self._sees(view)]
 
     def _sees(self, view: RunView) -> bool:
@@ -50,7 +50,7 @@ class DrawQueue:
         return self.sight is None or self.sight.intersects(place)
 
     def catch_up(self, views: Iterable[RunView], frame: int) -> None:
-        """Show a frame in those views that missed it and do not wait anyway."""
+        """Show a frame in the views that missed it and are not in the queue."""
         for view in self.current(views):
             view.show_frame(frame)
 
@@ -58,13 +58,13 @@ class DrawQueue:
         self._grown.clear()
 
     def draw(self, shown: Iterable[RunView], frame: int, seconds: float = math.inf) -> None:
-        """Draw views that are shown in turn, one at least, for about so long.
+        """Draw visible views in turn, at least one, for about so long.
 
         The painting that follows is counted: many views at once would keep the window from the
         mouse. Views out of sight only fit their ranges, which others may share.
         """
         shown = frozenset(shown)
-        spent = -math.inf  # of this thread, whose time is taken: others run meanwhile
+        spent = -math.inf  # CPU time of this thread, since other threads run at the same time
         while self._grown and spent + self._costs.get(next(iter(self._grown)), 0.0) < seconds:
             view = next(iter(self._grown))
             grown = self._grown.pop(view)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 MOST_EXAMPLES = 4000
-CROWD = 24  # examples of a class beyond which their markers are small and faint
+CROWD = 24  # examples of a class beyond which markers are small and faint
 Colours = NDArray[np.uint8]
 
 
@@ -31,7 +31,7 @@ def node_colours(kind: int, classes: int, levels: NDArray[Any], palette: Palette
 
 
 def example_entries(classes: int, text: str, palette: Palette) -> tuple[HeaderEntry, ...]:
-    """Return the key of the data: a sign for each class, and a text."""
+    """Return the key of the data: a mark for each class, and a text."""
     colours = class_colours(classes, palette)
     if classes == 2:
         return HeaderEntry("", colours[1], "plus"), HeaderEntry(text, colours[0], "cross")
@@ -71,7 +71,7 @@ def show_points(
         if not places.size:
             continue
         crowded = places.shape[0] > CROWD
-        # As large as in the figures (core.figures.neurons), whose markers go by their areas.
+        # As large as in the figures (core.figures.neurons), which size markers by area.
         areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
         sizes, kinds = np.unique(np.rint(1.4 * np.sqrt(areas) + 3.0), return_inverse=True)
         symbol = Symbol.CROSS if data.classes == 2 and number == 0 else Symbol.PLUS
@@ -83,7 +83,7 @@ def show_points(
     markers.show_at(np.concatenate(shown), np.concatenate(which))
 
 
-TARGET = 9.0  # pixels: size of a point that shows its target
+TARGET = 9.0  # pixels, a point whose colour shows its target
 STEPS = 8  # colours of each sign
 
 
@@ -94,7 +94,7 @@ def show_targets(
     reach: float,
     palette: Palette,
 ) -> None:
-    """Show points (n, 2) in the colours that the map of f has at their targets (n,).
+    """Show points (n, 2) in the colours of f's map at their targets (n,).
 
     Where f fits, a point differs from its ground by its edge alone. `reach` is the value of the
     deepest colour.
@@ -106,9 +106,9 @@ def show_targets(
     markers.show_at(points[:MOST_EXAMPLES], which[:MOST_EXAMPLES])
 
 
-BORDER, RAY, TIP = 1.0, 1.6, 7.0  # pixels: widths of lines, and the size of a tip
+BORDER, RAY, TIP = 1.0, 1.6, 7.0  # pixels: two line widths, and the size of a tip
 DASHES = (4.0, 2.5)
-NEAR = 9.0  # pixels: what the pointer has to be within of a tip
+NEAR = 9.0  # pixels from the pointer within which a tip is read
 
 
 @final
@@ -117,14 +117,14 @@ class RayLayer:
 
     def __init__(self, plot: Plot) -> None:
         self.rays: Rays | None = None
-        self._missing = ""  # why there are none, of data that have some
+        self._missing = ""  # reason why data with rays have none here
         self.lines = plot.add(CurveStack(), -7.0)
         self.tips = plot.add(Markers(), -4.0)
         self._plot = plot
         self._drawn: tuple[Projection | None, Palette] | None = None
 
     def show(self, projection: Projection | None, palette: Palette) -> None:
-        """Draw those of the data on a plane, or none."""
+        """Draw the rays of the data on a plane, or none."""
         if (projection, palette) == self._drawn:
             return
         if projection is None:
@@ -175,11 +175,11 @@ class RayLayer:
         assert self.rays is not None
         return ray_colours(self.rays, palette)
 
-    def pointed(self, x: float, y: float, nodes: NDArray[Any]) -> HoverReadout | None:
+    def readout_at(self, x: float, y: float, nodes: NDArray[Any]) -> HoverReadout | None:
         """Return the meaning of the tip near a pixel, unless a node is nearer."""
         if self.rays is None:
             return None
-        place = self._plot.nearest(self.rays.tips, x, y, NEAR)
+        place = self._plot.find_nearest(self.rays.tips, x, y, NEAR)
         if place < 0:
             return None
         both = np.concatenate([self.rays.tips[place : place + 1], nodes])

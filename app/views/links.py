@@ -1,4 +1,4 @@
-"""Ranges that the same view of several runs shares, so that they can be compared at a glance."""
+"""Ranges shared by the same view of several runs, for easy comparison."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.figures.ticks import Extent
 
 @final
 class LinkedRanges(QObject):
-    """Common range and zoom for the plots of views that `links` names.
+    """Common range and zoom for the plots of views whose `links` is true.
 
     The range holds those of all views. It links each axis that shows the same in all of them.
     """
@@ -26,7 +26,7 @@ class LinkedRanges(QObject):
         self._on = True
 
     def add(self, panel: RunPanel) -> None:
-        """One more run beside the others."""
+        """Add the views of another run."""
         self._panels.append(panel)
         panel.range_changed.connect(self._share)
         panel.zoomed.connect(self._zoom)
@@ -38,7 +38,7 @@ class LinkedRanges(QObject):
             self._share(name)
 
     def _views(self, name: str) -> list[RunView]:
-        """Return a view of each run that it shows something of."""
+        """Return this view of each run that has content in it."""
         panels = [panel for panel in self._panels if name in panel.names]
         views = [panel.view(name) for panel in panels]
         return [view for view in views if view.links and view.shows_something]
@@ -68,7 +68,7 @@ class LinkedRanges(QObject):
 
 
 def _join_extents(extents: Sequence[Mapping[str, Extent]]) -> dict[str, Extent]:
-    """Return extents that hold those of all runs, by the names of quantities."""
+    """Return extents that contain those of all runs, by the names of quantities."""
     joined: dict[str, Extent] = {}
     for own in extents:
         joined |= {name: joined.get(name, Extent()) | extent for name, extent in own.items()}
@@ -84,7 +84,7 @@ def _shares_side(one: Plot, other: Plot) -> bool:
 
 
 def _unite(home: Home, across: Sequence[Home], up: Sequence[Home]) -> Home:
-    """Return a range widened to those of others, across and up."""
+    """Return a range widened to other ranges, horizontally and vertically."""
     left, right = [one.left for one in (home, *across)], [one.right for one in (home, *across)]
     bottom, top = [one.bottom for one in (home, *up)], [one.top for one in (home, *up)]
     return Home(min(left), max(right), min(bottom), max(top))

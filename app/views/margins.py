@@ -1,4 +1,4 @@
-"""The normalised margins against time, steps or |W|^2, with a cursor at the current frame."""
+"""Normalised margins against time, steps or |W|^2, with a cursor at the current frame."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
 
-# text, column of DisplayData.margins, factor, sign in the key. l1 / 2 and not l1, so that
-# hard <= l1 / 2 are directly comparable, as in the figures.
+# Text, column of DisplayData.margins, factor, and mark in the key. The l1 margin is halved, as in
+# the figures, so that hard <= l1 / 2 can be read off.
 CURVES: tuple[tuple[str, int, float, Sign], ...] = (
     ("hard", 0, 1.0, "line"),
     ("smoothed", 1, 1.0, "dashed"),
     ("\u2113\u2081/2", 2, 0.5, "dotted"),
 )
-REACH = 2.5  # how far above all curves a reference line may make the range reach
-BOUNDED = (0, 2)  # hard and l1 stay within limits of the data; the smoothed margin starts far below
+REACH = 2.5  # a reference line may raise the range to this multiple of the highest curve
+BOUNDED = (0, 2)  # the data bound hard and l1; the smoothed margin starts far below
 
 
 @final
@@ -65,7 +65,7 @@ class MarginsView(TraceView):
             self.redraw()
 
     def set_promise(self, promise: Promise | None) -> None:
-        """Show margins as shares of what theory promises, once that is known; None: as they are."""
+        """Show margins as shares of the promised one, once known; None for plain margins."""
         if promise != self._promise:
             self._promise = promise
             label = promise.label if promise is not None else ""
@@ -81,13 +81,13 @@ class MarginsView(TraceView):
 
     @property
     def reach(self) -> Reach | None:
-        """Moment when the hard margin first reaches 90 % of the promise, as far as known."""
+        """Moment when the hard margin first reaches 90 % of the promise, if known."""
         return self._reach
 
     def levels(self) -> tuple[LevelLine, ...]:
         """Return the reference lines, and the labels of bounds at the ends of their curves."""
         drawn = self._references
-        # What margins are shares of is always there, with its bracket, as the line at 1.
+        # With shares, always show the margin that is 1 and its bracket.
         margin = None if self._promise is None else self._promise.margin
         if margin is not None and margin not in drawn:
             drawn = (*drawn, margin)
@@ -106,7 +106,7 @@ class MarginsView(TraceView):
         return (palette.foreground, palette.references[0], palette.references[1])[position]
 
     def _show_key(self) -> None:
-        """Show the margins that the run has: without a monotone loss no smoothed one."""
+        """Show the margins of the run: without a monotone loss no smoothed one."""
         data = self.data
         known: list[bool] = [True] * len(CURVES)
         if data is not None and np.isfinite(data.margins).any():
@@ -147,7 +147,7 @@ class MarginsView(TraceView):
 
     def past_lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """Return the three margins of the parent run."""
-        if not data.past.known:
+        if not data.past.is_complete:
             return ()
         return tuple(
             TraceCurve(self.scale * factor * data.past.margins[:, column], self._colour(k), sign)
@@ -176,7 +176,7 @@ class MarginsView(TraceView):
         return bottom - pad, top + pad
 
     def _near_levels(self, top: float) -> list[float]:
-        """Return the values of reference lines and bounds that are near enough to be in the range.
+        """Return the reference lines and bounds near enough to be in the range.
 
         An arrow at the edge stands for the others.
         """
@@ -185,7 +185,7 @@ class MarginsView(TraceView):
         values += [
             scale * float(np.fmax.reduce(one.values, initial=-math.inf)) for one in self._bounds
         ]
-        # Of shares the whole is seen, however far the curves are from it.
+        # With shares, the range contains 1, however far the curves are from it.
         margin = None if self._promise is None else self._promise.margin
         whole = [] if margin is None else [scale * margin.bracket.upper * (margin.factor or 0.0)]
         return [0.0, *whole, *(value for value in values if 0.0 < value <= REACH * top)]
@@ -206,7 +206,7 @@ class MarginsView(TraceView):
         return Overlay(self._mark(), corner=corner, note=note, readings=readings)
 
     def _of_share(self, data: DisplayData) -> tuple[str, ...]:
-        """Return what margins wait for, or that 90 % is not reached."""
+        """Return what the shares wait for, or that 90 % is not reached."""
         promise = self._promise
         if promise is None or self._reach is not None:
             return ()
@@ -220,11 +220,11 @@ class MarginsView(TraceView):
         return (f"90 % of {label} not reached{when}", f"90 % not reached{when}")
 
     def _mark(self) -> tuple[NodeMark, ...]:
-        """Return a ring where 90 % is reached, with the time."""
+        """Return a ring at 90 %, with its time."""
         reach = self._reach
         if reach is None or not self.places.size:
             return ()
-        # Between frames as the curve is drawn between them.
+        # Interpolate between frames as the curve does.
         after, part = float(self.places[reach.frame]), reach.part
         before = float(self.places[max(reach.frame - 1, 0)])
         place = before + part * (after - before)

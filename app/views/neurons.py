@@ -25,15 +25,15 @@ from core.figures.camera import sample_frames, signed_root, signed_square, smoot
 from core.figures.palette import Palette, dim_colours
 from core.numbers import number_text, raise_powers
 
-LEVELS = 4  # shades of trails for each class; the nodes themselves have more
+LEVELS = 4  # shades of trails per class; the nodes have more
 SHADES = 12
 TITLES = {"weights": "neurons |a\u2c7c| v\u2c7c", "directions": "directions v\u2c7c / |v\u2c7c|"}
-# Behind the title, where it is not the moment's.
+# Appended to the title, except for the range of the moment.
 REACHES = {"moment": "", "run": ", whole run", "root": ", signed roots"}
-STEPS_OF_RANGE = 20.0  # a growing range grows in steps of 10^(1/20)
-EDGE = 1.1  # the range as a multiple of what must be in it
-SHORT = {"coordinate": "coord.", "component": "comp.", "class means": "means"}  # on small axes
-LARGEST_DOT = 14.0  # pixels; of a direction, whose area is as |a_j v_j|
+STEPS_OF_RANGE = 20.0  # steps of 10^(1/20) by which a growing range grows
+EDGE = 1.1  # range as a multiple of its contents
+SHORT = {"coordinate": "coord.", "component": "comp.", "class means": "means"}  # for narrow axes
+LARGEST_DOT = 14.0  # pixels; a direction's dot has an area proportional to |a_j v_j|
 
 
 @final
@@ -59,7 +59,7 @@ class NeuronsView(NodeView):
         )
         self.power = 0
         self._range, self._shows_points = "moment", "weights"
-        # The data in their own units, and how far they reach.
+        # Data in their own units, and their extent.
         self._examples: tuple[NDArray[np.float64], float] = NO_POINTS, 0.0
         self._examples_of: tuple[object, bool, Palette] | None = None
         self.plot.add_lines(ZeroLine())
@@ -78,7 +78,7 @@ class NeuronsView(NodeView):
         self.set_picture(options.neuron_range, options.shown_points)
 
     def set_picture(self, reach: str, points: str) -> None:
-        """How far the picture reaches, and what stands for a node.
+        """Set the range, and the symbol of a node.
 
         Raises ValueError for what is not in NEURON_RANGES or NEURON_POINTS.
         """
@@ -90,7 +90,7 @@ class NeuronsView(NodeView):
         for axis in (self.plot.bottom, self.plot.side):
             axis.set_ticks(rooted if self._shows_roots else plain)
         self.header.set_title(TITLES[points] + ("" if self._shows_directions else REACHES[reach]))
-        self.plot.reset_range()  # a zoom was into another picture
+        self.plot.reset_range()  # a zoom belonged to another picture
         self._recolour()
         self.redraw()
 
@@ -103,7 +103,7 @@ class NeuronsView(NodeView):
         return self._range == "root" and not self._shows_directions
 
     def region(self) -> tuple[float, float, float, float]:
-        """Return the range that is shown, without the power of ten of the axes."""
+        """Return the shown range, without the power of ten of the axes."""
         unit = math.sqrt(10.0**self.power) if self._shows_roots else 10.0**self.power
         left, right, bottom, top = super().region()
         return unit * left, unit * right, unit * bottom, unit * top
@@ -144,7 +144,7 @@ class NeuronsView(NodeView):
             self._examples, self._examples_of = (self.examples.points, reach), of
 
     def _draw_circle(self) -> None:
-        """Where directions within the plane lie."""
+        """Draw the circle on which directions within the plane lie."""
         turn = np.linspace(0.0, 2.0 * np.pi, 181)
         path = path_of(np.cos(turn), np.sin(turn))
         self.circle.set_curves(
@@ -152,11 +152,11 @@ class NeuronsView(NodeView):
         )
 
     def _extent(self, data: DisplayData, frame: int) -> float:
-        """log10 of how far the nodes reach that are to be in the range; -inf where all are 0."""
+        """Return log10 of the extent of nodes to be in the range; -inf if all are 0."""
         if self._shows_directions:
             return 0.0
         if self._range == "moment":
-            frames = np.append(sample_frames(frame, data.frames, data.run.planned), frame)
+            frames = np.append(sample_frames(frame, data.frames, data.run.planned_frames), frame)
             extents = data.log10_extents(frames)
             return smooth_reach(extents[:-1], float(extents[-1]))
         extent = data.log10_extent(data.known_frames(self._trail_frames(data.frames - 1)))
@@ -165,7 +165,7 @@ class NeuronsView(NodeView):
         return extent
 
     def _reach(self, data: DisplayData, frame: int) -> None:
-        """Show as much as the nodes need at a frame, and the data as large as that."""
+        """Set the range that the nodes need at a frame, with the data of equal size."""
         from core.figures.neurons import DATA_REACH
         from core.figures.rays import TIP
 
@@ -176,7 +176,9 @@ class NeuronsView(NodeView):
         factor = 1.0
         if reach > 0.0 and extent > 0.0 and not self._shows_directions:
             factor = DATA_REACH * extent / reach
-            if self._range != "moment":  # as in the figures; with the camera they would tremble
+            # As in the figures; with the range of the moment rounding would make the points
+            # tremble.
+            if self._range != "moment":
                 factor = float(f"{factor:.3g}")
         half = EDGE * max(extent, factor * reach, TIP if self.rays.rays else 0.0) or 1.0
         half = float(self._spread(np.array(half)))
@@ -190,7 +192,7 @@ class NeuronsView(NodeView):
         self.header.set_key(*entries, *self.rays.entries(self._palette))
 
     def _spread(self, points: NDArray[Any]) -> NDArray[Any]:
-        """Return where points lie on the axes."""
+        """Return positions of points on the axes."""
         return signed_root(points) if self._shows_roots else points
 
     def _show_names(self, data: DisplayData) -> None:
@@ -210,7 +212,7 @@ class NeuronsView(NodeView):
         shades = np.arange(SHADES) / (SHADES - 1)
         sizes = (5.0 + 4.0 * crowd) * (0.75 + 0.5 * shades)
         if self._shows_directions:
-            # Shades are roots of relative norms: the areas are as the norms.
+            # Shades are square roots of relative norms, so areas are proportional to norms.
             sizes = np.maximum(LARGEST_DOT * shades, 2.0)
         self._kinds = classes + 1
         pens, discs = (
@@ -236,13 +238,13 @@ class NeuronsView(NodeView):
 
         data = self.data
         assert data is not None
-        # By the frames that are planned, not by those that are there: else all trails would be read
-        # anew, and would change, whenever a growing run has so many more.
-        stride = math.ceil(data.run.planned / max(longest_trail(data.m) - 1, 1))
+        # By planned frames, not by those recorded: otherwise all trails of a growing run would
+        # change, and be read again, at each new stride.
+        stride = math.ceil(data.run.planned_frames / max(longest_trail(data.m) - 1, 1))
         return np.append(np.arange(0, frame, stride, dtype=np.int64), frame)
 
     def _show(self, data: DisplayData, frame: int) -> None:
-        """Trails up to a frame, and the nodes where they are then."""
+        """Draw trails up to a frame, and the nodes at it."""
         if self._range == "moment" and not self._shows_directions:
             self._reach(data, frame)
         positions = self._spread(data.positions(self._trail_frames(frame), self.power))
@@ -262,7 +264,8 @@ class NeuronsView(NodeView):
         ends = np.searchsorted(bands[order], np.arange(2 * half + 1))
         trails, connect = self._connect_trails(trails[order])
         curves = []
-        # The dim ones, then the others; of both the strongest nodes of every class on top.
+        # Dimmed trails first, then the others; within both, the strongest nodes of each class on
+        # top.
         bands_of = np.arange(2 * half).reshape(2, self._kinds, LEVELS)[::-1]
         for band in bands_of.transpose(0, 2, 1).flat:
             part = slice(ends[band], ends[band + 1])
@@ -273,10 +276,10 @@ class NeuronsView(NodeView):
         self.trails.set_curves(curves)
 
     def _connect_trails(self, trails: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Trails (k, T, 2), and from which of their points a line leads to the next, (k, T)."""
+        """Return trails (k, T, 2), and True where a line leads to the next point, (k, T)."""
         connect = np.ones(trails.shape[:2], dtype=np.bool_)
         if self._shows_directions:
-            # A node of length 0 has no direction: its trail has a gap, as Qt's paths hold no NaN.
+            # A node of length 0 has no direction, and Qt's paths hold no NaN: its trail has a gap.
             known = np.isfinite(trails).all(axis=2)
             connect = known & np.roll(known, -1, axis=1)
             trails = np.where(known[:, :, None], trails, 0.0)
@@ -284,7 +287,7 @@ class NeuronsView(NodeView):
         return trails, connect
 
     def _show_nodes(self, kinds: Indices, strength: Singles) -> None:
-        # The strongest on top, and below all others those that are dim.
+        # The strongest on top, dimmed ones below all others.
         order = np.argsort(strength - 2.0 * (kinds >= self._kinds), kind="stable")
         shade = np.rint(strength * (SHADES - 1)).astype(np.int64)
         self.nodes.show_at(self.plot.points[order], (kinds * SHADES + shade)[order])
@@ -292,7 +295,7 @@ class NeuronsView(NodeView):
     # ----------------------------------------------------------------------------------- marks
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        """Mark nodes: rings, labels, and their trails in the foreground; or dim the others."""
+        """Mark nodes by rings, labels and trails in front; or dim the others."""
         if self._selected_anew():
             self._show(data, self.frame)
             return
@@ -316,7 +319,7 @@ class NeuronsView(NodeView):
         )
 
     def _to_coordinates(self, places: NDArray[Any]) -> NDArray[Any]:
-        """Return coordinates by their places on the axes."""
+        """Return coordinates of positions on the axes."""
         return 10.0**self.power * (signed_square(places) if self._shows_roots else places)
 
     def _drawn_numbers(self, data: DisplayData) -> Numbers:
@@ -325,7 +328,7 @@ class NeuronsView(NodeView):
         return (nodes, *zip(data.projection.labels, points.T, strict=True))
 
     def _numbers(self, x: float, y: float) -> str:
-        # A pixel is as far as its own ends are, which on axes of roots differ from place to place.
+        # One pixel up to its ends, whose distance differs from place to place on axes of roots.
         grains = (pixel_width(self.plot), self.plot.pixel_height())
         told = []
         for value, grain in zip((x, y), grains, strict=True):
@@ -335,10 +338,10 @@ class NeuronsView(NodeView):
         return f"({', '.join(told)})"
 
     def _readout_at(self, x: float, y: float) -> HoverReadout | None:
-        return self.rays.pointed(x, y, self.plot.points)
+        return self.rays.readout_at(x, y, self.plot.points)
 
     def _hover(self, x: float, y: float) -> None:
-        # Aligned nodes lie beside the tips of rays: what is nearer to the pointer is meant.
+        # Aligned nodes lie beside the tips of rays: the nearer one is meant.
         if self._readout_at(x, y) is not None:
             self._leave()
         else:
@@ -358,7 +361,7 @@ class NeuronsView(NodeView):
 
 
 def shorten_label(label: str) -> str:
-    """Return the name of an axis for little room.
+    """Return a short name of an axis.
 
     >>> shorten_label("coordinate 2"), shorten_label("motion 1")
     ('coord. 2', 'motion 1')

@@ -1,4 +1,4 @@
-"""What the views share whose points are nodes, which are hovered, clicked and pinned."""
+"""Base of views whose points are nodes, which are hovered, clicked and pinned."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def absence_of_nodes(data: DisplayData) -> str:
 
 
 def stepped_node(places: Floats, nodes: NDArray[np.int64], here: int, way: tuple[int, int]) -> int:
-    """Return the node that an arrow leads to from the node `here`; `here` if there is none.
+    """Return the node to which an arrow leads from the node `here`; `here` if there is none.
 
     It is the nearest one in the direction `way` that is less far to the side than ahead. For -1 it
     is the node that comes first. `places` (k, 2) are pixels of `nodes` (k,). Nodes at the same
@@ -62,12 +62,12 @@ class NodeView(RunView):
         self._drawn_selection = frozenset[int]()
         self._mask = np.empty(0, dtype=np.bool_)
         self.plot.hovered.connect(self._hover)
-        self.plot.left.connect(self._leave)
+        self.plot.pointer_left.connect(self._leave)
         self.plot.point_clicked.connect(self.node_clicked)
         self.focus.has_keys = True
-        self.focus.moved.connect(self._step)
+        self.focus.arrow_pressed.connect(self._step)
         self.focus.enter_pressed.connect(self._press)
-        self.focus.left.connect(self._leave)
+        self.focus.focus_left.connect(self._leave)
 
     @abstractmethod
     def _numbers(self, x: float, y: float) -> str:
@@ -75,7 +75,7 @@ class NodeView(RunView):
 
     @abstractmethod
     def _emptiness(self, data: DisplayData) -> str:
-        """Return the reason why the frame shows no node; "" where it shows some."""
+        """Return why the frame shows no node; "" if it shows some."""
 
     def _corner(self, data: DisplayData) -> tuple[str, ...]:
         """Return the text of a corner, the longest wording first."""
@@ -90,7 +90,7 @@ class NodeView(RunView):
         return len(self._pinned) > MOST_RINGS
 
     def _select_mask(self, m: int) -> NDArray[np.bool_]:
-        """Which nodes are selected, (m,); all where none are. Noted as what is drawn."""
+        """Return True for selected nodes, (m,); all if none are. Remembered as drawn."""
         now = self._pinned if self._selects else frozenset()
         if now != self._drawn_selection or self._mask.size != m:
             self._mask = np.full(m, not now)
@@ -99,7 +99,7 @@ class NodeView(RunView):
         return self._mask
 
     def _selected_anew(self) -> bool:
-        """Whether another selection is drawn than there is."""
+        """Return True if the drawn selection is out of date."""
         return (self._pinned if self._selects else frozenset()) != self._drawn_selection
 
     def _show_marks(self, data: DisplayData) -> None:
@@ -108,7 +108,8 @@ class NodeView(RunView):
         if 0 <= self._hovered < len(self.plot.points):
             marks.append(self._mark(self._hovered, hovered=True))
         note, corner = self._emptiness(data), self._corner(data)
-        pointed = self.plot.overlay.pointed  # what the pointer is on, which marks do not change
+        # Keep the readout at the pointer, which marks do not change.
+        pointed = self.plot.overlay.pointed
         self.plot.set_overlay(Overlay(tuple(marks), note=note, corner=corner, pointed=pointed))
 
     def _mark(self, j: int, hovered: bool = False) -> NodeMark:
@@ -123,13 +124,13 @@ class NodeView(RunView):
     # ----------------------------------------------------------------------------------- mouse
 
     def _hover(self, x: float, y: float) -> None:
-        self.node_hovered.emit(self.plot.nearest(self.plot.points, x, y))
+        self.node_hovered.emit(self.plot.find_nearest(self.plot.points, x, y))
 
     def _leave(self) -> None:
         self.node_hovered.emit(-1)
 
     def _step(self, x: int, y: int) -> None:
-        """Mark another node after an arrow key, or the first one on the way."""
+        """Mark another node after an arrow key, or the first node."""
         known = np.flatnonzero(self._visible_nodes())
         if not known.size:
             return
@@ -138,15 +139,15 @@ class NodeView(RunView):
         self.node_hovered.emit(self._neighbour(here, known, x, y))
 
     def _visible_nodes(self) -> NDArray[np.bool_]:
-        """Return which nodes lie within the range that is shown, (m,)."""
+        """Return which nodes are within the shown range, (m,)."""
         if not len(self.plot.points):
             return np.zeros(0, dtype=np.bool_)
-        box, places = self.plot.inside(), self.plot.pixels(self.plot.points)
+        box, places = self.plot.plot_area(), self.plot.pixels(self.plot.points)
         low, high = (box.left() - 0.5, box.top() - 0.5), (box.right() + 0.5, box.bottom() + 0.5)
         return np.asarray(((places >= low) & (places <= high)).all(axis=1))
 
     def _neighbour(self, here: int, known: NDArray[np.int64], x: int, y: int) -> int:
-        """Return the node of `known` that an arrow leads to from a node; itself without one.
+        """Return the node of `known` to which an arrow leads; the node itself without one.
 
         From no node (-1) it is the one that comes first.
         """

@@ -1,4 +1,4 @@
-"""Points of plots in pixels: what the pointer is on, and what no screen can show."""
+"""Points of plots in pixels: the one at the pointer, and those that no screen resolves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_DIGITS = 10
 
 
 def resolved_text(value: float, grain: float) -> str:
-    """Return a number with the digits that a screen resolves whose pixels are `grain` apart.
+    """Return a number with the digits resolved by pixels `grain` apart.
 
     >>> resolved_text(12.3456, 0.05), resolved_text(12.3456, 3.0), resolved_text(0.0, 0.05)
     ('12.35', '12', '0')
@@ -32,11 +32,11 @@ def resolved_text(value: float, grain: float) -> str:
 def pixel_width(plot: Plot) -> float:
     """Return the width of a screen pixel, in units of the horizontal axis."""
     pixels = plot.view.rect().width() * plot.devicePixelRatioF()
-    return abs(plot.shown().width()) / pixels if pixels >= 1.0 else 0.0
+    return abs(plot.visible_range().width()) / pixels if pixels >= 1.0 else 0.0
 
 
 def log10_text(log10_value: float, grain: float) -> str:
-    """Return a number given by its log10, whose pixels are `grain` apart.
+    """Return a number given by its log10, rounded for pixels `grain` apart.
 
     >>> log10_text(2.18749, 0.004)
     '10^2.187'
@@ -50,12 +50,12 @@ def log10_text(log10_value: float, grain: float) -> str:
 def nearest_point(
     plot: Plot, lines: Sequence[tuple[Floats, Floats]], x: float, y: float
 ) -> tuple[int, int]:
-    """Return the line nearest to a pixel within REACH, and the nearer end of its nearest part.
+    """Return the line nearest to a pixel within REACH, and the nearer end of its segment.
 
     (-1, -1) for none. Lines are places and heights in units of the axes.
     """
     best, found = REACH, (-1, -1)
-    if not plot.inside().contains(x, y):
+    if not plot.plot_area().contains(x, y):
         return found
     here = np.array([x, y])
     for number, (places, heights) in enumerate(lines):
@@ -64,7 +64,7 @@ def nearest_point(
             continue
         left = float(plot.place(x - REACH, y)[0])
         right = float(plot.place(x + REACH, y)[0])
-        # Places increase, but for |W|^2, which may turn: then all points are looked at.
+        # Places increase, except for |W|^2, which may turn back: then all points are examined.
         part = known
         if (np.diff(places[known]) >= 0.0).all():
             ends = np.searchsorted(places[known], [left, right])
@@ -77,7 +77,7 @@ def nearest_point(
 
 
 def _to_segments(points: Floats, here: Floats) -> tuple[float, int]:
-    """Return the distance of a broken line (k, 2) from a point, and the nearest of its points."""
+    """Return the distance of a broken line (k, 2) from a point, and its nearest point."""
     away = np.hypot(*(points - here).T)
     if len(points) == 1:
         return float(away[0]), 0
@@ -89,7 +89,7 @@ def _to_segments(points: Floats, here: Floats) -> tuple[float, int]:
     return float(distances[nearest]), nearest + int(away[nearest + 1] < away[nearest])
 
 
-TOLERANCE = 0.03  # pixels: a fiftieth of a pen, and 8 of the 255 levels at a sharp edge at most
+TOLERANCE = 0.03  # pixels: a fiftieth of a pen, at most 8 of 255 levels at a sharp edge
 
 
 def points_to_draw(x: Floats, Y: Floats, tolerance: float) -> NDArray[np.bool_]:

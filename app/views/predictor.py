@@ -39,7 +39,7 @@ from core.numbers import MINUS, number_text, raise_powers
 
 TITLE = "predictor f"
 LINE = 1.5  # pixels
-REACH = 6.0  # pixels between the pointer and an example that it reads
+REACH = 6.0  # pixels from the pointer within which an example is read
 
 
 @final
@@ -79,7 +79,7 @@ class PredictorView(RunView):
         return f"the inputs have no coordinate {missing[0]}" if missing else ""
 
     def refit(self, data: DisplayData) -> None:
-        """Set the range around the data, which no frame changes, the axes and the data."""
+        """Set the range around the data, the same for all frames, the axes and the data."""
         x = data.run.dataset.x
         if x.shape[1] == 1:
             left, right = range_around(x[:, 0])
@@ -96,7 +96,7 @@ class PredictorView(RunView):
         self._show_key(data)
 
     def _show_on_line(self, data: DisplayData) -> None:
-        """Examples at their labels where f is fitted to them, else on the line f = 0."""
+        """Draw examples at their labels if f is fitted to them, else on the line f = 0."""
         x = data.run.dataset.x[:, 0]
         fitted = data.run.loss.fits
         heights = data.run.dataset.y if fitted else np.zeros(x.size)
@@ -136,10 +136,10 @@ class PredictorView(RunView):
             self._request_predictor()
 
     def _request_predictor(self) -> None:
-        """Ask for the predictor at the frame, over what is seen of the plot."""
+        """Request the predictor at the frame, over the visible range."""
         data = self.data
         assert data is not None
-        shown = self.plot.shown()
+        shown = self.plot.visible_range()
         first, second = (shown.left(), shown.right()), (shown.top(), shown.bottom())
         if data.run.dataset.d == 1:
             question = PredictorQuestion(self.frame, (0, 0), (*first, LINE_POINTS), (0.0, 0.0, 0))
@@ -148,12 +148,12 @@ class PredictorView(RunView):
             question = PredictorQuestion(
                 self.frame, data.coordinates, (*first, count), (*second, count)
             )
-        data.background.prediction.ask(question)
+        data.background.prediction.request(question)
         if data.background.pending:
-            self.requested.emit()
+            self.values_requested.emit()
 
     def on_values(self) -> bool:
-        """Draw the latest answer, perhaps of a frame before: the next one is on its way."""
+        """Draw the latest answer, perhaps of an earlier frame: the next one is coming."""
         data = self.data
         answer = data.background.answer if data is not None else None
         if data is None or answer is None or answer is self._drawn or self._absent:
@@ -173,7 +173,7 @@ class PredictorView(RunView):
     def _draw_line(self, data: DisplayData, answer: PredictorAnswer) -> None:
         home = range_around(data.run.dataset.x[:, 0])
         self.plot.set_home(Home(*home, *self._heights()))
-        # 300: double precision ends at 2 10^308. Classes are numbers, and have no scale.
+        # 300: double precision ends near 2e308. Class numbers have no scale.
         exponent = min(answer.log10_scale, 300.0) if data.run.network.k == 1 else 0.0
         values = answer.values * 10.0**exponent
         path = path_of(np.linspace(*answer.question.first), values)
@@ -186,7 +186,7 @@ class PredictorView(RunView):
             self.stems.set_curves([(stems, pen_of(self._palette.muted))])
 
     def _heights(self) -> tuple[float, float]:
-        """Return the range of f on the line: a round number that holds it, and at least 1.2."""
+        """Return the range of f on the line: a round number, at least 1.2."""
         answer, data = self._drawn, self.data
         assert data is not None
         if data.run.network.k > 1:
@@ -225,7 +225,7 @@ class PredictorView(RunView):
         self.line.set_curves([(line, pen)])
 
     def _show_targets(self, data: DisplayData, largest: float, log10_scale: float) -> float:
-        """Show the data by their targets; return which share of the colours f takes itself."""
+        """Show the data by their targets; return the share of the colours used by f."""
         columns = list(data.coordinates)
         targets = data.run.dataset.y * 10.0 ** -min(max(log10_scale, -300.0), 300.0)
         reach = max(largest, float(np.abs(targets).max(initial=0.0)))
@@ -258,9 +258,9 @@ class PredictorView(RunView):
     # --------------------------------------------------------------------------------- pointer
 
     def _readout_at(self, x: float, y: float) -> HoverReadout | None:
-        """Return the predictor at the point of its grid that is nearest to the pointer."""
+        """Return the predictor at the grid point nearest to the pointer."""
         answer, data = self._drawn, self.data
-        if answer is None or data is None or not self.plot.inside().contains(x, y):
+        if answer is None or data is None or not self.plot.plot_area().contains(x, y):
             return None
         if pointed := self._pointed_target(data, answer, x, y):
             return pointed
@@ -288,10 +288,10 @@ class PredictorView(RunView):
     ) -> HoverReadout | None:
         """Return target, value and misfit of the example under the pointer."""
         points = self.examples.points
-        place = self.plot.nearest(points, x, y, REACH) if answer.fitted is not None else -1
+        place = self.plot.find_nearest(points, x, y, REACH) if answer.fitted is not None else -1
         if answer.fitted is None or not 0 <= place < answer.fitted.size:
             return None
-        if data.run.dataset.d == 1:  # whose points are sorted
+        if data.run.dataset.d == 1:  # points on a line are sorted
             own = np.stack([data.run.dataset.x[:, 0], data.run.dataset.y], axis=1)
             place = int(np.argmin(np.abs(own - points[place]).sum(axis=1)))
             points = own
@@ -307,7 +307,7 @@ class PredictorView(RunView):
 
 
 def _on_grid(place: float, axis: tuple[float, float, int]) -> tuple[int, float]:
-    """Return the number and the place of the nearest point of a grid."""
+    """Return number and place of the nearest point of a grid."""
     low, high, count = axis
     step = (high - low) / (count - 1)
     number = int(np.clip(round((place - low) / step), 0, count - 1))
@@ -324,7 +324,7 @@ def _path(share: Floats, level: float, answer: PredictorAnswer) -> QPainterPath:
 
 
 def _physical(value: float, log10_scale: float) -> str:
-    """Return a value times a power of ten as text, also where it overflows."""
+    """Return a value times a power of ten as text, even if it overflows."""
     exponent = math.log10(value) + log10_scale
     if abs(exponent) > 300.0:
         return raise_powers(f"10^{exponent:.0f}")

@@ -1,4 +1,4 @@
-"""Linked views of one run; at first those of the paper's figure, laid out like its panels."""
+"""Linked views of one run; initially those of the paper's figure, in its layout."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class RunPanel(QWidget):
     node_clicked = Signal(int)  # -1: the background
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
-    requested = Signal()  # numbers are wanted that take a while
-    menu_requested = Signal(str, QPoint)  # name of a view, place on the screen
+    values_requested = Signal()  # slow values are needed
+    menu_requested = Signal(str, QPoint)  # name of a view, position on the screen
     fill_requested = Signal(str)  # name of a view
-    view_moved = Signal(str, str)  # names of a view and of the one that it was dropped on
-    range_changed = Signal(str)  # the name of a view that has another range of its own
+    view_moved = Signal(str, str)  # names of a view and of the view that it was dropped on
+    range_changed = Signal(str)  # name of a view with a new range
     zoomed = Signal(str)
-    views_arranged = Signal()  # other views are shown, or need more or less room
+    views_arranged = Signal()  # other views are shown, or need another amount of room
     heading_clicked = Signal()
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
@@ -61,7 +61,7 @@ class RunPanel(QWidget):
         self._theory = ShownTheory()
         self._made: dict[str, RunView] = {}
         self._queue = DrawQueue(self)
-        self._zooms: dict[str, QRectF | None] = {}  # of views of this run that are hidden
+        self._zooms: dict[str, QRectF | None] = {}  # views of this run that are hidden
         self._names: tuple[str, ...] = ()
         self._columns = 2
         self._above: RunPanel | None = None
@@ -89,7 +89,7 @@ class RunPanel(QWidget):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The views that are shown."""
+        """Names of the shown views."""
         return self._names
 
     @property
@@ -99,7 +99,7 @@ class RunPanel(QWidget):
 
     @property
     def tab_order(self) -> list[QWidget]:
-        """Plots of the shown views, in the order of Tab."""
+        """Plots of the shown views, in Tab order."""
         return [view.plot for view in self.views]
 
     def view(self, name: str) -> RunView:
@@ -111,7 +111,7 @@ class RunPanel(QWidget):
             view.node_clicked.connect(self.node_clicked)
             view.nodes_selected.connect(self.nodes_selected)
             view.moment_clicked.connect(self.moment_clicked)
-            view.requested.connect(self.requested)
+            view.values_requested.connect(self.values_requested)
             view.menu_requested.connect(self._on_menu_requested)
             view.header.clicked.connect(self._on_title_clicked)
             view.header.dragged.connect(self._on_title_dragged)
@@ -119,7 +119,7 @@ class RunPanel(QWidget):
             view.range_changed.connect(self._on_ranged)
             view.zoomed.connect(self._on_zoomed)
             view.least_size_changed.connect(self.views_arranged)
-            view.plot.setAcceptDrops(False)  # a file dropped there is the window's
+            view.plot.setAcceptDrops(False)  # files dropped here go to the window
             self._made[name] = view
         return self._made[name]
 
@@ -133,7 +133,7 @@ class RunPanel(QWidget):
         self.zoomed.emit(self._name_of(self.sender()))
 
     def _name_of(self, part: QObject | None) -> str:
-        """Return the name of a view by the view itself or its header."""
+        """Return the name of a view, given by itself or its header."""
         views = self._made.items()
         return next((name for name, view in views if part in (view, view.header)), "")
 
@@ -145,7 +145,8 @@ class RunPanel(QWidget):
 
     def _on_menu_requested(self, place: QPoint) -> None:
         name = self._name_of(self.sender())
-        self._queue.catch_up([self._made[name]], self.frame)  # by the keyboard also out of sight
+        # The keyboard can open the menu of a view out of sight.
+        self._queue.catch_up([self._made[name]], self.frame)
         self.menu_requested.emit(name, place)
 
     def _on_title_clicked(self) -> None:
@@ -164,19 +165,19 @@ class RunPanel(QWidget):
             self.view_moved.emit(name, target)
 
     def zooms(self) -> list[tuple[str, QRectF]]:
-        """Return the ranges that views are zoomed to, hidden ones included, by their names."""
+        """Return the zoomed ranges of views, hidden ones included, by name."""
         shown = {name: self._made[name].plot.zoom for name in self._names}
         zooms = {**self._zooms, **shown}
         return [(name, zoom) for name, zoom in zooms.items() if zoom is not None]
 
     def regions(self) -> list[tuple[str, tuple[float, float, float, float]]]:
-        """Return the ranges of the views that show something, by their names."""
+        """Return the ranges of the views with content, by name."""
         self._queue.catch_up(self.views, self.frame)  # ranges may follow the moment
         views = [(name, self._made[name]) for name in self._names]
         return [(name, view.region()) for name, view in views if view.shows_something]
 
     def set_zooms(self, zooms: Mapping[str, QRectF]) -> None:
-        """Zoom the views to ranges; those without one show all they have."""
+        """Zoom views to ranges; views without one show everything."""
         for name in self._names:
             self._made[name].plot.set_zoom(zooms.get(name))
         self._zooms = {name: zoom for name, zoom in zooms.items() if name not in self._names}
@@ -187,7 +188,7 @@ class RunPanel(QWidget):
         if names == self._names:
             return
         for name in names:
-            # Before it is named: a view that is hidden loses the pointer, and others are told.
+            # Create the view first: hiding another view ends its hover and emits signals.
             self.view(name)
         before, self._names = self._names, names
         for name in before:
@@ -205,7 +206,7 @@ class RunPanel(QWidget):
         self.views_arranged.emit()
 
     def _bring_up(self, view: RunView) -> None:
-        """Let a view show what the others do."""
+        """Let a view show the same state as the others."""
         view.set_colours(self._palette)
         view.set_options(self.options)
         view.set_theory(self._theory)
@@ -218,25 +219,25 @@ class RunPanel(QWidget):
     def arrange(self, columns: int, above: RunPanel | None, below: RunPanel | None) -> None:
         """Put the views into columns; the first run has none `above`, the last no last `below`."""
         if (columns, above, below) != (self._columns, self._above, self._below):
-            alone = self._alone
+            alone = self._is_alone
             if self._below is not None:
                 self._below.range_changed.disconnect(self._on_lowest_ranged)
             if below is not None:
                 below.range_changed.connect(self._on_lowest_ranged)
             self._above, self._below = above, below
-            if (columns, alone) == (self._columns, self._alone):
+            if (columns, alone) == (self._columns, self._is_alone):
                 self._set_columns_of_views()
             else:
                 self._columns = columns
                 self._place_views()
 
     def set_sight(self, sight: QRect) -> None:
-        """Set the part of the panel that is not scrolled away; draw what came into it."""
+        """Set the visible part of the panel; draw views that came into sight."""
         self._queue.sight = sight
         self._queue.catch_up(self._queue.in_sight(self.views), self.frame)
 
     @property
-    def _alone(self) -> bool:
+    def _is_alone(self) -> bool:
         return self._above is None and self._below is None
 
     @property
@@ -246,17 +247,17 @@ class RunPanel(QWidget):
 
     @property
     def least_height(self) -> int:
-        """Height at which all plots are just legible."""
+        """Least height in pixels with legible plots."""
         heading = max(label.sizeHint().height() for label in (self.heading, self.details))
         heights = [view.least_height for view in self.views]
         lines = [heights[k : k + self._columns] for k in range(0, len(heights), self._columns)]
         return heading + TOP + sum(max(line) + GAP for line in lines) - GAP
 
     def _place_views(self) -> None:
-        """Place the views in the grid; in the last row of a single run no room is left over."""
+        """Place the views in the grid; the last row of a single run fills the width."""
         count, columns, rows = len(self._names), self._columns, self.rows
         for place, view in enumerate(self.views):
-            spare = columns * rows - count if self._alone and place == count - 1 else 0
+            spare = columns * rows - count if self._is_alone and place == count - 1 else 0
             self._grid.addWidget(view, place // columns, place % columns, 1, 1 + spare)
         for line in range(len(VIEWS)):
             self._grid.setRowStretch(line, 1 if line < rows else 0)
@@ -264,7 +265,7 @@ class RunPanel(QWidget):
         self._set_columns_of_views()
 
     def _set_columns_of_views(self) -> None:
-        """Have each view know the same view of the other runs in its column."""
+        """Connect each view with the same view of other runs in its column."""
         for name in self._names:
             around = [
                 panel.view(name) if panel is not None and name in panel.names else None
@@ -277,7 +278,7 @@ class RunPanel(QWidget):
             self._made[name].show_axis_title()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        # The ground between the views: with a style sheet Qt would leave it as it was.
+        # With a style sheet Qt would not repaint the ground between the views.
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._palette.background))
         painter.end()
@@ -285,7 +286,7 @@ class RunPanel(QWidget):
     # --------------------------------------------------------------------------------- content
 
     def set_run(self, run: OpenRun | None) -> None:
-        """Show another run: its views, why it has none, or how to get a run."""
+        """Show another run: its views, its failure, or how to get a run."""
         self.run = run
         if run is None:
             self.set_data(None, "")
@@ -324,24 +325,24 @@ class RunPanel(QWidget):
             view.set_heading(heading)
 
     def data_grew(self) -> None:
-        """Have `draw_pending` draw all views again, with the ranges of the frames read since."""
+        """Queue all views for drawing, with the ranges of the new frames."""
         self._queue.add(self.views, grown=True)
 
     def on_values(self) -> None:
-        """Have `draw_pending` draw the numbers that were computed since."""
+        """Queue the views of newly computed values for drawing."""
         self._queue.add(self.views, grown=False)
 
     @property
     def pending(self) -> int:
-        """Number of views that `draw_pending` has still to draw."""
+        """Number of views still to be drawn by `draw_pending`."""
         return len(self._queue)
 
     def draw_pending(self, seconds: float = math.inf) -> None:
-        """Draw pending views in turn, one at least, for about so long."""
+        """Draw pending views in turn, at least one, for about so long."""
         self._queue.draw(self.views, self.frame, seconds)
 
     def set_frame(self, index: int, at_once: bool = True) -> Sequence[RunView]:
-        """Set the frame, the last known one for those beyond; return the views to draw now.
+        """Set the frame, at most the last known one; return the views to draw now.
 
         `draw_pending` draws those that grew, and all of them where it need not be at once.
         """
@@ -354,7 +355,7 @@ class RunPanel(QWidget):
         return ()
 
     def set_marked(self, hovered: int, pinned: frozenset[int]) -> Sequence[RunView]:
-        """Set the marked nodes; return the views that must mark them now."""
+        """Set the marked nodes; return the views to mark them in now."""
         if (hovered, pinned) == (self._hovered, self._pinned):
             return ()
         self._hovered, self._pinned = hovered, pinned
@@ -371,7 +372,7 @@ class RunPanel(QWidget):
                 view.show_frame(self.frame)
 
     def set_options(self, options: Intent) -> None:
-        """Follow the options; plane, views and palette have methods of their own."""
+        """Follow the options; plane, views and palette have their own methods."""
         self.options = options
         for view in self.views:
             view.set_options(options)

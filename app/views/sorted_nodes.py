@@ -22,10 +22,10 @@ from core.figures.palette import Palette, dim_colours, time_colours
 from core.numbers import raise_powers, time_text
 
 MOST_MOMENTS = 40
-MOST_POINTS = 512  # of a curve; more than a screen has pixels for
-MOST_DOTS = 64  # nodes up to which each gets a dot on the current curve
-FAINT = 0.25  # opacity of the moments before, where nodes are selected
-CURRENT = 2.0  # pixels: dear for thousands of lines, not for one
+MOST_POINTS = 512  # of a curve; a screen has fewer pixels
+MOST_DOTS = 64  # nodes up to which each has a dot on the current curve
+FAINT = 0.25  # opacity of earlier moments while nodes are selected
+CURRENT = 2.0  # pixels; wide lines are slow by the thousand, not singly
 FIXED = "this network does not train its inner weights"
 LABELS = {"rotation": "rotation", "relative_norm": "relative norm"}
 SHORT = {"rotation": "rotation", "relative_norm": "norm"}
@@ -33,18 +33,18 @@ NOTES = {"rotation": "no neuron has a direction", "relative_norm": "all neurons 
 
 
 def rotations_view(palette: Palette, parent: QWidget | None = None) -> SortedView:
-    """Sorted cosines of the angle between v_j(0) and v_j(t)."""
+    """Return the view of sorted cosines of the angle between v_j(0) and v_j(t)."""
     return SortedView(palette, "rotation", "rotations, sorted", parent)
 
 
 def norms_view(palette: Palette, parent: QWidget | None = None) -> SortedView:
-    """Sorted |a_j v_j| / max_k |a_k v_k|."""
+    """Return the view of sorted |a_j v_j| / max_k |a_k v_k|."""
     return SortedView(palette, "relative_norm", "relative norms, sorted", parent)
 
 
 @final
 class SortedView(NodeView):
-    """Curves against rank / m, one a moment, coloured by time, the current one on top."""
+    """Curves against rank / m, one per moment, coloured by time, the current one on top."""
 
     links = True
 
@@ -56,7 +56,7 @@ class SortedView(NodeView):
         self.plot.side.set_label(axes["vertical"], SHORT[kind])
         self._kind = kind
         self._paths: list[Any] = []
-        self._ramp: NDArray[Any] = np.empty((0, 4))  # the colour of each frame
+        self._ramp: NDArray[Any] = np.empty((0, 4))  # colour of each frame
         self._ramp_of: tuple[int, Palette] | None = None
         self.plot.add_lines(ZeroLine())
         self.past = self.plot.add(CurveStack())
@@ -87,7 +87,7 @@ class SortedView(NodeView):
         """Update the range, the moments and their key from all frames read so far."""
         low = 0.0
         if self._kind == "rotation":
-            least = data.least(self._kind)
+            least = data.least_value(self._kind)
             low = max(-1.0, min(math.floor(10.0 * least) / 10.0, 0.9))
         pad = 0.025 * (1.0 - low)
         self.plot.set_home(Home(0.0, 1.02, low - pad, 1.0 + pad))
@@ -101,8 +101,8 @@ class SortedView(NodeView):
     def _moments(self, until: int) -> Indices:
         """Return the frames of the moments before a frame."""
         assert self.data is not None
-        # By the frames that are planned: a curve that is drawn once stays as the run grows.
-        stride = math.ceil(self.data.run.planned / (MOST_MOMENTS - 1))
+        # By planned frames, so that a drawn curve remains as the run grows.
+        stride = math.ceil(self.data.run.planned_frames / (MOST_MOMENTS - 1))
         return np.arange(0, until, stride, dtype=np.int64)
 
     def _thin_ranks(self) -> Indices:
@@ -113,10 +113,11 @@ class SortedView(NodeView):
         return np.unique(np.linspace(0, m - 1, MOST_POINTS).round().astype(np.int64))
 
     def _colours(self, frames: Indices) -> Any:
+        """Return the time ramp's colours of these frames, out of all planned ones."""
         assert self.data is not None
-        of = (self.data.planned, self._palette)
-        if of != self._ramp_of:  # for all frames at once: each shows one of them
-            places = np.arange(self.data.planned) / max(self.data.planned - 1, 1)
+        of = (self.data.planned_frames, self._palette)
+        if of != self._ramp_of:  # computed for all frames at once, since each shows one colour
+            places = np.arange(self.data.planned_frames) / max(self.data.planned_frames - 1, 1)
             self._ramp, self._ramp_of = time_colours(places, self._palette), of
         return self._ramp[frames]
 
@@ -124,7 +125,7 @@ class SortedView(NodeView):
         times = data.log10_time
         last = float(times[-1])
         if not data.complete:
-            last = max(last, data.until)
+            last = max(last, data.planned_end)
         steps = data.run.counts_steps
         first = raise_powers(time_text(float(times[0]), steps))
         text = raise_powers(time_text(last, steps)).replace("log10", LOG10)
@@ -144,7 +145,7 @@ class SortedView(NodeView):
     # ----------------------------------------------------------------------------------- frame
 
     def _show(self, data: DisplayData, frame: int) -> None:
-        """Show the moments before a frame, and the frame itself."""
+        """Draw the moments before a frame, and the frame itself."""
         nodes = data.sorted_nodes(self._kind, frame)
         ranks = np.arange(1, data.m + 1) / data.m
         values = data.values(self._kind, frame)
@@ -158,7 +159,7 @@ class SortedView(NodeView):
         chosen = self._select_mask(data.m)
         self.current.set_curves([(path, pen_of(faint if self._selects else colour, width))])
         self.past.setOpacity(FAINT if self._selects else 1.0)
-        # A curve cannot be dim for some nodes: those that are selected are dots on it.
+        # A curve cannot be dimmed for some nodes: selected ones are dots on it.
         dots = data.m <= MOST_DOTS
         self.dots.set_styles(Style(faint, 5.0), Style(colour, 5.0))
         order = np.argsort(chosen, kind="stable")[0 if dots else np.count_nonzero(~chosen) :]
@@ -167,7 +168,7 @@ class SortedView(NodeView):
         self._show_marks(data)
 
     def _neighbour(self, here: int, known: Indices, x: int, y: int) -> int:
-        """Along the rank: arrows up lead to where the values are larger."""
+        """Return the next node along the rank; arrows up lead to larger values."""
         order = known[np.argsort(self.plot.points[known, 0], kind="stable")]
         values = self.plot.points[order, 1]
         way = x or (-y if values[-1] >= values[0] else y)

@@ -1,4 +1,4 @@
-"""What the views of curves over a run share: the axis, the cursor, and scrubbing."""
+"""Base of the views of curves over a run: the axis, the cursor, and scrubbing."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 DASHES: dict[Sign, tuple[float, ...]] = {"dashed": (5.0, 3.0), "dotted": (1.5, 2.5)}
 FAINT, PAST = 0.3, 0.45  # opacity
-# Pixels: Qt takes twenty times as long for a point of a line wider than one (docs/decisions/0015),
-# which is bearable for a few lines, and once they are thinned.
+# Pixels. Qt takes twenty times as long per point of a line wider than 1 (docs/decisions/0015):
+# bearable for a few thinned lines.
 STRONG = 1.5
 MOST_DASHED = 512  # points; of 2,000 all of two dashed lines take 9 ms a redraw, and thinned ones 4
 
@@ -49,14 +49,14 @@ MOST_DASHED = 512  # points; of 2,000 all of two dashed lines take 9 ms a redraw
 class TraceCurve:
     """One curve: a value for each frame read so far (T,), NaN where it has none.
 
-    `said` are the values themselves where `values` are transformed for the axis.
+    `plain` are the values themselves where `values` are transformed for the axis.
     """
 
     values: Floats
     colour: str
     sign: Sign = "line"
     name: str = ""
-    said: Floats | None = None
+    plain: Floats | None = None
 
     @property
     def dashes(self) -> tuple[float, ...]:
@@ -77,10 +77,10 @@ class TraceView(RunView):
         self._axis = "log10_time"
         self._far = self._wide = False
         self._lines: tuple[TraceCurve, ...] = ()
-        self._obstacles: Traces | None = None  # the same, for labels to keep off
+        self._obstacles: Traces | None = None  # the lines, as obstacles for labels
         self._levels: tuple[LevelLine, ...] = ()
-        self._traced = -1  # values that were known of what is asked for; -1: nothing is
-        self.places: Floats = np.empty(0)  # where each frame stands on the axis
+        self._traced = -1  # known values among those requested; -1 without a request
+        self.places: Floats = np.empty(0)  # position of each frame on the axis
         self.plot.add_lines(self._make_lines())
         self.past = self.plot.add(CurveStack())
         self.faint = self.plot.add(CurveStack())
@@ -124,7 +124,7 @@ class TraceView(RunView):
         return self._bounds
 
     def region(self) -> tuple[float, float, float, float]:
-        """Return the range that is shown, across as log10 of time, steps or |W|^2."""
+        """Return the shown range; horizontally as log10 of time, steps or |W|^2."""
         left, right, bottom, top = super().region()
         if self._axis == "log10_time" and self._far:
             left, right = (float(x) for x in inverse_coordinate(np.array([left, right])))
@@ -138,7 +138,7 @@ class TraceView(RunView):
         """Return the known part of some traces, (T, width) each, and request the rest."""
         data.background.request_traces(type(self).__name__, names, data.frames)
         if data.background.pending:
-            self.requested.emit()
+            self.values_requested.emit()
         self._traced = data.background.traced
         return tuple(data.background.trace(name, data.frames) for name in names)
 
@@ -146,7 +146,7 @@ class TraceView(RunView):
         data.background.request_traces(type(self).__name__, (), 0)
 
     def on_values(self) -> bool:
-        """Draw the values that have come since."""
+        """Draw newly computed values."""
         if self._traced < 0 or self.data is None or self.data.background.traced == self._traced:
             return False
         self.redraw()
@@ -206,7 +206,7 @@ class TraceView(RunView):
         if not lines:
             self.past.set_curves(())
             return left
-        # To the run's own first frame, so that no gap is left.
+        # Up to the run's own first frame, so that no gap remains.
         places = np.append(self._places_of_past(data), self.places[0])
         heights = np.full((len(self._lines), places.size), np.nan)  # bounds have no past
         curves, width = [], STRONG * self.plot.devicePixelRatioF()
@@ -254,7 +254,7 @@ class TraceView(RunView):
         places = self.places[part]
         values = np.array([line.values[part] for line in self._lines])
         kept = points_to_draw(places, values, TOLERANCE * self.plot.pixel_height())
-        if places.size <= MOST_DASHED:  # dashes would move: they follow from a line's length
+        if places.size <= MOST_DASHED:  # dashes depend on the length of the line and would shift
             kept[[bool(pen.dashPattern()) for pen in pens]] = True
         kept &= np.isfinite(values)
         return [
@@ -276,10 +276,10 @@ class TraceView(RunView):
         return 0 if self._axis == "norm_squared" or math.isfinite(data.log10_time[0]) else 1
 
     def _place_frames(self, data: DisplayData) -> tuple[float, float]:
-        """Set where each frame stands; returns the ends of the axis."""
+        """Set the place of each frame; return the ends of the axis."""
         axis = self.plot.bottom
         if self._axis == "log10_time":
-            end = float(data.log10_time[-1]) if data.complete else data.until
+            end = float(data.log10_time[-1]) if data.complete else data.planned_end
             self._far = max(end, float(data.log10_time[-1])) > PLAIN_HORIZON
             times = with_finite_first(data.log10_time)
             self.places = coordinate(times) if self._far else times
@@ -295,7 +295,7 @@ class TraceView(RunView):
             last = float(self.places[-1])
         else:
             logarithms = data.log10_norm_squared
-            if data.past.known:
+            if data.past.is_complete:
                 logarithms = np.append(data.past.log10_norm_squared, logarithms)
             ends = float(logarithms.min()), float(logarithms.max())
             self._wide = wide = needs_logarithm(*ends)
@@ -311,7 +311,7 @@ class TraceView(RunView):
     # ----------------------------------------------------------------------------------- frame
 
     def _show(self, data: DisplayData, frame: int) -> None:
-        """Show the curves strong up to a frame, and the cursor there."""
+        """Draw the curves strong up to a frame, and the cursor there."""
         self._draw_strong(data, frame)
         self._mark_nodes(data)
 
@@ -327,11 +327,11 @@ class TraceView(RunView):
         until, times = self.frame + 1, data.log10_time
         if data.run.counts_steps:
             first = ("step", data.steps.astype(np.float64))
-        elif data.until > PLAIN_HORIZON:
+        elif data.planned_end > PLAIN_HORIZON:
             first = (f"{LOG10} t", times)
         else:
             first = ("t", 10.0**times)
-        lines = [(one.name, one.values if one.said is None else one.said) for one in self._lines]
+        lines = [(one.name, one.values if one.plain is None else one.plain) for one in self._lines]
         return tuple((name, values[:until]) for name, values in (first, *lines))
 
     # ----------------------------------------------------------------------------------- mouse
@@ -346,15 +346,15 @@ class TraceView(RunView):
         if number < 0:
             return None
         line, frame = lines[number], frame + self.first(data)
-        value = float((line.values if line.said is None else line.said)[frame])
+        value = float((line.values if line.plain is None else line.plain)[frame])
         told = resolved_text(value, self._grain(line, value))
         text = f"{line.name} {told}\n{self._moment_text(data, frame)}".lstrip()
         return HoverReadout(float(self.places[frame]), float(line.values[frame]), text, line.colour)
 
     def _grain(self, line: TraceCurve, value: float) -> float:
-        """Return the difference of values that one pixel of the screen separates."""
+        """Return the difference of values that one pixel resolves."""
         height = self.plot.pixel_height()
-        return height if line.said is None else abs(value) * math.log(10.0) * height
+        return height if line.plain is None else abs(value) * math.log(10.0) * height
 
     def _moment_text(self, data: DisplayData, frame: int) -> str:
         """Return the place of a frame on the axis, in words."""
@@ -362,7 +362,7 @@ class TraceView(RunView):
         if self._axis == "step" or (self._axis == "log10_time" and data.run.counts_steps):
             return f"step {int(data.steps[frame])}"
         if self._axis == "log10_time":
-            # Late frames are spread by another coordinate, in which pixels differ.
+            # The coordinate of late frames spreads them, so a pixel means another time there.
             return f"t = {log10_text(float(data.log10_time[frame]), min(grain, 0.01))}"
         logarithm = float(data.log10_norm_squared[frame])
         if self._wide:
@@ -370,7 +370,7 @@ class TraceView(RunView):
         return f"{NORM_SQUARED} = {resolved_text(10.0**logarithm, grain)}"
 
     def _explain(self, x: float, y: float) -> None:
-        """Show a tooltip where a level is."""
+        """Show the tooltip of a level."""
         level = level_at(self.plot.drawn_levels, x, y)
         if level is not None and level.tip:
             here = self.plot.viewport().mapToGlobal(QPoint(round(x), round(y)))
@@ -392,7 +392,7 @@ class TraceView(RunView):
 
 
 def pad_trace(values: Floats, frames: int) -> Floats:
-    """Return a trace (T,) for the frames read so far; more or fewer may have been judged."""
+    """Return a trace (T,) for the frames read so far, though others may have been judged."""
     result = np.full(frames, np.nan)
     known = min(frames, values.size)
     result[:known] = values[:known]

@@ -1,4 +1,4 @@
-"""What all views of a run share: a header, a plot, and how they are told what to show."""
+"""Base of all views of a run: a header, a plot, and the interface that sets their content."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from core.reference.share import Promise
 
 
-Numbers = Sequence[tuple[str, Floats]]  # columns of equal length, with their headings
+Numbers = Sequence[tuple[str, Floats]]  # heading and column, all columns of equal length
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """Values that a statement promises, or theory predicts, one a frame (T,), in a view or strip.
+    """Values promised by a statement, or predicted, one per frame (T,), in a view or a strip.
 
     `view` is "margins", or the observable that they belong to.
     """
@@ -52,7 +52,7 @@ class Bound:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownTheory:
-    """Lines and curves that theory adds to a run, and what margins are shown as shares of."""
+    """Lines and curves that theory adds to a run, and the promise of its shares."""
 
     references: Sequence[ReferenceMargin] = ()
     bounds: Sequence[Bound] = ()
@@ -60,22 +60,22 @@ class ShownTheory:
 
 
 class RunView(QWidget):
-    """Shows one run at one frame. What it has nothing to show of says `_absence` in a sentence.
+    """View of one run at one frame. Without content it shows the sentence of `_absence`.
 
-    `requested`: numbers are wanted that take longer than a frame of the screen; `computed` is
-    called when there are new ones.
+    `values_requested`: slow values are needed; `on_values` is called when new ones are computed.
     """
 
     shows: ClassVar[tuple[str, ...]] = ()
-    on_plane: ClassVar[bool] = False  # whether it shows the plane that is chosen
-    links: ClassVar[bool] = False  # whether its ranges may be those of the same view of other runs
+    on_plane: ClassVar[bool] = False  # True if it shows the chosen plane
+    # True if its ranges can be linked with the same view of other runs.
+    links: ClassVar[bool] = False
 
     node_hovered = Signal(int)  # -1: none
     node_clicked = Signal(int)  # -1: the background
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
-    requested = Signal()
-    menu_requested = Signal(QPoint)  # on the screen
+    values_requested = Signal()
+    menu_requested = Signal(QPoint)  # position on the screen
     range_changed = Signal()  # the range is another one
     least_size_changed = Signal()
     zoomed = Signal()
@@ -86,7 +86,8 @@ class RunView(QWidget):
         """`options` are those of the plot."""
         super().__init__(parent)
         self._palette = palette
-        self._painted_style: tuple[Palette, str] | None = None  # palette and font
+        # Palette and font of the last painting.
+        self._painted_style: tuple[Palette, str] | None = None
         self.data: DisplayData | None = None
         self.frame = -1
         self._absent = ""
@@ -102,7 +103,7 @@ class RunView(QWidget):
         self.plot.home_changed.connect(self.range_changed)
         self.plot.zoomed.connect(self.zoomed)
         self.plot.hovered.connect(self._point)
-        self.plot.left.connect(self._point_nowhere)
+        self.plot.pointer_left.connect(self._point_nowhere)
         add_all(space(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
         self._above: RunView | None = None
         self._below: RunView | None = None
@@ -121,7 +122,7 @@ class RunView(QWidget):
         self.show_axis_title()
 
     def _set_least_size(self) -> None:
-        """Set the size at which the plot is just legible."""
+        """Set the least legible size of the plot."""
         before = self.plot.minimumHeight()
         height = self._least_plot_height() + (
             0 if self._below is not None else self._title_height()
@@ -143,11 +144,11 @@ class RunView(QWidget):
 
     @property
     def least_height(self) -> int:
-        """Height at which the plot is just legible."""
+        """Least legible height of the plot in pixels."""
         return self.header.sizeHint().height() + int(self.plot.minimumHeight())
 
     def render_picture(self, scale: float) -> QPixmap:
-        """Return the view with its title and axes, at `scale` pixels to one of the screen."""
+        """Return the view with its title and axes, at `scale` pixels per screen pixel."""
         column = self._above, self._below
         self.set_column(None, None)
         self._lay_out_now()
@@ -170,7 +171,7 @@ class RunView(QWidget):
             self._give_up(self.data)
         self.data, self.frame = data, -1
         self._absent = self._absence(data) if data is not None else ""
-        self.plot.reset_range()  # a zoom was into the run before
+        self.plot.reset_range()  # a zoom belonged to the previous run
         self.plot.set_common(None)
         self.header.set_key()
         self._clear()
@@ -186,22 +187,22 @@ class RunView(QWidget):
         self._describe()
 
     def set_options(self, options: Intent) -> None:
-        """Show what the options say; a view that shows it already draws nothing."""
+        """Show the options; a view that already shows them draws nothing."""
         self.plot.set_always_equal(options.equal)
 
     @property
     def extents(self) -> Mapping[str, Extent]:
-        """Extents of the quantities with an axis of their own, by their names."""
+        """Extents of the quantities with their own axes, by name."""
         return {}
 
     def set_common_extents(self, extents: Mapping[str, Extent]) -> None:
-        """Set the extents that axes hold beside their own, since other runs share them."""
+        """Set the extents that axes must contain because other runs share them."""
 
     def set_theory(self, theory: ShownTheory) -> None:
-        """Show what theory says, where the view has a place for it (RunPanel.set_theory)."""
+        """Show results of theory, in views with a place for them (RunPanel.set_theory)."""
 
     def redraw(self) -> None:
-        """Update the ranges, and draw the same frame again, whose scale may have changed."""
+        """Update the ranges, and redraw the frame, whose scale may have changed."""
         self.redraw_at(self.frame)
 
     def redraw_at(self, frame: int) -> None:
@@ -210,7 +211,7 @@ class RunView(QWidget):
         self._fit()
         if frame >= 0:
             self.show_frame(frame)
-        self.range_changed.emit()  # the axes may show something else now, in the same range
+        self.range_changed.emit()  # the axes may show another quantity in the same range
 
     def set_colours(self, palette: Palette) -> None:
         """Redraw everything if the palette or the font changed."""
@@ -222,7 +223,7 @@ class RunView(QWidget):
         self.plot.set_colours(palette)
         self.header.set_colours(palette)
         self._recolour()
-        self.set_column(self._above, self._below)  # the font may be another one
+        self.set_column(self._above, self._below)  # the font may have changed
         self.redraw()
 
     def show_frame(self, frame: int) -> None:
@@ -243,12 +244,12 @@ class RunView(QWidget):
 
     @property
     def shows_something(self) -> bool:
-        """Whether there is a run, of which it has more to show than a sentence."""
+        """Return True if there is a run with more to show than a sentence."""
         return self.data is not None and self.data.frames > 0 and not self._absent
 
     def region(self) -> tuple[float, float, float, float]:
         """Return left, right, bottom and top of the range shown (core.figures.options.Region)."""
-        shown = self.plot.shown()
+        shown = self.plot.visible_range()
         return shown.left(), shown.right(), shown.top(), shown.bottom()
 
     def help_topics(self) -> tuple[str, ...]:
@@ -256,7 +257,7 @@ class RunView(QWidget):
         return self.shows
 
     def numbers(self) -> Numbers:
-        """Return what is drawn at the frame; nothing while no frame is."""
+        """Return the drawn numbers of the frame; nothing without a frame."""
         return self._drawn_numbers(self.data) if self.shows_something and self.data else ()
 
     def _drawn_numbers(self, data: DisplayData) -> Numbers:
@@ -276,7 +277,7 @@ class RunView(QWidget):
         return self.on_values() or stale
 
     def on_values(self) -> bool:
-        """Draw those of the numbers asked for that have come; whether there were any."""
+        """Draw requested numbers that have arrived; return True if there were any."""
         return False
 
     def _fit(self) -> None:
@@ -285,7 +286,7 @@ class RunView(QWidget):
             self.refit(data)
 
     def _describe(self) -> None:
-        """Name the plot for readers of the screen, and say what is written in it."""
+        """Describe the plot for screen readers, with its texts."""
         self.plot.setAccessibleName(", ".join(filter(None, (self.header.title, self._heading))))
         data, overlay = self.data, self.plot.overlay
         told = [overlay.note]
@@ -311,14 +312,14 @@ class RunView(QWidget):
             self.plot.set_overlay(replace(self.plot.overlay, pointed=pointed))
 
     def _readout_at(self, x: float, y: float) -> HoverReadout | None:
-        """Return the reading at a pixel; a view of nodes marks the node instead."""
+        """Return the reading at a pixel; views of nodes mark the node instead."""
         return None
 
-    # ---------------------------------------------------------------------- what each view does
+    # ------------------------------------------------------------------- to implement by each view
 
     @abstractmethod
     def refit(self, data: DisplayData) -> None:
-        """Update the range, the key and all else that depends on the frames read so far."""
+        """Update the range, the key and everything that depends on all frames read so far."""
 
     @abstractmethod
     def _show(self, data: DisplayData, frame: int) -> None:
@@ -329,14 +330,14 @@ class RunView(QWidget):
         """Draw nothing."""
 
     def _absence(self, data: DisplayData) -> str:
-        """Return why a run has nothing to show; "" where it has."""
+        """Return why a run has nothing to show; "" otherwise."""
         return ""
 
     def _give_up(self, data: DisplayData) -> None:
-        """Ask no longer for numbers of a run."""
+        """Withdraw all requests for numbers of a run."""
 
     def _recolour(self) -> None:
-        """Make anew what has the palette's colours and belongs to no frame."""
+        """Rebuild everything with palette colours that belongs to no frame."""
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        """Show which nodes are hovered and pinned."""
+        """Show the hovered and pinned nodes."""

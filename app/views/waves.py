@@ -29,12 +29,12 @@ from core.figures.node_panels import (
 from core.figures.palette import Palette
 from core.observables.fourier import is_modular_addition
 
-SIZES = 6  # of points, from the smallest |theta_j| to the largest
+SIZES = 6  # sizes of points, from the smallest |theta_j| to the largest
 THETA, PI = "\u03b8", "\u03c0"
 
 
 class FourierView(NodeView):
-    """What both views share: runs that have no waves, the frame's waves, and the key."""
+    """Base of both views: runs without waves, the frame's waves, and the key."""
 
     _found: NodeWaves | None = None
 
@@ -48,7 +48,7 @@ class FourierView(NodeView):
 
     @abstractmethod
     def _draw(self, data: DisplayData, found: NodeWaves) -> None:
-        """Draw the waves of a frame, and set where the nodes stand."""
+        """Draw the waves of a frame, and set the nodes' places."""
 
     def _mark_nodes(self, data: DisplayData) -> None:
         if self._selected_anew():
@@ -71,7 +71,7 @@ class FourierView(NodeView):
 
 @final
 class WavesView(FourierView):
-    """A column for each node, sorted by frequency, and a row for each frequency.
+    """Matrix of nodes, sorted by frequency, and frequencies.
 
     The colour is deeper where the node has more of the frequency. Nodes are at their own
     frequencies.
@@ -154,7 +154,8 @@ class PhasesView(FourierView):
         sizes = np.rint((SIZES - 1) * found.size).astype(np.int64)
         which = SIZES * (found.frequency - 1) + sizes
         which += np.where(chosen, 0, SIZES * ((data.classes - 1) // 2))
-        order = np.lexsort((found.size, chosen))  # the largest on top, and what is selected
+        # The largest on top, and above them the selected ones.
+        order = np.lexsort((found.size, chosen))
         self.nodes.show_at(found.points[order], which[order])
 
     def _numbers(self, x: float, y: float) -> str:

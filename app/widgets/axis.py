@@ -1,4 +1,4 @@
-"""Axes of plots, with ticks and texts of our own, which have room and do not overlap."""
+"""Axes of plots, with our own ticks and labels, which have room and do not overlap."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def _raise_powers(make_ticks: TickMaker) -> TickMaker:
 
 
 plain, whole = _raise_powers(linear_ticks), _raise_powers(ticks.integer_ticks)
-rooted = _raise_powers(ticks.root_ticks)  # of signed roots, in terms of the quantity
-# Of log10 of a quantity, in terms of the quantity; `logarithmic` has closer ticks on short axes.
+rooted = _raise_powers(ticks.root_ticks)  # signed roots, labelled by the quantity
+# log10 of a quantity, labelled by the quantity; `logarithmic` has closer ticks on short axes.
 powers, logarithmic = _raise_powers(ticks.power_ticks), _raise_powers(ticks.log_ticks)
-far_times = _raise_powers(ticks.far_times)  # of the schedule's coordinate, in terms of log10 t
+far_times = _raise_powers(ticks.far_times)  # the schedule's coordinate, labelled by log10 t
 
 TICK_PIXELS = 4
-STRIP_LINES = 1.8  # lines of text that a tick of a strip takes
-FEWEST = 3  # ticks that are asked for, however little room there is
-OVER = 8.0  # pixels that are free at the right of a plot
-BETWEEN = 6.0  # pixels between the texts of ticks
-ENDS = 2.0  # pixels that its line is longer than the plot
-TEXT_GAP = 3.0  # pixels between a tick and its text
-OVERLAP = 3.0  # pixels next to the plot that are painted with it; only ticks are there
-PAST_ENDS = 15.0  # pixels that texts may reach over the ends
-LEAN = 0.8  # of the height of a text that it needs
+STRIP_LINES = 1.8  # lines of text per tick of a strip
+FEWEST = 3  # ticks requested even with little room
+OVER = 8.0  # pixels free to the right of a plot
+BETWEEN = 6.0  # pixels between tick labels
+ENDS = 2.0  # pixels by which the axis line extends the plot
+TEXT_GAP = 3.0  # pixels between a tick and its label
+OVERLAP = 3.0  # pixels of the plot painted with the axis, which holds only ticks there
+PAST_ENDS = 15.0  # pixels by which labels may extend beyond the ends
+LEAN = 0.8  # fraction of a label's height that it needs
 
 
 @final
@@ -56,44 +56,44 @@ class PlotAxis(pg.AxisItem):
     At the left it has room for `widest`, and grows permanently where the text of a tick is wider.
     """
 
-    picture: Any  # lines, and texts with their places; None, by pyqtgraph, where they are others
+    picture: Any  # lines, and texts with their positions; None if pyqtgraph paints the ticks
 
     def __init__(self, orientation: str, ticks: TickMaker, label: str, widest: str = "") -> None:
         super().__init__(orientation, maxTickLength=TICK_PIXELS)
-        self._widest = widest  # the longest text of a tick that there is to be room for
-        # Else pyqtgraph would write (x0.001) beside a label, and multiply the ticks.
+        self._widest = widest  # longest tick label to reserve room for
+        # Otherwise pyqtgraph writes (x0.001) beside a label and multiplies the ticks.
         self.enableAutoSIPrefix(False)
-        # pyqtgraph would make room for each text that comes, and plots would jump while they play.
+        # pyqtgraph would adjust the room to each new label, and plots would jump during playback.
         self.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False)
-        # It is told which part of it is to be painted: most often what is next to the plot.
+        # Gives `paint` the exposed rectangle, which is mostly the strip beside the plot.
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
         self._maker = ticks
         self.strips: tuple[Strip, ...] = ()
-        self._found: tuple[Any, Ticks] = (None, ())  # what was asked for last, and the ticks
-        self._sizes: dict[str, QSizeF] = {}  # of texts that were shown
+        self._found: tuple[Any, Ticks] = (None, ())  # last request, and its ticks
+        self._sizes: dict[str, QSizeF] = {}  # text -> size
         self._label: str | None = None
         self._short = self._label_html = ""
         self.titled = True
-        self.narrow = False  # no more room than the ticks need
-        self._room = self._given = 0.0  # what the ticks were found to need, and what they have
+        self.narrow = False  # True for no more room than the ticks need
+        self._room = self._given = 0.0  # room found necessary for the ticks, and their present room
         self._pen = self.pen()
         self.set_label(label)
 
     def set_ticks(self, ticks: TickMaker) -> None:
         if ticks is not self._maker:
             self._maker = ticks
-            self.picture = None  # pyqtgraph keeps the axis as it was painted
+            self.picture = None  # pyqtgraph caches the painted axis
             self.update()
 
     def set_strips(self, strips: tuple[Strip, ...]) -> None:
-        """Show the axes of strips, which the plot names."""
+        """Show the axes of strips, whose titles the plot shows."""
         if strips != self.strips:
             self.strips = strips
             self.picture = None
             self.update()
 
     def shows_same(self, other: PlotAxis) -> bool:
-        """Return True if another axis has the same name, ticks of the same kind, and strips."""
+        """Return True if another axis has the same name, kind of ticks, and strips."""
         mine, its = (
             (one.labelText, one._maker, [strip.name for strip in one.strips])
             for one in (self, other)
@@ -101,20 +101,20 @@ class PlotAxis(pg.AxisItem):
         return bool(mine == its)
 
     def set_label(self, label: str, short: str = "") -> None:
-        """Set the axis's label, and a short one for little room; "" for none."""
+        """Set the axis's label, and a short one for narrow plots; "" for none."""
         if (label, short) != (self._label, self._short):
             self._label, self._short = label, short
             self.setLabel(label)
             self.showLabel(bool(label) and self.titled)
-            self.resizeEvent()  # pyqtgraph places a label only when the axis has another size
+            self.resizeEvent()  # pyqtgraph places a label only when the axis is resized
 
     def set_titled(self, titled: bool) -> None:
-        """Show the label or not; `set_style` makes room for it."""
+        """Show or hide the label; `set_style` makes room for it."""
         self.titled = titled
         self.showLabel(bool(self.labelText) and titled)
 
     def has_same_quantity(self, other: PlotAxis) -> bool:
-        """Return True if it shows the same quantity as another axis, perhaps in another unit."""
+        """Return True for the same quantity as another axis, perhaps in another unit."""
         mine, its = (str(one.labelText).partition(" (")[0] for one in (self, other))
         return mine == its and self._maker is other._maker
 
@@ -123,10 +123,10 @@ class PlotAxis(pg.AxisItem):
         return self._label_html
 
     def fitting(self) -> str:
-        """Return the label as it fits: whole, short, or cut before its unit in brackets."""
+        """Return the label that fits: whole, short, or cut before its unit in brackets."""
         metrics, label = QFontMetricsF(self.label.font()), str(self.labelText)
         size = self.size()
-        # A document has a margin of 4 pixels around its text.
+        # QTextDocument adds a margin of 4 pixels around its text.
         room = (size.height() if self.orientation == "left" else size.width()) - 8.0
         if room <= 0.0 or metrics.horizontalAdvance(label) <= room:
             return label
@@ -144,7 +144,7 @@ class PlotAxis(pg.AxisItem):
         super().resizeEvent(ev)
 
     def boundingRect(self) -> QRectF:
-        # Half of a tick's text reaches over each end; pyqtgraph asks for its own many times.
+        # A label extends half its size beyond each end. pyqtgraph's own method is called and slow.
         x, y = (0.0, PAST_ENDS) if self.orientation == "left" else (PAST_ENDS, 0.0)
         return QRectF(self.rect()).adjusted(-x, -y, x, y)
 
@@ -167,7 +167,7 @@ class PlotAxis(pg.AxisItem):
         self.resizeEvent()  # places the label
 
     def needs(self, low: float, high: float, size: float) -> bool:
-        """Return True if the ticks of a range need another width; `set_style` sets it."""
+        """Return True if the ticks of a range need another width, which `set_style` sets."""
         metrics = self._metrics()
         widest = max(
             (metrics.horizontalAdvance(text) for _, text in self.ticks(low, high, size + ENDS)),
@@ -180,22 +180,22 @@ class PlotAxis(pg.AxisItem):
         return 0.0 if self.narrow else metrics.horizontalAdvance(self._widest)
 
     def forget(self) -> None:
-        """Other ticks are to come, which may be shorter."""
+        """Forget the width kept for tick labels, so that narrower ones can reduce it."""
         self._room = 0.0
 
     def _metrics(self) -> QFontMetricsF:
         return QFontMetricsF(self.style["tickFont"] or self.label.font())
 
     def ticks(self, low: float, high: float, size: float) -> Ticks:
-        """As many ticks as stand apart."""
-        # Asked for the same at least twice: for their room, and to be painted.
+        """Return as many ticks as fit apart."""
+        # Requested at least twice: to measure the room, and to paint.
         wanted = (low, high, size, self._maker, self.strips)
         if wanted != self._found[0]:
             self._found = wanted, self._find_ticks(low, high, size)
         return self._found[1]
 
     def tick_places(self) -> list[float]:
-        """Return the values at the ticks that are painted."""
+        """Return the values at the painted ticks."""
         low, high = (float(end) for end in self.range)
         size = self.size().width() if self.orientation == "bottom" else self.size().height()
         return [value for value, _ in self.ticks(low, high, size + ENDS)]
@@ -210,7 +210,7 @@ class PlotAxis(pg.AxisItem):
             )
             return tuple((place, raise_powers(text)) for place, text in found)
         across = self.orientation == "bottom"
-        # Room for a number of seven digits across, and for two lines up.
+        # Room for a number of seven digits horizontally, for two lines vertically.
         room = metrics.horizontalAdvance("0") * 7 if across else metrics.height() * 2.2
         most = int(np.clip(size // room, FEWEST, 8))
         shown = self._visible_ticks(low, high, most)
@@ -219,7 +219,7 @@ class PlotAxis(pg.AxisItem):
             shown = self._visible_ticks(low, high, most)
         while across and len(shown) > 1 and not _are_apart(shown, metrics, size / (high - low)):
             shown = shown[::2]
-        if across and len(shown) > 2:  # the last text may reach over the end, but not be cut
+        if across and len(shown) > 2:  # the last label may extend beyond the end, but not be cut
             half = 0.5 * metrics.horizontalAdvance(shown[-1][1])
             over = (shown[-1][0] - low) / (high - low) * size + half - size
             shown = shown[:-1] if over > OVER else shown
@@ -231,7 +231,7 @@ class PlotAxis(pg.AxisItem):
     # -------------------------------------------------------------------------------- painting
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, *_: Any) -> None:
-        """Draw the line, the ticks and their texts.
+        """Draw the line, the ticks and their labels.
 
         pyqtgraph itself would draw all texts with each change of the plot.
         """
@@ -262,7 +262,7 @@ class PlotAxis(pg.AxisItem):
         return int(flags if across else flags | align.AlignVCenter) | int(Qt.TextFlag.TextDontClip)
 
     def _place_ticks(self, painter: QPainter) -> tuple[list[QLineF], list[tuple[QRectF, str]]]:
-        """Return the lines, and the texts with their places."""
+        """Return the lines, and the labels with their places."""
         bounds, across = self.rect(), self.orientation == "bottom"
         low, high = (float(end) for end in self.range)
         length = bounds.width() if across else bounds.height()
@@ -292,7 +292,7 @@ class PlotAxis(pg.AxisItem):
         return lines, texts
 
     def _size(self, text: str, painter: QPainter) -> QSizeF:
-        """Return the room of a text, which is more than its letters fill."""
+        """Return the size of a label, with its margins."""
         if text not in self._sizes:
             painter.setFont(self.style["tickFont"] or self.label.font())
             space, flags = QRectF(0.0, 0.0, 100.0, 100.0), int(Qt.AlignmentFlag.AlignCenter)
@@ -302,12 +302,12 @@ class PlotAxis(pg.AxisItem):
 
 
 def title_height(metrics: QFontMetricsF) -> float:
-    """Return the pixels that the title of an axis takes."""
+    """Return the height of an axis title in pixels."""
     return metrics.height() + 2.0
 
 
 def _are_apart(ticks: Ticks, metrics: QFontMetricsF, unit: float) -> bool:
-    """Return True if no text reaches into the next one, at `unit` pixels for a unit of the axis."""
+    """Return True if no label reaches into the next one, at `unit` pixels per axis unit."""
     halves = [0.5 * metrics.horizontalAdvance(text) for _, text in ticks]
     places = [unit * place for place, _ in ticks]
     return all(

@@ -1,4 +1,4 @@
-"""Dialogs that do not block: a question with named answers, and one for a line of text."""
+"""Dialogs that do not block: a question with named answers, and a line of text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Role = QMessageBox.ButtonRole
 
 @final
 class Question(QObject):
-    """A question over a window. `answer`: the text of the last button pressed, "" for none."""
+    """Question over a window. `answer`: the text of the last button pressed, "" for none."""
 
-    answered = Signal(str)  # the answer
+    answer_given = Signal(str)  # the answer
 
     def __init__(self, window: QWidget, name: str) -> None:
         super().__init__(window)
@@ -26,7 +26,7 @@ class Question(QObject):
         self._box: QMessageBox | None = None
         self.answer = ""
 
-    def ask(
+    def show(
         self,
         text: str,
         details: str,
@@ -35,19 +35,19 @@ class Question(QObject):
         icon: QMessageBox.Icon = QMessageBox.Icon.Question,
         waits: bool = False,
     ) -> None:
-        """Open the question in place of an unanswered one; `waits`: return once it is answered.
+        """Open the question in place of an open one; `waits`: return once it is answered.
 
         Return presses the button `default`, Escape the one with the role of rejection.
         """
         self.withdraw()
         box = self._box = QMessageBox(icon, "Marginscope", "", parent=self._window)
         box.setObjectName(self._name)
-        box.setTextFormat(Qt.TextFormat.PlainText)  # of both texts
+        box.setTextFormat(Qt.TextFormat.PlainText)  # applies to both texts
         box.setText(text)
         box.setInformativeText(details)
         for words, role in answers.items():
             button = box.addButton(words, role)
-            button.setObjectName(words)  # a platform may put a mnemonic into its text
+            button.setObjectName(words)  # the platform may add a mnemonic to the text
             if words == default:
                 box.setDefaultButton(button)
             if role is Role.RejectRole:
@@ -70,12 +70,12 @@ class Question(QObject):
         if box is not None:
             pressed = box.clickedButton()
             self.answer = next((one.objectName() for one in box.buttons() if one is pressed), "")
-            box.deleteLater()  # else its parent, the window, keeps it
-            self.answered.emit(self.answer)
+            box.deleteLater()  # otherwise the window, its parent, keeps it
+            self.answer_given.emit(self.answer)
 
 
 def line_dialog(parent: QWidget, key: str, title: str, label: str, text: str = "") -> QInputDialog:
-    """Return a dialog for one line of text, not open yet; it emits `textValueSelected`."""
+    """Return an unopened dialog for one line of text; it emits `textValueSelected`."""
     dialog = QInputDialog(parent)
     dialog.setObjectName(key)
     dialog.setWindowTitle(title)
@@ -88,6 +88,7 @@ def line_dialog(parent: QWidget, key: str, title: str, label: str, text: str = "
     line = dialog.findChild(QLineEdit)
     assert line is not None
     line.setAccessibleName(label)
-    line.setMinimumWidth(dialog.minimumWidth())  # QInputDialog's layout drops the dialog's own
+    # QInputDialog's layout drops the dialog's own minimum.
+    line.setMinimumWidth(dialog.minimumWidth())
     line.selectAll()
     return dialog

@@ -14,7 +14,7 @@ from app.widgets.keyboard import ButtonKeyActivation
 from app.widgets.layouts import add_all, space
 
 ICON = QSize(20, 20)
-LEAST_PAGE = 320  # pixels that the plots keep beside a drawer
+LEAST_PAGE = 320  # pixels kept for the plots beside a drawer
 
 
 @final
@@ -62,13 +62,13 @@ class Rail(QWidget):
 
 @final
 class DrawerSplitter(QSplitter):
-    """Drawers at the left of the plots: one is open, or none. Each has a width of its own."""
+    """Drawers at the left of the plots, at most one open, each with its own width."""
 
     def __init__(self, plots: QWidget, width: int, parent: QWidget | None = None) -> None:
         """Drawers are `width` pixels wide until the user resizes them."""
         super().__init__(Qt.Orientation.Horizontal, parent, childrenCollapsible=False)
         self._usual = width
-        self.widths: dict[str, int] = {}  # as the user left them
+        self.widths: dict[str, int] = {}  # set by the user
         self._pages: dict[str, tuple[QWidget, int]] = {}
         self.open_drawer = ""
         self._stack = QStackedWidget(self)
@@ -80,7 +80,7 @@ class DrawerSplitter(QSplitter):
         self.splitterMoved.connect(self._on_moved)
 
     def add(self, key: str, page: QWidget, width: int = 0) -> None:
-        """Add a drawer, which is closed, with a usual width of its own if it needs one."""
+        """Add a closed drawer, with its own default width if needed."""
         self._pages[key] = page, width or self._usual
         self._stack.addWidget(page)
 

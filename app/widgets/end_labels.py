@@ -1,4 +1,4 @@
-"""Labels at the right of a plot, beside the ends of their curves, which never overlap."""
+"""Labels at the right of a plot beside the ends of their curves, without overlaps."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from core.figures.palette import Palette
 
 Floats = NDArray[np.float64]
 
-BAR, AIR = 3.0, 5.0  # pixels: the mark in a curve's colour, and what is left free around it
-WIDEST = 0.32  # share of the plot that labels may take
-NARROWEST = 240.0  # pixels of a plot below which it has no labels
+BAR, AIR = 3.0, 5.0  # pixels: the mark in the curve's colour, and free space around it
+WIDEST = 0.32  # greatest fraction of the plot for labels
+NARROWEST = 240.0  # pixels; a narrower plot has no labels
 GROUND = 225  # opacity of 255 behind a label
 
 
@@ -35,7 +35,7 @@ class EndLabel:
 
 
 def spread_heights(wanted: Sequence[float], height: float, top: float, bottom: float) -> Floats:
-    """Return the tops of labels of one height, as near to the wanted ones as they fit.
+    """Return the tops of labels of one height, as near to the wanted ones as possible.
 
     Labels keep the order of the wanted tops. What does not fit at all overlaps evenly.
 
@@ -47,10 +47,10 @@ def spread_heights(wanted: Sequence[float], height: float, top: float, bottom: f
     count = len(wanted)
     order = np.argsort(wanted, kind="stable")
     step = min(height, max(bottom - top, 0.0) / max(count, 1))
-    # With the room of the labels above taken away, tops in order are values that do not decrease.
+    # After subtracting the heights of the labels above, ordered tops become non-decreasing values.
     offsets = step * np.arange(count)
     free = np.clip(np.asarray(wanted, dtype=np.float64)[order] - offsets, top, None)
-    blocks: list[tuple[float, int]] = []  # mean and number of labels that touch
+    blocks: list[tuple[float, int]] = []  # mean and number of labels in contact
     for value in free.tolist():
         blocks.append((value, 1))
         while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
@@ -69,21 +69,21 @@ class EndLabels(UnboundedItem):
     def __init__(self) -> None:
         super().__init__()
         self.labels: Sequence[EndLabel] = ()
-        self.boxes: list[QRectF] = []  # in pixels, as they were painted last
+        self.boxes: list[QRectF] = []  # pixels, as painted last
         self.font, self._widest = QFont(), 0.0
         self._palette: Palette | None = None
-        self._sheet: QPixmap | None = None  # of the labels, which change less than the cursor
+        self._sheet: QPixmap | None = None  # the labels, which change less often than the cursor
         self._of: tuple[float, ...] = ()
 
     def set_labels(self, labels: Sequence[EndLabel], font: QFont, palette: Palette) -> None:
-        """Show labels; the plot leaves the room that `share` says."""
+        """Show labels; the plot leaves them the room given by `share`."""
         self.labels, self.font, self._palette = labels, font, palette
         self._widest = max((label_width(label.text, font) for label in labels), default=0.0)
         self._sheet = None
         self.update()
 
     def share(self, width: float) -> float:
-        """Return the share of a plot, of a width in pixels, that the labels take."""
+        """Return the fraction of a plot's width in pixels that the labels take."""
         if not self.labels or width < NARROWEST:
             return 0.0
         return min((self._widest + BAR + 3.0 * AIR) / width, WIDEST)
@@ -104,7 +104,7 @@ class EndLabels(UnboundedItem):
         painter.restore()
 
     def _make_sheet(self, way: QTransform, inside: QRectF, ratio: float) -> QPixmap:
-        """Paint all labels on a sheet of the size of the plot."""
+        """Paint all labels on a sheet of the plot's size."""
         sheet = QPixmap((inside.size() * ratio).toSize())
         sheet.setDevicePixelRatio(ratio)
         sheet.fill(Qt.GlobalColor.transparent)
@@ -117,13 +117,13 @@ class EndLabels(UnboundedItem):
     def _paint_all(self, painter: QPainter, way: QTransform, inside: QRectF) -> list[QRectF]:
         seen = self.boundingRect()
         left = inside.right() - self.share(inside.width()) * inside.width() + AIR
-        edge = (left - way.dx()) / way.m11()  # of the column, in the axes' units
+        edge = (left - way.dx()) / way.m11()  # left edge of the label column, in the axes' units
         ends = [_visible_end(label, edge) for label in self.labels]
         shown = [k for k, (x, _) in enumerate(ends) if x >= seen.left()]
         points = [way.map(QPointF(*ends[k])) for k in shown]
         height = QFontMetricsF(self.font).height()
         heights = [min(max(point.y(), inside.top()), inside.bottom()) for point in points]
-        # Beside the end of a curve, but above a level, whose line goes on below its label.
+        # Centred on the end of a curve, but above a level, whose line continues below its label.
         shares = [0.5 if self.labels[k].x.size else 1.0 for k in shown]
         wanted = [y - share * height for y, share in zip(heights, shares, strict=True)]
         tops = spread_heights(wanted, height, inside.top(), inside.bottom())
@@ -158,7 +158,7 @@ class EndLabels(UnboundedItem):
 
 
 def _visible_end(label: EndLabel, edge: float) -> tuple[float, float]:
-    """Return the last place of a curve that is left of an edge; at the edge, where it goes on."""
+    """Return the last place of a curve left of an edge; the edge, if the curve continues."""
     x, y = label.x, label.y
     if x.size == 0:
         return edge, float(y[0])

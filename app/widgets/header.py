@@ -43,7 +43,7 @@ HINT = "Click to fill the window with this view; drag to move it"
 @final
 @dataclass(frozen=True, slots=True)
 class HeaderEntry:
-    """A sign in a colour and its text; either may be missing.
+    """Coloured mark and its text; either may be missing.
 
     `short` is the text for a key that would not fit otherwise.
     """
@@ -78,7 +78,7 @@ class TimeColours:
     colours: NDArray[np.uint8]
 
     def is_equivalent_to(self, other: TimeColours | None) -> bool:
-        """Return True if both would be painted alike."""
+        """Return True if both would look the same."""
         if other is None or (self.first, self.last) != (other.first, other.last):
             return False
         return np.array_equal(self.colours, other.colours)
@@ -86,7 +86,7 @@ class TimeColours:
 
 @final
 class ViewHeader(QWidget):
-    """Title and, below it, key; what does not fit is cut off with an ellipsis.
+    """Title and, below it, key; both are elided if they do not fit.
 
     In a lower row of runs only the key is shown, unless it is that of the header above. A `movable`
     header can be clicked and dragged; one that is not `keyed` has no room for a key.
@@ -130,7 +130,7 @@ class ViewHeader(QWidget):
             self._pressed, self._dragging = event.globalPosition().toPoint(), False
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        event.accept()  # its first click was one, and two would be none
+        event.accept()  # the first click counts already, and a double click would toggle twice
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         here = event.globalPosition().toPoint()
@@ -160,7 +160,7 @@ class ViewHeader(QWidget):
 
     @property
     def text(self) -> str:
-        """Title and key, for tests and for readers of the screen."""
+        """Title and key, for tests and screen readers."""
         words = [self._title, *(entry.text for entry in self._entries)]
         if self._time is not None:
             words += [self._time.first, self._time.last]
@@ -172,7 +172,7 @@ class ViewHeader(QWidget):
 
     @property
     def key(self) -> str:
-        """The texts of the key's entries."""
+        """Texts of the key's entries."""
         return ", ".join(entry.text for entry in self._entries if entry.text)
 
     def set_title(self, title: str) -> None:
@@ -194,7 +194,7 @@ class ViewHeader(QWidget):
         self.setToolTip(plain_tip("\n".join([self.text, *([HINT] if self._movable else [])])))
 
     def set_row(self, titled: bool, above: ViewHeader | None) -> None:
-        """Show the title or not; leave out the key if the header above has the same."""
+        """Show or hide the title; hide the key if the header above has the same."""
         if above is not self._above:
             if self._above is not None:
                 self._above.key_changed.disconnect(self.update)
@@ -208,13 +208,13 @@ class ViewHeader(QWidget):
             self.update()
 
     def set_keyed(self, keyed: bool) -> None:
-        """Show the key, or leave it to readers of the screen and to the tooltip."""
+        """Show the key, or leave it to screen readers and the tooltip."""
         self._keyed = keyed
         self.updateGeometry()
         self.update()
 
     def set_target(self, target: bool) -> None:
-        """Mark the header as the place where a dragged one would go."""
+        """Mark the header as the drop position of a dragged one."""
         if target != self._is_target:
             self._is_target = target
             self.update()
@@ -265,14 +265,13 @@ class ViewHeader(QWidget):
 
     def _write(self, painter: QPainter, space: QRectF, text: str) -> None:
         metrics = QFontMetricsF(painter.font())
-        # A pixel more than there is: a text that just fits must not be shortened for its rounding.
+        # One pixel more, so that rounding does not shorten a text that just fits.
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(space.width(), 0.0) + 1.0)
         painter.drawText(space, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
     def _paint_entries(self, painter: QPainter, space: QRectF, metrics: QFontMetricsF) -> None:
         x = space.left()
-        # All short or none: a key in which only the last entries are shortened looks like a
-        # mistake.
+        # All texts short or none: a key with some shortened entries looks like a mistake.
         short = sum(entry.width(metrics, False) for entry in self._entries) > space.width()
         for entry in self._entries:
             if x >= space.right() - 12.0:

@@ -35,15 +35,16 @@ from PySide6.QtWidgets import (
 from app.style import icon_of_colours, line_of
 from app.widgets.labels import plain_tip
 
-# On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
+# Of the window's grid (app.style): a line is 24 pixels high, and larger heights are multiples of
+# 4.
 HEIGHT = 24
-# Pixels of a control beside its text: edges, padding, and the arrow of a choice (app.style_sheet).
+# Pixels around a control's text: edges, padding, and the arrow of a choice (app.style_sheet).
 AROUND_TEXT, AROUND_CHOICE = 22, 30
 UNDO, REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
 
 
 def line_height(widget: QWidget, least: int = HEIGHT) -> int:
-    """Return the height of one line: the grid's, or more if the system's type is large."""
+    """Return the height of one line: the grid's, or more for a large system font."""
     return max(least, line_of(widget.font()))
 
 
@@ -52,7 +53,7 @@ def set_property(widget: QWidget, name: str, value: bool) -> None:
     if bool(widget.property(name)) == value:
         return
     widget.setProperty(name, value)
-    # Qt looks at properties when a widget is polished, and never again by itself.
+    # Qt evaluates properties only when a widget is polished.
     widget.style().unpolish(widget)
     widget.style().polish(widget)
 
@@ -65,7 +66,7 @@ def push_button(text: str, parent: QWidget, tip: str = "") -> QPushButton:
 
 
 def text_width(control: QLineEdit | QComboBox) -> int:
-    """Return the width that a control needs to show its text uncut."""
+    """Return the width of a control that shows its text uncut."""
     metrics = control.fontMetrics()
     if isinstance(control, QComboBox):
         return metrics.horizontalAdvance(control.currentText()) + AROUND_CHOICE
@@ -75,7 +76,7 @@ def text_width(control: QLineEdit | QComboBox) -> int:
 
 @final
 class ValueEdit(QLineEdit):
-    """Line of text; Escape requests the value from before. That of a path offers a dialog."""
+    """Line of text; Escape requests the earlier value. For a path it offers a dialog."""
 
     restore_requested = Signal()
     browse_requested = Signal()
@@ -112,7 +113,7 @@ class ValueEdit(QLineEdit):
             self.browse_requested.emit()
 
     def event(self, event: QEvent) -> bool:
-        # The window undoes what was typed here, with all else, and not the field for itself.
+        # The window undoes edits of this field with all others, not the field by itself.
         if event.type() is QEvent.Type.ShortcutOverride:
             assert isinstance(event, QKeyEvent)
             if event.matches(UNDO) or event.matches(REDO):
@@ -121,7 +122,7 @@ class ValueEdit(QLineEdit):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        # Else Escape goes on to the window, where it lets go of pinned nodes.
+        # Otherwise the window handles Escape and unpins nodes.
         if event.key() == Qt.Key.Key_Escape and self.isModified():
             self.restore_requested.emit()
             return
@@ -130,23 +131,23 @@ class ValueEdit(QLineEdit):
 
 @final
 class ChoiceBox(QComboBox):
-    """Combo box that the wheel changes only while it has the focus, so that panels can scroll."""
+    """Combo box that ignores the wheel without the focus, so that panels can scroll."""
 
     choices_needed = Signal()
     """Emitted before the choices are used: the box gets the focus or opens."""
 
     def __init__(self, parent: QWidget | None = None, name: str = "", letters: int = 6) -> None:
-        """`name` is for screen readers; the box has room for so many `letters` at least."""
+        """`name` is for screen readers; the box has room for at least `letters` characters."""
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setFixedHeight(line_height(self))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        # By default as wide as the longest choice, which would keep the panel from being narrow.
+        # Qt's default is the width of the longest choice, which would keep the panel wide.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(letters)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint as Qt does, but shorten a long choice with an ellipsis."""
+        """Paint as Qt does, but elide a long choice."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         if self.currentIndex() < 0:
@@ -185,13 +186,13 @@ class WholeBox(QSpinBox):
 
     def validate(self, text: str, position: int) -> Answer:
         if {",", "."} & set(text):
-            # Not "invalid": the sign alone would be kept out, and 1,5 be 15.
+            # Not "invalid": Qt would drop only the sign, turning 1,5 into 15.
             return QValidator.State.Intermediate, text, position
         answer: Answer = super().validate(text, position)
         return answer
 
     def fixup(self, text: str) -> str:
-        return text  # Qt would take commas out
+        return text  # Qt would remove commas
 
 
 @final
@@ -230,14 +231,14 @@ class SearchLine(QLineEdit):
     moved(rows): up or down. accepted(beside): Return, with Shift or without. left(): Escape.
     """
 
-    moved = Signal(int)
+    selection_moved = Signal(int)
     accepted = Signal(bool)
     run_requested = Signal()
     """Ctrl+Return was pressed."""
-    left = Signal()
+    focus_left = Signal()
 
     def __init__(self, hint: str, parent: QWidget, alone: bool = False) -> None:
-        """`alone`: Tab has nowhere else to go."""
+        """`alone`: Tab has no other target."""
         super().__init__(parent)
         self.setPlaceholderText(hint)
         self.setAccessibleName(hint)
@@ -250,7 +251,7 @@ class SearchLine(QLineEdit):
             if self._alone and key in TABS:
                 return True
             if key in MOVES:
-                self.moved.emit(MOVES[key])
+                self.selection_moved.emit(MOVES[key])
                 return True
             if key in ACCEPTS and event.modifiers() & CONTROL:
                 self.run_requested.emit()
@@ -259,7 +260,7 @@ class SearchLine(QLineEdit):
                 self.accepted.emit(bool(event.modifiers() & SHIFT))
                 return True
             if key == Qt.Key.Key_Escape:
-                self.left.emit()
+                self.focus_left.emit()
                 return True
         return super().event(event)
 

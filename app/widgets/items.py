@@ -1,4 +1,4 @@
-"""What is drawn inside a plot: stacks of curves, and markers by the thousand.
+"""Items drawn inside a plot: stacks of curves, and markers by the thousand.
 
 pyqtgraph's own items take 50 us for each curve and 7 us for each marker whose colour changes, which
 is too much for 4096 nodes at every frame; these take the colours as a few styles instead.
@@ -25,8 +25,8 @@ from app.style import line_scale
 from app.widgets.axis import PlotAxis
 from core.figures.palette import Palette, rgba
 
-GRID_OPACITY = 0.55  # beside the lines through 0
-FAR = 2.0**30  # pixels; beyond them Qt's own arithmetic fails
+GRID_OPACITY = 0.55  # of grid lines other than those through 0
+FAR = 2.0**30  # pixels, beyond which Qt's own arithmetic fails
 
 
 def colour_of(colour: Any) -> QColor:
@@ -43,7 +43,7 @@ def pen_of(colour: Any, width: float = 1.0, dashes: Sequence[float] = ()) -> QPe
     return _pen(named, width, tuple(dashes))
 
 
-# Made when they change, and not for each painting (docs/decisions/0015): few are different.
+# Cached, since few pens differ and each painting would create them (docs/decisions/0015).
 @lru_cache(maxsize=2048)
 def _pen(colour: Any, width: float, dashes: tuple[float, ...]) -> QPen:
     pen: QPen = pg.mkPen(colour_of(colour), width=width)
@@ -66,19 +66,18 @@ def path_of(x: NDArray[Any], y: NDArray[Any], connect: Any = "finite") -> QPaint
 
 
 class UnboundedItem(pg.GraphicsObject):
-    """What may lie anywhere in its plot, and is clipped to it anyway."""
+    """Item that may extend beyond its plot, which clips it."""
 
     @abstractmethod
     def paint(self, painter: QPainter, *_: Any) -> None:
-        """Draw it."""
+        """Draw the item."""
 
     def __init__(self) -> None:
         super().__init__()
         self._seen: QRectF | None = None
 
     def boundingRect(self) -> QRectF:
-        # What is seen and not what there is: that would be measured anew over all points for each
-        # frame.
+        # The visible range, not the extent of all points, which would be measured at each frame.
         if self._seen is None:
             view = self.getViewBox()
             if view is None:
@@ -92,16 +91,16 @@ class UnboundedItem(pg.GraphicsObject):
 
 
 class PlotLines(UnboundedItem):
-    """Lines of a plot itself, below what it shows."""
+    """Lines of a plot itself, below its content."""
 
     @abstractmethod
     def set_colours(self, palette: Palette) -> None:
-        """Take the pens from a palette."""
+        """Set the pens of a palette."""
 
 
 @final
 class ZeroLine(PlotLines):
-    """A line through 0, across or up."""
+    """Line through 0, horizontal or vertical."""
 
     def __init__(self, vertical: bool = False) -> None:
         super().__init__()
@@ -144,11 +143,11 @@ class GridLines(PlotLines):
 
 @final
 class CurveStack(UnboundedItem):
-    """Curves with a pen each, in one item; the first of them may be shown alone."""
+    """Curves with a pen each, in one item, which can show only the first of them."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.curves: list[tuple[QPainterPath, QPen]] = []  # in the order of drawing
+        self.curves: list[tuple[QPainterPath, QPen]] = []  # in drawing order
         self.shown = 0
 
     def set_curves(
@@ -160,7 +159,7 @@ class CurveStack(UnboundedItem):
         self.update()
 
     def show_first(self, shown: int) -> None:
-        """Draw another number of them."""
+        """Draw another number of the curves."""
         if shown != self.shown:
             self.shown = shown
             self.update()
@@ -176,7 +175,7 @@ class CurveStack(UnboundedItem):
 
 @final
 class Areas(UnboundedItem):
-    """Areas in one colour each, without an edge."""
+    """Areas in one colour each, without edges."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -195,27 +194,27 @@ class Areas(UnboundedItem):
 
 @final
 class Picture(pg.GraphicsObject):
-    """Colours on a grid, smoothed between its points."""
+    """Colours on a grid, interpolated between its points."""
 
     def __init__(self) -> None:
         super().__init__()
         self.image: QImage | None = None
-        self.place = QRectF()  # where it lies, in the axes' units
+        self.place = QRectF()  # position in the axes' units
         self.smooth = True
 
     def show_colours(self, colours: NDArray[np.uint8], place: QRectF) -> None:
-        """RGBA colours (rows, columns, 4), the first row at the least value, over a rectangle."""
+        """Show RGBA colours (rows, columns, 4) over a rectangle, the lowest row first."""
         rows, columns = colours.shape[:2]
         data = np.ascontiguousarray(colours)
         form = QImage.Format.Format_RGBA8888
-        # A QImage only borrows the bytes of the array.
+        # QImage only borrows the array's bytes.
         self.image = QImage(data.data, columns, rows, 4 * columns, form).copy()
         self.prepareGeometryChange()
         self.place = place
         self.update()
 
     def show_nothing(self) -> None:
-        """Show an empty plot."""
+        """Remove the colours."""
         self.image = None
         self.update()
 
@@ -224,7 +223,7 @@ class Picture(pg.GraphicsObject):
 
     def paint(self, painter: QPainter, *_: Any) -> None:
         if self.image is not None:
-            # Classes have no values between them: their grid is shown as it is.
+            # Do not interpolate between classes.
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.smooth)
             painter.drawImage(self.place, self.image)
 
@@ -242,7 +241,7 @@ class Symbol(Enum):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Style:
-    """A marker: its colour, its size in pixels, and a second colour.
+    """Style of a marker: its colour, its size in pixels, and a second colour.
 
     The second one is that of a disc's edge, or inside a ring ("" for none).
     """
@@ -284,9 +283,9 @@ class Markers(UnboundedItem):
         super().__init__()
         self.styles: Sequence[Style] = ()
         self.points: NDArray[np.float64] = np.empty((0, 2))
-        self.which: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # the style of each, (k,)
+        self.which: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # style of each point, (k,)
         self._sheet: QPixmap | None = None
-        self._ratio = 1.0  # pixels of `_sheet` for one of a style
+        self._ratio = 1.0  # pixels of `_sheet` per pixel of a style
         self._cells: NDArray[np.float64] = np.empty((0, 4))
 
     def set_styles(self, *styles: Style) -> None:
@@ -295,7 +294,7 @@ class Markers(UnboundedItem):
         self.update()
 
     def show_at(self, points: NDArray[Any], which: Any = 0) -> None:
-        """Markers at points (k, 2), each in one of the styles (k,); those not finite left out."""
+        """Show markers at points (k, 2), each in a style (k,), without those not finite."""
         points = np.asarray(points, dtype=np.float64).reshape(-1, 2)
         which = np.broadcast_to(np.asarray(which, dtype=np.int64), points.shape[:1])
         finite = np.isfinite(points).all(axis=1)
@@ -303,8 +302,8 @@ class Markers(UnboundedItem):
         self.update()
 
     def _make_sheet(self, ratio: float) -> QPixmap:
-        """One cell a style, side by side, in pixels of the screen."""
-        # Four pixels for the pen and for soft edges, which must not run into the next cell.
+        """Return a sheet with one cell per style, in device pixels."""
+        # Four pixels for the pen and its soft edges, which must not reach the next cell.
         sides = [math.ceil((style.size + 4.0) * ratio) for style in self.styles]
         sheet = QPixmap(sum(sides), max(sides))
         sheet.fill(Qt.GlobalColor.transparent)
@@ -329,7 +328,7 @@ class Markers(UnboundedItem):
         drawn = ratio * line_scale()
         if self._sheet is None or self._ratio != drawn:
             self._sheet, self._ratio = self._make_sheet(drawn), drawn
-        # Placed here: fragments would be scaled with the axes, and markers keep their size.
+        # Transformed here: Qt would scale fragments with the axes, and markers keep their size.
         way = painter.transform()
         x = way.m11() * self.points[:, 0] + way.dx()
         y = way.m22() * self.points[:, 1] + way.dy()

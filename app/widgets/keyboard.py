@@ -1,4 +1,4 @@
-"""Keys of buttons, and of plots that Tab reaches."""
+"""Keys of buttons, and of plots with the keyboard focus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.style import shades
 
-if TYPE_CHECKING:  # loads pyqtgraph, which the start must not wait for
+if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the start
     from app.widgets.plot_item import Plot
 
 RETURNS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -20,7 +20,7 @@ RETURNS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 @final
 class ButtonKeyActivation(QObject):
-    """Event filter of buttons: Space plays in the window; Qt presses tool buttons by Space only."""
+    """Event filter of buttons: Space and Return press the focused button."""
 
     def add(self, button: QWidget) -> None:
         """Let Space and Return press a button."""
@@ -30,7 +30,7 @@ class ButtonKeyActivation(QObject):
         if not isinstance(event, QKeyEvent):
             return False
         if event.type() is QEvent.Type.ShortcutOverride and event.key() == Qt.Key.Key_Space:
-            event.accept()  # no shortcut: the key is the button's
+            event.accept()  # not a shortcut: the button gets the key
             return True
         pressed = event.type() is QEvent.Type.KeyPress and event.key() in RETURNS
         if pressed and isinstance(watched, QAbstractButton) and watched.isEnabled():
@@ -40,7 +40,7 @@ class ButtonKeyActivation(QObject):
 
 
 Key = Qt.Key
-# Where each arrow leads, in pixels: downwards is positive.
+# Direction of each arrow in pixels, downwards positive.
 WAYS = {Key.Key_Left: (-1, 0), Key.Key_Right: (1, 0), Key.Key_Up: (0, -1), Key.Key_Down: (0, 1)}
 PRESSES = (Key.Key_Space, *RETURNS)
 BY_KEY = (
@@ -48,7 +48,7 @@ BY_KEY = (
     Qt.FocusReason.BacktabFocusReason,
     Qt.FocusReason.ShortcutFocusReason,
 )
-# The focus comes back from these, and the plot is as it was.
+# Reasons by which the focus returns to an unchanged plot.
 PASSING = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
 
 
@@ -56,15 +56,16 @@ PASSING = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReas
 class PlotFocus(QObject):
     """Keyboard focus of a plot.
 
-    `has_keys`: its arrows, Space and Return are no shortcuts while it has the focus by a key.
+    `has_keys`: arrows, Space and Return act on the plot, not as shortcuts, while it has the focus
+    by a key.
 
-    moved(x, y): an arrow, as in WAYS. pressed: Space or Return. left: the plot lost the focus.
-    menu_requested: Shift+F10.
+    moved(x, y): an arrow, as in WAYS. enter_pressed: Space or Return. left: the plot lost the
+    focus. menu_requested: Shift+F10.
     """
 
-    moved = Signal(int, int)
+    arrow_pressed = Signal(int, int)
     enter_pressed = Signal()
-    left = Signal()
+    focus_left = Signal()
     menu_requested = Signal()
 
     def __init__(self, plot: Plot) -> None:
@@ -75,7 +76,7 @@ class PlotFocus(QObject):
         plot.installEventFilter(self)
 
     @property
-    def shown(self) -> bool:
+    def is_visible(self) -> bool:
         """True if the plot has the focus by a key, and so the ring."""
         return not self._ring.isHidden()
 
@@ -86,7 +87,7 @@ class PlotFocus(QObject):
             if _is_menu_key(event):
                 self.menu_requested.emit()
                 return True
-            return self.has_keys and self.shown and self._key(event)
+            return self.has_keys and self.is_visible and self._key(event)
         elif event.type() is QEvent.Type.Resize:
             self._ring.setGeometry(self._plot.rect())
         return False
@@ -95,8 +96,8 @@ class PlotFocus(QObject):
         if event.reason() in PASSING:
             return
         shown = event.gotFocus() and event.reason() in BY_KEY
-        if self.shown and not shown:
-            self.left.emit()
+        if self.is_visible and not shown:
+            self.focus_left.emit()
         self._ring.setVisible(shown)
         self._ring.raise_()
 
@@ -106,16 +107,16 @@ class PlotFocus(QObject):
         if plain != Qt.KeyboardModifier.NoModifier or not (key in WAYS or key in PRESSES):
             return False
         if event.type() is QEvent.Type.ShortcutOverride:
-            event.accept()  # no shortcut: the key is the plot's
+            event.accept()  # not a shortcut: the plot gets the key
         elif event.type() is QEvent.Type.KeyPress and key in WAYS:
-            self.moved.emit(*WAYS[key])
+            self.arrow_pressed.emit(*WAYS[key])
         elif event.type() is QEvent.Type.KeyPress and not event.isAutoRepeat():
             self.enter_pressed.emit()
         return True
 
 
 def _is_menu_key(event: QKeyEvent) -> bool:
-    """Return True for Shift+F10, of which Qt makes a context menu event on Windows only."""
+    """Return True for Shift+F10, which is a context menu event of Qt only on Windows."""
     if sys.platform == "win32" or event.type() is not QEvent.Type.KeyPress:
         return False
     return event.key() == Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier
@@ -123,7 +124,7 @@ def _is_menu_key(event: QKeyEvent) -> bool:
 
 @final
 class _FocusRing(QWidget):
-    """A frame around a plot, which lets the mouse through."""
+    """Frame around a plot that ignores the mouse."""
 
     def __init__(self, plot: Plot) -> None:
         super().__init__(plot)
@@ -140,7 +141,7 @@ class _FocusRing(QWidget):
 
 
 def order_before(widgets: Sequence[QWidget], behind: QWidget) -> None:
-    """Have Tab go through some widgets in this order, and from the last one to `behind`."""
+    """Set the Tab order of some widgets, followed by `behind`."""
     last: QWidget = behind.previousInFocusChain() or behind
     for widget in widgets:
         if widget is not last:

@@ -27,7 +27,7 @@ def plain_tip(text: str) -> str:
     >>> plain_tip("m < 8"), plain_tip("<b>x</b>")
     ('m < 8', '<p>&lt;b&gt;x&lt;/b&gt;</p>')
     """
-    # Ordinary texts stay as they are: screen readers read the tool tip as it was given.
+    # Return ordinary texts unchanged: screen readers read the tool tip literally.
     if not Qt.mightBeRichText(text):
         return text
     return Qt.convertFromPlainText(text, Qt.WhiteSpaceMode.WhiteSpaceNormal)
@@ -58,7 +58,7 @@ def menu_text(text: str) -> str:
     >>> menu_text("a & b\tCtrl+Q")
     'a && b Ctrl+Q'
     """
-    # What follows a tab is shown as the shortcut of an action.
+    # Qt shows the text after a tab as the shortcut of an action.
     return CONTROLS.sub(" ", text).replace("&", "&&")
 
 
@@ -85,7 +85,7 @@ class ElidedLabel(QWidget):
         self._text = ""
         self._mode, self._role = mode, role
         self._align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-        # A path of any length must not make the window wider.
+        # A long path must not widen the window.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def set_alignment(self, alignment: Qt.AlignmentFlag) -> None:
@@ -99,7 +99,7 @@ class ElidedLabel(QWidget):
         if text != self._text:
             self._text = text
             self.setAccessibleName(text)
-            self.updateGeometry()  # its sizeHint is that of the text
+            self.updateGeometry()  # sizeHint depends on the text
             self.update()
         self.setToolTip(plain_tip(explanation or text))
 
@@ -160,5 +160,5 @@ def rich_label(parent: QWidget) -> QLabel:
     """Return a label for rich text, which the mouse can select."""
     label = QLabel(parent, textFormat=Qt.TextFormat.RichText, wordWrap=True)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    label.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Qt gives text that can be selected the focus
+    label.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Qt gives selectable text the focus
     return label

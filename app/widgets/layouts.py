@@ -79,9 +79,9 @@ class ScrolledColumn(QScrollArea):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._content and event.type() is QEvent.Type.LayoutRequest:
-            self.updateGeometry()  # Qt's own keeps to a size of its own
-            # Before the content lays itself out: Qt makes it higher one turn of the loop later,
-            # and until then it is painted with all rows squeezed into the old height.
+            self.updateGeometry()  # QScrollArea does not follow its content
+            # Before the content's own layout: Qt resizes it one turn of the event loop later, and
+            # until then all rows are squeezed into the old height.
             super().event(event)
         return super().eventFilter(watched, event)
 
@@ -119,7 +119,7 @@ class PageStack(QStackedWidget):
         self.setCurrentWidget(page)
 
 
-# Of a title bar beside the title: icon, buttons and margins of common window managers.
+# Pixels beside the title in a title bar: icon, buttons and margins of common window managers.
 AROUND_TITLE = 220
 
 

@@ -22,7 +22,7 @@ CURVE_AIR = 1.5  # pixels between a curve and a label
 class PlotMapping(Protocol):
     """Plot, as far as labels need it."""
 
-    def shown(self) -> QRectF:
+    def visible_range(self) -> QRectF:
         """Return the range in units of the axes."""
 
     def pixels(self, points: Floats) -> Floats:
@@ -37,7 +37,7 @@ class Traces:
     places: Floats
     values: Floats
 
-    def seen(self, plot: PlotMapping, inside: QRectF) -> Obstacles:
+    def find_obstacles(self, plot: PlotMapping, inside: QRectF) -> Obstacles:
         """Return the heights of the curves in pixels."""
         heights = np.full((self.values.shape[0], max(round(inside.width()), 2)), np.nan)
         columns = np.linspace(inside.left(), inside.right(), heights.shape[1])
@@ -64,7 +64,7 @@ class Obstacles:
         part = self.heights[:, first : int(box.right() - self.left) + 2]
         if part.shape[1] < 2:
             return False
-        # From one column to the next a steep curve passes over many rows.
+        # Between two columns a steep curve crosses many rows.
         upper, lower = np.fmin(part[:, 1:], part[:, :-1]), np.fmax(part[:, 1:], part[:, :-1])
         inside = (upper <= box.bottom() + CURVE_AIR) & (lower >= box.top() - CURVE_AIR)
         return bool(inside.any())
@@ -75,15 +75,15 @@ NO_CURVES = Obstacles(0.0, np.empty((0, 0)))
 
 BAND = 34  # opacity of 255
 DASHES = [5.0, 4.0]
-NEAR = 4.0  # pixels between a level and a pointer that is at it
-# Size of a subscript. Qt's rich text has 0.67, which cannot be read at one pixel a point, hardly
-# lowers it, and takes 1.05 ms a label where this takes 0.07.
+NEAR = 4.0  # pixels within which the pointer counts as at a level
+# Size of a subscript. Qt's rich text uses 0.67, which is illegible at one pixel per point, hardly
+# lowers it, and takes 1.05 ms per label instead of 0.07.
 SMALL = 0.78
 UP, DOWN = "\u2191 ", "\u2193 "
 GROUND = 215
 ELLIPSIS = "\u2026"
-PLACES = 8  # to the left of the right edge at which a label may stand
-AT_LINE = 2  # of its steps up and down: above its line, and below
+PLACES = 8  # label positions tried from the right edge to the left
+AT_LINE = 2  # of the positions up and down: just above the line and just below
 
 
 @final
@@ -155,7 +155,7 @@ def places_of(
     """
     boxes: dict[int, QRectF] = {}
     right = inside.right() - 3.0
-    # From the top, each below those before it, so that labels stand in the order of their lines.
+    # From the top down, each below the last, so that labels are in the order of their lines.
     for number in sorted(range(len(heights)), key=heights.__getitem__):
         width, height = sizes[number]
         y = min(max(heights[number], inside.top()), inside.bottom())
@@ -273,7 +273,7 @@ def _paint_line(painter: QPainter, drawn: PlacedLevel, inside: QRectF) -> None:
     colour = QColor(drawn.level.colour)
     if not drawn.level.line or not inside.top() - 1.0 <= y <= inside.bottom() + 1.0:
         return
-    # Pixels grow downwards. A bracket of less than one is the line itself.
+    # Pixels increase downwards. A bracket of less than a pixel is the line itself.
     if math.isfinite(low) and math.isfinite(high) and low - high > 1.0:
         faint = QColor(colour)
         faint.setAlpha(BAND)

@@ -1,4 +1,4 @@
-"""Bar with one sentence, an error or a notice, and buttons for what can be done next.
+"""Bar with one sentence, an error or a notice, and buttons for next steps.
 
 It covers the top of another widget, or its lower right corner, so that nothing moves when it
 appears.
@@ -18,10 +18,10 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QToolButton, QWi
 from app.widgets.layouts import add_all, space
 
 MOST_RECENT = 20
-NOTICE_MS = 9000  # how long it says what was done
+NOTICE_MS = 9000  # ms for which a confirmation is shown
 APART = 12  # pixels from the corner
-LEAST, WIDEST = 200, 32  # of its width in a corner: pixels, and heights of a line
-AROUND = 44  # pixels beside the words and the button
+LEAST, WIDEST = 200, 32  # of its width in a corner: pixels, line heights
+AROUND = 44  # pixels around the words and the button
 
 
 @final
@@ -34,13 +34,13 @@ class MessageBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("messageBar")
-        # What it lies over must not be seen through it.
+        # Opaque, since it covers other widgets.
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAutoFillBackground(True)
         self.setBackgroundRole(QPalette.ColorRole.AlternateBase)
         self._words = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self._words.setObjectName("messageBarText")
-        # A sentence may name a path or a value that somebody wants to copy.
+        # Selectable, so that a path or a value can be copied.
         self._words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._close = close = QToolButton(self, autoRaise=True)
         close.setText("\u00d7")
@@ -50,7 +50,7 @@ class MessageBar(QWidget):
         close.clicked.connect(self.clear)
         self._over: QWidget | None = None
         self._in_corner = False
-        self._lasting: tuple[str, tuple[QAction, ...]] = "", ()  # what stays until the next one
+        self._lasting: tuple[str, tuple[QAction, ...]] = "", ()  # message shown until the next one
         self.recent: deque[tuple[str, str]] = deque(maxlen=MOST_RECENT)
         """Latest messages with their times of day, the newest last."""
         self._notice_timer = QTimer(self, singleShot=True, interval=NOTICE_MS)
@@ -66,7 +66,7 @@ class MessageBar(QWidget):
 
     @property
     def text(self) -> str:
-        """Sentence that is shown, or ""."""
+        """Shown sentence, or ""."""
         return self._words.text()
 
     def show_message(self, sentence: str, actions: Sequence[QAction] = ()) -> None:
@@ -86,12 +86,12 @@ class MessageBar(QWidget):
             QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
     def show_notice(self, sentence: str, actions: Sequence[QAction] = ()) -> None:
-        """Show for a few seconds what was done; an error that was shown comes back."""
+        """Show a confirmation for a few seconds; an error shown before returns."""
         self._show(sentence, actions)
         self._notice_timer.start()
 
     def withdraw_notice(self) -> None:
-        """Take a notice back, which does not hold any more."""
+        """Remove a notice that no longer holds."""
         if self._notice_timer.isActive():
             self._on_notice_read()
 
@@ -101,7 +101,8 @@ class MessageBar(QWidget):
     def _offer(self, actions: Sequence[QAction]) -> None:
         """Show a button for each action, which also hides the message."""
         for button in self.buttons:
-            button.hide()  # deleted in the next turn of the event loop: it may have been pressed
+            # Deleted in the next turn of the event loop: its click may be in progress.
+            button.hide()
             button.deleteLater()
         self.buttons = []
         for place, action in enumerate(actions):
@@ -112,7 +113,7 @@ class MessageBar(QWidget):
             button.clicked.connect(self.clear)
             button.clicked.connect(action.trigger)
             self._row.insertWidget(place, button)
-            button.show()  # a layout leaves no room for a new widget until it is shown
+            button.show()  # a layout makes room for a new widget once it is visible
             self.buttons.append(button)
 
     def clear(self) -> None:
@@ -164,10 +165,11 @@ class MessageBar(QWidget):
             return False
         if not isinstance(event, QKeyEvent) or event.key() != Qt.Key.Key_Escape:
             return False
-        if self._notice_timer.isActive():  # it leaves by itself, and Escape has other work
+        # Confirmations disappear by themselves; leave Escape to others.
+        if self._notice_timer.isActive():
             return False
         if event.type() is QEvent.Type.ShortcutOverride:
-            event.accept()  # no shortcut: the key comes here
+            event.accept()  # not a shortcut: deliver the key here
         elif event.type() is QEvent.Type.KeyPress:
             self.clear()
         return True

@@ -1,4 +1,4 @@
-"""What lies on top of a plot: marked nodes with labels, the cursor line, a text in a corner."""
+"""Overlay of a plot: marked nodes with labels, the cursor line, a text in a corner."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from core.figures.palette import Palette
 MARK = 5.0
 DOT = 3.5
 GAP = 8.0
-SHIFTS = (0, -1, 1, -2, 2, -3, 3)  # heights of a label that it may be moved
+SHIFTS = (0, -1, 1, -2, 2, -3, 3)  # in heights of a label
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class NodeMark:
-    """A ring around a point of the plot, its label, and numbers said where there is room."""
+    """Ring around a point of the plot, its label, and numbers shown if they fit."""
 
     x: float
     y: float
     label: str = ""
     numbers: str = ""
     hovered: bool = False
-    outward: bool = False  # its label stands away from the middle, where the others are
+    outward: bool = False  # True to place its label away from the centre, which other marks fill
 
     @property
     def words(self) -> str:
@@ -52,7 +52,7 @@ class NodeMark:
 @final
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Value of a curve at the cursor: a dot, or its name and number at the edge beyond which it is.
+    """Value of a curve at the cursor: a dot, or its name and number at the edge beyond it.
 
     The number stands alone where there is no room for both.
     """
@@ -70,7 +70,7 @@ class Reading:
 @final
 @dataclass(frozen=True, slots=True)
 class HoverReadout:
-    """Reading under the pointer: a point in the axes' units, and its lines of text."""
+    """Reading at the pointer: a point in the axes' units, and its lines of text."""
 
     x: float
     y: float
@@ -82,16 +82,16 @@ class HoverReadout:
 @final
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """All of it. `cursor` is a vertical line in the axes' units, `box` a rectangle in pixels."""
+    """Content of an overlay. `cursor`: a vertical line in the axes' units; `box`: in pixels."""
 
     marks: tuple[NodeMark, ...] = ()
     cursor: float | None = None
-    note: str = ""  # in the middle
-    corner: tuple[str, ...] = ()  # the first of these texts for which there is room
+    note: str = ""  # text in the middle
+    corner: tuple[str, ...] = ()  # the first text that fits is shown
     box: QRectF | None = None
     levels: tuple[LevelLine, ...] = ()
     readings: tuple[Reading, ...] = ()  # at the cursor
-    curves: Traces | None = None  # which labels keep off
+    curves: Traces | None = None  # labels avoid these
     pointed: HoverReadout | None = None
     titles: tuple[StripTitle, ...] = ()
 
@@ -101,7 +101,7 @@ NOTHING = Overlay()
 
 @final
 class Labels:
-    """Places labels beside points, inside the plot, off one another and off curves."""
+    """Places labels beside points, inside the plot, without overlaps with labels and curves."""
 
     def __init__(
         self, painter: QPainter, inside: QRectF, palette: Palette, curves: Obstacles
@@ -111,25 +111,25 @@ class Labels:
         self._taken: list[QRectF] = []
 
     def reserve(self, box: QRectF) -> None:
-        """Something else is there."""
+        """Keep labels out of a rectangle."""
         self._taken.append(box)
 
     def fitting(self, x: float, mark: NodeMark) -> str:
-        """Return a mark's label with its numbers, or without where neither side has the room."""
+        """Return a mark's label with its numbers, or without if neither side has the room."""
         text = mark.words
         width = QFontMetricsF(self._painter.font()).horizontalAdvance(text) + 6.0 + GAP
         room = max(self._inside.right() - x, x - self._inside.left())
         return text if width <= room else mark.label
 
     def holds(self, text: str) -> bool:
-        """Return True if a label has room without being cut."""
+        """Return True if a label fits uncut."""
         return QFontMetricsF(self._painter.font()).horizontalAdvance(text) <= self._room()
 
     def _room(self) -> float:
         return max(self._inside.width() - 8.0, 0.0)
 
-    def put(self, point: QPointF, text: str, left: bool = False, colour: str = "") -> None:
-        """Write a label right of the point where there is room, else left of it; or the reverse."""
+    def place(self, point: QPointF, text: str, left: bool = False, colour: str = "") -> None:
+        """Write a label right of the point if it fits, else left of it; or the reverse."""
         inside = self._inside
         metrics = QFontMetricsF(self._painter.font())
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, self._room())
@@ -141,7 +141,7 @@ class Labels:
         places = [
             place for side in (left, not left) for place in self._side_boxes(point, box, side)
         ]
-        # The nearest free place; where none is free the last one tried, rather than no label.
+        # The nearest free position; without one the last tried, rather than no label.
         beside, other = places[: len(SHIFTS)], places[len(SHIFTS) :]
         free = [place for place in beside if self._is_free(place)]
         reserve = [place for place in other if self._is_free(place) and self._holds(point, place)]
@@ -150,7 +150,7 @@ class Labels:
         self._write(box, text, colour)
 
     def place_above(self, point: QPointF, text: str) -> None:
-        """Write lines above a point, or below it where there is no room.
+        """Write lines above a point, or below it if they do not fit.
 
         They cover all else, since the user requested them just now, and are cut only where the
         longest one has no room.
@@ -167,7 +167,7 @@ class Labels:
         self._write(QRectF(left, top, width, height), "\n".join(lines))
 
     def place_in_corner(self, text: str) -> None:
-        """Write a label in a free corner, at the lower left if none is."""
+        """Write a label in a free corner, or at the lower left if none is free."""
         inside, box = self._inside, self._box(text)
         left, right = inside.left() + GAP, inside.right() - GAP - box.width()
         places = [
@@ -184,7 +184,7 @@ class Labels:
         return QRectF(0.0, 0.0, metrics.horizontalAdvance(text) + 6.0, metrics.height() + 2.0)
 
     def _side_boxes(self, point: QPointF, box: QRectF, left: bool) -> list[QRectF]:
-        """Places at one side of a point, the best first."""
+        """Return places at one side of a point, the best first."""
         inside = self._inside
         x = point.x() - GAP - box.width() if left else point.x() + GAP
         x = max(min(x, inside.right() - box.width()), inside.left() + 1.0)
@@ -199,7 +199,7 @@ class Labels:
         return free and inside.top() <= box.top() and box.bottom() <= inside.bottom()
 
     def _holds(self, point: QPointF, box: QRectF) -> bool:
-        """Return True if a box is at its side of a point, and the edge did not push it over it."""
+        """Return True if a box is beside a point and not pushed over it by the edge."""
         return not box.left() - 0.5 * GAP < point.x() < box.right() + 0.5 * GAP
 
     def _write(self, box: QRectF, text: str, colour: str = "") -> None:
@@ -213,7 +213,7 @@ class Labels:
 
 @final
 class LabelLayoutCache:
-    """Places of the curves and the levels of a plot.
+    """Cached places of the curves and the levels of a plot.
 
     They are updated only when a curve, a level, the range or the room changed: not with each move
     of the cursor.
@@ -225,13 +225,13 @@ class LabelLayoutCache:
         self._of: tuple[object, ...] = ()
 
     def find(self, overlay: Overlay, inside: QRectF, font: QFont, plot: PlotMapping) -> None:
-        """Bring both up to date. Traces are the same if they are the same object."""
+        """Update both. Traces are equal if they are the same object."""
         titles = tuple((one.start, one.end, one.text) for one in overlay.titles)
-        ranges = (inside.getRect(), plot.shown().getRect(), font)
+        ranges = (inside.getRect(), plot.visible_range().getRect(), font)
         of = (overlay.levels, overlay.curves, titles, *ranges)
         if of != self._of:
             curves = overlay.curves
-            self.curves = NO_CURVES if curves is None else curves.seen(plot, inside)
+            self.curves = NO_CURVES if curves is None else curves.find_obstacles(plot, inside)
             taken = title_rooms(overlay.titles, inside, font, plot)
             levels = _heights(overlay.levels, plot)
             self.levels = place_levels(levels, font, inside, self.curves, taken)
@@ -251,7 +251,7 @@ def paint_overlay(
     if overlay == NOTHING:
         return
     painter.save()
-    painter.resetTransform()  # the scene's: marks are placed, and as large as they are, in pixels
+    painter.resetTransform()  # marks are placed and sized in pixels
     painter.setClipRect(inside)
     font = small(font)
     painter.setFont(font)
@@ -292,7 +292,7 @@ def paint_overlay(
 def _heights(
     levels: tuple[LevelLine, ...], plot: PlotMapping
 ) -> list[tuple[LevelLine, float, float, float]]:
-    """Return the levels with the pixels of their values and of the ends of their brackets."""
+    """Return the levels with the pixel heights of their values and brackets."""
     if not levels:
         return []
     values = np.array([[level.value, level.low, level.high] for level in levels])
@@ -309,7 +309,7 @@ def _paint_readings(
     plot: PlotMapping,
     labels: Labels,
 ) -> None:
-    """Dots where curves are at the cursor; those beyond an edge are named there."""
+    """Paint dots at the curves' values; name those beyond an edge there."""
     readings = [one for one in overlay.readings if np.isfinite(one.value)]
     if overlay.cursor is None or not readings:
         return
@@ -321,7 +321,7 @@ def _paint_readings(
             edge = QPointF(x, inside.top() if arrow == UP else inside.bottom())
             text = arrow + reading.text
             text = text if labels.holds(text) else arrow + reading.number
-            labels.put(edge, text, colour=reading.colour)
+            labels.place(edge, text, colour=reading.colour)
             continue
         painter.setPen(QPen(QColor(palette.background), 1.0))
         painter.setBrush(QColor(reading.colour))
@@ -356,7 +356,7 @@ def _paint_marks(
     if not overlay.marks:
         return
     places = plot.pixels(np.array([[mark.x, mark.y] for mark in overlay.marks]))
-    # Labels first, as each has a ground of its own, which must cover no ring.
+    # Labels first: their backgrounds must not cover a ring.
     for mark, (x, y) in zip(overlay.marks, places.tolist(), strict=True):
         if mark.label and np.isfinite(x) and np.isfinite(y) and inside.contains(QPointF(x, y)):
             left = mark.outward and x < inside.center().x()
@@ -364,13 +364,13 @@ def _paint_marks(
             if mark.hovered and mark.numbers and text == mark.label:
                 labels.place_above(QPointF(x, y), f"{text}\n{mark.numbers.strip()}")
             else:
-                labels.put(QPointF(x, y), text, left)
+                labels.place(QPointF(x, y), text, left)
     for mark, (x, y) in zip(overlay.marks, places.tolist(), strict=True):
         point = QPointF(x, y)
         if not (np.isfinite(x) and np.isfinite(y) and inside.contains(point)):
             continue
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        # A ring in the background's colour first, so that the mark is seen on nodes of any colour.
+        # First a ring in the background's colour, so that the mark contrasts with any node.
         painter.setPen(QPen(QColor(palette.background), 3.5))
         painter.drawEllipse(point, MARK, MARK)
         painter.setPen(QPen(QColor(palette.foreground), 2.0 if mark.hovered else 1.25))

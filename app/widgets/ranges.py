@@ -13,15 +13,15 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF
 from core.figures.ticks import range_problem
 
 ZOOM_STEP = 1.0015
-MOST_TURNED = 12_000  # at once
-# Of a range by the mouse, against that of what is shown: far beyond, places under the pointer have
-# no digits left by which the wheel would come back.
+MOST_TURNED = 12_000  # wheel units handled at once
+# Greatest width of a range set by mouse, relative to the contents. Far beyond, positions under the
+# pointer lose the digits by which the wheel could return.
 MOST_ENLARGED = 1e3
 
 
 @final
 class Drag(Enum):
-    """Effect of a pull with the left button."""
+    """Effect of a drag with the left button."""
 
     PAN = "move the range"
     BOX = "draw a box"
@@ -31,7 +31,7 @@ class Drag(Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Range that a plot returns to."""
+    """Range to which a plot returns."""
 
     left: float
     right: float
@@ -57,7 +57,7 @@ def equalise_units(span: QRectF, size: QSizeF) -> QRectF:
 
 
 def used_share(span: QRectF, size: QSizeF) -> float:
-    """Return the share of a plot that a range takes with equal units.
+    """Return the fraction of a plot that a range uses with equal units.
 
     >>> used_share(QRectF(0.0, 0.0, 1.0, 1.0), QSizeF(200.0, 100.0))
     0.5
@@ -77,7 +77,7 @@ def wheel_factor(turned: int) -> float:
 
 
 def is_drawable(span: QRectF) -> bool:
-    """Return whether a plot can show a range, which may be read again where it was saved.
+    """Return True if a plot can show a range, which may come from a file.
 
     >>> is_drawable(QRectF(0.0, 0.0, 1.0, 1e6)), is_drawable(QRectF(0.0, 0.0, 1.0, 1e300))
     (True, False)
@@ -101,7 +101,7 @@ def scaled_about(span: QRectF, point: QPointF, factor: float) -> QRectF:
 
 
 def turn_wheel(span: QRectF, point: QPointF, turned: int, home: QRectF) -> QRectF:
-    """Return the range after the wheel was turned at a point; `home` is that of what is shown.
+    """Return the range after a turn of the wheel at a point; `home` is the contents' range.
 
     >>> home = QRectF(0.0, 0.0, 1.0, 1.0)
     >>> turn_wheel(home, QPointF(0.0, 0.0), -(10**6), home).getRect()
@@ -113,7 +113,7 @@ def turn_wheel(span: QRectF, point: QPointF, turned: int, home: QRectF) -> QRect
 
 
 def pull_range(span: QRectF, x: float, y: float, home: QRectF) -> QRectF:
-    """Return a range moved by shares of itself, unmoved where it would be out of reach of `home`.
+    """Return a range moved by fractions of itself, unmoved if out of reach of `home`.
 
     >>> home = QRectF(0.0, 0.0, 1.0, 1.0)
     >>> pull_range(home, 0.5, 0.0, home).x(), pull_range(home, 1e9, 0.0, home).x()
@@ -128,12 +128,12 @@ def pull_range(span: QRectF, x: float, y: float, home: QRectF) -> QRectF:
 
 
 def nearest_within(places: NDArray[np.float64], x: float, y: float, most: float) -> int:
-    """Return the nearest of some places (k, 2) that is at most so far away; -1 for none.
+    """Return the nearest of some places (k, 2), at most so far away; -1 for none.
 
     >>> nearest_within(np.array([[0.0, np.nan], [3.0, 4.0]]), 0.0, 0.0, 5.0)
     1
     """
     distance = np.square(places - (x, y)).sum(axis=1)
-    distance[np.isnan(distance)] = np.inf  # argmin would take a NaN
+    distance[np.isnan(distance)] = np.inf  # argmin would return a NaN
     best = int(np.argmin(distance))
     return best if distance[best] <= most * most else -1

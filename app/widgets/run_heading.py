@@ -1,4 +1,4 @@
-"""Heading of a run, which marks the current one of several and makes it current by a click."""
+"""Heading of a run, which marks the current one and makes a run current by a click."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFont, QMouseEvent, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QLabel, QWidget
 
-BAR, GAP = 3, 6  # pixels: the bar of the current run, and between bar and text
+BAR, GAP = 3, 6  # pixels: bar of the current run, space between bar and text
 CURRENT = "Current run: theory, numbers, branches and bookmarks refer to it."
 OTHER = "Click to make this the current run."
 
 
 @final
 class RunHeading(QLabel):
-    """Name of a run; of several open ones the current one is bold, with a bar at its left."""
+    """Name of a run; of several open runs the current one is bold, with a bar at its left."""
 
     clicked = Signal()
 
@@ -31,13 +31,13 @@ class RunHeading(QLabel):
         return bool(self._current)
 
     def set_current(self, current: bool | None) -> None:
-        """Mark the run as the current one or as another one; None if it is open alone."""
+        """Mark the run as current or not; None if it is the only open one."""
         if current is self._current:
             return
         self._current = current
         several = current is not None
         self._set_weight()
-        # Of one width for all of them: nothing moves as another run becomes the current one.
+        # The same margin for all, so that nothing moves when another run becomes current.
         self.setContentsMargins(BAR + GAP if several else 0, 0, 0, 0)
         self.setToolTip((CURRENT if current else OTHER) if several else "")
         self.setAccessibleDescription("current run" if current else "")
@@ -53,7 +53,7 @@ class RunHeading(QLabel):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        # A new style sheet restores the font that the label had at first.
+        # A new style sheet restores the label's original font.
         if event.type() is QEvent.Type.StyleChange:
             self._set_weight()
 

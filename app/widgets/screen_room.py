@@ -1,15 +1,15 @@
-"""Sizes of windows, kept to what their screen has room for."""
+"""Sizes of windows, limited by their screen."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QWidget
 
-TITLE_BAR = 32  # pixels of a window that was not shown yet, whose frame is not known
+TITLE_BAR = 32  # pixels, assumed for a window not shown yet, whose frame is unknown
 
 
 def room_of(window: QWidget) -> QSize:
-    """Return the largest size of a window that its screen has room for, with its frame."""
+    """Return the largest size of a window, with its frame, on its screen."""
     frame = window.frameGeometry().size() - window.geometry().size()
     if frame.isNull():
         frame = QSize(0, TITLE_BAR)
@@ -17,5 +17,5 @@ def room_of(window: QWidget) -> QSize:
 
 
 def resize_on_screen(window: QWidget, size: QSize) -> None:
-    """Give a window a size, or what its screen has room for."""
+    """Resize a window, at most to the room on its screen."""
     window.resize(size.boundedTo(room_of(window)))

@@ -1,4 +1,4 @@
-"""Numbers, margins and names of statements as a screen shows them."""
+"""Numbers, margins and names of statements as shown on the screen."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ def shown_number(value: float, digits: int = 3) -> str:
 
 GREEK = "alpha|beta|gamma|delta|epsilon|eta|kappa|lambda|mu|rho|sigma|tau|theta|phi"
 LETTER = re.compile(rf"(?<![A-Za-z])({GREEK})(?![A-Za-z])")
-# At most three letters before the underscore: train_error is a name, and no symbol with an index.
-# A sign is an index too: D_+.
-# Raised digits are powers, and no part of an index.
+# At most three letters before the underscore: train_error is a name, not a symbol with an index.
+# An index may be a sign, as in D_+. Raised digits are powers, never part of an index.
 RAISED_DIGITS = "\u00b2\u00b3\u00b9\u2070-\u2079"
 SYMBOL = re.compile(rf"(?<![A-Za-z0-9])([^\W\d_]{{1,3}})_([^\W{RAISED_DIGITS}]+|[+-](?!\w))")
-WORDS = (  # between spaces, not in names of observables
+WORDS = (  # between spaces, so not within names of observables
     (re.compile(r"\blog10\b"), "log\u2081\u2080"),
     (re.compile(r"\bl1\b"), "\u2113\u2081"),
     (re.compile(r"\blinf\b"), "\u2113\u221e"),
@@ -36,7 +35,7 @@ ROOT = re.compile(r"\bsqrt(?:\((\w+)\)|(?=\()| (?=\w))")
 BRACKETED_POWER = re.compile(r"\^\(([^()]+)\)")
 DECIMAL_POWER = re.compile(rf"(?<=10)\^({MINUS}?\d+\.\d+)")
 SHORT = (("Theorem", "Thm"), ("Proposition", "Prop"), ("Corollary", "Cor"), ("Assumption", "Ass"))
-CLOSE = 1e-3  # a certified bracket as narrow as this needs no word about its gap
+CLOSE = 1e-3  # relative gap up to which a certified bracket is not mentioned
 WIDEST_DIGITS, FEWEST_DIGITS = 5, 2
 
 
@@ -110,21 +109,21 @@ def _with_powers(escaped: str) -> str:
 
 
 def margin_digits(bracket: Bracket) -> int:
-    """Return the number of digits that the bracket determines, and one more.
+    """Return the number of digits that the bracket determines, plus one.
 
     >>> from core.reference.margin import Bracket
     >>> margin_digits(Bracket(0.08126, 0.08128, 0.08127, True, ""))
     4
     """
     gap = bracket.gap
-    # An exact value: four digits are what the views show of any margin.
+    # An exact value: views show four digits of every margin.
     if not gap > 0.0:
         return 4
     return min(max(math.floor(-math.log10(gap)) + 1, FEWEST_DIGITS), WIDEST_DIGITS)
 
 
 def margin_text(bracket: Bracket) -> str:
-    """Return a margin's value with the digits it deserves; a bound, or a dash, if unknown."""
+    """Return a margin's value with its certain digits; a bound, or a dash, if unknown."""
     if bracket.open:
         return raise_powers(f"\u2264 {number_text(bracket.upper, FEWEST_DIGITS)}")
     if not bracket.exists:
@@ -133,12 +132,12 @@ def margin_text(bracket: Bracket) -> str:
 
 
 def certainty(margin: ReferenceMargin) -> str:
-    r"""Return in a few words how reliable a margin is; a draw's words name its chance to fail.
+    r"""Return in a few words how reliable a margin is, with the chance of a drawn one to fail.
 
     >>> from dataclasses import replace
-    >>> from core.reference.margin import Bracket, ReferenceMargin, exact
+    >>> from core.reference.margin import Bracket, ReferenceMargin, exact_bracket
     >>> from core.reference.registry import REFERENCES
-    >>> first = ReferenceMargin(REFERENCES["gamma_gl"], exact(0.5, ""), 0.0)
+    >>> first = ReferenceMargin(REFERENCES["gamma_gl"], exact_bracket(0.5, ""), 0.0)
     >>> wide, guess = Bracket(0.4, 0.5, 0.4, True, ""), Bracket(0.4, 0.5, 0.5, False, "")
     >>> [certainty(replace(first, bracket=one)) for one in (first.bracket, wide, guess)]
     ['cert.', 'gap 20 %', 'heuristic']
@@ -154,13 +153,13 @@ def certainty(margin: ReferenceMargin) -> str:
     return "cert." if not bracket.gap > CLOSE else f"gap {percent(bracket.gap)}"
 
 
-def strong(rich_text: str) -> str:
-    """Emphasise rich text in the heaviest weight of the window's typeface; <b> would smear it."""
+def emphasise(rich_text: str) -> str:
+    """Emphasise rich text in the heaviest weight of the typeface; <b> would smear it."""
     return f"<span style='font-weight:600'>{rich_text}</span>"
 
 
 def percent(share: float) -> str:
-    """Return a share in per cent.
+    """Return a fraction in per cent.
 
     >>> percent(0.2), percent(0.004)
     ('20 %', '0.4 %')
@@ -171,7 +170,7 @@ def percent(share: float) -> str:
 def margin_tip(margin: ReferenceMargin) -> str:
     """Return a margin's meaning, bracket and method as rich text."""
     reference, bracket = margin.reference, margin.bracket
-    lines = [strong(rich(reference.title)), rich(reference.formula)]
+    lines = [emphasise(rich(reference.title)), rich(reference.formula)]
     if bracket.exists:
         ends = f"{shown_number(bracket.lower, 6)} to {shown_number(bracket.upper, 6)}"
         proved = raise_powers(margin.certainty)

@@ -1,4 +1,4 @@
-"""Choice of one of a few words, all of them seen: buttons side by side."""
+"""Choice among a few words, all visible as buttons side by side."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.widgets.layouts import space
 
 @final
 class SegmentedChoice(QWidget):
-    """Row of buttons of which one is down; the arrow keys go from one to the next."""
+    """Row of buttons, one of them pressed; arrow keys move to the next."""
 
     chosen = Signal(str)
     """Key of the button that the user pressed."""
@@ -47,7 +47,7 @@ class SegmentedChoice(QWidget):
         button.setToolTip(plain_tip(tip))
         button.setAccessibleName(tip)
         button.setProperty("key", key)
-        button.setProperty("inline", True)  # letters have the whole height
+        button.setProperty("inline", True)  # the letters use the whole height
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.setFixedHeight(line_height(self))
         button.installEventFilter(self)
@@ -57,7 +57,7 @@ class SegmentedChoice(QWidget):
 
     @property
     def key(self) -> str:
-        """Key of the button that is down; "" if none is."""
+        """Key of the pressed button; "" if none is."""
         button = self._group.checkedButton()
         return "" if button is None else str(button.property("key"))
 
@@ -67,7 +67,7 @@ class SegmentedChoice(QWidget):
             self.buttons[key].setChecked(True)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        # Otherwise the arrow keys are the window's shortcuts, and step through the frames.
+        # Otherwise the window's shortcuts would take the arrows to step through the frames.
         if event.type() == QEvent.Type.ShortcutOverride and _is_arrow(event):
             event.accept()
             return True

@@ -1,4 +1,4 @@
-"""Strips of a plot: curves above each other over one time, each with a title and an axis."""
+"""Strips of a plot: curves stacked over one time axis, each with a title and an axis."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class StripTitle:
 
 
 def title_room(metrics: QFontMetricsF) -> float:
-    """Return the pixels that the title of a strip takes."""
+    """Return the height of a strip's title in pixels."""
     return metrics.height() + PAST_TITLE
 
 
@@ -69,7 +69,7 @@ def paint_titles(
     palette: Palette,
     plot: PlotMapping,
 ) -> list[QRectF]:
-    """Write the titles of strips at their upper ends, and return where they are."""
+    """Write the titles of strips at their upper ends, and return their places."""
     if not titles:
         return []
     metrics, boxes = QFontMetricsF(painter.font()), []

@@ -1,4 +1,4 @@
-"""Picture of a study's figure, scaled to the room, whose points can be clicked."""
+"""Picture of a study's figure, scaled to the room, with clickable points."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from core.figures.palette import Palette
 
 EDGE = 8.0
 CLOSE = 0.01
-REACH, RING = 10.0, 6.0  # pixels: how near a click must be to a point, and its ring's radius
-HIGHER = 1.2  # times the room's height, beyond which a figure is scrolled
+REACH, RING = 10.0, 6.0  # pixels: distance within which a click hits a point; radius of its ring
+HIGHER = 1.2  # in multiples of the available height; a higher figure is scrolled
 
 
 @final
 class StudyPicture(QScrollArea):
-    """Shows a PNG as large as the room allows, or a sentence.
+    """Widget that shows a PNG as large as possible, or a sentence.
 
     A figure much higher than wide has the width of the room, and can be scrolled. resized: the room
     changed. spot_chosen(number): a point was clicked.
@@ -60,7 +60,7 @@ class StudyPicture(QScrollArea):
     def show_png(
         self, png: bytes, spots: Sequence[tuple[float, float]] = (), tips: Sequence[str] = ()
     ) -> None:
-        """Show a figure; `spots` can be clicked, as shares of its width and height."""
+        """Show a figure; `spots` are clickable points, as fractions of its size."""
         self._canvas.image, self._canvas.words = QImage.fromData(png), ""
         self._canvas.set_spots(spots, tips)
         self._fit()
@@ -72,12 +72,12 @@ class StudyPicture(QScrollArea):
         self._fit()
 
     def place_of(self, spot: int) -> QPoint:
-        """Return where a point is, in the coordinates of the canvas."""
+        """Return the place of a point, in the coordinates of the canvas."""
         return self._canvas.place_of(spot).toPoint()
 
     @property
     def canvas(self) -> QWidget:
-        """Widget that the figure is painted on."""
+        """Widget on which the figure is painted."""
         return self._canvas
 
     def set_colours(self, palette: Palette) -> None:
@@ -86,8 +86,8 @@ class StudyPicture(QScrollArea):
         self._canvas.update()
 
     def pixels_wide(self) -> int:
-        """Return the width in screen pixels of a figure of the usual proportions."""
-        # In pixels of the screen and not of Qt, which are larger where the screen is scaled.
+        """Return the width in device pixels of a figure of the usual proportions."""
+        # In device pixels, which are smaller than Qt's on a scaled screen.
         return max(round((self.viewport().width() - 2.0 * EDGE) * self.devicePixelRatioF()), 1)
 
     def sizeHint(self) -> QSize:
@@ -104,8 +104,7 @@ class StudyPicture(QScrollArea):
         height = 0
         if not image.isNull():
             whole = 2.0 * EDGE + (room.width() - 2.0 * EDGE) * image.height() / image.width()
-            # A figure a little too high is shown smaller instead: scroll bars for a line would be a
-            # nuisance.
+            # Shrink a figure that is slightly too high, instead of showing scroll bars.
             height = round(whole) if whole > HIGHER * room.height() else 0
         self._canvas.setMinimumHeight(height)
         self._canvas.update()
@@ -113,13 +112,13 @@ class StudyPicture(QScrollArea):
 
 @final
 class Canvas(QWidget):
-    """Paints the picture, or the sentence, in the middle, and a ring around the pointed spot."""
+    """Widget that paints the picture or sentence, and a ring around the pointed spot."""
 
     spot_chosen = Signal(int)
 
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
-        self.palette_ = palette  # palette() is QWidget's
+        self.palette_ = palette  # `palette` is a method of QWidget
         self.image = QImage()
         self.words = ""
         self._spots: Sequence[tuple[float, float]] = ()
@@ -128,12 +127,12 @@ class Canvas(QWidget):
         self.setMouseTracking(True)
 
     def set_spots(self, spots: Sequence[tuple[float, float]], tips: Sequence[str]) -> None:
-        """Set the points that can be clicked, with their tips."""
+        """Set the clickable points, with their tips."""
         self._spots, self._tips = spots, tips
         self._point_at(-1)
 
     def place_of(self, spot: int) -> QPointF:
-        """Return where a spot is."""
+        """Return the place of a spot."""
         across, down = self._spots[spot]
         place = self._place(self._room())
         return QPointF(place.x() + across * place.width(), place.y() + down * place.height())
@@ -201,7 +200,7 @@ class Canvas(QWidget):
         scale = min(room.width() / width, room.height() / height)
         ratio = self.devicePixelRatioF()
         if abs(scale * ratio - 1.0) < CLOSE:
-            scale = 1.0 / ratio  # pixel by pixel, or letters are blurred
+            scale = 1.0 / ratio  # one image pixel per device pixel keeps letters sharp
         place = QRectF(0.0, 0.0, scale * width, scale * height)
         place.moveCenter(room.center())
         place.moveTopLeft(QPointF(*(round(v * ratio) / ratio for v in (place.x(), place.y()))))

@@ -1,4 +1,4 @@
-"""Tables of runs: order of rows by the values of a column, and rows that open a run."""
+"""Tables of runs: sorting of rows by a column's values, and rows that open a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MISSING = 2, 0
 
 
 def sorted_places(values: Iterable[Any], order: Qt.SortOrder) -> list[int]:
-    """Return the places of values in an order: numbers before words, and what is missing last.
+    """Return the sorted places of values: numbers before words, missing values last.
 
     >>> sorted_places([2.0, math.nan, "b", 10, None, "A"], Qt.SortOrder.DescendingOrder)
     [2, 5, 3, 0, 1, 4]
@@ -38,7 +38,7 @@ def _key(value: Any) -> tuple[int, Any]:
 def preserved_selection(
     model: QAbstractItemModel, rows: Callable[[], Sequence[Hashable]]
 ) -> Iterator[None]:
-    """Let selected rows stay selected while a model orders its `rows`."""
+    """Keep the selection of rows while a model reorders its `rows`."""
     model.layoutAboutToBeChanged.emit()
     before, old = model.persistentIndexList(), rows()
     yield
@@ -49,9 +49,9 @@ def preserved_selection(
 
 
 class RunTable(QTableView):
-    """Table whose runs a double click or Return opens."""
+    """Table in which a double click or Return opens a run."""
 
-    run_requested = Signal(object, bool)  # path, whether beside what is shown
+    run_requested = Signal(object, bool)  # path, True to open it beside the shown runs
 
     def __init__(self, model: QAbstractItemModel, name: str, parent: QWidget | None) -> None:
         super().__init__(parent)
@@ -71,7 +71,7 @@ class RunTable(QTableView):
 
     @abstractmethod
     def path(self, row: int) -> Path | None:
-        """Return the run file of a row, if it was kept."""
+        """Return the run file of a row; None if it was not kept."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():

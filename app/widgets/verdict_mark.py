@@ -28,7 +28,7 @@ class VerdictStyle:
     meaning: str
 
 
-# By the value of core.theorems.statement.Verdict, which loads the numerical libraries.
+# Keys are values of core.theorems.statement.Verdict, which would load the numerical libraries.
 VERDICT_STYLES: dict[str, VerdictStyle] = {
     "holds": VerdictStyle(
         "holds",
@@ -92,7 +92,7 @@ MET: dict[bool | None, tuple[str, Hue, str]] = {
 def hue_of(hue: Hue, palette: Palette) -> str:
     shade = shades(palette)
     colours = {
-        # Words need a contrast of 4.5, which the class colours of lines do not have everywhere.
+        # Text needs a contrast of 4.5, which the class colours of lines do not always have.
         "positive": shade["accent"],
         "negative": shade["danger"],
         "warning": palette.references[2],

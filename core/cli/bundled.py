@@ -21,13 +21,15 @@ TRACKER = re.compile(
     rf"from ((?:multiprocessing|{re.escape(LOKY)})\.resource_tracker) import main; ?"
     r"main\((\d+)(?:, ?(True|False))?\)"
 )
-HEADLESS = "--headless"  # core.compiled.beside, which loads more than is needed here
-FALLBACK = "fallback"  # the folder of libraries that a bare system lacks, in order.txt's order
-FORKED = "--multiprocessing-fork"  # on Windows, where loky knows bundles
-# What PyInstaller sets: its loader, keeping what there was as NAME_ORIG, and its hook for Qt.
-# Qt would find its plugins by itself, but not in a folder with a quote in its name.
+HEADLESS = "--headless"  # as in core.compiled.beside, which imports more than is needed here
+# Folder of libraries that a bare system lacks, loaded in the order of order.txt.
+FALLBACK = "fallback"
+FORKED = "--multiprocessing-fork"  # on Windows, where loky supports bundles
+# Variables set by PyInstaller: its loader's, saving the previous value as NAME_ORIG, and its Qt
+# hook's. Qt finds its plugins without the hook, except in a folder with a quote in its name.
 LOADER, QT = ("LD_LIBRARY_PATH",), ("QT_PLUGIN_PATH", "QML2_IMPORT_PATH")
-AFRESH = "PYINSTALLER_RESET_ENVIRONMENT"  # so that a bundle started from one sets them again
+# Makes a bundle started from this one set the variables again.
+AFRESH = "PYINSTALLER_RESET_ENVIRONMENT"
 
 
 def is_bundled() -> bool:

@@ -34,7 +34,7 @@ def compare(arguments: argparse.Namespace) -> int:
     check_count(len(arguments.runs))
     at = time_of(arguments.at, "--at")
     moment = math.inf if at is None else at
-    _width(arguments.size)  # said before anything is computed
+    _width(arguments.size)  # check the size before anything is computed
     if out.suffix.lower() != ".csv":
         try:
             check_figure_path(out)
@@ -90,7 +90,7 @@ def _write(
     if out.suffix.lower() == ".csv":
         write_whole(out, table(found).encode())
         for note in dict.fromkeys(note for one in found for note in one.notes):
-            print_notice(note)  # which a figure has below its panels
+            print_notice(note)  # figures print the note below their panels
         return
     title = f"{len(named.labels)} runs compared"
     palette, width = DARK if arguments.dark else LIGHT, _width(arguments.size)

@@ -22,9 +22,9 @@ BEHIND = 5
 def warm(arguments: argparse.Namespace) -> int:
     """Compile the groups that are not in the cache."""
     if arguments.progress:
-        # Nothing is half written: files in the cache come whole or not at all.
+        # Safe to kill: files enter the cache complete or not at all.
         exit_when_input_closes()
-        if hasattr(os, "nice"):  # the window, or the run, that it is for goes first
+        if hasattr(os, "nice"):  # lower priority than the window or run that needs the kernels
             os.nice(BEHIND)
     requested = tuple(arguments.only)
     absent = warming.missing(requested)
@@ -34,9 +34,9 @@ def warm(arguments: argparse.Namespace) -> int:
         print_notice(
             f"Compiling {len(absent)} groups of kernels; each is saved as soon as it is ready."
         )
-    # All that numba makes is needed to the end; searching it for garbage takes a tenth of the time.
+    # numba's objects are needed to the end; garbage collection would take a tenth of the time.
     gc.disable()
-    # Loads numba, before which the line above should be read.
+    # This import loads numba and is slow; the line above must be printed before.
     from core.dynamics.warm import Progress, warm_up
 
     def report(progress: Progress) -> None:

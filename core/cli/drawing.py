@@ -24,7 +24,7 @@ from core.terminal.bar import print_notice
 if TYPE_CHECKING:
     from core.studies.study import Study
 
-# Options of `figure` that say something of the panels of runs.
+# Options of `figure` that apply to panels of runs only.
 OF_RUNS = (
     "history",
     "panels",
@@ -103,7 +103,7 @@ def figure(arguments: argparse.Namespace) -> int:
     palette, plane = DARK if arguments.dark else LIGHT, _plane(arguments.plane)
     sheet, until = sheet_of(arguments), time_of(arguments.until, "--until")
     with ExitStack() as stack:
-        # What is said of panels is about single runs; a study's own layout is only the default.
+        # Options on panels mean single runs; the study's own layout is only the default.
         named = any(getattr(arguments, name) not in (None, [], False) for name in OF_RUNS)
         found = None if named else study_folder(arguments, stack)
         scene = None
@@ -113,7 +113,7 @@ def figure(arguments: argparse.Namespace) -> int:
             draw = partial(folder_figure, folder, keep, palette, fresh, sheet=sheet)
             scene = draw(claims=False)
             if scene is not None and not arguments.no_claims and has_claims(folder):
-                # First without verdicts, which may take minutes.
+                # Save without verdicts first, which may take minutes.
                 save_figure(scene, out, dpi=arguments.dpi)
                 if not arguments.quiet:
                     print_notice(f"{out} is drawn; judging the claims, to be added below.")
@@ -165,7 +165,7 @@ def movie(arguments: argparse.Namespace) -> int:
     size = None if arguments.pixels is None else parse_pixels(arguments.pixels)
     with ExitStack() as stack:
         runs = open_all(arguments, stack)
-        length = arguments.seconds * arguments.fps  # save_film says what is wrong with it
+        length = arguments.seconds * arguments.fps  # save_film reports invalid values
         count = max(1, round(length)) if isfinite(length) else 1
         palette = DARK if arguments.dark else LIGHT
         options = options_of(arguments, runs, palette, plane)
@@ -203,7 +203,7 @@ def page(arguments: argparse.Namespace) -> int:
         views = views_of(runs)
         if arguments.views is not None:
             views = tuple(name.strip() for name in arguments.views.split(",") if name.strip())
-        check_page(runs, views, page_options)  # before theory is computed, which takes a while
+        check_page(runs, views, page_options)  # check before computing theory, which takes long
         options = options_of(arguments, runs, LIGHT, plane)
         with progress("page", 1, arguments.quiet) as bar:
             save_page(runs, out, views, options, page_options, bar.part)

@@ -23,8 +23,8 @@ from core.studies.tables import MAX_CELLS
 from core.sweep.control import SweepControl
 from core.sweep.pools import Pool
 
-MINUTES = 5  # where nothing else is said
-LISTED = 5  # failures that are told one by one
+MINUTES = 5  # default budget
+LISTED = 5  # failures listed one by one
 
 
 def hunt(arguments: argparse.Namespace) -> int:
@@ -35,7 +35,7 @@ def hunt(arguments: argparse.Namespace) -> int:
     study = study.at_size(arguments.size).with_settings(arguments.settings)
     if arguments.table is not None:
         check_table(Path(arguments.table))
-    # All of it is looked at before anything is written.
+    # Check everything before anything is written.
     counts = Counts() if asked is None else asked.counts(arguments.size)
     budget = budget_of(arguments, counts)
     made = make_hunt(study, asked, counts, arguments)
@@ -45,7 +45,7 @@ def hunt(arguments: argparse.Namespace) -> int:
     _report(made, ended, control.stop_requested)
     rows = table(made)
     if rows:
-        write_rows(rows, made.keeping.folder / f"{study.id}.hunt.csv")
+        write_rows(rows, made.retention.folder / f"{study.id}.hunt.csv")
         if arguments.table is not None:
             write_rows(rows, Path(arguments.table))
     return INTERRUPTED if control.stop_requested else 0
@@ -72,7 +72,7 @@ def make_hunt(
     Hunt
     """
     least, text = _sense(study, asked, arguments)
-    # What the command asks for instead leaves nothing of the study's own question.
+    # An objective of the command replaces the study's question completely.
     own = None if arguments.minimise or arguments.maximise else asked
     over = arguments.over or ("seeds" if asked is None else asked.over)
     if arguments.flip_labels and over != "data":
@@ -94,7 +94,7 @@ def make_hunt(
 
 
 def _frames(own: HuntTable | None, arguments: argparse.Namespace) -> Frames:
-    """Return the frames of a run's number, from the command or else from the study."""
+    """Return the frames of the objective, from the command or else from the study."""
     known = Frames() if own is None else Frames(own.take, own.at, own.after)
     at = known.at if arguments.at is None else time_of(arguments.at, "--at")
     after = known.after if arguments.after is None else arguments.after
@@ -148,7 +148,7 @@ def _run(made: Hunt, pool: Pool, control: SweepControl, budget: Budget, quiet: b
     stopping = first_signal(control.cell.stop)
     with answered_elsewhere(), stopping, progress("hunt", total, quiet) as bar:
         for status in print_progress(made.run(pool, control, budget), "runs"):
-            bar.to(status.tried, _words(status))
+            bar.set_done(status.tried, _words(status))
     return status
 
 
@@ -161,14 +161,14 @@ def _words(status: HuntStatus) -> str:
 
 
 def _report(made: Hunt, status: HuntStatus, stopped: bool) -> None:
-    ranked, others = made.ranked(), made.unranked_runs()
+    ranked, others = made.ranked_runs(), made.unranked_runs()
     question = made.question
     moment = "" if made.objective.statement else f" ({question['frames']})"
     print_line(
         f"{question['sense']} {question['objective']}{moment} over {question['over']}: "
         f"{len(made.tried)} runs in {status.seconds:.0f} s"
     )
-    for rank, one in enumerate(ranked[: made.keeping.best], start=1):
+    for rank, one in enumerate(ranked[: made.retention.best], start=1):
         values = made.space.cells[one.place].values
         parent = f" from run {one.parent}" if one.parent >= 0 else ""
         verdict = verdict_words(one.row.moments.get(VERDICT, math.nan))

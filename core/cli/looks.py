@@ -16,7 +16,7 @@ from core.figures.options import FIRST_CURVES, USUAL, BoundCurve, FigureOptions,
 from core.figures.palette import Palette
 from core.observables.node_sets import NodeSet, parse_nodes
 from core.observables.planes import NodePlane
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROW = re.compile(r"([1-9][0-9]{0,2}):(.*)", re.DOTALL)
 ALL, NONE = "all", "none"
-FINAL = "final margin"  # core.observables.final_margin.KEY
+FINAL = "final margin"  # equals core.observables.final_margin.KEY
 NO_SHARE = "this run has no reference margin to divide its margins by; omit --share"
 
 
@@ -93,7 +93,7 @@ def options_of(
 
 
 def make_view_options(arguments: argparse.Namespace, runs: Sequence[Run]) -> ViewOptions:
-    """Return the look that options set, but for the bounds of statements."""
+    """Return the style options of a figure, except the bounds of statements."""
     names = FIRST_CURVES
     if arguments.curves is not None:
         names = tuple(part.strip() for part in arguments.curves.split(",") if part.strip())
@@ -236,6 +236,7 @@ def promises_of(
 
 
 def _in_order(run: Run) -> list[Reference]:
+    """Return the run's reference margins in the order in which they define shares."""
     from core.reference.registry import references_of
     from core.reference.share import in_order
 
@@ -266,7 +267,7 @@ def _bounds(
         return ()
     final = _final(run, margins) if FINAL in arguments.bound else ()
     named = {one.reference.name: one for one in margins}
-    with cancelled_by_signals(Watch()) as watch:
+    with cancelled_by_signals(CancelToken()) as watch:
         assessed = assess_all(run, named, arguments.delta, watch)
     found = []
     for one in assessed:
@@ -284,6 +285,6 @@ def _final(run: Run, margins: Sequence[ReferenceMargin]) -> tuple[BoundCurve, ..
     if refusal(run) or run.frames == 0:
         return ()
     named = {one.reference.name: one for one in margins}
-    with cancelled_by_signals(Watch()) as watch:
+    with cancelled_by_signals(CancelToken()) as watch:
         found = final_margin(run, -1, named, watch, (FixedPattern.OWN_LABEL,), DRAWN)
     return tuple(BoundCurve(FINAL, name, "margins", trace) for name, trace in traces(found))

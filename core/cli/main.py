@@ -44,7 +44,7 @@ def print_compiling(kernel: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    # First of all: what is opened while a stream is closed gets its number, and is written into.
+    # First of all: a file opened while a stream is closed gets the stream's number, and its output.
     open_streams()
     warming.listen(print_compiling)
     parser = build_parser()
@@ -55,8 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         module, _, function = arguments.handler.partition(".")
         status: int = getattr(import_module(f"{__package__}.{module}"), function)(arguments)
-        # A full disk or a closed pipe is met here, where it can be answered by a sentence; Python's
-        # own flush at the end says it in a traceback.
+        # Flush here, where a full disk or closed pipe becomes a message; Python's own flush at exit
+        # prints a traceback.
         sys.stdout.flush()
         return status
     except InputError as error:
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, CancelledError):
         print_notice(f"{PROGRAM}: interrupted.")
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of a pipe has gone, as with `| head`
+    except BrokenPipeError:  # the reader of a pipe closed it, such as `| head`
         drop_output()
         return DONE
     except OSError as error:
@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _report_refusal(error: OSError) -> int:
     """Print that the system refused a named file, or the output; return the exit status."""
-    # Errors of open files bear no name, and what a command writes to for long is standard output.
+    # Errors of open files carry no name; long outputs of a command go to standard output.
     if error.filename is None and error.errno in UNWRITABLE:
         drop_output()
         print_notice(

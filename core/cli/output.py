@@ -19,9 +19,9 @@ from core.terminal.bar import print_notice as print_notice
 from core.terminal.text import escape_controls
 
 PROGRAM = "marginscope"
-UNKNOWN = "marginscope"  # the handler of characters that a stream has not
-MARGIN_SECONDS = 120.0  # for each reference margin
-# What says that standard output takes no more.
+UNKNOWN = "marginscope"  # name of the handler of characters that a stream cannot encode
+MARGIN_SECONDS = 120.0  # limit per reference margin
+# Errors of a standard output that accepts no more data.
 UNWRITABLE = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT)
 
 
@@ -50,7 +50,7 @@ def print_line(value: object = "") -> None:
     Every command prints with this function, `print_text` or `print_json`: names and titles come
     from strangers.
     """
-    # A run file is named as soon as it is finished, also to a script that reads from a pipe.
+    # Flushed, so that a script reading from a pipe gets each run file's name when it is finished.
     print(escape_controls(str(value)), flush=True)
 
 
@@ -74,7 +74,8 @@ def print_indented(text: str, first: str, rest: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON document on standard output."""
-    # What `replace_nonfinite` has missed fails here and not in the reader's parser: NaN is no JSON.
+    # Values missed by `replace_nonfinite` fail here, not in the reader's parser: NaN is not valid
+    # JSON.
     print(json.dumps(replace_nonfinite(value), indent=2, allow_nan=False))
 
 
@@ -87,16 +88,16 @@ def print_lines(text: str) -> None:
 def open_streams() -> None:
     """Open missing standard streams, so that writing works or raises an error."""
     hold_streams()
-    # Python has None for a stream that was closed at the start, and prints to it in silence.
+    # Python sets a stream that was closed at start to None, and print() ignores it silently.
     if sys.stdout is None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - for as long as the program runs
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
     codecs.register_error(UNKNOWN, _escape_unprintable)
     for stream, own in ((sys.stdout, sys.__stdout__), (sys.stderr, sys.__stderr__)):
-        # Only the program's own stream, and not one that replaces it to read what is printed.
+        # The program's own stream only, not a replacement that captures output.
         if stream is own and isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=UNKNOWN)  # titles on a terminal of ASCII
+            stream.reconfigure(errors=UNKNOWN)  # titles on an ASCII terminal
 
 
 def _escape_unprintable(error: UnicodeError) -> tuple[str | bytes, int]:

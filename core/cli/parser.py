@@ -10,13 +10,13 @@ from core.cli.grammar import (
     add_drawing,
     add_history,
     add_hunt,
+    as_int,
     command_of,
     limit_option,
     number,
     place_options,
     settings_option,
     size_options,
-    whole,
 )
 from core.cli.output import PROGRAM
 from core.comparison.question import AGAINST, BANDS, KINDS
@@ -45,12 +45,13 @@ def build_parser() -> Parser:
         _citing,
         _theory,
         _preparing,
-    ):  # as help lists them
+    ):  # order of the help text
         add(commands)
     return parser
 
 
 def _studies(commands: Any) -> None:
+    """Add list and describe."""
     command = command_of(commands, "list", "studies.list_studies", "list the shipped studies")
     command.add_argument("--json", action="store_true", help="print JSON")
 
@@ -66,6 +67,7 @@ def _studies(commands: Any) -> None:
 
 
 def _training(commands: Any) -> None:
+    """Add run, check, cost, continue and branch."""
     command = command_of(commands, "run", "training.run_study", "train a study and record it")
     command.add_argument("study", metavar="STUDY|FILE.toml")
     command.add_argument("--out", default="runs", metavar="DIR", help="folder (default: runs)")
@@ -87,7 +89,7 @@ def _training(commands: Any) -> None:
     command = command_of(commands, "cost", "studies.cost", "measure a study's cost on this machine")
     command.add_argument("study", metavar="STUDY|FILE.toml")
     command.add_argument(
-        "--cores", type=whole, default=None, metavar="N", help="cores (default: all)"
+        "--cores", type=as_int, default=None, metavar="N", help="cores (default: all)"
     )
     settings_option(command)
     command.add_argument("--json", action="store_true", help="print JSON")
@@ -98,7 +100,7 @@ def _training(commands: Any) -> None:
     )
     command.add_argument("run", metavar="RUN")
     command.add_argument(
-        "--frame", type=whole, default=None, metavar="I", help="continue from frame I"
+        "--frame", type=as_int, default=None, metavar="I", help="continue from frame I"
     )
     command.add_argument("--out", default=None, metavar="DIR", help="folder (default: the run's)")
     _recording_options(command)
@@ -110,7 +112,7 @@ def _training(commands: Any) -> None:
     command.add_argument(
         "--at", default=None, metavar="FRAME|10^2.5", help="frame or time (default: the last)"
     )
-    command.add_argument("--frame", type=whole, default=None, metavar="K", help="frame number")
+    command.add_argument("--frame", type=as_int, default=None, metavar="K", help="frame number")
     command.add_argument(
         "--out", default=None, metavar="CHILD.msrun|DIR", help="file or folder (default: the run's)"
     )
@@ -118,6 +120,7 @@ def _training(commands: Any) -> None:
 
 
 def _reading(commands: Any) -> None:
+    """Add info and table."""
     command = command_of(
         commands, "info", "reading.info", "summarise a run file and its last values"
     )
@@ -154,6 +157,7 @@ def _citing(commands: Any) -> None:
 
 
 def _comparing(commands: Any) -> None:
+    """Add compare."""
     command = command_of(
         commands, "compare", "comparing.compare", "compare runs in one figure or table"
     )
@@ -191,13 +195,14 @@ def _comparing(commands: Any) -> None:
         "--size", default=None, metavar="85mm|180mm", help="figure width (default: 120mm)"
     )
     command.add_argument(
-        "--dpi", type=whole, default=300, help="resolution of a PNG (default: 300)"
+        "--dpi", type=as_int, default=300, help="resolution of a PNG (default: 300)"
     )
     command.add_argument("--dark", action="store_true", help="use the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _theory(commands: Any) -> None:
+    """Add margins, directions, theorems and limit."""
     command = command_of(
         commands,
         "margins",
@@ -242,6 +247,7 @@ def _theory(commands: Any) -> None:
 
 
 def _preparing(commands: Any) -> None:
+    """Add trust and warm."""
     command = command_of(
         commands,
         "trust",

@@ -107,12 +107,13 @@ def trust_run(arguments: argparse.Namespace) -> int:
     if not codes:
         print_line(f"{path} contains no code; no trust is needed.")
         return 0
-    for code, holder in codes:  # all of them before any is shown: what is shown is what would run
+    # Check all before showing any: the code shown is exactly the code that would run.
+    for code, holder in codes:
         trust.check_shown(code, str(holder))
     for code, holder in codes:
         if holder != path:
             print_line(f"# {holder}, which {path} names:")
-        # Without escapes: `check_shown` has refused what could steer the terminal.
+        # Printed unescaped: `check_shown` has rejected characters that act on the terminal.
         print_text(code.rstrip())
     if arguments.yes:
         for code, _ in codes:
@@ -197,7 +198,8 @@ def cite(arguments: argparse.Namespace) -> int:
             sources.append(load_study(target).source)
             continue
         for one in runs_in(path) if path.is_dir() else [path]:
-            with open_run(one) as run:  # a folder may hold more runs than files can be open
+            # One at a time: a folder may hold more runs than a process can open files.
+            with open_run(one) as run:
                 sources += sources_of(run)
     print_text(bibtex(sources), end="")
     return 0

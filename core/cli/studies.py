@@ -14,7 +14,7 @@ from core.studies.study import Study, load_study, shipped_ids
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 
 SUBJECTS = (*KINDS, *PLAIN_SECTIONS, "observables", "margins", "theorems")
-NAME = " " * 22  # what stands before the lines that go on after a name
+NAME = " " * 22  # indent of the lines after a name
 
 
 def list_studies(arguments: argparse.Namespace) -> int:

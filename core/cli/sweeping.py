@@ -22,7 +22,7 @@ from core.sweep.pools import pool_for
 
 if TYPE_CHECKING:
     from core.extremes.hunt import HuntStatus
-    from core.studies.verdicts import Judged
+    from core.studies.verdicts import JudgedClaim
 
 StatusType = TypeVar("StatusType", SweepStatus, "HuntStatus")
 
@@ -84,12 +84,12 @@ def run_sweep(
     if options.together:
         print_notice("--together has no effect: processes train the cells.")
     control = SweepControl()
-    # A cluster's workers may be on other machines, which cannot share a WAL (decision 0009).
+    # Workers of a cluster may run on other machines, which cannot share a WAL (decision 0009).
     made = plan(study, folder, size, options.force, shared=options.cluster is not None)
     if made.kept and prints:
         print_notice(f"{len(made.kept)} of {len(made.paths)} cells are already finished.")
-    # What is wrong with the data is said before anything is started.
-    if made.tasks and (understood := made.tasks[0].problem().dataset.understood):
+    # Report errors in the data before anything is started.
+    if made.tasks and (understood := made.tasks[0].problem().dataset.reading_sentence):
         print_notice(understood)
     pool = pool_for(made.tasks, options.jobs, options.cluster, control.cell)
     status = control.status
@@ -99,7 +99,7 @@ def run_sweep(
         progress(study.id, len(made.paths), options.quiet) as bar,
     ):
         for status in print_progress(sweep(made, pool, control), "cells"):
-            bar.to(status.done + status.failed, _words(status))
+            bar.set_done(status.done + status.failed, _words(status))
     if table is not None:
         write_table(rows_of(study, made.ledger.rows), table)
     _report(made, status, prints)
@@ -111,7 +111,7 @@ def _words(status: SweepStatus) -> str:
         return "compiling kernels"
     if status.lacks_workers:
         return "waiting for workers"
-    # NaN, the only number that differs from itself, until a cell has ended.
+    # NaN, the only number unequal to itself, until a cell has finished.
     left = "" if status.eta != status.eta else f", {status.eta:.0f} s left"
     failed = f", {status.failed} failed" if status.failed else ""
     return f"{status.running} running{failed}{left}"
@@ -132,10 +132,11 @@ def _report(made: Plan, status: SweepStatus, prints: bool) -> None:
 
 
 def _code(made: Plan, status: SweepStatus) -> int:
+    """Return the exit status of a sweep."""
     if status.stopped:
         return INTERRUPTED
     rows = [entry.row for entry in made.ledger.entries.values()]
-    # What was not recorded at all weighs more than a run that diverged.
+    # A cell that was not recorded outranks a run that diverged.
     if any(row.state == "failed" for row in rows):
         return FAILED
     return DIVERGED if any(row.reason == "diverged" for row in rows) else 0
@@ -143,13 +144,13 @@ def _code(made: Plan, status: SweepStatus) -> int:
 
 # ----------------------------------- check: the claims of a study, confirmed or refuted by its runs
 
-INDENT = " " * 4  # of where a claim comes from, under its line
+INDENT = " " * 4  # of a claim's source, under its line
 
 
 def check(arguments: argparse.Namespace) -> int:
     """Print every claim with its verdict; return 1 if one is refuted."""
     target = Path(arguments.target)
-    # A folder that happens to bear a study's name does not hide the study; `./NAME` is the folder.
+    # A folder with a study's name does not hide the study; `./NAME` means the folder.
     if target.is_dir() and arguments.target not in shipped_ids():
         status, judged = _checked_folder(target, arguments.size)
     else:
@@ -166,11 +167,12 @@ def check(arguments: argparse.Namespace) -> int:
         if not judged:
             print_notice("The study makes no claims.")
     refuted = any(one.verdict == "refuted" for one in judged)
-    # A run that diverged is a finished run, of which the claims speak: its status fails nothing.
+    # A diverged run is a finished run that the claims cover: its status is no failure.
     return 1 if refuted or status == 1 else 0
 
 
-def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
+def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[JudgedClaim]]:
+    """Train a study and judge its claims; return exit status and verdicts."""
     from core.sweep.folder import judged_rows
 
     size = arguments.size or "quick"
@@ -186,11 +188,12 @@ def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
         return status, judged_rows(study, made.ledger.rows, Path(folder), judged_size)
 
 
-def _checked_folder(folder: Path, size: str | None) -> tuple[int, list[Judged]]:
+def _checked_folder(folder: Path, size: str | None) -> tuple[int, list[JudgedClaim]]:
+    """Judge the claims of the sweeps in a folder; return exit status and verdicts."""
     from core.sweep.folder import existing_sweeps, judged_in
 
     judged, status = [], 0
-    # Without the table's values, a second a run where there is no ledger: claims need few of them.
+    # Without the table's values, which take a second a run if there is no ledger: claims need few.
     for ledger in existing_sweeps(folder, values=False):
         if any(row.state == "failed" for row in ledger.rows.values()):
             status = 1

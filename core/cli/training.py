@@ -23,7 +23,7 @@ from core.training.continuation import continue_problem, note_of, start_frame, w
 from core.training.control import Control, FinishReason, Status, describe_end
 
 RUN = ".msrun"
-FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger
+FEW = 4  # up to 4 cells are recorded one after another, with progress by frame and without a ledger
 EXIT = {
     FinishReason.COMPLETED: 0,
     FinishReason.CANCELLED: 130,
@@ -74,22 +74,23 @@ def train(
     with answered_elsewhere(), first_signal(control.stop):
         wait_for_kernels(problem, control, print_notice)
         for status in record(problem, partial(Recorder, path, force=force), control):
-            bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
+            bar.set_done(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
             for note in status.notes[said:]:  # while the run can still be stopped
                 bar.print_above(f"{path.name}: {note}")
             said = len(status.notes)
     made = status.path
-    # As it was typed: the recorder's path is absolute. It has another name beside an old run.
+    # Return the path as typed (the recorder's is absolute), unless an existing run was kept and the
+    # new one got another name.
     return status, path if made is None or made.name == path.name else made
 
 
 def run_study(arguments: argparse.Namespace) -> int:
     """Train every cell of a study, and print the run files."""
     study = load_study(arguments.study)
-    # Once and with the file's name; `resolve` would refuse it too, cell by cell.
+    # Check once, naming the study file; `resolve_problem` would refuse it again for every cell.
     check_code(study, arguments.study, files=False)
     study = study.at_size(arguments.size).with_settings(arguments.settings)
-    # The user typed the study's name after `run`: its Python file is a script that they start.
+    # Typing the study's name after `run` counts as trust in its Python file, as for a script.
     trust_files(study)
     folder, table = Path(arguments.out), arguments.table
     given = (arguments.jobs, arguments.cluster, table)
@@ -130,13 +131,13 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
         check_target(path, force)
     worst = 0
     check_room((cell.experiment for cell in study.cells()), folder)
-    for _ in problems(study, print_notice):  # all input is read once before anything is written
+    for _ in problems(study, print_notice):  # reads all input once before anything is written
         pass
     for problem, path in zip(problems(study), paths, strict=True):
         code = _record_one(problem, path, force, quiet)
         if code == EXIT[FinishReason.CANCELLED]:
             return code
-        # A cell that failed (1) decides over one that diverged (3).
+        # A failed cell (1) outranks a diverged one (3).
         worst = code if worst == 0 or code == 1 else worst
     return worst
 
@@ -160,7 +161,8 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
 
 def report(status: Status, path: Path) -> None:
     """Print why a run did not complete, and advice."""
-    for sentence in describe_end(status, path, len(status.notes)):  # these were said by `train`
+    # `train` has printed the notes.
+    for sentence in describe_end(status, path, len(status.notes)):
         print_notice(sentence)
 
 

@@ -28,7 +28,7 @@ Shade = int | float
 """Colour of a run: a number in a list, or its place from 0 to 1 in an order."""
 
 NONE: Array = np.empty(0)
-MOST_NAMED = 3  # runs in a sentence
+MOST_NAMED = 3  # runs named in one sentence
 UNKNOWN = {"share": ", as its gamma_gl has not been computed"}
 
 
@@ -86,7 +86,7 @@ class Comparison:
     @property
     def moment(self) -> str:
         """Moment of nodes in words, such as "t = 316"; empty for comparisons over time."""
-        if not self.question.ranked:
+        if not self.question.is_by_rank:
             return ""
         ended = self.log10_time == float("inf")
         return "the end" if ended else time_text(self.log10_time, self.steps)
@@ -262,7 +262,7 @@ def _bands(
             low, high = values.min(axis=0), values.max(axis=0)
         else:
             middle = values.mean(axis=0)
-            # Of the runs as a sample; one alone has none.
+            # Sample standard deviation over runs; a single run has none.
             spread = values.std(axis=0, ddof=1) if len(members) > 1 else np.zeros_like(middle)
             low, high = middle - spread, middle + spread
         seeds = f"{len(members)} run" + ("s" if len(members) > 1 else "")

@@ -19,9 +19,9 @@ from core.terminal.text import shorten
 
 MOST_IN_NAME = 3
 ABSENT = "\u2013"
-CONTENT = ".content"  # how the keys of checksums of given arrays end
+CONTENT = ".content"  # suffix of keys that hold checksums of given arrays
 WIDTH = "network.m"
-# Settings that name runs only where no others tell them apart.
+# Settings that name runs only if no other settings differ.
 INCIDENTAL = (
     "dynamics.until_log10_time",
     "recording.",
@@ -30,9 +30,9 @@ INCIDENTAL = (
     "data.path",
     "data.understood",
 )
-# Single dashes in the name of a variant were spaces, except for the sign of a power of ten.
+# Single dashes in a variant's name were spaces, except for the sign of a power of ten.
 DASH = re.compile(r"(?<!\de)-|-(?!\d)")
-# The window ends the names of its files with a moment.
+# The window appends a date and time to its file names.
 MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
 
 Settings = Mapping[str, Any]
@@ -67,7 +67,7 @@ class RunDescription:
 
     @property
     def study(self) -> str:
-        """Name of the study, as far as the file has it."""
+        """Name of the study, if the file has one."""
         return self.stem.partition("__")[0]
 
     @cached_property

@@ -17,7 +17,7 @@ AGAINST = {
     "share": "share of gamma_gl / 2",
     "rank": "rank / m",
 }
-# One number a node, compared against its rank at one moment: the j-th least of m stands at j / m.
+# One number per node, compared against its rank at one moment: the j-th smallest of m is at j / m.
 RANK, SORTED = "rank", ("rotation", "relative_norm")
 KINDS = {
     "lines": "a line for each run",
@@ -58,7 +58,7 @@ class CompareQuestion:
                 )
 
         of_nodes = self.observable in SORTED
-        if of_nodes != self.ranked:
+        if of_nodes != self.is_by_rank:
             has = "one value per node" if of_nodes else "one value per frame"
             axes = [one for one in AGAINST if (one == RANK) == of_nodes]
             raise InputError(
@@ -67,7 +67,7 @@ class CompareQuestion:
             )
 
     @property
-    def ranked(self) -> bool:
+    def is_by_rank(self) -> bool:
         """True if the nodes of one moment are compared, and not a number over time."""
         return self.against == RANK
 
@@ -77,7 +77,7 @@ class CompareQuestion:
         return tuple(dict.fromkeys((self.observable, *NEEDED.get(self.against, ()))))
 
 
-# By logarithms where the number itself leaves double precision at moments that runs reach.
+# Logarithms, where the number itself leaves double precision at moments that runs reach.
 NEEDED = {
     "norm_squared": ("norm_squared",),
     "risk": ("log10_risk",),

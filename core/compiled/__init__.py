@@ -6,5 +6,5 @@ Importing a module of this package imports numba, which takes a second; only cor
 
 import os
 
-# numba would colour the messages of errors that nobody sees: one for each overload that it tries.
+# numba would otherwise colour the internal error message of every overload that it tries.
 os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")

@@ -16,8 +16,8 @@ from typing import final
 from core.compiled import warming
 from core.program import ROOT, package
 
-HEADLESS = "--headless"  # of the window's program, before a command of `python -m core`
-LOOK_SECONDS = 0.05
+HEADLESS = "--headless"  # option of the window's program, before a command of `python -m core`
+POLL_SECONDS = 0.05
 
 
 def headless(command: str) -> list[str]:
@@ -49,7 +49,7 @@ def start(words: Sequence[str]) -> subprocess.Popen[str]:
     )
 
 
-def begin(groups: Iterable[str]) -> subprocess.Popen[str]:
+def start_compiling(groups: Iterable[str]) -> subprocess.Popen[str]:
     """Start compiling groups of kernels, in this order."""
     return start([*warm_command(), "--progress", "--only", *groups])
 
@@ -62,7 +62,7 @@ class Compiling:
         self._process, self._groups = process, groups
         self._next = 0.0
 
-    def ended(self) -> bool:
+    def is_finished(self) -> bool:
         """Return True once all kernels are compiled, or if they cannot be.
 
         Cheap: polls the cache a few times a second.
@@ -72,26 +72,26 @@ class Compiling:
         now = time.monotonic()
         if now < self._next:
             return False
-        self._next = now + LOOK_SECONDS
+        self._next = now + POLL_SECONDS
         if self._process.poll() is not None or not warming.missing(self._groups):
             self._process = None
         return self._process is None
 
     def wait(self, given_up: Callable[[], bool]) -> None:
         """Return when the compilation has ended, or once `given_up` returns True."""
-        while not (self.ended() or given_up()):
-            time.sleep(LOOK_SECONDS)
+        while not (self.is_finished() or given_up()):
+            time.sleep(POLL_SECONDS)
 
 
 @contextmanager
 def compiling(groups: Iterable[str]) -> Iterator[Compiling]:
-    """Compile groups of kernels beside the block; its end stops the compilation.
+    """Compile groups of kernels in the background; the end of the block stops it.
 
     If no process can be started, or nothing be saved, this one compiles what it calls, as always.
     """
     requested = tuple(groups)
     try:
-        process = begin(requested) if requested else None
+        process = start_compiling(requested) if requested else None
     except OSError:
         process = None
     try:
@@ -99,5 +99,5 @@ def compiling(groups: Iterable[str]) -> Iterator[Compiling]:
     finally:
         if process is not None:
             process.kill()
-            # Killed, it still has to be waited for, and its pipes be closed.
+            # A killed process must still be waited for, and its pipes closed.
             process.communicate()

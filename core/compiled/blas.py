@@ -28,4 +28,5 @@ def _product(typing: Any, A: Any, B: Any, C: Any) -> Any:
     return types.void(A, B, C), emit
 
 
-gemm = intrinsic(_product)  # C = A B for A (m, K), B (K, n) and C (m, n), rows or columns whole
+# C = A B for A (m, K), B (K, n) and C (m, n), each with contiguous rows or columns.
+gemm = intrinsic(_product)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, final
 
 from numpy.typing import NDArray
 
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 from core.compiled.kernel import is_active
-from core.compiled.network import Net, adjoint, forward
+from core.compiled.network import Net, evaluate_outputs, vjp
 from core.losses import CROSS_ENTROPY, LEAST_SQUARES, LOGISTIC, SQUARED
 from core.network.activation import RELU
 
@@ -41,18 +41,18 @@ class Work(NamedTuple):
     """Network, and the arrays of its passes over a batch of b examples."""
 
     net: Net
-    flat: Array  # W
-    loss: int  # its code
-    limit: float  # of the loss measure, above which a run has diverged
+    flat: Array  # parameters W
+    loss: int  # code of the loss
+    limit: float  # of the loss measure; a run above it has diverged
     columns: Array  # (D, b), the inputs
     Z: Array  # (m, b) and C, see core.compiled.network
     C: Array
     F: Array  # (k, b) outputs, and G their weights
     G: Array
-    gradient: Array  # of the size of W
+    gradient: Array  # same size as W
 
 
-@compiled
+@compile_kernel
 def logistic_slopes(f: Array, y: Array, scale: float, g: Array) -> float:
     """Write g_i = -scale y_i / (1 + e^p_i); return sum max(-p_i, 0).
 
@@ -70,21 +70,21 @@ def logistic_slopes(f: Array, y: Array, scale: float, g: Array) -> float:
     total = 0.0
     for i in range(f.size):
         p = y[i] * f[i]
-        # both branches keep exp from overflowing
+        # Neither branch lets exp overflow.
         if p >= 0:
             e = exp(-p)
             weight = e / (1 + e)
         else:
             weight = 1 / (1 + exp(p))
             total -= p
-        # An infinite margin of the right sign costs nothing, and has diverged all the same.
+        # An infinite margin of the right sign has loss 0 but is a divergence.
         if not isfinite(p):
             total += p
         g[i] = -scale * weight * y[i]
     return total
 
 
-@compiled
+@compile_kernel
 def softmax_slopes(F: Array, y: Array, scale: float, G: Array) -> float:
     """Write G_ci = scale (softmax_c(F_.i) - 1[c = y_i]); return sum_i (max_c F_ci - F_yi).
 
@@ -107,7 +107,7 @@ def softmax_slopes(F: Array, y: Array, scale: float, G: Array) -> float:
             top = max(top, F[c, i])
         total = F.dtype.type(0)
         for c in range(k):
-            # Less the largest, so that no exponential overflows.
+            # Subtracting the largest keeps exp from overflowing.
             G[c, i] = exp(F[c, i] - top)
             total += G[c, i]
         own = int(y[i])
@@ -118,7 +118,7 @@ def softmax_slopes(F: Array, y: Array, scale: float, G: Array) -> float:
     return measure
 
 
-@compiled
+@compile_kernel
 def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
     """Write G = scale dl/dF; return the loss's measure of divergence.
 
@@ -158,7 +158,7 @@ def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
     return total
 
 
-@compiled
+@compile_kernel
 def descend(work: Work, X: Array, y: Array, budget: int, run: Run, buffer: Array) -> int:
     """Take steps W <- shrink W - eta grad R(W), and copy W to `buffer` when scheduled.
 
@@ -191,19 +191,19 @@ def descend(work: Work, X: Array, y: Array, budget: int, run: Run, buffer: Array
             return DONE
         if progress.buffered == buffer.shape[0]:
             return BUFFER_FULL
-        forward(net, flat, work.columns, Z, F)
+        evaluate_outputs(net, flat, work.columns, Z, F)
         total = slopes(work.loss, F, y, scale, G)
-        if not total <= work.limit:  # written so that a NaN has diverged too
+        if not total <= work.limit:  # false for NaN, which is also a divergence
             return DIVERGED
         if total > progress.worst:
             progress.worst = total
-        adjoint(net, flat, work.columns, X, G, Z, work.C, gradient)
+        vjp(net, flat, work.columns, X, G, Z, work.C, gradient)
         moves = False
         for j in range(flat.size):
             moves |= gradient[j] != 0
             flat[j] = shrink * flat[j] - gradient[j]
-        # A ReLU network without an active unit stays as it is for ever, but where a penalty shrinks
-        # it; that none is active is only looked for where nothing moved.
+        # A ReLU network without active units never changes again, unless a penalty shrinks it.
+        # Activity is checked only after a step that moved nothing.
         if shrink == 1 and not moves and net.phi == RELU and not is_active(Z):
             return DEAD
         progress.step += 1

@@ -12,13 +12,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 from core.losses import EXPONENTIAL, LOGISTIC
 
 Array = NDArray[Any]
 
 
-@compiled
+@compile_kernel
 def smallest(p: Array) -> float:
     """Return min_i p_i."""
     least = p[0]
@@ -27,21 +27,21 @@ def smallest(p: Array) -> float:
     return least  # type: ignore[no-any-return]
 
 
-@compiled
+@compile_kernel
 def softplus(z: float) -> float:
     """Return ln(1 + e^z)."""
-    # Neither end overflows, and far to the left no digit is lost to the 1.
+    # No overflow at either end, and no digits lost to the 1 for z far below 0.
     return max(z, 0.0) + log1p(exp(-abs(z)))
 
 
-@compiled
+@compile_kernel
 def log_logistic(z: float) -> float:
     """Return ln ln(1 + e^-z)."""
-    # What is left out there is e^-z/2, below 5e-14.
+    # ln(softplus(-z)) = -z - e^-z/2 ...: the omitted term is below 5e-14.
     return -z if z > 30.0 else log(softplus(-z))
 
 
-@compiled
+@compile_kernel
 def log_sum_of_losses(form: int, others: int, p: Array, e: float) -> float:
     """Return ln sum_i l(e p_i).
 
@@ -58,7 +58,7 @@ def log_sum_of_losses(form: int, others: int, p: Array, e: float) -> float:
     """
     least, total = smallest(p), 0.0
     if form == EXPONENTIAL:
-        # The difference first: at e p = 1e20 the rounding of e p alone would overflow exp.
+        # Subtract before multiplying: at e p = 1e20 the rounding of e p alone would overflow exp.
         for i in range(p.size):
             total += exp(e * (least - p[i]))
         return log(total) - e * least
@@ -72,7 +72,7 @@ def log_sum_of_losses(form: int, others: int, p: Array, e: float) -> float:
     return top + log(total)
 
 
-@compiled
+@compile_kernel
 def against_all(p: Array, e: float) -> float:
     """Return -ln sum_c exp(-e p_c): cross-entropy is the logistic loss of this."""
     least, total = smallest(p), 0.0
@@ -81,7 +81,7 @@ def against_all(p: Array, e: float) -> float:
     return e * least - log(total)
 
 
-@compiled
+@compile_kernel
 def smoothed_margin(form: int, others: int, p: Array, e: float) -> float:
     """Return l^-1(sum_i l(e p_i)).
 
@@ -99,15 +99,15 @@ def smoothed_margin(form: int, others: int, p: Array, e: float) -> float:
     log_s = log_sum_of_losses(form, others, p, e)
     if form == EXPONENTIAL:
         return -log_s
-    if log_s < -15.0:  # -ln(e^s - 1) = -ln s - s/2 - s^2/24 ...: what is left out is below 1e-14
+    if log_s < -15.0:  # -ln(e^s - 1) = -ln s - s/2 - s^2/24 ...: the omitted terms are below 1e-14
         return -log_s - 0.5 * exp(log_s)
     total = exp(log_s)
-    if total > 30.0:  # by e^-total, which does not overflow
+    if total > 30.0:  # through e^-total, which does not overflow
         return -(total + log1p(-exp(-total)))
     return -log(expm1(total))
 
 
-@compiled
+@compile_kernel
 def log_n_over_q(form: int, others: int, p: Array, e: float) -> float:
     """Return ln(n/Q), Q = |l'(l^-1(sum_i l(e p_i)))|: dt = (n/Q) ds.
 
@@ -126,7 +126,7 @@ def log_n_over_q(form: int, others: int, p: Array, e: float) -> float:
     return log(p.size // others) + (softplus(gt) if form != EXPONENTIAL else gt)
 
 
-@compiled
+@compile_kernel
 def dual_weights(form: int, others: int, p: Array, e: float, q: Array) -> None:
     """Write the dual weights q_i = l'(e p_i) / l'(l^-1(sum_k l(e p_k))).
 
@@ -146,12 +146,13 @@ def dual_weights(form: int, others: int, p: Array, e: float, q: Array) -> None:
     if form == EXPONENTIAL:
         least, total = smallest(p), 0.0
         for i in range(p.size):
-            q[i] = exp(e * (least - p[i]))  # relative to the largest: no digits of p are lost
+            q[i] = exp(e * (least - p[i]))  # relative to the largest, which keeps all digits of p
             total += q[i]
         for i in range(p.size):
             q[i] /= total
         return
-    # l'(p)/l'(psi) = (1 + e^psi)/(1 + e^p) by differences of logarithms: neither end overflows.
+    # l'(p)/l'(psi) = (1 + e^psi)/(1 + e^p) as a difference of logarithms: no overflow at either
+    # end.
     at_smoothed = softplus(smoothed_margin(form, others, p, e))
     if form == LOGISTIC:
         for i in range(p.size):

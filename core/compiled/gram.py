@@ -17,21 +17,21 @@ from numpy.typing import NDArray
 
 from core.compiled.blas import gemm
 from core.compiled.descent import BUFFER_FULL, DEAD, DIVERGED, DONE, GOING, Run, slopes
-from core.compiled.jit import compiled
-from core.compiled.kernel import backward, is_active, outputs
+from core.compiled.jit import compile_kernel
+from core.compiled.kernel import backpropagate, is_active, outputs
 from core.network.activation import RELU
 
 Array = NDArray[Any]
-BLOCK = 256  # nodes at a time: their rows of four matrices stay in the cache
+BLOCK = 256  # nodes per block: their rows of four matrices fit into the cache
 
 
 class Work(NamedTuple):
     """Network with m nodes and k outputs, n inputs in d dimensions, and work arrays."""
 
-    phi: int  # its activation's code
-    slope: float  # of phi on the left
-    trains_outer: int  # 0 where alpha is fixed
-    loss: int  # its code
+    phi: int  # code of the activation
+    slope: float  # slope of phi on the left
+    trains_outer: int  # 0 for fixed alpha
+    loss: int  # code of the loss
     limit: float  # of the loss measure
     alpha: Array  # (m, k)
     U0: Array  # (m, d), U at the start
@@ -41,7 +41,7 @@ class Work(NamedTuple):
     X: Array  # (n, d)
     gram: Array  # (n, n), X X'
     y: Array  # (n,)
-    C: Array  # (BLOCK, n) work, as what follows
+    C: Array  # (BLOCK, n), work array like the next five
     W: Array  # (BLOCK, n)
     F: Array  # (k, n), outputs
     G: Array  # (k, n), their weights
@@ -51,7 +51,7 @@ class Work(NamedTuple):
     inner: Array  # (rows, m, d), their U
 
 
-@compiled
+@compile_kernel
 def copy_weights(work: Work, U: Array) -> None:
     """Write s U(0) + D X into U (m, d)."""
     U0, s = work.U0, work.scale
@@ -61,7 +61,7 @@ def copy_weights(work: Work, U: Array) -> None:
             U[j, k] += s[0] * U0[j, k]
 
 
-@compiled
+@compile_kernel
 def move(shrink: float, gram: Array, C: Array, W: Array, Z: Array, D: Array) -> None:
     """Update Z <- shrink Z - C (X X'), D <- shrink D - C.
 
@@ -87,7 +87,7 @@ def move(shrink: float, gram: Array, C: Array, W: Array, Z: Array, D: Array) -> 
             d[i] = shrink * d[i] - c[i]
 
 
-@compiled
+@compile_kernel
 def update(work: Work, shrink: float) -> None:
     """Move alpha, Z and D by the weights G of the outputs, a block of nodes at a time."""
     alpha, Z, D, C, W, gained = work.alpha, work.Z, work.D, work.C, work.W, work.gained
@@ -95,7 +95,7 @@ def update(work: Work, shrink: float) -> None:
     for first in range(0, m, BLOCK):
         last = min(first + BLOCK, m)
         c, z, to = C[: last - first], Z[first:last], gained[first:last]
-        backward(work.phi, work.slope, alpha[first:last], z, work.G, c, to, work.h)
+        backpropagate(work.phi, work.slope, alpha[first:last], z, work.G, c, to, work.h)
         move(shrink, work.gram, c, W[: last - first], z, D[first:last])
     if work.trains_outer == 1:
         for j in range(m):
@@ -103,7 +103,7 @@ def update(work: Work, shrink: float) -> None:
                 alpha[j, o] = shrink * alpha[j, o] - gained[j, o]
 
 
-@compiled
+@compile_kernel
 def descend(work: Work, run: Run, budget: int) -> int:
     """Take steps as core.compiled.descent.descend does, in the examples' coordinates.
 
@@ -140,7 +140,7 @@ def descend(work: Work, run: Run, budget: int) -> int:
             copy_weights(work, inner[progress.buffered])
             return DEAD
         update(work, shrink)
-        # U(0) is kept as it is, and its factor apart: m d numbers that no step has to touch.
+        # The factor of U(0) is stored separately, which spares each step m d numbers.
         work.scale[0] *= shrink
         progress.step += 1
         if progress.step == schedule[progress.mark]:

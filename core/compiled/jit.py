@@ -18,10 +18,10 @@ from core.compiled.numba_compat import PartCompiler, StoredCode, with_stored_cod
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Sums may be reordered and contracted to fused multiply-adds; NaN and infinity keep their meaning,
-# since divergence is detected by them.
+# Sums may be reordered and contracted to fused multiply-adds. NaN and infinity keep their meaning,
+# since they reveal divergence.
 FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
-# Kernels make no arrays: without counts of references there is less to compile, and to run.
+# Kernels allocate no arrays: without reference counts they compile and run faster.
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "fastmath": FAST_MATH,
@@ -35,7 +35,7 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def traced() -> Iterator[set[str]]:
+def trace_kernels() -> Iterator[set[str]]:
     """Collect the files (core.compiled.store) of kernels that Python calls in the block."""
     global _traced
     before, _traced = _traced, set()
@@ -51,7 +51,7 @@ def _part(function: Callable[..., Any]) -> Any:
 
 @final
 class Kernel:
-    """Function that is compiled when it is called; numba treats it as one of its own."""
+    """Function that is compiled on its first call; numba treats it as one of its own."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
@@ -76,7 +76,7 @@ class Kernel:
         return self._entry(*arguments)
 
 
-def compiled(function: Function) -> Function:
+def compile_kernel(function: Function) -> Function:
     """Compile a kernel at its first call for the argument types; the result is saved on disk."""
     return cast(Function, function if numba.config.DISABLE_JIT else Kernel(function))
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled.dual import dual_weights, log_n_over_q, smallest, smoothed_margin
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 from core.compiled.records import record
 from core.losses import EXPONENTIAL
 
@@ -21,29 +21,29 @@ Array = NDArray[Any]
 
 GOING, BUFFER_FULL, DONE, STATIONARY, STALLED, STICKS, ENDED = 0, 1, 2, 3, 4, 5, 6
 
-# Phases of a step, and of the two half steps that check one.
-BEGIN, POWER_ITERATION, PLAN, RUN_STAGE, FINISH, EMIT, HALVE = 0, 1, 2, 3, 4, 5, 6
-# Why a step is shorter than the scheme would have it: to end just before a frame's time, to go the
-# rest of the way to it, or to split what is left evenly.
+# Phases of a step; HALVE starts the two half steps of a check.
+START_STEP, POWER_ITERATION, PLAN, RUN_STAGE, FINISH, EMIT, HALVE = 0, 1, 2, 3, 4, 5, 6
+# Why a step is shorter than planned: to end just before a frame's time, to cover the rest of the
+# way, or to split the remainder evenly.
 NOT_CUT, APPROACH, REMAINDER, SPLIT = 0, 1, 2, 3
-# Whether a network moves whose data are not fitted, as s.stuck says.
+# Values of s.stuck: how a network moves whose data are not fitted.
 MOVES, HARDLY, SLOWLY = 0, 1, 2
-CHECK_EVERY = 8  # steps, at least, from one step that is checked to the next
-ROW = 8  # diagnostics of each frame: see core.compiled.phases
+CHECK_EVERY = 8  # minimal number of steps between two checked steps
+ROW = 8  # diagnostics per frame: see core.compiled.phases
 
-# The scheme's numbers: docs/decisions/0003 has the measurements behind them.
+# Constants of the scheme; docs/decisions/0003 has the measurements behind them.
 MAX_STAGES = 3000
 MOST_LEAST_STAGES = 400.0
 MAX_SAFETY = 16.0
-STATIONARY_SPEED = 1e-13  # |d theta/ds| that rounding leaves of a field that is zero
-SHORT = 6.9  # ln of t by dt
-LONG = 6.9  # ln t from which on a network that hardly moves is called stuck
-VANISHED = 15.0  # |W| below e^-15 of its largest: |W|^2 is what rounding left of it
+STATIONARY_SPEED = 1e-13  # |d theta/ds| of a zero field, from rounding alone
+SHORT = 6.9  # ln(t/dt)
+LONG = 6.9  # ln t from which a network that hardly moves counts as stuck
+VANISHED = 15.0  # below e^-15 of the largest |W|, |W|^2 consists of rounding errors
 SMALLEST_STEP = 1e-16
-STRICT = 1e-11  # how much of the smoothed margin, which never falls, a step may lose
-LATEST = 2.4e8  # ln t beyond which the margin gains less in a step than chatter takes from it
-MOST_REFUSALS = 3  # in a row, before a small fall is let through
-# q on few examples means that the integrator lost resolution (docs/theory.md, 9).
+STRICT = 1e-11  # tolerated fall in one step of the smoothed margin, which never falls exactly
+LATEST = 2.4e8  # ln t beyond which chatter in a step outweighs the gain of the margin
+MOST_REFUSALS = 3  # refusals in a row, before a small fall is accepted
+# Mass of q on few examples shows that the integrator lost resolution (docs/theory.md, 9).
 ATOM = 1e-3
 LN_10 = 2.302585092994046
 
@@ -52,13 +52,13 @@ class Floats(Protocol):
     """Real numbers of a run. Run files keep them, in this order."""
 
     rho: float  # ln |W|, W the homogeneous parameters
-    ln_t: float  # of the time t
-    h: float  # the length in s of the next step, or of the one that is made
+    ln_t: float  # ln of the time t
+    h: float  # length in s of the next step, or of the present one
     safety: float  # factor of the stiffness, at least 2
     eigenvalue: float  # the largest of K = sqrt(q) <grad p_i, grad p_j> sqrt(q), at theta
     temperature: float  # E = min(e^(L rho), cap), at which q is taken
-    log_n_q: float  # ln dt/ds where the step began
-    smoothed: float  # l^-1(sum_i l(E p_i))/E where the step began
+    log_n_q: float  # ln dt/ds at the start of the step
+    smoothed: float  # l^-1(sum_i l(E p_i))/E at the start of the step
     previous_rho: float  # before the last step
     previous_ln_t: float
     t_1: float  # T_(j-1)(w0) and T_(j-2)(w0), Chebyshev's polynomials, at stage j
@@ -72,36 +72,36 @@ class Floats(Protocol):
     last_h: float  # of the step just taken
     slope: float  # of ln dt/ds in s, over that step
     hard: float  # min p at its end
-    error: float  # of min p, as the last step that was checked by halves tells it
+    error: float  # of min p, from the last checked step
     turn_error: float  # of theta, likewise
     kept_rho: float  # rho and h after the whole step, while its halves are made
     kept_h: float
     peak_rho: float  # the largest rho so far
     speed: float  # |d theta/ds|
     part: float  # length of the next implicit step by t; 0: not known
-    quiet: float  # ln t from which on R has been at rest; 0: it is not
+    quiet: float  # ln t since which R has been at rest; 0 if it is not
 
 
 class Counts(Protocol):
     """Whole numbers of a run. Run files keep them, in this order."""
 
-    phase: int  # what is done next: BEGIN to HALVE
+    phase: int  # next phase: BEGIN to HALVE
     stage: int  # stages made of this step
     stages: int  # S
-    power: int  # power iterations still to be made for `eigenvalue`; -1: it is not known
+    power: int  # remaining power iterations for `eigenvalue`; -1 if unknown
     step: int  # steps taken
     mark: int  # the next frame's place on the schedule
     buffered: int  # frames in the buffer
-    form: int  # the loss's code, or EXPONENTIAL where that is the same: see `heat`
+    form: int  # the loss's code, or EXPONENTIAL where that is the same: see `update_dual_weights`
     rejected: int  # steps
     most_stages: int  # of a step since the frame before
     others: int  # scores of an example: 1, or k - 1 for k classes
     in_a_row: int  # refusals
     cut: int  # why h is shorter than the scheme would have it: NOT_CUT to SPLIT
     landing: int  # 1 while a step goes the rest of the way to a frame
-    half: int  # 1 and 2 while the halves of a step are made, else 0
+    half: int  # 1 and 2 during the half steps of a check, else 0
     evaluations: int  # of the field
-    checked: int  # the step from which on another one is checked
+    checked: int  # step from which on the next check is due
     stuck: int  # MOVES, HARDLY or SLOWLY
     slides_from: int  # the step from which on steps along kinks are implicit
 
@@ -145,32 +145,32 @@ def new_state() -> tuple[State, Array, Array]:
     return state, words[:first], counts
 
 
-@compiled
+@compile_kernel
 def log_time_rate(s: State, p: Array) -> float:
     """Return ln dt/ds = ln(n/Q) + (2 - L) rho."""
-    # The factor of L keeps dW/ds = sum_i q_i grad p_i at every degree: one scheme for all networks.
+    # The factor of L makes dW/ds = sum_i q_i grad p_i at every degree: one scheme for all networks.
     rate = log_n_over_q(s.form, s.others, p, exp(s.degree * s.rho))
     return rate + (2 - s.degree) * s.rho
 
 
-@compiled
-def heat(s: State, p: Array, q: Array) -> None:
+@compile_kernel
+def update_dual_weights(s: State, p: Array, q: Array) -> None:
     """Set the temperature E = min(e^(L rho), cap), the form of the loss, and the dual weights.
 
     `p` (N,) are the scores; q (N,) is written in place.
     """
-    # Only q sees the cap; the clock runs by the true temperature (`log_time_rate`). Past p = 20 the
-    # other losses are e^-p to one part in 1e9 (docs/theory.md, 3.2).
+    # The cap applies to q only; the clock uses the true temperature (`log_time_rate`). Past p = 20
+    # the other losses equal e^-p to one part in 1e9 (docs/theory.md, 3.2).
     true_temperature = exp(s.degree * s.rho)
     s.form = s.loss if smallest(p) * true_temperature <= 20.0 else EXPONENTIAL
     s.temperature = min(true_temperature, s.cap)
     dual_weights(s.form, s.others, p, s.temperature, q)
 
 
-@compiled
-def begin(s: State, p: Array, q: Array) -> None:
+@compile_kernel
+def start_step(s: State, p: Array, q: Array) -> None:
     """Set temperature, dual weights q and the smoothed margin for scores p, at a step's start."""
-    heat(s, p, q)
+    update_dual_weights(s, p, q)
     e = s.temperature
     s.smoothed = smoothed_margin(s.form, s.others, p, e) / e
     s.log_n_q = log_time_rate(s, p)
@@ -178,8 +178,9 @@ def begin(s: State, p: Array, q: Array) -> None:
     for i in range(q.size):
         atoms += q[i] > ATOM
     s.fewest_atoms = min(s.fewest_atoms, atoms)
-    # The power iteration goes on from its last vector, so that few turns follow theta. Every 16th
-    # step where a network hardly moves spared 4 in 10 evaluations (docs/decisions/0003).
+    # The power iteration continues from its last vector: a few iterations follow theta. While a
+    # network hardly moves, every 16th step suffices, which spared 4 in 10 evaluations
+    # (docs/decisions/0003).
     if s.step == 0 or s.power < 0:
         s.power = 50
     elif s.step % (16 if s.stuck == HARDLY else 2) == 0:
@@ -189,17 +190,17 @@ def begin(s: State, p: Array, q: Array) -> None:
     s.phase = POWER_ITERATION if s.power > 0 else PLAN
 
 
-@compiled
+@compile_kernel
 def log_mean(a: float, b: float) -> float:
     """Return ln of the logarithmic mean of e^a and e^b."""
     gap = abs(b - a)
     if gap < 1e-6:
-        # Off by gap^2/24, below 1e-13, where the quotient below would cancel.
+        # Error gap^2/24, below 1e-13; the quotient below would cancel.
         return 0.5 * (a + b)
     return max(a, b) + log((1.0 - exp(-gap)) / gap)
 
 
-@compiled
+@compile_kernel
 def is_stuck(s: State, distance: float, tau: float, longest: float) -> bool:
     """Return True if theta hardly moves although some example is not classified.
 
@@ -210,7 +211,7 @@ def is_stuck(s: State, distance: float, tau: float, longest: float) -> bool:
     return slow and bool(s.smoothed <= 0.0)
 
 
-@compiled
+@compile_kernel
 def is_slow(s: State, gained: float) -> bool:
     """Return True if some example is not classified, and a step is at most a thousandth of t.
 
@@ -220,7 +221,7 @@ def is_slow(s: State, gained: float) -> bool:
     return late and bool(s.smoothed <= 0.0)
 
 
-@compiled
+@compile_kernel
 def accept(s: State, p: Array, norm: float, distance: float) -> None:
     """Advance rho and ln t, and choose the next h, safety factor and least number of stages.
 
@@ -245,7 +246,7 @@ def accept(s: State, p: Array, norm: float, distance: float) -> None:
         s.ln_t = gained
     else:
         high, low = max(s.ln_t, gained), min(s.ln_t, gained)
-        # ln(t + dt): late t and dt are beyond float64 themselves.
+        # ln(t + dt): late t and dt both exceed float64.
         s.ln_t = high + log(1.0 + exp(low - high))
     s.step += 1
     s.most_stages = max(s.most_stages, s.stages)
@@ -254,7 +255,7 @@ def accept(s: State, p: Array, norm: float, distance: float) -> None:
     late = s.ln_t > s.late_ln_t
     tau = s.tau_late if late else s.tau_early
     longest = s.h_late if late else s.h_early
-    # What refusals have raised is given back slowly.
+    # Refusals raise both numbers; they decay slowly.
     s.safety = max(2.0, 0.98 * s.safety)
     s.least_stages = max(s.base_stages, 0.97 * s.least_stages)
     s.peak_rho = max(s.peak_rho, s.rho)
@@ -267,13 +268,13 @@ def accept(s: State, p: Array, norm: float, distance: float) -> None:
         factor = s.growth if distance * s.growth <= tau else max(0.5, tau / distance)
         s.h = min(longest, s.h * factor)
         return
-    # A step that was cut tells how fast theta moves; the next one is as long as if nothing was cut.
+    # After a shortened step, derive the next length from the speed of theta, as if nothing was cut.
     fit_for_tau = s.h * max(0.5, tau / distance) if distance > 0.0 else longest
     s.h = min(longest, min(s.growth * s.whole_h, fit_for_tau))
 
 
-@compiled
-def fit(s: State, p: Array, norm: float) -> bool:
+@compile_kernel
+def choose_step(s: State, p: Array, norm: float) -> bool:
     """Return True if a step may be taken: the smoothed margin must not fall. Else refine it.
 
     After some refusals in a row, or with the most stages that are tried for it, a small fall is
@@ -285,9 +286,9 @@ def fit(s: State, p: Array, norm: float) -> bool:
     """
     e = s.temperature
     fall = s.smoothed - smoothed_margin(s.form, s.others, p, e) / e
-    # Written so that a NaN is refused too.
+    # `fine` is false for NaN, which is refused too.
     most = s.in_a_row >= MOST_REFUSALS or s.least_stages >= MOST_LEAST_STAGES
-    # Without this room narrow normalised networks (m = 10, d = 6; m = 16, d = 8) come to a stop.
+    # With less tolerance narrow normalised networks (m = 10, d = 6; m = 16, d = 8) stop for good.
     room = 1e-9 + 0.01 / e if most else STRICT
     if s.ln_t > LATEST:
         room = 1e-8
@@ -303,7 +304,7 @@ def fit(s: State, p: Array, norm: float) -> bool:
     return True
 
 
-@compiled
+@compile_kernel
 def replace_theta(previous: Array, theta: Array, newer: Array) -> None:
     """Set theta (P,) to the last stage `newer`, and `previous` to theta, in place."""
     for k in range(theta.size):
@@ -311,7 +312,7 @@ def replace_theta(previous: Array, theta: Array, newer: Array) -> None:
         theta[k] = newer[k]
 
 
-@compiled
+@compile_kernel
 def second_half(s: State, norm: float, middle: Array, newer: Array) -> None:
     """Start the second half of a step where the first ended.
 
@@ -324,11 +325,11 @@ def second_half(s: State, norm: float, middle: Array, newer: Array) -> None:
     s.phase = HALVE
 
 
-@compiled
+@compile_kernel
 def refine(s: State) -> None:
     """Halve the length after a refused step, or add stages if refusals repeat."""
-    # Half the length does not help against chatter: what a step gains and what chatter takes are
-    # both proportional to h. 1.7 times the stages make chatter a third.
+    # Halving h does not help against chatter: the gain of a step and the loss by chatter are both
+    # proportional to h. 1.7 times the stages divide chatter by three.
     stages = max(s.least_stages, float(s.stages))
     again = s.in_a_row > 1 or s.least_stages > 1.0
     if again and stages < MOST_LEAST_STAGES:
@@ -338,7 +339,7 @@ def refine(s: State) -> None:
     s.safety = min(1.5 * s.safety, MAX_SAFETY)
 
 
-@compiled
+@compile_kernel
 def weight_of_mark(s: State, mark: float) -> float:
     """Return the position of log10 t = mark between the last two steps, in schedule coordinates.
 
@@ -346,7 +347,7 @@ def weight_of_mark(s: State, mark: float) -> float:
     """
     if s.previous_ln_t == -inf:
         return exp(mark * LN_10 - s.ln_t)
-    # The twin of core.problem.schedule.coordinate.
+    # The same function as core.problem.schedule.coordinate.
     x0, x1 = s.previous_ln_t / LN_10, s.ln_t / LN_10
     u0 = x0 if x0 <= 1.0 else 1.0 + log(x0)
     u1 = x1 if x1 <= 1.0 else 1.0 + log(x1)
@@ -354,8 +355,10 @@ def weight_of_mark(s: State, mark: float) -> float:
     return (u - u0) / (u1 - u0)
 
 
-@compiled
-def between(s: State, scaled: int, previous: Array, theta: Array, w: float, out: Array) -> float:
+@compile_kernel
+def blend_states(
+    s: State, scaled: int, previous: Array, theta: Array, w: float, out: Array
+) -> float:
     """Write (1 - w) previous + w theta into out; return its rho.
 
     The first `scaled` numbers get norm 1.
@@ -371,7 +374,7 @@ def between(s: State, scaled: int, previous: Array, theta: Array, w: float, out:
     return (1.0 - w) * s.previous_rho + w * s.rho
 
 
-@compiled
+@compile_kernel
 def moves(s: State, G: Array) -> bool:
     """Set the speed |G|; return True if it is above the rounding of a sum that is zero.
 

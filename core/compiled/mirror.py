@@ -19,17 +19,18 @@ from numpy.typing import NDArray
 
 from core.compiled import phases
 from core.compiled.dual import dual_weights
-from core.compiled.jit import compiled
-from core.compiled.log_time import GOING, STATIONARY, Frames, State, begin
+from core.compiled.jit import compile_kernel
+from core.compiled.log_time import GOING, STATIONARY, Frames, State, start_step
 from core.compiled.phases import Field
 
 Array = NDArray[Any]
-SLOW = 0.01  # of tau: below this a step may be longer than what resolves a growing network
-REST = 1e-13  # speed in s below which nothing moves any more
-NOTHING = -350.0  # of rho: u = |W|^2/2 is then below the least number that a float64 holds well
-FAR = 1e3  # of lambda, which grows like s where some example is not classified
-BENT = 1e-5  # error of ln u that a step may make while some example is not classified
-TURNED = 0.02  # change of ln dt/ds that such a step may see: the clock's error is of its square
+SLOW = 0.01  # fraction of tau: slower steps may be longer than the resolution of a growing network
+REST = 1e-13  # speed in s below which the parameters count as constant
+NOTHING = -350.0  # of rho: u = |W|^2/2 is then below the normal range of float64
+FAR = 1e3  # of lambda, which grows like s while some example is misclassified
+BENT = 1e-5  # tolerated error of ln u in a step while some example is misclassified
+# Tolerated change of ln dt/ds in such a step: the clock's error is proportional to its square.
+TURNED = 0.02
 
 
 class Work(NamedTuple):
@@ -40,7 +41,7 @@ class Work(NamedTuple):
     signs: Array  # (2, m), of a and b
     theta: Array  # (n,), lambda, to which rho belongs
     previous: Array  # (n,), lambda before the last step
-    middle: Array  # (n,), lambda in the middle of a step that is checked
+    middle: Array  # (n,), lambda at the midpoint of a checked step
     older: Array  # (n,), the last stage but one
     newer: Array  # (n,), the last stage
     u0: Array  # (m,), u e^(-2 rho) at lambda
@@ -49,12 +50,12 @@ class Work(NamedTuple):
     p: Array  # (n,), at a stage
     q0: Array  # (n,), dual weights at lambda
     q: Array  # (n,), at a stage
-    wave: Array  # (n,), the eigenvector of K, as far as it is known
+    wave: Array  # (n,), current estimate of the eigenvector of K
     G0: Array  # q0 itself, since d lambda/ds = q
     G: Array  # q itself
 
 
-@compiled
+@compile_kernel
 def weights(work: Work, scale: float, at: Array, u: Array) -> float:
     """Write u_j = u_j(0) exp(2 (Z' at)_j - 2 scale); return sqrt(2 sum u), the norm of (a, b).
 
@@ -83,7 +84,7 @@ def weights(work: Work, scale: float, at: Array, u: Array) -> float:
     return sqrt(2.0 * total)
 
 
-@compiled
+@compile_kernel
 def margins(Z: Array, u: Array, p: Array) -> None:
     """Write p = Z u, for Z (n, m) and u (m,), into p (n,)."""
     for i in range(p.size):
@@ -93,7 +94,7 @@ def margins(Z: Array, u: Array, p: Array) -> None:
         p[i] = total
 
 
-@compiled
+@compile_kernel
 def power_iteration(work: Work, s: State) -> float:
     """Do one step w <- K w/|K w|, K = sqrt(q) 2 Z diag(u) Z' sqrt(q); return |K w|."""
     Z, u, q, w, image = work.Z, work.u0, work.q0, work.wave, work.u
@@ -115,14 +116,14 @@ def power_iteration(work: Work, s: State) -> float:
     return norm
 
 
-@compiled
+@compile_kernel
 def evaluate(work: Work, s: State, at: Array) -> None:
     """Set p, and u, at lambda = `at` (n,): see `core.compiled.phases.Field`."""
     weights(work, s.rho, at, work.u)
     margins(work.Z, work.u, work.p)
 
 
-@compiled
+@compile_kernel
 def drift(work: Work, s: State) -> float:
     """Return how far a step bends ln u: h max_j |2 (Z' (q - q0))_j|, with q at its end.
 
@@ -142,13 +143,13 @@ def drift(work: Work, s: State) -> float:
     return float(s.last_h * most)
 
 
-@compiled
+@compile_kernel
 def normalise(work: Work, s: State, base: Array) -> float:
     """Set u at the last stage; return the norm of (a, b)."""
     return weights(work, s.rho, work.newer, work.u)
 
 
-@compiled
+@compile_kernel
 def measure(work: Work, s: State, norm: float) -> float:
     """Normalise u by `norm`, set p; return the distance of (a, b) to that of lambda."""
     u, whole = work.u, work.u0
@@ -163,8 +164,8 @@ def measure(work: Work, s: State, norm: float) -> float:
     return sqrt(squared)
 
 
-@compiled
-def after(work: Work, s: State, norm: float, distance: float) -> int:
+@compile_kernel
+def choose_next_step(work: Work, s: State, norm: float, distance: float) -> int:
     """Choose the next h while some example is not classified.
 
     Parameters
@@ -183,8 +184,8 @@ def after(work: Work, s: State, norm: float, distance: float) -> int:
     int
         STATIONARY if nothing moves, else GOING.
     """
-    # While some example is wrong u tends to a finite limit, or 0, and t grows only like s: steps
-    # may then be as long as ln u stays straight (docs/decisions/0003).
+    # While some example is misclassified, u converges to a finite limit or 0, and t grows only like
+    # s: steps may be as long as ln u stays nearly straight (docs/decisions/0003).
     if s.smoothed > 0.0:
         return GOING
     dual_temperature = s.temperature
@@ -196,7 +197,7 @@ def after(work: Work, s: State, norm: float, distance: float) -> int:
     return STATIONARY if max(distance, abs(log(norm))) < REST * s.last_h else GOING
 
 
-@compiled
+@compile_kernel
 def lengthen(s: State, distance: float, bent: float, turned: float) -> None:
     """Set the next h while some example is not classified.
 
@@ -226,7 +227,7 @@ def lengthen(s: State, distance: float, bent: float, turned: float) -> None:
     s.h = max(0.5 * h, min(max(s.h, free * h), factor * h))
 
 
-@compiled
+@compile_kernel
 def interpolate(work: Work, s: State, w: float, out: Array) -> float:
     """Write the direction of a frame at an interpolated lambda, in p; return its rho.
 
@@ -251,7 +252,7 @@ def interpolate(work: Work, s: State, w: float, out: Array) -> float:
     return float(s.rho + log(norm))
 
 
-@compiled
+@compile_kernel
 def recentre(Z: Array, start: Array, at: Array) -> None:
     """Move a large lambda into ln u(0), as differences of its parts lose digits.
 
@@ -276,20 +277,22 @@ def recentre(Z: Array, start: Array, at: Array) -> None:
         at[i] = 0.0
 
 
-@compiled
+@compile_kernel
 def start(work: Work, s: State) -> bool:
     """Evaluate q at lambda; return False if nothing is left of u."""
     recentre(work.Z, work.start, work.theta)
     weights(work, s.rho, work.theta, work.u0)
     margins(work.Z, work.u0, work.p0)
-    begin(s, work.p0, work.q0)
+    start_step(s, work.p0, work.q0)
     return bool(s.rho >= NOTHING)
 
 
-FIELD = Field(start, power_iteration, evaluate, normalise, measure, interpolate, after=after)
+FIELD = Field(
+    start, power_iteration, evaluate, normalise, measure, interpolate, after=choose_next_step
+)
 
 
-@compiled
+@compile_kernel
 def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
     """Take steps of the flow; return a code: see `core.compiled.phases.advance`."""
     return phases.advance(FIELD, work, s, frames, budget)

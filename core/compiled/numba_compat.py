@@ -35,10 +35,10 @@ from numba.np.arrayobj import populate_array
 
 from core.compiled import store, warming
 
-# smoothed: fifty operations a number, which vectors of 512 bits do a third faster. LLVM takes 256
-# where both exist, since wide vectors cost more than they bring to short loops.
-# one_pass: inlined, its first call, which moves nothing, becomes a loop of its own. Its sums round
-# differently, and a run that is continued there differs from one that was not interrupted.
+# smoothed: fifty operations per number, a third faster with vectors of 512 bits. LLVM chooses 256
+# bits where both exist, since wide vectors slow down short loops.
+# one_pass: if inlined, its first call, which moves nothing, becomes a separate loop. Its sums round
+# differently, and a continued run would differ from an uninterrupted one.
 ATTRIBUTES = {
     "smoothed": ("noinline", '"prefer-vector-width"="512"'),
     "one_pass": ("noinline",),
@@ -47,7 +47,7 @@ ATTRIBUTES = {
 
 @final
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Code of a part with that of its own parts, not optimised."""
+    """Code of a part including its own parts, without optimisation."""
 
     attributes: tuple[str, ...] = ()
 
@@ -55,7 +55,8 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
         """Add a module of llvmlite's, after giving its functions the part's attributes."""
         for function in module.functions:
             if not function.is_declaration:
-                # Not `add`: llvmlite knows no attributes with values, but writes what is there.
+                # llvmlite's `add` rejects attributes with values; `set.update` bypasses
+                # the check, and they are written unchanged.
                 set.update(function.attributes, self.attributes)
         super().add_ir_module(module)
 
@@ -85,7 +86,7 @@ class MakePartLibrary(FunctionPass):  # type: ignore[misc]
 
     _name = "make_part_library"
 
-    def __init__(self) -> None:  # abstract in numba's passes
+    def __init__(self) -> None:  # numba declares it abstract
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
@@ -130,7 +131,7 @@ class StoredCode(_Cache):  # type: ignore[misc]
         target_context.refresh()
         content = store.load(self.name_for(sig))
         if content is None:
-            warming.tell(self._kernel)
+            warming.report_compiling(self._kernel)
             return None
         return CompileResult._rebuild(target_context, *pickle.loads(content))
 
@@ -140,10 +141,10 @@ class StoredCode(_Cache):  # type: ignore[misc]
             cres.library.codegen.set_env(env.env_name, env)
         store.save(self.name_for(sig), dumps(cres._reduce()))
 
-    def _nothing(self) -> None:
+    def _do_nothing(self) -> None:
         """Do nothing: the cache is always enabled, and holds nothing in memory."""
 
-    enable = disable = flush = _nothing  # numba's caches have all three
+    enable = disable = flush = _do_nothing  # the interface of numba's caches
 
 
 def with_stored_code(dispatcher: Any, code: StoredCode) -> Any:
@@ -172,5 +173,5 @@ def _matrix(typing: Any, flat: Any, rows: Any, columns: Any) -> Any:
     return kind(flat, types.intp, types.intp), emit
 
 
-# as_matrix(flat, rows, columns): flat (rows * columns,) as a matrix in the same memory.
+# as_matrix(flat, rows, columns): view of flat (rows * columns,) as a matrix.
 as_matrix = intrinsic(_matrix)

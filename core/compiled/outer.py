@@ -7,12 +7,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from core.compiled.descent import slopes
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 
 Array = NDArray[Any]
 
 
-@compiled
+@compile_kernel
 def outer_steps(
     a: Array,
     H: Array,
@@ -58,7 +58,7 @@ def outer_steps(
             for j in range(m):
                 total += h[j] * a[j]
             F[0, i] = total
-        # Written so that a NaN has diverged too.
+        # False for NaN, which is also a divergence.
         if not slopes(loss, F, y, step_size / n, G) <= limit:
             return s
         for j in range(m):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-WORD = 8  # bytes
+WORD = 8  # bytes per field
 _KINDS = {"float": np.dtype(np.float64), "int": np.dtype(np.int64)}
 
 
@@ -41,8 +41,8 @@ def record(kind: type) -> tuple[Any, NDArray[np.float64]]:
 def _layout(kind: type) -> np.dtype[Any]:
     parts = [vars(part).get("__annotations__", {}) for part in kind.__mro__]
     fields = [(name, _KINDS[own]) for part in parts for name, own in part.items()]
-    # np.record looks names up in Python, and describes its fields anew for each kernel that asks
-    # for `data`: a step of a small network would take a quarter longer.
+    # np.record looks up names in Python, and describes its fields again for each kernel that uses
+    # `data`, which makes a step of a small network a quarter slower.
     members: dict[str, Any] = {
         "__getattribute__": np.void.__getattribute__,
         "__setattr__": np.void.__setattr__,

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from core.compiled.descent import Work, slopes
-from core.compiled.jit import compiled
-from core.compiled.network import adjoint, forward
+from core.compiled.jit import compile_kernel
+from core.compiled.network import evaluate_outputs, vjp
 
 Array = NDArray[Any]
 
-# Rules by which a gradient becomes a step; SCHEDULED is for core.compiled.descent.
+# Update rules; SCHEDULED is for core.compiled.descent.
 SCHEDULED, DESCENT, ADAM = -1, 0, 1
 
 
@@ -33,12 +33,12 @@ class Rule(NamedTuple):
     beta_1: float
     beta_2: float
     epsilon: float
-    decay: float  # decoupled, of AdamW
+    decay: float  # decoupled weight decay of AdamW
     group: float  # lambda of sum_j |theta_j|^3
-    blocks: Array  # (b, 2), where the numbers of nodes lie, see core.network.quadratic
-    factors: Array  # (count,) of eta, one a step of a call; without elements where all are 1
+    blocks: Array  # (b, 2), positions of the nodes' numbers, see core.network.quadratic
+    factors: Array  # (count,), factors of eta for the steps of a call; empty if all are 1
     powers: Array  # (2,), beta_1^t and beta_2^t
-    first: Array  # the moments, of the size of W; without elements where not used
+    first: Array  # the moments, in the size of W; empty if unused
     second: Array
 
 
@@ -47,16 +47,16 @@ class Rows(NamedTuple):
 
     a: Array  # (m,)
     V: Array  # (m, d)
-    loss: int  # its code
+    loss: int  # code of the loss
     step_size: float
     shrink: float  # 1 - 2 eta lambda
-    limit: float  # of an example's loss
-    z: Array  # (m,) work, as the others
+    limit: float  # limit of an example's loss
+    z: Array  # (m,) work array, like F and G
     F: Array  # (1, 1)
     G: Array  # (1, 1)
 
 
-@compiled
+@compile_kernel
 def one_pass(
     a: Array, V: Array, z: Array, g: float, shrink: float, x: Array, following: Array
 ) -> Any:
@@ -97,7 +97,7 @@ def one_pass(
     return f
 
 
-@compiled
+@compile_kernel
 def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
     """Take steps (a, V) <- shrink (a, V) - eta grad l(p_s) on consecutive examples.
 
@@ -121,7 +121,7 @@ def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
     a, V, z, F, G = work.a, work.V, work.z, work.F, work.G
     kept, weight = V.dtype.type(1), V.dtype.type(0)
     z[:] = weight
-    for s in range(-1, count):  # the first pass moves nothing: it takes the first products
+    for s in range(-1, count):  # the first pass moves nothing: it computes the first products
         if s >= 0:
             if not slopes(work.loss, F, ys[s : s + 1], work.step_size, G) <= work.limit:
                 return s
@@ -130,7 +130,7 @@ def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
     return count
 
 
-@compiled
+@compile_kernel
 def add_group_penalty(flat: Array, gradient: Array, rule: Rule, nodes: int) -> None:
     """Add 3 lambda |theta_j| theta_j, the gradient of lambda sum_j |theta_j|^3.
 
@@ -161,7 +161,7 @@ def add_group_penalty(flat: Array, gradient: Array, rule: Rule, nodes: int) -> N
                 gradient[i] += factor * flat[i]
 
 
-@compiled
+@compile_kernel
 def descend(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     """Update W <- W - eta (g + 2 lambda W).
 
@@ -181,7 +181,7 @@ def descend(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
         flat[k] = shrink * flat[k] - eta * gradient[k]
 
 
-@compiled
+@compile_kernel
 def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     """Do one step of Adam on g + 2 lambda W, after the decay W <- (1 - eta decay) W.
 
@@ -197,8 +197,8 @@ def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
         Step size.
     """
     powers, first, second, epsilon = rule.powers, rule.first, rule.second, rule.epsilon
-    # Adam as it was published, with both moments corrected for their start at 0 and epsilon beside
-    # the root of the corrected one. The penalty is part of g, and the decay of AdamW is not.
+    # Adam as published: both moments are corrected for their start at 0, and epsilon is added to
+    # the root of the corrected one. g includes the penalty, but not the decay of AdamW.
     powers[0] *= rule.beta_1
     powers[1] *= rule.beta_2
     beta_1, beta_2, penalty = rule.beta_1, rule.beta_2, 2 * rule.penalty
@@ -211,7 +211,7 @@ def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
         flat[k] = keep * flat[k] - size * first[k] / (sqrt(second[k]) / root + epsilon)
 
 
-@compiled
+@compile_kernel
 def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int:
     """Take steps on consecutive batches of rows of xs, or all on the same full batch.
 
@@ -246,13 +246,13 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
                 x = xs[s * batch + b]
                 for i in range(D):
                     XT[i, b] = x[i]
-        forward(work.net, flat, XT, Z, F)
+        evaluate_outputs(work.net, flat, XT, Z, F)
         total = slopes(work.loss, F, y, 1 / batch, G)
-        # As in core.compiled.descent: a NaN has diverged too.
+        # False for NaN, which is also a divergence, as in core.compiled.descent.
         if not total <= work.limit * batch:
             return s
         X = xs[s * batch : (s + 1) * batch]
-        adjoint(work.net, flat, XT, X, G, Z, work.C, gradient)
+        vjp(work.net, flat, XT, X, G, Z, work.C, gradient)
         if rule.group > 0:
             add_group_penalty(flat, gradient, rule, work.net.m)
         eta = rule.eta

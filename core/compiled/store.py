@@ -35,10 +35,10 @@ from core.program import package
 
 PACKAGE = package("core.compiled")
 STARTED = time.time()
-# Modules elsewhere whose numbers are constants of kernels.
+# Modules outside this package whose constants are compiled into kernels.
 CODES = [package(f"core.{name}") for name in ("losses", "network.activation")]
-WITHOUT_CODE = {"beside", "store", "warming"}  # modules that change nothing of what is compiled
-# Settings of numba that change what is compiled.
+WITHOUT_CODE = {"beside", "store", "warming"}  # modules that do not affect compiled code
+# Settings of numba that affect compiled code.
 SETTINGS = (
     "OPT",
     "CPU_NAME",
@@ -52,18 +52,18 @@ SETTINGS = (
 )
 DIGEST = hashlib.sha256().digest_size
 SUFFIX = ".kernel"
-PROBE_BYTES = 1 << 16  # about a kernel
-MOST_LINKS = 40  # on the way to a folder, as on Linux
+PROBE_BYTES = 1 << 16  # about the size of a kernel
+MOST_LINKS = 40  # symbolic links on a path, the limit of Linux
 
 
-def _said(value: Any) -> Iterator[str]:
+def _code_text(value: Any) -> Iterator[str]:
     """Yield a constant or a code object as text, without file names and line numbers."""
     if isinstance(value, CodeType):
         yield f"{value.co_name} {value.co_names} {value.co_varnames} {value.co_freevars}"
         yield f"{value.co_cellvars} {value.co_argcount} {value.co_kwonlyargcount} {value.co_flags}"
         yield value.co_code.hex()
         for constant in value.co_consts:
-            yield from _said(constant)
+            yield from _code_text(constant)
     elif isinstance(value, frozenset):
         yield " ".join(sorted(map(repr, value)))
     else:
@@ -74,7 +74,8 @@ def _code_of(name: str) -> CodeType | None:
     spec = find_spec(name)
     loader: Any = None if spec is None else spec.loader
     if spec is not None and spec.origin is not None and not hasattr(loader, "get_code"):
-        loader = SourceFileLoader(name, spec.origin)  # for a module that pytest has rewritten, say
+        # An unmodified loader: pytest rewrites modules, for example.
+        loader = SourceFileLoader(name, spec.origin)
     code: CodeType | None = None if loader is None else loader.get_code(name)
     return code
 
@@ -97,7 +98,7 @@ def is_replaced() -> bool:
         try:
             if spec and spec.origin and Path(spec.origin).stat().st_ctime > STARTED:
                 return True
-        except OSError:  # in a bundle, whose modules are no files
+        except OSError:  # modules of a bundle are not files
             continue
     return False
 
@@ -105,7 +106,7 @@ def is_replaced() -> bool:
 def _version_of(package: str) -> str:
     try:
         return version(package)
-    except PackageNotFoundError:  # a bundle without the package's own description
+    except PackageNotFoundError:  # a bundle without the package's metadata
         return ""
 
 
@@ -115,7 +116,7 @@ def code_digest() -> str:
     digest = hashlib.sha256()
     for module in _modules():
         digest.update(module.encode())
-        for part in _said(_code_of(module)):
+        for part in _code_text(_code_of(module)):
             digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()
 
@@ -151,7 +152,7 @@ def folder() -> Path:
 
 def is_private(status: os.stat_result) -> bool:
     """Return True if a file or folder is this user's, and no other user may change it."""
-    if os.name != "posix":  # the profile's folder is private by its access list
+    if os.name != "posix":  # on Windows the access list makes the profile's folder private
         return True
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 

@@ -35,9 +35,9 @@ from core.compiled import store
 FLOW, MARGINS, DESCENT, GRAM, STOCHASTIC = "flow", "margins", "descent", "gram", "stochastic"
 TWO_PHASE, MIRROR, HEADS, BALANCED = "two_phase", "mirror", "heads", "balanced"
 DESCENT_32, GRAM_32, STOCHASTIC_32 = "descent-float32", "gram-float32", "stochastic-float32"
-# The group of the same kernels for float32, where they are others.
+# The float32 group of each group whose kernels depend on the precision.
 SINGLE = {DESCENT: DESCENT_32, GRAM: GRAM_32, STOCHASTIC: STOCHASTIC_32}
-# In the order in which they are compiled: Figure 1's flow first.
+# In order of compilation: the flow of Figure 1 first.
 GROUPS = (
     *(FLOW, MARGINS, DESCENT, GRAM, STOCHASTIC, TWO_PHASE, MIRROR, BALANCED, HEADS),
     *SINGLE.values(),
@@ -54,26 +54,28 @@ def listen(listener: Callable[[str], None]) -> None:
         listeners.append(listener)
 
 
-def tell(kernel: str) -> None:
+def report_compiling(kernel: str) -> None:
     """Report to all listeners that the compilation of a kernel starts."""
     for listener in listeners:
         listener(kernel)
 
 
-def ready() -> frozenset[str]:
+def ready_groups() -> frozenset[str]:
     """Return the groups whose kernels are all in the cache."""
     there = store.names()
-    return frozenset(group for group in GROUPS if group + MARK in there and _whole(group, there))
+    return frozenset(
+        group for group in GROUPS if group + MARK in there and _is_complete(group, there)
+    )
 
 
-def _whole(group: str, there: frozenset[str]) -> bool:
+def _is_complete(group: str, there: frozenset[str]) -> bool:
     content = store.load(group + MARK)
     return content is not None and there.issuperset(json.loads(content))
 
 
 def missing(requested: Iterable[str] = GROUPS) -> tuple[str, ...]:
     """Return the requested groups that are not ready, in the same order."""
-    there = ready()
+    there = ready_groups()
     return tuple(group for group in requested if group not in there)
 
 

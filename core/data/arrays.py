@@ -15,14 +15,14 @@ from core.errors import InputError, did_you_mean
 from core.settings import MAX_ELEMENTS
 
 NAMES = (("x", "y"), ("x_test", "y_test"))
-# What people call each, the program's own name first.
+# Common names of each array; this program's own name comes first.
 CALLED = {
     "x": ("x", "X", "x_train", "X_train", "data", "features", "inputs"),
     "y": ("y", "Y", "y_train", "Y_train", "labels", "label", "targets", "target"),
     "x_test": ("x_test", "X_test"),
     "y_test": ("y_test", "Y_test"),
 }
-MOST_SHOWN, SHOWN = 6, 40  # arrays in a sentence, and characters of a name
+MOST_SHOWN, SHOWN = 6, 40  # arrays named in a message, and characters of a name
 Shapes = Mapping[str, tuple[int, ...]]
 
 
@@ -43,7 +43,7 @@ class Roles:
     """Names in the file of the arrays that are read; `note` if names differ."""
 
     names: Mapping[str, str]
-    others: tuple[str, ...] = ()  # arrays that are not read
+    others: tuple[str, ...] = ()  # unused arrays
 
     @property
     def note(self) -> str:
@@ -92,7 +92,7 @@ def find_roles(shapes: Shapes, path: Path, label: str | None) -> Roles:
                 )
             found = [label]
         if role in found:
-            found = [role]  # the program's own name is meant, whatever else there is
+            found = [role]  # the program's own name takes precedence
         if len(found) > 1:
             raise InputError(
                 f"data.path: {path} has the arrays {' and '.join(found)}, either of which may be "

@@ -41,7 +41,7 @@ def simplex(r: int, d: int) -> Array:
     if r == 1:
         corners[0, 0] = 1.0
         return corners
-    for k in range(r - 1):  # each corner uses one coordinate more than the one before
+    for k in range(r - 1):  # corner k + 1 uses one coordinate more than corner k
         corners[k, k] = np.sqrt(1.0 - corners[k, :k] @ corners[k, :k])
         rest = (-1.0 / (r - 1) - corners[k + 1 :, :k] @ corners[k, :k]) / corners[k, k]
         corners[k + 1 :, k] = rest
@@ -69,7 +69,7 @@ def draw_across(generator: Generator, axes: Array) -> Array:
     normal = generator.standard_normal((count, d))
     normal -= (normal * axes).sum(axis=1, keepdims=True) * axes
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-    # The ball of radius s has the share s^(d - 1) of the unit ball's volume in d - 1 dimensions.
+    # The ball of radius s has the fraction s^(d - 1) of the unit ball's volume in d - 1 dimensions.
     return np.asarray(normal * generator.random((count, 1)) ** (1.0 / (d - 1)))
 
 
@@ -151,7 +151,8 @@ class ConesData(DataSection, Law):
             return
         slope = 1.0 / (self.r - 1)
         sideways = math.sqrt(1.0 - slope**2)
-        # Nearest to another cone is the point shortest along its own axis and farthest off it.
+        # The point nearest to another cone has the least length along its axis and the largest
+        # distance from it.
         reach = self.gamma_nc * slope - self.offset * sideways
         if reach < self.eps:
             raise RuleError(
@@ -197,7 +198,7 @@ class TwoConesData(DataSection, Law):
         0.3,
         meaning="x' = alpha v_0 - sqrt(1 - alpha^2) v_1; the smaller, the worse the linear margin",
         gt=0,
-        # Up to here <-v_1, x'> >= 1/sqrt 2, as two ReLUs need it (appendix B, item 2).
+        # Up to this angle <-v_1, x'> >= 1/sqrt 2, as two ReLUs need it (appendix B, item 2).
         le=math.sqrt(0.5),
     )
     separation: float = setting(
@@ -239,7 +240,7 @@ class TwoConesData(DataSection, Law):
     def _in_cones(self, generator: Generator, cone: Array) -> Array:
         axes = self._axes()[cone.astype(np.int64)]
         sideways, spread = draw_across(generator, axes), math.radians(self.spread)
-        # Where a point lies in the ball says which share of the spread it is off, and whereto.
+        # The position in the ball gives the angle, as a fraction of the spread, and its direction.
         angle = np.linalg.norm(sideways, axis=1, keepdims=True)
         sideways /= np.where(angle > 0, angle, 1.0)
         return np.asarray(np.cos(spread * angle) * axes + np.sin(spread * angle) * sideways)

@@ -48,7 +48,8 @@ class Wei19Data(DataSection, Law):
 
     def _point(self, corners: Array) -> tuple[Array, Array]:
         """Return (x, y) of corners of the cube: s_1 is the label, s_2 the sign of the signal."""
-        # One corner a point: so the exact test set is all corners, each of the four cases alike.
+        # One corner per point, so that the exact test set of all corners has equally many of each
+        # case.
         y, x = corners[:, 0].copy(), corners.copy()
         x[:, 0] = np.where(y > 0, corners[:, 1], 0.0)
         x[:, 1] = np.where(y > 0, 0.0, corners[:, 1])
@@ -138,12 +139,12 @@ class DyadicData(DataSection, Distribution):
     @model_validator(mode="before")
     @classmethod
     def _fill(cls, given: Any) -> Any:
-        # Before the fields are checked, so that an axis over d needs no n beside it.
+        # Before the fields are validated, so that an axis over d needs no n beside it.
         if isinstance(given, dict) and "d" in given and "n" not in given:
             try:
                 return {**given, "n": 2 * int(given["d"])}
             except (TypeError, ValueError):
-                return given  # the field's own check says what is wrong with d
+                return given  # the validation of d reports the error
         return given
 
     @model_validator(mode="after")

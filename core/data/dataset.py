@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from core.run_files.frame import digest
 
 Array = NDArray[np.float64]
-UNDERSTOOD = "Understood:"  # before the note of a Dataset
-Directions = Mapping[str, Array]  # what a law knows of itself, by name
-EXACT_TEST_DIMENSION = 12  # up to here the test error is summed over all 2^d corners
-# So many make a test error of one half good to a standard error of .004.
+UNDERSTOOD = "Understood:"  # prefix of the note of a Dataset
+Directions = Mapping[str, Array]  # known directions of a law, by name
+EXACT_TEST_DIMENSION = 12  # up to d = 12 the test error is summed over all 2^d corners
+# 2^14 points give a test error of 1/2 with a standard error of .004.
 TEST_POINTS = 2**14
-TEST_VALUES = 2**24  # fewer points where they are long: at d = 10^4 1677 of them
+TEST_VALUES = 2**24  # limits n d of test points: 1677 points at d = 10^4
 FEWEST_TEST_POINTS = 64
 
 
@@ -36,7 +36,7 @@ def points_at(d: int) -> int:
 class TestSet:
     """Points for the test error; `exact` if they are the whole support, equally likely."""
 
-    __test__ = False  # the name must not make a test class of it
+    __test__ = False  # keeps pytest from collecting the class, whose name starts with Test
 
     x: Array
     y: Array
@@ -101,7 +101,7 @@ class Dataset:
     scaling: Scaling | None = None
 
     @property
-    def understood(self) -> str:
+    def reading_sentence(self) -> str:
         """Sentence on how a file was read; empty if the file leaves no choice."""
         return f"Understood: {self.note}" if self.is_guess else ""
 
@@ -189,7 +189,7 @@ class Law(Distribution):
         def real(self) -> bool: ...
 
     def directions(self, generator: Generator) -> dict[str, Array]:
-        """Draw what is drawn once, before the examples.
+        """Draw the parts of the distribution that precede the examples, such as a teacher.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class Law(Distribution):
         """
 
     def sample(self, generator: Generator) -> Dataset:
-        # Before the examples: with one seed there is one teacher at every n.
+        # Before the examples, so that one seed gives the same teacher at every n.
         known = self.directions(generator)
         x, y = self.draw(generator, self.n, known)
         return Dataset(x, y, directions=known, real=self.real)

@@ -118,7 +118,7 @@ class FileSource(Distribution):
         shapes = file.shapes
         roles = find_roles(shapes, self.path, label)
         names = roles.names
-        # All that headers state is checked before any value is read (decision 0012).
+        # Check all sizes stated in headers before reading any value (decision 0012).
         check_shapes(shapes, roles, self.path, self.real)
         n, d = shapes[names["x"]]
         check_stated(self.path, (("d", self.d, d), ("n", self.n, n)))

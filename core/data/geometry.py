@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.data.dataset import Array
 from core.errors import InputError
 
-MOST_FOR_AXES = 1_000  # examples that the principal components are computed from
+MOST_FOR_AXES = 1_000  # examples from which principal components are computed
 
 
 def principal_axes(x: Array) -> Array:
@@ -35,14 +35,15 @@ def principal_axes(x: Array) -> Array:
     """
     part = x[:MOST_FOR_AXES]
     centred = part - part.mean(axis=0)
-    # Of X X' and X' X the smaller one: both have the same eigenvalues, and X' maps between them.
+    # Use the smaller of X X' and X' X: both have the same nonzero eigenvalues, and X' maps between
+    # their eigenvectors.
     if centred.shape[0] < centred.shape[1]:
         _, vectors = np.linalg.eigh(centred @ centred.T)
         rows = (centred.T @ vectors[:, ::-1][:, :2]).T
     else:
         _, vectors = np.linalg.eigh(centred.T @ centred)
         rows = vectors[:, ::-1][:, :2].T
-    # Data of rank 0 or 1 leave directions open, which coordinates fill.
+    # Data of rank 0 or 1 leave directions undetermined; coordinate axes fill them.
     return fix_signs(orthonormal([*rows, *np.eye(2, x.shape[1])]))
 
 
@@ -62,7 +63,7 @@ def fix_signs(axes: Array) -> Array:
         Rows, some negated; the entry of largest modulus counts.
     """
     largest = np.abs(axes).argmax(axis=1)
-    # + 0.0 makes 0 of -0.
+    # + 0.0 turns -0 into 0.
     return np.asarray(axes * np.sign(axes[np.arange(len(axes)), largest])[:, None]) + 0.0
 
 
@@ -83,10 +84,10 @@ def orthonormal(rows: Sequence[Array]) -> Array:
     for row in rows:
         size = np.linalg.norm(row)
         rest = row / size if size > 0 else row
-        for axis in [*axes, *axes]:  # twice, for rounding
+        for axis in [*axes, *axes]:  # twice, against rounding
             rest = rest - (rest @ axis) * axis
         length = float(np.linalg.norm(rest))
-        # Of a dependent row of length 1 rounding leaves far less.
+        # Rounding leaves much less than 1e-8 of a dependent row of length 1.
         if length > 1e-8:
             axes.append(rest / length)
         if len(axes) == 2:
@@ -125,14 +126,14 @@ def max_margin(points: Array) -> tuple[float, Array, NDArray[np.intp]]:
     >>> round(margin, 6), w.round(6).tolist(), support.tolist()
     (0.707107, [0.707107, 0.707107], [0, 1])
     """
-    from scipy.optimize import nnls  # slow to load, and needed for few data
+    from scipy.optimize import nnls  # slow to load, and rarely needed
 
     count, d = points.shape
     stacked = np.vstack([points.T, np.ones(count)])
     weights, _ = nnls(stacked, np.concatenate([np.zeros(d), [1.0]]))
     nearest = points.T @ (weights / weights.sum())
     length = float(np.linalg.norm(nearest))
-    # Of the points, and not the hull's distance: it is a margin of this w however far NNLS came.
+    # The margin of this w on the points, valid even if NNLS did not converge, unlike its distance.
     margin = float((points @ nearest).min()) / length if length > 0 else 0.0
     if margin <= 0.0:
         raise InputError("The points cannot be separated by a hyperplane through the origin.")

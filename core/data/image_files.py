@@ -31,11 +31,12 @@ from core.settings import MAX_SEED, SEED_MEANING, setting
 
 # ----------------------------------------------------------------------------------------- MNIST
 
-IMAGES, LABELS = 2051, 2049  # the first four bytes: unsigned bytes, three axes or one
+IMAGES, LABELS = 2051, 2049  # first four bytes: unsigned bytes with three axes, or with one
 MOST_BYTES = 200_000_000
-RATIO = 1032  # gzip packs at most so many bytes into one (zlib's "Maximum Compression Factor")
+RATIO = 1032  # largest compression ratio of gzip (zlib's "Maximum Compression Factor")
 TRAIN, TEST = "train", "t10k"
-FORMS = ("{}-images-idx3-ubyte", "{}-images.idx3-ubyte")  # as distributed, and as some unpack them
+# Names as distributed, and as some programs unpack them.
+FORMS = ("{}-images-idx3-ubyte", "{}-images.idx3-ubyte")
 
 
 def read_mnist(path: Path) -> tuple[Images, Images | None]:
@@ -140,7 +141,7 @@ def _read_idx(file: BinaryIO | gzip.GzipFile, path: Path, magic: int) -> NDArray
             f"data.path: {path} claims the sizes {' x '.join(map(str, shape))}; between 1 and "
             f"{MOST_BYTES:.0e} values are read."
         )
-    # Before memory is taken: a header of 16 bytes can claim gigabytes.
+    # Before memory is allocated: a header of 16 bytes can claim gigabytes.
     there, most = path.stat().st_size, RATIO if path.suffix == ".gz" else 1
     if size > there * most:
         raise InputError(
@@ -151,7 +152,7 @@ def _read_idx(file: BinaryIO | gzip.GzipFile, path: Path, magic: int) -> NDArray
         raise InputError(
             f"data.path: {path} is cut off: {len(content)} of its {size} values are there."
         )
-    # In a gzip file this also reads to its end, where the checksum is compared.
+    # In a gzip file this reads to the end, which verifies the checksum.
     if file.read(1):
         raise InputError(f"data.path: {path} is longer than its header says.")
     return np.frombuffer(content, dtype=np.uint8).reshape(shape)
@@ -161,7 +162,7 @@ class ImageSection(FileSection):
     """Settings of images on the user's disk, of chosen classes."""
 
     own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
-    plane: ClassVar[str] = "components"  # single pixels show little of a picture
+    plane: ClassVar[str] = "components"  # single pixels show little of an image
     if TYPE_CHECKING:
         classes: tuple[int, ...]
         scale: Scale
@@ -213,9 +214,9 @@ class MnistData(ImageSection):
 
 # -------------------------------------------------------------------------------------- CIFAR-10
 
-PIXELS = 3072  # 32 x 32 in red, green and blue, one colour after the other
+PIXELS = 3072  # 32 x 32 values of red, then green, then blue
 RECORD = 1 + PIXELS
-# A batch has 31 million bytes, all five together 154.
+# A batch has 31 million bytes, all five together 154 million.
 TRAINING, TEST_BATCH = "data_batch_*", "test_batch"
 
 
@@ -229,7 +230,7 @@ def _batches(path: Path) -> tuple[list[Path], Path | None]:
     if path.is_file():
         return [path], None
     for suffix in (".bin", ""):
-        # The names of Python's batches are those of the binary ones without an ending.
+        # Python's batches are named like the binary ones, without a suffix.
         batches = [file for file in path.glob(TRAINING + suffix) if file.suffix == suffix]
         test = path / (TEST_BATCH + suffix)
         if batches:
@@ -290,7 +291,6 @@ def _python(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     except PickleError as error:
         raise InputError(f"data.path: {path} cannot be read as a Python batch: {error}.") from error
     table = batch if isinstance(batch, dict) else {}
-    # The batches as they are distributed were written by Python 2: their keys are bytes.
     pixels = table.get("data", table.get(b"data"))
     labels = table.get("labels", table.get(b"labels"))
     if not (isinstance(pixels, np.ndarray) and pixels.ndim == 2 and pixels.shape[1] == PIXELS):
@@ -302,7 +302,6 @@ def _python(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
             f"data.path: {path} needs pixels as unsigned bytes and a list labels with one whole "
             "number for each image."
         )
-    # Before NumPy has them: Python's whole numbers go beyond 64 bits.
     if any(not 0 <= label <= 9 for label in numbers):
         raise InputError(f"data.path: {path} has a label outside 0 to 9.")
     return _check_labels(pixels, np.array(numbers, dtype=np.int64), path)

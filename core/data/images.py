@@ -20,7 +20,7 @@ from core.errors import InputError, RuleError
 from core.settings import MAX_ELEMENTS, MAX_SEED, SEED_MEANING, setting
 
 Scale = Literal["unit_max", "centred", "pixels"]
-# As many as MNIST and CIFAR-10 have.
+# The size of the test sets of MNIST and CIFAR-10.
 MOST_TEST_IMAGES = 10_000
 CLASSES_MEANING = (
     "class numbers to use: two are labelled -1 and +1 in this order, more are numbered 0, 1, ..."
@@ -117,7 +117,7 @@ class Choice:
             raise InputError(
                 f"data.n: {count} images are more than a run holds; choose n = {most} or fewer."
             )
-        # Of all, also where few are taken: with one seed, more examples include the fewer.
+        # Permute all images even if few are used: with one seed, a larger n extends a smaller one.
         order = generator.permutation(there)
         train = chosen.part(order[:count])
         rest = chosen.part(order[count:]) if test is None else test.of_classes(classes)
@@ -140,7 +140,7 @@ class Choice:
     def _scale_pixels(self, train: Images, rest: Images, classes: tuple[int, ...]) -> Dataset:
         x, x_test = (np.asarray(part.pixels, dtype=np.float64) for part in (train, rest))
         size = train.brightest
-        # By the training mean: test points are centred with the training set's mu (batchnorm, 1.3).
+        # The training mean: test points are centred with the training set's mu (batchnorm, 1.3).
         if self.scale == "centred":
             mean = x.mean(axis=0)
             x, x_test = x - mean, x_test - mean
@@ -183,9 +183,9 @@ class ImageFiles(Distribution):
 
 # ------------------------------------------------------------------------- scikit-learn's digits
 
-FILE = ("datasets", "data", "digits.csv.gz")  # in the package
-# Written down, since a study must be checked without loading scikit-learn.
-# How many of scikit-learn's bundled digits show 0, 1, ..., 9.
+FILE = ("datasets", "data", "digits.csv.gz")  # path within the package
+# Number of each digit 0, 1, ..., 9 in scikit-learn's data; a constant, since studies are checked
+# without loading scikit-learn.
 DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 
 
@@ -232,7 +232,7 @@ class DigitsData(DataSection, Distribution):
     source: ClassVar[str] = "the bundled data of scikit-learn (1797 digits); runs hold the content"
     own: ClassVar[tuple[str, ...]] = ("d", "n")
 
-    plane: ClassVar[str] = "components"  # single pixels show little of a picture
+    plane: ClassVar[str] = "components"  # single pixels show little of an image
     words: ClassVar[str] = "scanned digits"
     kind: Literal["digits"] = "digits"
     classes: tuple[int, ...] = setting((3, 8), meaning=f"{CLASSES_MEANING}; none: all ten")
@@ -270,7 +270,7 @@ class DigitsData(DataSection, Distribution):
         drawn = choice.dataset(generator, images, None, "the bundled set of digits")
         if self.labels == "true":
             return drawn
-        # After the images, which are those that the same seed has with their own labels.
+        # After the images, which with the same seed equal those with true labels.
         numbers = generator.integers(drawn.classes, size=drawn.n)
         return replace(drawn, y=as_labels(numbers, drawn.classes))
 

@@ -15,18 +15,18 @@ from core.data.numbers import MINUS, is_missing, number_of, without_groups
 from core.errors import InputError
 
 MAX_CLASSES = 10_000
-MOST_NAMED = 6  # classes in a sentence
-SHOWN = 20  # characters of a label in a sentence
+MOST_NAMED = 6  # classes named in a message
+SHOWN = 20  # characters of a label in a message
 SIGNS = {"-": -1.0, "+": 1.0}
 ALLOWED = "labels must be -1 and +1, or 0 and 1, or the class numbers 0, 1, ..., k - 1"
 REAL = 'for numeric targets set data.targets = "real"'
-Where = Callable[[float], str]  # the place of a value: a file's array, or a line
+Where = Callable[[float], str]  # returns the place of a value: a file's array, or a line
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """Classes that the labels of a training set stand for.
+    """Classes of the labels of a training set.
 
     `values` are the labels as they were, in the order of their classes; `note` says how they were
     coded, and is empty for -1 and +1, 0 and 1, and 0, ..., k - 1.
@@ -62,7 +62,7 @@ class Coding:
         if self.classes > 2 and not self.note:
             return class_numbers(y, self.classes, where)
         if not self.note:
-            # Test labels may be 0 and 1 where the training labels are -1 and +1.
+            # Test labels may be 0 and 1 while training labels are -1 and +1.
             return binary_labels(y, where, both=False)
         known = np.array(self.values)
         places = np.minimum(np.searchsorted(known, y), known.size - 1)
@@ -170,7 +170,7 @@ def binary_labels(y: Array, where: str, both: bool = True) -> Array:
     """
     values = set(np.unique(y).tolist())
     if not values <= {-1.0, 1.0} and not values <= {0.0, 1.0}:
-        # -1, 0 and 1 together: each is a label of one convention, and 0 is none of the other.
+        # -1, 0 and 1 together mix two conventions; name the label that is unknown to the other one.
         odd = sorted(values - {-1.0, 0.0, 1.0}) or [0.0]
         raise InputError(f"{where} has the label {odd[0]:g}; {ALLOWED}.")
     if both and len(values) < 2:
@@ -189,7 +189,7 @@ def class_count(y: Array, where: str) -> int:
     values = np.unique(y)
     if values[0] != 0.0 or values[-1] < 2.0 or np.any(values != np.round(values)):
         return 2
-    # Before the range below, whose length a file could choose.
+    # Before the range below, whose length comes from the file.
     if values[-1] >= MAX_CLASSES:
         raise InputError(
             f"{where} has the class number {values[-1]:g}; at most {MAX_CLASSES} classes are read."

@@ -23,17 +23,17 @@ from core.data.numpy_files import RATIO
 from core.errors import InputError
 from core.settings import MAX_ELEMENTS
 
-HEADER = 128  # bytes: a text, and at their end version and byte order
+HEADER = 128  # bytes: a text that ends with version and byte order
 MOST_ARRAYS = 64
 MOST_NAME = 255
 CHUNK = 1 << 20
 MATRIX, COMPRESSED, INT8, INT32, UINT32 = 14, 15, 1, 5, 6
 COMPLEX = 0x0800
-# Types of values as they are stored; MATLAB stores whole numbers of a double as small integers.
+# Storage types of values; MATLAB stores integral doubles as small integers.
 STORED = {
     1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
 }  # fmt: skip
-NUMERIC = range(6, 16)  # classes of arrays: double, single, and whole numbers
+NUMERIC = range(6, 16)  # array classes: double, single, and integers
 CLASSES = {
     1: "cell",
     2: "struct",
@@ -62,7 +62,7 @@ class MatFile(AbstractContextManager["MatFile"]):
     def __init__(self, path: Path, what: str) -> None:
         self._path, self._what = path, what
         self._matrices: dict[str, Matrix] = {}
-        self.others: dict[str, InputError] = {}  # of what is no matrix of numbers
+        self.others: dict[str, InputError] = {}  # for variables that are not numeric matrices
         if not path.is_file():
             raise InputError(f"{what}: {path} does not exist; check the path.")
         try:
@@ -164,11 +164,11 @@ class _Element:
     def __init__(self, file: IO[bytes], place: int, order: str) -> None:
         self._file, self._order = file, order
         self._unpack: Any = None
-        self._ready = b""  # of a short part, or unpacked and not yet taken
+        self._ready = b""  # bytes of a short part, or decompressed and not yet read
         self._short = False
         file.seek(place)
         kind, size = struct.unpack(f"{order}2I", self._exactly_from_file(8))
-        # Compressed elements are not padded.
+        # Compressed elements have no padding.
         self.end = place + 8 + size
         self._left = self._size = size
         if kind == COMPRESSED:
@@ -178,13 +178,13 @@ class _Element:
             raise ValueError("it holds more than arrays")
 
     def read_header(self) -> tuple[str, tuple[int, ...], str]:
-        """Return name, shape, and the class of other than matrices of real numbers, else ""."""
+        """Return name and shape, and the class unless it is a real numeric matrix, else ""."""
         kind, size = self._tag()
         if (kind, size) != (UINT32, 8):
             raise ValueError("an array has no flags")
         flags = struct.unpack(f"{self._order}I", self._read_bytes(8)[:4])[0]
         number = flags & 0xFF
-        if number == 17:  # objects have no sizes
+        if number == 17:  # class 17, an object, has no dimensions
             return "an object", (), "object"
         kind, size = self._tag()
         if kind != INT32 or not 8 <= size <= 32 or size % 4:
@@ -207,7 +207,7 @@ class _Element:
         dtype = np.dtype(f"{self._order}{STORED[kind]}")
         if size != count * dtype.itemsize:
             raise ValueError("the length of an array does not match its sizes")
-        # Before memory is taken: deflate can have packed no more than RATIO to one.
+        # Before memory is allocated: deflate compresses at most RATIO to one.
         if size > (self._size if self._unpack is None else RATIO * self._size):
             raise ValueError("an array is longer than its element")
         values, done = np.empty(count), 0

@@ -138,14 +138,14 @@ class ModularData(DataSection, Distribution):
     @model_validator(mode="before")
     @classmethod
     def _fill(cls, given: Any) -> Any:
-        # Before the fields are checked, so that an axis over p needs neither d nor n beside it.
+        # Before the fields are validated, so that an axis over p needs neither d nor n beside it.
         if not isinstance(given, dict):
             return given
         try:
             p, fraction = int(given.get("p", 5)), float(given.get("fraction", 1.0))
             sizes = {"d": 2 * p, "n": pair_count(p, fraction)}
         except (TypeError, ValueError, OverflowError):
-            return given  # the fields' own checks say what is wrong
+            return given  # the validation of the fields reports the error
         return {**sizes, **given}
 
     @model_validator(mode="after")
@@ -161,7 +161,7 @@ class ModularData(DataSection, Distribution):
         count = self.p * self.p
         pairs = np.arange(count)
         if self.n < count:
-            # In order, so that examples are found by their pairs.
+            # Sorted, so that examples are in the order of their pairs.
             pairs = np.sort(generator.permutation(count)[: self.n])
         x, y = examples(pairs, self.p)
         return Dataset(x, y, classes=self.p)

@@ -10,7 +10,7 @@ from typing import final
 
 from core.errors import InputError
 
-SHOWN = 40  # characters of a cell in a sentence
+SHOWN = 40  # characters of a cell in a message
 NOTHING = "Nothing was pasted."
 
 
@@ -28,13 +28,14 @@ class Origin:
 
     @property
     def number(self) -> str:
+        """Noun for a value in messages: "a number" of a file, "a coordinate" of the clipboard."""
         return "a number" if self.is_file else "a coordinate"
 
-    def at(self, line: int, words: str) -> InputError:
+    def error_at_line(self, line: int, words: str) -> InputError:
         """Return an error about one line, counted from 1: `words` follow its number."""
         return self.error(f"{self.place(line)} {words}")
 
-    def whole(self, words: str) -> InputError:
+    def error_in_text(self, words: str) -> InputError:
         """Return an error about the text as a whole: `words` follow its name."""
         name = f"{self.what}: {self.path}" if self.is_file else "The text"
         return self.error(f"{name} {words}")
@@ -77,13 +78,11 @@ class Origin:
 
 
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
-# 1,257 is one thousand or one; 0,257 and 1,25 can only be decimal.
 EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
 EITHER_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 GROUPED = re.compile(
     r"([+-]?\d{1,3})((?:([,.'\u2019 \u00a0\u202f])\d{3})(?:\3\d{3})*)(?:[.,](\d+))?", re.ASCII
 )
-# Texts that spreadsheets, pandas, R and MATLAB write where a value is missing.
 MISSING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "?", "."))
 MINUS = "\u2212"
 
@@ -95,7 +94,6 @@ def number_of(text: str) -> float | None:
     (0.5, -2.0, None)
     """
     text = text.replace(MINUS, "-")
-    # Python alone would take 1_000 and the digits of other scripts.
     if not text.isascii() or "_" in text:
         return None
     try:
@@ -128,7 +126,7 @@ def without_groups(text: str) -> str | None:
     if found is None:
         return None
     if found[3] == "." and found[4] is None and found[2].count(".") == 1:
-        return None  # 1.257
+        return None
     whole = found[1] + re.sub(r"\D", "", found[2])
     return whole if found[4] is None else f"{whole}.{found[4]}"
 
@@ -140,10 +138,10 @@ class NumberReader:
     def __init__(self, origin: Origin, largest: float, is_european: bool = False) -> None:
         """Prepare to read; `is_european` if the separators are those of decimal commas."""
         self._origin, self._largest = origin, largest
-        self._doubts_points = is_european  # until a point cannot be one of thousands
-        self._point: tuple[int, str] = (0, "")  # first number with a decimal point: line and text
+        self._doubts_points = is_european
+        self._point: tuple[int, str] = (0, "")
         self._comma: tuple[int, str] = (0, "")
-        self._either: tuple[int, str] = (0, "")  # first that may also have a thousands separator
+        self._either: tuple[int, str] = (0, "")
 
     @property
     def has_points(self) -> bool:
@@ -196,20 +194,21 @@ class NumberReader:
         """Raise InputError if the marks in the numbers may have separated thousands."""
         line, text = self._either
         if line and (self._point[0] or not self._comma[0]):
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 line,
                 f"has {text!r}, whose comma may be a decimal comma or a thousands separator; "
                 f"write {text.replace(',', '.')} or {text.replace(',', '')}.",
             )
         line, text = self._point
         if line and self._doubts_points:
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 line,
                 f"has {text!r}, whose point may be a decimal point or a thousands separator, "
                 f"like all others; write {text}0 or {text.replace('.', '')}.",
             )
 
     def _read_otherwise(self, text: str, line: int, column: str) -> float:
+        """Read a number with a comma or a typographic minus; raise InputError for other text."""
         plain = text.replace(MINUS, "-")
         value = number_of(plain)
         if value is not None and "," in plain:
@@ -227,7 +226,7 @@ class NumberReader:
         if not (self._point[0] and self._comma[0]):
             return
         first, other = sorted((self._point, self._comma))
-        raise self._origin.at(
+        raise self._origin.error_at_line(
             other[0],
             f"has {other[1][:SHOWN]!r} and line {first[0]} has {first[1][:SHOWN]!r}: a decimal "
             "point and a decimal comma; use the same in all numbers.",
@@ -238,24 +237,28 @@ class NumberReader:
             raise self._missing(text, line, column)
         plain = without_groups(text)
         if plain is not None:
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 line,
                 f"has {text[:SHOWN]!r}, a number with thousands separators; write {plain}, or "
                 "format the cells without separators.",
             )
         needed = self._origin.number
-        raise self._origin.at(line, f"has {text[:SHOWN]!r} where {needed} is needed{column}.")
+        raise self._origin.error_at_line(
+            line, f"has {text[:SHOWN]!r} where {needed} is needed{column}."
+        )
 
     def _refuse_value(self, value: float, text: str, line: int, column: str) -> None:
         if math.isnan(value):
             raise self._missing(text, line, column)
         if math.isfinite(self._largest):
             words = f"has {value:g}, but coordinates are at most {self._largest:g}."
-            raise self._origin.at(line, words)
-        raise self._origin.at(line, f"has {text[:SHOWN]!r}{column}; every value must be finite.")
+            raise self._origin.error_at_line(line, words)
+        raise self._origin.error_at_line(
+            line, f"has {text[:SHOWN]!r}{column}; every value must be finite."
+        )
 
     def _missing(self, text: str, line: int, column: str) -> Exception:
         written = f" ({text[:SHOWN]})" if text else ""
-        return self._origin.at(
+        return self._origin.error_at_line(
             line, f"has no value{written}{column}; fill it in, or delete the line."
         )

@@ -21,13 +21,14 @@ from core.errors import InputError
 from core.settings import MAX_ELEMENTS
 
 MOST_ARRAYS = 64
-MOST_DIRECTORY = 64_000  # bytes of a zip's list of contents
-# NumPy's own bound of what it gives to literal_eval.
-MOST_HEADER = 10_000  # bytes of an array's header: shape and type
-RATIO = 1032  # deflate packs at most so many bytes into one (zlib's "Maximum Compression Factor")
+MOST_DIRECTORY = 64_000  # bytes of a zip file's directory
+# NumPy's own limit for literal_eval: bytes of an array's header, which has shape and type.
+# NumPy's own limit for literal_eval: bytes of an array's header, which has shape and type.
+MOST_HEADER = 10_000
+RATIO = 1032  # largest compression ratio of deflate (zlib's "Maximum Compression Factor")
 SLACK = 1 << 20  # bytes
-END = struct.Struct("<4s4H2LH")  # a zip's last 22 bytes: signature, disks, counts, directory, note
-# All that zipfile, zlib and NumPy raise for bytes that are not theirs; they promise nothing less.
+END = struct.Struct("<4s4H2LH")  # last 22 bytes of a zip: signature, disks, counts, directory, note
+# All exceptions that zipfile, zlib and NumPy raise for foreign bytes; they document no smaller set.
 DAMAGED = (
     OSError,
     ValueError,
@@ -145,14 +146,14 @@ class NpzFile(AbstractContextManager["NpzFile"]):
                 raise
             self.others[name] = error
             return None
-        # Deflate packs at most RATIO to one; SLACK allows for the headers of small files.
+        # Deflate compresses at most RATIO to one; SLACK covers the headers of small files.
         length = header.start + header.size * header.dtype.itemsize
         if info.file_size != length or length > RATIO * info.compress_size + SLACK:
             raise InputError(f"{where} does not match its shape {header.shape}; it is damaged.")
         return header
 
     def _unreadable(self, error: Exception) -> InputError:
-        # Sentences of this module begin with "it"; those of zipfile and NumPy are for programmers.
+        # Messages of this module begin with "it"; those of zipfile and NumPy are for programmers.
         reason = str(error) if type(error) is ValueError and str(error)[:2] == "it" else ""
         return InputError(
             f"{self._what}: {self._path} is not a readable NPZ file "
@@ -173,8 +174,8 @@ def _check_zip_trailer(path: Path) -> None:
     end = tail[-END.size :]
     if len(end) < END.size or end[:4] != b"PK\5\6":
         raise ValueError("it is not a zip archive (a single .npy array is not one)")
-    # PK 6 7 leads to the list of a zip64, whose length stands elsewhere. numpy.savez writes no note
-    # behind the list, so that the end is always the last 22 bytes.
+    # PK 6 7 points to the directory of a zip64, whose length is stored elsewhere. numpy.savez
+    # writes no note after the directory: the end record is always the last 22 bytes.
     size = END.unpack(end)[5]
     if size > MOST_DIRECTORY or tail[: -END.size].startswith(b"PK\6\7"):
         raise ValueError(f"its list of contents has {size} bytes, too many for a few arrays")
@@ -303,7 +304,7 @@ def _arrays_beside(path: Path, what: str, alone: bool) -> dict[str, Path]:
     """Return the files of x, y and perhaps x_test, y_test by these names."""
     if not path.is_file():
         raise InputError(f"{what}: {path} does not exist; check the path.")
-    if alone:  # the setting says which column has the labels
+    if alone:  # data.label names the column of labels
         return {"table": path}
     words = WORD.findall(path.stem)
     if not any(word.lower() in PARTNERS for word in words):
@@ -315,7 +316,7 @@ def _arrays_beside(path: Path, what: str, alone: bool) -> dict[str, Path]:
         raise _single_array(path, what, "its name has no X to replace by y")
     wanted = _partner_names(path.stem)
     found = [one for one in (path.with_name(f"{name}.npy") for name in wanted) if one.is_file()]
-    # One file where letters of both sizes are the same to the file system.
+    # On a case-insensitive file system two names may be the same file.
     found = [one for k, one in enumerate(found) if not any(map(one.samefile, found[:k]))]
     if len(found) != 1:
         reason = f"{wanted[0]}.npy is missing"

@@ -98,10 +98,10 @@ class ParityData(DataSection, Law):
         elif self.law == "markov":
             corners = self._agreeing(generator, (n, self.d))
             corners[:, 0] = generator.choice([-1.0, 1.0], n)
-            # Column i says whether s_i agrees with the one before, so the product of them is s_i.
+            # Column i holds s_i s_(i-1), whose cumulative product is s_i.
             corners = np.asarray(np.cumprod(corners, axis=1))
         else:
-            # Figures of single seeds hold with these very draws alone (docs/theory.md, 7.1).
+            # Figures of single seeds depend on exactly these draws (docs/theory.md, 7.1).
             corners = generator.choice([-1, 1], (n, self.d)).astype(np.float64)
         if self.law == "decoy":
             corners[:, self.k] = self.labels(corners) * self._agreeing(generator, (n,))
@@ -118,7 +118,7 @@ class ParityData(DataSection, Law):
         return corners / np.sqrt(self.d), self.labels(corners)
 
     def test_set(self, generator: Generator, training: Dataset) -> TestSet:
-        # Only under the uniform law are all corners equally likely, as an exact test set has them.
+        # An exact test set weighs all corners equally, which is correct for the uniform law only.
         if self.d > EXACT_TEST_DIMENSION or self.law != "uniform":
             return super().test_set(generator, training)
         corners = all_corners(self.d)
@@ -170,7 +170,7 @@ class MixtureData(DataSection, Law):
     title: ClassVar[str] = "two Gaussian clusters x = y mu + z, z ~ N(0, I), with label flips"
     source: ClassVar[str] = "frei23, equation (4) and section F.1"
 
-    plane: ClassVar[str] = "means"  # its signal lies along +-mu
+    plane: ClassVar[str] = "means"  # the signal is along +-mu
     words: ClassVar[str] = "Gaussian mixture"
     kind: Literal["gaussian_mixture"] = "gaussian_mixture"
     d: int = setting(1000, meaning=D_MEANING, ge=1, le=MAX_D)
@@ -188,6 +188,7 @@ class MixtureData(DataSection, Law):
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def directions(self, generator: Generator) -> dict[str, Array]:
+        """Return the mean mu as the one known direction."""
         return {"mean": np.full((1, self.d), float(self.d) ** (self.mean_exponent - 0.5))}
 
     def _draw_around(self, generator: Generator, signs: Array, mean: Array) -> Array:
@@ -195,10 +196,9 @@ class MixtureData(DataSection, Law):
         x += signs[:, None] * mean
         return x
 
-    def _wrong(self, generator: Generator, count: int) -> Array:
+    def _draw_flips(self, generator: Generator, count: int) -> Array:
         """Draw factors of a cluster's labels: -1 exactly floor or ceil of flips * count times."""
         factors = np.ones(count)
-        # Rounded at random, so that the share is `flips` in expectation for every n.
         flipped = int(np.floor(self.flips * count + generator.random()))
         factors[generator.permutation(count)[:flipped]] = -1.0
         return factors
@@ -208,7 +208,7 @@ class MixtureData(DataSection, Law):
         sizes = (self.n - self.n // 2, self.n // 2)
         signs = np.repeat([1.0, -1.0], sizes)
         x = self._draw_around(generator, signs, known["mean"])
-        factors = np.concatenate([self._wrong(generator, size) for size in sizes])
+        factors = np.concatenate([self._draw_flips(generator, size) for size in sizes])
         return Dataset(x, signs * factors, directions=known)
 
     def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:

@@ -17,11 +17,11 @@ from typing import Any, final
 
 import numpy as np
 
-MOST_VALUES = 200_000_000  # bytes that texts may become
-MOST_STEPS = 2_000_000  # instructions, each of one object or less; a batch has some 60,000
-# The unpickler hashes nested tuples without looking at the depth of its stack.
+MOST_VALUES = 200_000_000  # bytes of decoded texts
+MOST_STEPS = 2_000_000  # instructions, each of at most one object; a batch has about 60,000
+# The unpickler hashes nested tuples recursively, without checking the depth of its stack.
 MOST_TUPLES = 1_000
-LONGEST_CODE = 20  # characters of a type of numbers
+LONGEST_CODE = 20  # characters of a numeric type code
 ARRAY = {
     ("numpy.core.multiarray", "_reconstruct"): "reconstruct",
     ("numpy._core.multiarray", "_reconstruct"): "reconstruct",
@@ -34,7 +34,7 @@ ARRAY = {
 REFUSED = re.compile(r".*OBJ.*|.*PERSID|INST|EXT\d|.*SET|ADDITEMS|.*BUFFER|POP.*|DUP")
 # Instructions that leave the top of the stack unchanged.
 UNCHANGED = re.compile("PROTO|FRAME|.*PUT|MEMOIZE")
-# All that the unpickler, and hostile arguments of this module's functions, raise.
+# All exceptions of the unpickler, also for hostile arguments of this module's functions.
 DAMAGED = (
     *(pickle.UnpicklingError, AttributeError, EOFError, ImportError, LookupError, MemoryError),
     *(OverflowError, RecursionError, TypeError, ValueError),
@@ -42,7 +42,7 @@ DAMAGED = (
 
 
 class PickleError(Exception):
-    """Error of a pickle that is damaged, or that holds something else than data."""
+    """Error of a damaged pickle, or of one that holds more than data."""
 
 
 @final
@@ -69,7 +69,7 @@ class _Dtype:
         self.code, self.order = _text(code).lstrip("|<>="), "="
 
     def __setstate__(self, state: Any) -> None:
-        # Names and fields, which structured types have, stand at 3 and 4 of a dtype's state.
+        # Items 3 and 4 of a dtype's state are the names and fields of structured types.
         if not (isinstance(state, tuple) and len(state) >= 2 and state[3:5] == (None, None)):
             raise PickleError("it has an array that is not one of plain numbers")
         order = _text(state[1])
@@ -154,7 +154,7 @@ class _Reader(pickle.Unpickler):
         return None if role == "ndarray" else _Name(self._made[role])
 
     def _encode(self, text: str, _: Any) -> bytes:
-        # A small file can name a large text again and again.
+        # A small file can refer to a large text many times.
         self._left -= len(text)
         if self._left < 0:
             raise PickleError("it expands to more than any batch contains")
@@ -163,7 +163,7 @@ class _Reader(pickle.Unpickler):
 
 def _check(content: bytes) -> None:
     """Raise PickleError for instructions that make more than data, or too much of it."""
-    n_tuples, is_tuple = 0, False  # is_tuple: the top of the stack
+    n_tuples, is_tuple = 0, False  # is_tuple: a tuple is on top of the stack
     places: dict[int, bool] = {}  # of the memo: True for a tuple
     for count, (instruction, argument, _) in enumerate(pickletools.genops(content)):
         name = instruction.name
@@ -176,7 +176,7 @@ def _check(content: bytes) -> None:
         large = repeated = False
         if name.endswith(("PUT", "GET", "MEMOIZE")):
             place = len(places) if argument is None else int(argument)
-            # The memo takes memory up to its largest place. Hashing a tuple that holds one tuple
+            # The memo takes memory up to its largest index. Hashing a tuple that holds one tuple
             # twice, 40 levels deep, takes hours; NumPy and Python write each tuple once.
             large, repeated = place > MOST_STEPS, name.endswith("GET") and places.get(place, False)
             if not name.endswith("GET"):

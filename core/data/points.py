@@ -22,12 +22,12 @@ from core.numbers import whole_text
 from core.settings import MAX_SEED, SEED_MEANING, setting
 
 MAX_POINTS = 2_000
-MAX_NUMBERS = 10_000  # of all points, labels included
-LARGEST = 1e6  # of a coordinate
+MAX_NUMBERS = 10_000  # numbers in all points, labels included
+LARGEST = 1e6  # limit of a coordinate
 
 Points = tuple[tuple[float, ...], ...]
 
-# Twelve points that a line does not separate, and four lines that miss the origin do.
+# Twelve points that no line separates, but four lines not through the origin do.
 ISLAND: Points = (
     (0.5, 0.4, 1),
     (0.75, 0.55, 1),
@@ -45,7 +45,7 @@ ISLAND: Points = (
 
 
 def fault_of(points: Sequence[Sequence[float]], real: bool = False) -> str:
-    """Return what is wrong with points, as a clause; "" for nothing.
+    """Return the fault of points as a clause; "" for valid ones.
 
     Points are rows of coordinates and a label, or a real target.
 
@@ -128,7 +128,7 @@ class PointsData(DataSection, Distribution):
     @model_validator(mode="before")
     @classmethod
     def _check_size(cls, given: Any) -> Any:
-        # Before any value is looked at and copied.
+        # Before any value is checked or copied.
         rows = given.get("points") if isinstance(given, dict) else None
         if isinstance(rows, list | tuple) and len(rows) > MAX_POINTS:
             raise RuleError(fault_of(rows), keys=("points",))
@@ -183,11 +183,11 @@ def parse_points(text: str) -> PastedRow:
     "Understood: label column 'y' (last); cat is \u22121, dog is +1."
     """
     if len(text) > MOST_CHARACTERS:
-        raise CLIPBOARD.whole(f"has more than {whole_text(MOST_CHARACTERS)} characters.")
+        raise CLIPBOARD.error_in_text(f"has more than {whole_text(MOST_CHARACTERS)} characters.")
     file = io.StringIO(text.removeprefix("\ufeff"), newline="")
     table = read_table(file, CLIPBOARD, WANTED, BOUNDS)
     if table.x.shape[1] > 2:
-        raise CLIPBOARD.whole(
+        raise CLIPBOARD.error_in_text(
             f"has {table.x.shape[1]} coordinates in each line; one or two can be drawn."
         )
     points = tuple((*x, y) for x, y in zip(table.x.tolist(), table.y.tolist(), strict=True))
@@ -224,7 +224,7 @@ def label_of(text: str) -> float | None:
 # ---------------------------------------------------------------------------------------- shapes
 
 COUNT = 40
-DIGITS = 3  # of coordinates: files stay short, and nobody sees more
+DIGITS = 3  # decimals of coordinates: keeps files short, below visible differences
 
 Shape = Callable[[Generator], tuple[Array, Array]]
 
@@ -273,7 +273,7 @@ def _pieces(generator: Generator) -> tuple[Array, Array]:
     )
 
 
-# The dimension and the law, by what each is called.
+# Dimension and law of each named shape.
 ISLAND_NAME = "island"
 SHAPES: Mapping[str, tuple[int, Shape]] = {
     "two moons": (2, _moons),

@@ -14,7 +14,7 @@ from core.data.geometry import orthonormal, principal_axes
 from core.data.registry import draw
 from core.data.section import DataSection, unscaled_note
 
-MOST_POINTS = 5_000  # drawn and projected; of more the first ones
+MOST_POINTS = 5_000  # points drawn and projected: the first ones
 PICTURES = 12
 DIRECTIONS, COMPONENTS = "known directions", "principal components"
 
@@ -84,7 +84,7 @@ def preview(section: DataSection, run_seed: int, folder: Path | None) -> Preview
         The run could not draw or read the data.
     """
     seed = run_seed if section.seed is None else section.seed
-    # A run draws its data before all else, so that these are its data whatever the network.
+    # A run draws its data first: these are its data for every network.
     dataset = draw(section, np.random.default_rng(seed), folder)
     labels, places, counts = np.unique(dataset.labels, return_inverse=True, return_counts=True)
     norms = np.linalg.norm(dataset.x, axis=1)
@@ -134,7 +134,7 @@ def _pictures(
     by_class = [np.flatnonzero(places == number)[:turns] for number in range(classes)]
     chosen = [rows[turn] for turn in range(turns) for rows in by_class if turn < rows.size]
     x = dataset.x[chosen[:PICTURES]]
-    # Centred images have negative values, which are drawn black.
+    # Negative values of centred images are shown black.
     pixels = np.rint(255.0 * np.clip(x / max(float(x.max()), 1e-300), 0.0, 1.0)).astype(np.uint8)
     pictures = pixels.reshape(-1, *shape)
     return np.moveaxis(pictures, 1, -1).copy() if len(shape) == 3 else pictures

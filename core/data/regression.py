@@ -15,8 +15,8 @@ from core.data.section import D_MEANING, MAX_N, N_MEANING, DataSection, set_size
 from core.errors import InputError, RuleError
 from core.settings import MAX_SEED, SEED_MEANING, setting
 
-MOST_VALUES = 2**20  # of one batch of proposals
-MOST_PROPOSALS = (200_000, 1000)  # so many, and so many more for each example wanted
+MOST_VALUES = 2**20  # values in one batch of proposals
+MOST_PROPOSALS = (200_000, 1000)  # at least 200,000, or 1000 per example
 
 
 @final
@@ -46,7 +46,7 @@ class TeacherData(DataSection, Law):
     def directions(self, generator: Generator) -> dict[str, Array]:
         inner = generator.standard_normal((self.units, self.d))
         outer = generator.standard_normal(self.units)
-        # |a| relu(<w, x>) = relu(<|a| w, x>), so that a teacher is two sets of directions.
+        # |a| relu(<w, x>) = relu(<|a| w, x>): a teacher is two sets of directions.
         directions = np.abs(outer)[:, None] * inner
         return {"positive": directions[outer > 0], "negative": directions[outer <= 0]}
 
@@ -81,7 +81,7 @@ class TeacherData(DataSection, Law):
                 )
             x = generator.standard_normal((batch, self.d))
             f = self.outputs(x, known)
-            # sign(0) would be no label; it happens where no unit is active on an input.
+            # f = 0 has no label; it occurs where no unit is active on an input.
             kept = (np.abs(f) >= self.margin) & (f != 0.0)
             xs.append(x[kept])
             fs.append(f[kept])
@@ -92,10 +92,11 @@ class TeacherData(DataSection, Law):
 
 
 MOST_TARGETS = 10_000
-LARGEST = 1e6  # of a target
+LARGEST = 1e6  # limit of a target
 
-# Rows (x, y). The paper's own, in one dimension and with a coordinate 1 for the bias, and one made
-# for its Assumption 3: each has a single extremal vector, at which all points are active.
+# Rows (x, y). "paper" is the paper's example, in one dimension and with a coordinate 1 for the
+# bias; the other set satisfies its Assumption 3. Each has a single extremal vector, with all points
+# active.
 SETS: dict[str, tuple[tuple[float, float, float], ...]] = {
     "paper": ((-0.75, 1.0, 1.1), (-0.5, 1.0, 0.1), (0.125, 1.0, 0.8)),
     "symmetric": ((-0.95, 1.0, 1.0), (0.0, 1.0, 0.1), (0.95, 1.0, 1.0)),
@@ -138,6 +139,7 @@ class RegressionData(TargetData, Law):
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def directions(self, generator: Generator) -> dict[str, Array]:
+        """Return the directions of the teacher's units; nothing for data without a teacher."""
         if not self.units:
             return {}
         return TeacherData(d=self.d, units=self.units).directions(generator)

@@ -24,13 +24,13 @@ SCALE_MEANING = (
     "standard deviation; max_norm: all points divided by the largest norm; means, deviations and "
     "norm are those of the training points"
 )
-AFFINE = ("standard", "max_norm")  # what a run keeps as `Scaling`; unit has no constants
-# Beyond these float64 has lost digits, or a difference of two numbers is infinite.
+AFFINE = ("standard", "max_norm")  # scalings stored in a run as `Scaling`; "unit" has no constants
+# Outside these limits float64 loses digits, or a difference overflows.
 LARGEST, SMALLEST = 1e300, 1e-290
 
 
 def scale_dataset(dataset: Dataset, scale: Scale, path: Path) -> Dataset:
-    """Return the data set with its points scaled, and the transformation beside them.
+    """Return the data set with scaled points, and the transformation.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _standard(x: Array, where: str) -> Scaling:
     centred, exponents = _centre_exponents(x, 0)
     shift = np.ldexp(centred.mean(axis=0), exponents[0])
     divisor = np.ldexp(centred.std(axis=0), exponents[0])
-    # By its values: the mean of equal numbers may be off by rounding, and their deviation not 0.
+    # By values: rounding shifts the mean of equal numbers, and their deviation is then not 0.
     constant = (x == x[0]).all(axis=0)
     shift[constant], divisor[constant] = x[0, constant], 1.0
     if divisor.min() < SMALLEST:
@@ -184,7 +184,7 @@ OTHER_UNIT = "change the units of the points"
 
 
 def range_fault(dataset: Dataset, remedy: str = OTHER_UNIT) -> str:
-    """Return what is wrong if squares of the numbers leave float64, and the remedy; else "".
+    """Return the error if squares of the numbers leave float64, and the remedy; else "".
 
     A norm would be infinite, or 0 for a point that is not 0, and no margin of it would be true.
 
@@ -197,7 +197,7 @@ def range_fault(dataset: Dataset, remedy: str = OTHER_UNIT) -> str:
             wrong = (sizes > LONGEST) | ((sizes > 0.0) & (sizes < SHORTEST))
             if wrong.any():
                 return _fault(what, "has the largest coordinate", sizes, wrong, remedy)
-    # A target may be as small as it likes: outputs are subtracted from it.
+    # Targets may be arbitrarily small, since outputs are subtracted from them.
     for what, y in (("example", dataset.y), ("test example", dataset.y_test)):
         if y is not None and (wrong := np.abs(y) > LONGEST).any():
             return _fault(what, "has the target", np.abs(y), wrong, "change the unit of y")
@@ -244,11 +244,11 @@ class DataSection(Section):
     itself; data that are read are those of the file that `path` names (`FileSection`).
     """
 
-    plane: ClassVar[str] = "coordinates"  # on which nodes are drawn first (core.observables.planes)
-    rescaling: ClassVar[str] = OTHER_UNIT  # what to do about points of extreme size
-    known_law: ClassVar[bool] = True  # False where there are examples, and no more is known
+    plane: ClassVar[str] = "coordinates"  # default plane of nodes (core.observables.planes)
+    rescaling: ClassVar[str] = OTHER_UNIT  # remedy for points of extreme size
+    known_law: ClassVar[bool] = True  # False for given examples of unknown law
 
-    if TYPE_CHECKING:  # each kind lists its keys in its own order
+    if TYPE_CHECKING:  # each kind declares its keys in its own order
         kind: str
         d: int | None
         n: int | None
@@ -299,7 +299,8 @@ def set_sizes(section: DataSection, sizes: Mapping[str, int], there: str, key: s
     for name, size in sizes.items():
         stated = getattr(section, name)
         if stated is None:
-            object.__setattr__(section, name, size)  # frozen for all but its own validator
+            # Only the section's validator may set a field of a frozen section.
+            object.__setattr__(section, name, size)
         elif stated != size:
             clause = there.format(name=name, size=size)
             raise RuleError(f"{name} = {stated}, but {clause}; leave {name} out", keys=(name, key))
@@ -310,7 +311,7 @@ class FileSection(DataSection):
 
     embedded: ClassVar[bool] = True
     known_law: ClassVar[bool] = False
-    names: ClassVar[str]  # what to name as `path`
+    names: ClassVar[str]  # description of the files that `path` names
     if TYPE_CHECKING:
         path: str | None
 

@@ -16,13 +16,14 @@ from core.data.numbers import SHOWN, Origin, is_missing, number_of
 from core.errors import InputError
 from core.numbers import whole_text
 
-MOST_LINE = 32_000_000  # characters: a million coordinates with all their digits
-SAMPLE, SAMPLE_CHARACTERS = 20, 1_000_000  # lines from which the separator is found
+MOST_LINE = 32_000_000  # characters: a million coordinates with all digits
+# Lines, and characters, from which the separator is found.
+SAMPLE, SAMPLE_CHARACTERS = 20, 1_000_000
 SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "blanks"}
 COMMENTS = ("#", "%")
 SIDE_COMMENT = re.compile(r"\s#.*$")
-STATED = re.compile(r"sep=(.)", re.IGNORECASE)  # a first line that Excel writes and reads
-# Longer marks first: that of UTF-32 begins with that of UTF-16.
+STATED = re.compile(r"sep=(.)", re.IGNORECASE)  # first line that Excel writes and reads
+# Longer byte-order marks first: that of UTF-32 begins with that of UTF-16.
 MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -41,7 +42,7 @@ def open_text(path: Path, what: str) -> Iterator[tuple[TextIO, str]]:
     kind = "CSV" if path.suffix.lower() == ".csv" else "text"
     try:
         encoding = _encoding_of(path)
-        # Bytes that are no text become surrogates, so that their line can be named.
+        # Undecodable bytes become surrogates, so that their line can be named.
         errors = "surrogateescape" if encoding == "utf-8-sig" else "strict"
         with path.open(newline="", encoding=encoding, errors=errors) as file:
             yield file, encoding
@@ -55,12 +56,13 @@ def _encoding_of(path: Path) -> str:
     for mark, encoding in MARKS:
         if start.startswith(mark):
             return encoding
-    # Without a mark: every second byte of a table in UTF-16 is zero.
+    # Without a byte-order mark: every second byte of a table in UTF-16 is zero.
     if len(start) >= 4 and start[1::2].count(0) == len(start[1::2]):
         return "utf-16-le"
     if len(start) >= 4 and start[::2].count(0) == len(start[::2]):
         return "utf-16-be"
-    return "utf-8-sig"  # spreadsheets begin a file with a mark, which is no part of the first name
+    # Spreadsheets begin a file with a byte-order mark, not part of the first name.
+    return "utf-8-sig"
 
 
 @final
@@ -74,7 +76,7 @@ class TextRows:
         self._file, self._origin = file, origin
         self._read = self.line = 0
         self._has_quotes = False
-        self.comment = ""  # the last one before the first row
+        self.comment = ""  # the last comment before the first row
         self._lines = self._content()
         self._sample = self._read_sample()
         self.separator = self._find_separator()
@@ -89,7 +91,7 @@ class TextRows:
             except StopIteration:
                 return
             except csv.Error as error:
-                raise self._origin.at(
+                raise self._origin.error_at_line(
                     self.line, f"has misplaced quotes ({error}); remove them."
                 ) from error
             cells = [cell.strip() for cell in row]
@@ -101,15 +103,15 @@ class TextRows:
         return _split(text, self.separator)
 
     def _content(self) -> Iterator[tuple[int, str]]:
-        # csv takes a line whole; a file without line ends would be read into memory first.
+        # readline limits a line; csv would read a file without line ends into memory at once.
         while line := self._file.readline(MOST_LINE):
             self._read += 1
             if len(line) == MOST_LINE:
-                raise self._origin.whole(
+                raise self._origin.error_in_text(
                     f"has a line of {whole_text(MOST_LINE)} characters or more."
                 )
             if not line.isascii() and SURROGATE.search(line):
-                raise self._origin.at(
+                raise self._origin.error_at_line(
                     self._read, "has bytes that are not UTF-8 text; save the file as UTF-8."
                 )
             text = line.strip()
@@ -135,9 +137,9 @@ class TextRows:
             self.line = number
             if "#" in line and '"' not in line:
                 line = SIDE_COMMENT.sub("", line)
-            # A row of several lines has double quotes, which csv takes away.
+            # Recorded here, since csv strips the double quotes of rows over several lines.
             self._has_quotes = "'" in line or '"' in line
-            # Blanks around a row are no cells.
+            # Spaces around a row are not cells.
             line = line.replace("\t", " ").strip() if blank else line.strip(" \r\n")
             yield f"{line}\n"
 
@@ -147,14 +149,14 @@ class TextRows:
             return stated[1]
         texts = [SIDE_COMMENT.sub("", line).strip() for _, line in self._sample]
         scores = {mark: _score(mark, texts) for mark in SEPARATORS}
-        best = max(scores, key=lambda mark: scores[mark])  # of equals the first
+        best = max(scores, key=lambda mark: scores[mark])  # the first of equal scores
         return best if scores[best] > 0.0 else next((m for m in ",;" if m in "".join(texts)), " ")
 
 
 def _score(separator: str, texts: list[str]) -> float:
     """Return the share of numbers in the cells between separators; 0 if a line has none."""
     rows = [_split(text, separator) for text in texts]
-    # A title or a broken line above all others does not decide.
+    # A title or a broken line at the top must not decide.
     if sum(len(row) > 1 for row in rows) < max(1, (len(rows) + 1) // 2):
         return 0.0
     below = list(islice(rows, 1, None)) or rows
@@ -178,7 +180,7 @@ def _unquote(cell: str) -> str:
 # ------------------------------------------------------------------------------ names of columns
 
 LABEL_NAMES = frozenset(("y", "label", "labels", "target", "targets", "class", "classes"))
-MOST_SHOWN = 6  # columns in a sentence
+MOST_SHOWN = 6  # columns named in a message
 
 Row = tuple[int, list[str]]  # line number and cells
 
@@ -195,7 +197,7 @@ class TableChoices:
     label: str | None = None
     header: bool | None = None
     real: bool = False
-    last: bool = False  # the label is the last column where no column looks like one
+    last: bool = False  # the last column holds the label if no column looks like labels
 
 
 def is_word(cell: str) -> bool:
@@ -229,9 +231,9 @@ def has_header(rows: Sequence[Row], wanted: TableChoices, origin: Origin) -> boo
     counted = [str(i) for i in range(len(numbers))]
     if not words:
         if numbers == counted and first[0] == "" and len(numbers) > 1:
-            return True  # pandas' row numbers beside columns without names
+            return True  # row numbers of pandas beside unnamed columns
         if numbers == counted and len(first) == len(numbers) > 2:
-            raise origin.at(
+            raise origin.error_at_line(
                 line, f"may be column numbers or a row of data; {origin.choose_header}."
             )
         return False
@@ -243,7 +245,7 @@ def has_header(rows: Sequence[Row], wanted: TableChoices, origin: Origin) -> boo
         return False
     if not any(first[i].casefold() in LABEL_NAMES for i in words):
         names = ", ".join(repr(first[i][:SHOWN]) for i in words[:MOST_SHOWN])
-        raise origin.at(
+        raise origin.error_at_line(
             line,
             f"has numbers and {names}: it may be a header or a row of data with words; "
             f"{origin.choose_header}.",
@@ -290,12 +292,12 @@ def fitting_names(
     if there == count + 1 and (separator != "," or any("." in cell for cell in cells[1:])):
         return ["", *names[:count]]
     if there > count or (there < count and len(cells) < count):
-        raise origin.at(line, width_fault(len(cells), count, header=True))
+        raise origin.error_at_line(line, width_fault(len(cells), count, header=True))
     return names[:count]
 
 
 def width_fault(there: int, needed: int, header: bool) -> str:
-    """Return what is wrong with the number of values of a line, as a clause.
+    """Return the error in the number of values of a line, as a clause.
 
     Parameters
     ----------

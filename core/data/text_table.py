@@ -34,7 +34,7 @@ from core.errors import InputError
 from core.numbers import whole_text
 from core.settings import MAX_ELEMENTS
 
-# The label column of a text table: distinct labels, and the class that each stands for.
+# The label column of a text table: distinct labels and their classes.
 
 
 @final
@@ -43,9 +43,9 @@ class LabelColumn:
 
     def __init__(self, origin: Origin, most: int = MAX_CLASSES) -> None:
         self._origin, self._most = origin, most
-        self._places: dict[str, int] = {}  # of each text; 1 and 1.0 have the same
+        self._places: dict[str, int] = {}  # place of each text; 1 and 1.0 share one
         self._labels: dict[float | str, int] = {}
-        self._texts: list[str] = []  # of each label as it was written first, and the line
+        self._texts: list[str] = []  # first spelling of each label, and its line
         self._lines: list[int] = []
         self._codes = array("i")
 
@@ -60,7 +60,7 @@ class LabelColumn:
 
     def _place_of(self, text: str, line: int) -> int:
         if fault := label_fault(text):
-            raise self._origin.at(line, f"{fault}.")
+            raise self._origin.error_at_line(line, f"{fault}.")
         value = label_value(text)
         label = text if value is None else value
         if label in self._labels:
@@ -68,7 +68,7 @@ class LabelColumn:
         if len(self._labels) == self._most:
             seen = " and ".join(repr(one[:SHOWN]) for one in self._texts[:2])
             many = f"at most {whole_text(self._most)} classes are read"
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 line,
                 f"has the label {text[:SHOWN]!r} after {seen}; "
                 f"{'points have two classes' if self._most == 2 else many}.",
@@ -113,12 +113,12 @@ class LabelColumn:
 
     def _from_words(self, words: list[str], codes: NDArray[np.intc]) -> tuple[Array, Coding]:
         if len(words) < len(self._labels):
-            # Texts are in the order of their lines: the second kind is that which differs.
+            # Texts are in the order of their lines: the second kind is the unexpected one.
             first, *others = zip(self._labels, self._texts, self._lines, strict=True)
             odd = next(
                 one for one in others if isinstance(one[0], str) != isinstance(first[0], str)
             )
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 odd[2],
                 f"has the label {odd[1][:SHOWN]!r} and line {first[2]} {first[1][:SHOWN]!r}; "
                 "labels are numbers or words, not both.",
@@ -127,16 +127,16 @@ class LabelColumn:
         for one, other in pairwise(classes):
             if one.casefold() == other.casefold():
                 line = max(self._lines[words.index(one)], self._lines[words.index(other)])
-                raise self._origin.at(
+                raise self._origin.error_at_line(
                     line,
                     f"has labels that differ only in capitals, {one[:SHOWN]!r} and "
                     f"{other[:SHOWN]!r}; spell them alike.",
                 )
         if len(classes) == 1:
             words_ = f"has only the label {classes[0][:SHOWN]!r}; two classes are needed."
-            raise self._origin.whole(words_)
+            raise self._origin.error_in_text(words_)
         if 2 < len(classes) == codes.size:
-            raise self._origin.whole(
+            raise self._origin.error_in_text(
                 "has a different word in every row of its label column, such as "
                 f"{words[0][:SHOWN]!r}; {self._origin.choose_label}."
             )
@@ -146,9 +146,10 @@ class LabelColumn:
         return as_labels(places, len(classes))[codes], Coding(values, note_of(classes))
 
 
-# Commas between columns that may be commas in numbers, where no header counts the columns.
+# Detection of commas within numbers in comma-separated files without a header, which would give the
+# number of columns.
 
-SIGNED_ZERO = re.compile(r"[+-]0|[+-]?0\d+", re.ASCII)  # the whole part, or the digits, of -0,05
+SIGNED_ZERO = re.compile(r"[+-]0|[+-]?0\d+", re.ASCII)  # either part of -0,05
 HEAD = re.compile(r"[+-]?[1-9]\d{0,2}", re.ASCII)
 TAIL = re.compile(r"\d{3}(?:\.\d+)?", re.ASCII)
 ADVICE = "separate the columns by semicolons or tabs, or name them in a first line"
@@ -161,7 +162,8 @@ class CommaCheck:
     def __init__(self, origin: Origin, active: bool) -> None:
         self._origin, self._active = origin, active
         self._decimal: tuple[int, str] | None = None
-        self._pairs: set[int] | None = None  # columns that begin a thousand in every row so far
+        # Columns that could be the thousands of a number in every row so far.
+        self._pairs: set[int] | None = None
         self._first = (0, "")
 
     def add(self, row: Sequence[str], line: int, has_points: bool) -> None:
@@ -182,12 +184,12 @@ class CommaCheck:
         """Raise InputError if the commas may belong to numbers."""
         if self._decimal is not None and not has_points:
             line, cell = self._decimal
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 line, f"has {cell!r} between commas, which may be decimal commas; {ADVICE}."
             )
         if self._pairs:
             line, text = self._first
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 line, f"has {text!r}, whose commas may be thousands separators; {ADVICE}."
             )
 
@@ -201,9 +203,9 @@ class Bounds:
     """Limits of a text beyond the size of a run: points that are drawn are few and near."""
 
     rows: int | None = None
-    largest: float = float("inf")  # of a coordinate, in absolute value
+    largest: float = float("inf")  # limit of the absolute value of a coordinate
     classes: int = MAX_CLASSES
-    single: bool = False  # a single class is allowed
+    single: bool = False  # accept a single class
 
 
 @final
@@ -294,7 +296,7 @@ class _Reader:
     bounds: Bounds
     separator: str
     count: int = 0
-    x: array[float] = field(default_factory=lambda: array("d"))  # 8 bytes a number
+    x: array[float] = field(default_factory=lambda: array("d"))  # 8 bytes per number
 
     def read(self, rows: Iterator[Row], encoding: str) -> Table:
         layout, real = self.layout, self.wanted.real
@@ -336,8 +338,8 @@ class _Reader:
 
     def _too_many(self, line: int, most: int, d: int) -> Exception:
         if self.bounds.rows is not None:
-            return self.origin.at(line, f"exceeds the limit of {most} points.")
-        return self.origin.whole(
+            return self.origin.error_at_line(line, f"exceeds the limit of {most} points.")
+        return self.origin.error_in_text(
             f"has more than {most} rows of {d} coordinates; a run holds at most "
             f"{MAX_ELEMENTS:.0e} values."
         )
@@ -361,7 +363,7 @@ class _Reader:
     def _table(self, x: Array, y: Array, coding: Coding, commas: bool, encoding: str) -> Table:
         said = []
         path = self.origin.path
-        # Spreadsheets put tabs into the clipboard.
+        # Spreadsheets copy tables to the clipboard with tabs.
         tabs = path is None or path.suffix.lower() == ".tsv"
         if self.separator not in (",\t" if tabs else ","):
             mark = SEPARATORS.get(self.separator, repr(self.separator))

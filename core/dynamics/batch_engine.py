@@ -98,7 +98,7 @@ class BatchEngine(ABC):
     """Engine that moves the parameters by steps on consecutive batches of rows of xs (N, D)."""
 
     name: str
-    current: Array  # the parameters, but of RowEngine
+    current: Array  # the parameters; unused in RowEngine
 
     @abstractmethod
     def steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
@@ -195,7 +195,7 @@ class CompiledEngine(BatchEngine):
         kind, loss = kernel.ADAM if rule.adam else kernel.DESCENT, problem.experiment.loss
         self._plan, blocks = rule, node_blocks(problem.network)
         self._rule = rule.for_kernels(kind, self.current, (loss.l2, loss.l23), blocks)
-        # There is no schedule here.
+        # Batches have no schedule.
         unused, _ = record(Progress)
         self._run = Run(unused, np.zeros(0, np.int64), 0.0, np.dtype(dtype).type(1.0))
         self._buffer = np.zeros((0, 0), dtype)
@@ -246,12 +246,13 @@ class ArrayEngine(BatchEngine):
         return count
 
     def _step(self, inputs: Array, y: Array, factor: float) -> bool:
+        """Take one step on a batch; return False if outputs or weights exceed the limit."""
         network, loss = self._problem.network, self._problem.loss
         f = np.asarray(network.outputs(self.current, inputs))
-        # Before the step, so that the parameters are those of the last step that was in order.
+        # Before the step, so that the parameters remain those of the last valid step.
         if not (np.isfinite(f).all() and float(np.abs(f).mean()) <= self._limit):
             return False
-        with np.errstate(over="ignore", invalid="ignore"):  # a gradient beyond float32
+        with np.errstate(over="ignore", invalid="ignore"):  # a gradient may exceed float32
             g = (loss.output_gradient(f, y) / y.size).astype(self._dtype)
             gradient = np.asarray(network.gradient(self.current, inputs, g), dtype=self._dtype)
             gradient += 2.0 * self._l2 * self.current
@@ -267,12 +268,13 @@ class ArrayEngine(BatchEngine):
         return True
 
     def _adapt_gradient(self, gradient: Array, eta: float) -> Array:
+        """Return the step of Adam for a gradient, and update the moments."""
         rule = self._rule
         self._powers *= (rule.beta1, rule.beta2)
         self._first += (1.0 - rule.beta1) * (gradient - self._first)
         self._second += (1.0 - rule.beta2) * (gradient * gradient - self._second)
         size = eta / (1.0 - self._powers[0])
-        # Kingma and Ba, Algorithm 1: eps stands beside the corrected root, as in torch.
+        # Kingma and Ba, Algorithm 1: eps is added to the corrected root, as in torch.
         root = np.sqrt(1.0 - self._powers[1])
         return np.asarray(size * self._first / (np.sqrt(self._second) / root + rule.eps))
 

@@ -23,10 +23,10 @@ from core.problem.schedule import (
 )
 
 Array = NDArray[np.float64]
-FIRST_STEP = 1e-3  # of a flow in log time, at most
-FIRST_PART = 1 / 16  # of the way to the first frame
-ROUNDING = 1e-9  # of t at the start
-MOST_STEPS = 2.0**53  # whole numbers that float64 tells apart
+FIRST_STEP = 1e-3  # largest first step of a flow in log time
+FIRST_PART = 1 / 16  # largest first step, as a fraction of the first frame's time
+ROUNDING = 1e-9  # relative tolerance of t at the start
+MOST_STEPS = 2.0**53  # largest consecutive integers in float64
 
 
 def first_time(problem: Problem) -> float:
@@ -69,8 +69,8 @@ def frame_times(problem: Problem, first: float, step_size: float = 0.0) -> Array
     else:
         before = step_size if recording.spacing == "pairs" else 0.0
         times = even_schedule(last, frames, marks, before)
-    begun = start.marks[-1] if start.marks else start.log10_time
-    return np.concatenate([np.array(start.marks), times[times > begun]])
+    begun = start.replay_times[-1] if start.replay_times else start.log10_time
+    return np.concatenate([np.array(start.replay_times), times[times > begun]])
 
 
 def first_step(problem: Problem, theta: Array, rho: float, marks: Array, tau: float) -> float:
@@ -105,9 +105,9 @@ def first_step(problem: Problem, theta: Array, rho: float, marks: Array, tau: fl
         flat = network.physical(theta, rho)
         f = problem.outputs(flat)
         slope = network.gradient(flat, problem.inputs, loss.output_gradient(f, problem.dataset.y))
-        # ln |d theta/dt|, at most
+        # Upper bound of ln |d theta/dt|.
         speed = np.log(np.linalg.norm(slope[: network.scaled]) / n) - rho
-        smoothed = loss.smoothed(problem.scores(flat))
+        smoothed = loss.smoothed_margin(problem.scores(flat))
         if loss.code != EXPONENTIAL:
             smoothed = float(softplus(np.array(smoothed)))
         rate = np.log(n) + smoothed + (2 - network.degree) * rho  # ln dt/ds
@@ -125,7 +125,7 @@ class Clock:
         begun = 10.0**problem.start.log10_time
         self._offset = begun - step_size * problem.start.step
         if abs(self._offset) <= ROUNDING * begun:
-            self._offset = 0.0  # continued with the same step: times stay exact multiples of it
+            self._offset = 0.0  # continued with the same step: times remain exact multiples of it
         kept = (problem.start.state or {}).get("clock", np.zeros(0))
         if kept.size == 2 and kept[1] == step_size:
             if not abs(kept[0] - self._offset) <= ROUNDING * begun:

@@ -20,9 +20,9 @@ from core.problem.problem import Problem, State
 
 Array = NDArray[np.float64]
 UNTIL_LOG10_TIME = 3.0
-PER_DECADE = 3  # comparisons, at most
+PER_DECADE = 3  # comparisons per decade, at most
 SAFETY = 2.0  # estimate over difference, which is about twice the error
-RATIO = 3.0  # of the step lengths
+RATIO = 3.0  # ratio of the step lengths
 PREFIX = "companion"
 
 
@@ -90,11 +90,11 @@ class Companion:
         self._flow, self._at_rest, self._next = flow, False, 0
         flow.marks = select_compared(flow.marks, flow.problem.start.log10_time)
         s = flow.kernel_state
-        # Euler steps are as long as stability allows: longer ones would be unstable.
+        # Euler steps have the largest stable length; longer ones would be unstable.
         self._factor, ratio = (RATIO * SAFETY, 1.0 / RATIO) if s.euler else (SAFETY, RATIO)
         for name in ("tau_early", "h_early", "tau_late", "h_late", "h", "euler_h", "euler_c"):
             setattr(s, name, ratio * getattr(s, name))
-        # Near t = 0 steps grow geometrically: one step takes the place of three.
+        # Near t = 0 steps grow geometrically: one step of the companion spans three.
         s.growth **= ratio
 
     @property
@@ -110,7 +110,7 @@ class Companion:
     def work(self, budget: int) -> int:
         """Advance by `budget` field evaluations or to the next frame; return the scheme's code."""
         code = self._flow.work_for(budget)
-        # A companion that stops for another reason stays where it is, and the difference grows.
+        # A companion that stopped for another reason is not advanced, and the difference grows.
         self._at_rest = code not in (scheme.GOING, scheme.STICKS, scheme.BUFFER_FULL, scheme.DONE)
         return code
 
@@ -162,8 +162,8 @@ class Companion:
         }
         self._flow.set_state(own)
         s = self._flow.kernel_state
-        # A stranger's file could hold counts with which the middle of a step never ends.
-        if s.phase not in (scheme.EMIT, scheme.BEGIN) or s.half != 0:
+        # An untrusted file could hold counts for which a half step never ends.
+        if s.phase not in (scheme.EMIT, scheme.START_STEP) or s.half != 0:
             raise invalid_state("that of its companion is not that of a step's end")
         if not (np.isfinite([s.rho, s.h, s.safety]).all() and s.ln_t < np.inf):
             raise invalid_state("that of its companion holds a value that is not finite")

@@ -34,12 +34,13 @@ from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
 
-MOST_PARAMETERS = 10_000_000  # of which Lanczos keeps dozens of vectors
-TOLERANCE = 1e-4  # of the bound; 1e-2 has been met with an error of 1e-2
-# The whole matrix and Lanczos with its search, on one core of a loaded machine: 9 and 73 ms with 32
-# parameters and 16 examples (scalar), 22 and 185 with 160 and 16 (normalised), 86 and 263 with 384
-# and 32. With 224 and 64 it is 105 and 117: with more numbers a product outweighs its call, and
-# batches save nothing. Up to 64 parameters the matrix takes about as many products as Lanczos.
+MOST_PARAMETERS = 10_000_000  # limit for Lanczos, which stores dozens of vectors
+TOLERANCE = 1e-4  # relative tolerance of the bound; with 1e-2 errors of 1e-2 occurred
+# Times of the whole matrix and of Lanczos with its search, on one core of a loaded machine: 9 and
+# 73 ms with 32 parameters and 16 examples (scalar), 22 and 185 with 160 and 16 (normalised), 86 and
+# 263 with 384 and 32. With 224 and 64: 105 and 117, since with more numbers a product outweighs its
+# call, and batches save nothing. Up to 64 parameters the matrix takes about as many products as
+# Lanczos.
 FEW_PARAMETERS, MOST_ENTRIES, MOST_DENSE = 64, 2**14, 512
 BATCH = 2_000_000  # numbers in one batch of derivatives of each layer
 
@@ -72,7 +73,11 @@ class Curvature:
         if _in_closed_form(network):
             assert isinstance(network, TwoLayer)
             closed = _ClosedForm(network, self._flat, inputs)
-        f = closed.outputs() if closed is not None and closed.all else problem.outputs(self._flat)
+        f = (
+            closed.outputs()
+            if closed is not None and closed.is_complete
+            else problem.outputs(self._flat)
+        )
         self._f, self._n = f, n
         g = np.asarray(loss.output_gradient(f, y)) / n
         self._closed: _ClosedForm | None = None
@@ -82,7 +87,7 @@ class Curvature:
             return
         closed.weigh(g)
         self._second = closed
-        if network.k == 1 and closed.all:  # l''_i/n is all of the loss's curvature
+        if network.k == 1 and closed.is_complete:  # l''_i/n is the complete curvature of the loss
             self._closed = closed
             self._curved = np.asarray(loss.output_curvature(f, y, np.ones_like(f))) / n
 
@@ -144,7 +149,7 @@ class Curvature:
     def __call__(self, direction: Array) -> Array:
         """Return the Hessian times a direction, (size,)."""
         if self._closed is not None:
-            along = self._closed.whole(direction, self._curved)
+            along = self._closed.hessian_products(direction, self._curved)
         else:
             along = self.gauss_newton(direction) + self._second(direction)
         if self._penalty:
@@ -166,11 +171,11 @@ class _ClosedForm:
         self._values = network.activation(self._z)
         self._slopes = network.activation.slopes(self._z)
         self._bent: Array | None = None
-        # Of an outer bias, which comes last, f is linear.
+        # f is linear in an outer bias, which comes last.
         self._linear = np.zeros(0 if network.plain_sum else network.k)
 
     @property
-    def all(self) -> bool:
+    def is_complete(self) -> bool:
         """True if f is the nodes' sum alone."""
         return not self._linear.size
 
@@ -182,7 +187,7 @@ class _ClosedForm:
         """Set g_i = l'_i/n, (n,) or (n, k)."""
         self._g, alpha, activation = g, self._alpha, self._network.activation
         if activation.bent:
-            # sum_c alpha_jc g_ic, which phi'' is weighted by.
+            # sum_c alpha_jc g_ic, the factor of phi''.
             outer = alpha[:, None] * g if alpha.ndim == 1 else alpha @ g.T
             self._bent = activation.curvatures(self._z) * outer
 
@@ -201,7 +206,7 @@ class _ClosedForm:
         """Return the matrix of these products, (size, size)."""
         return np.stack([self(unit) for unit in np.eye(self._flat.size)])
 
-    def whole(self, direction: Array, curved: Array) -> Array:
+    def hessian_products(self, direction: Array, curved: Array) -> Array:
         """Return these products plus the Gauss-Newton part, of one output.
 
         l''_i/n is `curved` (n,). Shared factors are computed once: two matrix products instead of
@@ -259,7 +264,7 @@ class _Autograd:
                     is_grads_batched=True,
                     materialize_grads=True,
                 )
-            except RuntimeError:  # an operation of a user's network that has no batches
+            except RuntimeError:  # a user's network has an operation without batching
                 return np.stack([self(unit) for unit in np.eye(size)])
             rows.append(bent)
         return np.asarray(torch.cat(rows).numpy())
@@ -357,8 +362,8 @@ def _of_matrix(matrix: Array, count: int) -> Top:
     count = min(count, size)
     if not np.isfinite(matrix).all():
         return Top.unknown(count, size, size)
-    # Of a matrix with entries from 1.6 down to 1e-171 the default driver found no eigenvalue. "evd"
-    # did not converge for one of entries from 1e4 to 4e8.
+    # For a matrix with entries from 1.6 down to 1e-171 the default driver found no eigenvalue.
+    # "evd" did not converge for one with entries from 1e4 to 4e8.
     values, vectors = eigh(matrix, driver="ev")
     rounding = size * np.finfo(float).eps * float(np.abs(matrix).sum(axis=1).max())
     rank = slice(None, -count - 1, -1)

@@ -36,7 +36,7 @@ class GramDescent(FullBatch):
         inputs, phi = problem.inputs, network.activation
         (n, D), m, k, rows = inputs.shape, network.m, network.k, self._buffer.shape[0]
         alpha, U = network.effective(problem.physical_start())
-        # Products in float64 even where steps are taken in float32.
+        # Products in float64 even if steps are in float32.
         given = [np.reshape(alpha, (m, k)), U, np.ones(1), U @ inputs.T, np.zeros((m, n))]
         given += [inputs, inputs @ inputs.T, problem.dataset.y]
         block = (gram.BLOCK, n)
@@ -102,7 +102,8 @@ class Descent(FullBatch):
     def _allocate(self) -> None:
         self.engine = f"compiled {self.dtype.name}"
         problem, dtype = self.problem, self.dtype
-        # A copy, since a run file's arrays are read-only: another type to numba, compiled anew.
+        # A copy, since a run file's arrays are read-only: numba would compile for that separate
+        # type.
         self._data = (np.array(problem.inputs, dtype, order="C"), problem.dataset.y.astype(dtype))
         self._work = work_for(problem, self._flat, self._limit, problem.dataset.n)
         self._work.columns[:] = problem.inputs.T

@@ -19,8 +19,8 @@ from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 from core.study_file.descent import GradientDescent
 
-# On a GPU the launches of a step take half a millisecond whatever the size. One core takes
-# m n (D + 36) 65 ps for it in float64, and half of that in float32 (decision 0053).
+# On a GPU the kernel launches of a step take half a millisecond at any size. One core takes m n (D
+# + 36) 65 ps for a step in float64, half of that in float32 (decision 0053).
 OPERATIONS_PER_ACTIVATION = 36
 CUDA_OPERATIONS = 14_000_000
 
@@ -104,7 +104,7 @@ def descent(problem: Problem) -> Integrator:
     n, D = problem.inputs.shape
     if device == "cuda" or (device == "auto" and _gains_by_cuda(problem) and _cuda_is_present()):
         return TensorDescent(problem, "cuda")
-    # One product of m n n operations in place of two of m n d (core.compiled.gram).
+    # One product of m n n operations instead of two of m n d (core.compiled.gram).
     if n <= D and problem.network.direct:
         return GramDescent(problem)
     return Descent(problem) if problem.network.compiled else GeneralDescent(problem)

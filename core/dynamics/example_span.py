@@ -39,10 +39,11 @@ from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
 
-FEW, MOST = 512, 2048  # examples: n^2 numbers are kept, and m n^2 multiplications taken
-# Of Lanczos: the proof says whether it was enough, and mostly the first is.
+FEW, MOST = 512, 2048  # examples: memory n^2, and m n^2 multiplications
+# Of Lanczos: the proof shows whether a residual was small enough; mostly the first is.
 RESIDUALS = (1e-3, 1e-5, 1e-8)
-SAME = 1e-6  # of products with the vectors, computed twice; rounding alone is 1e-10 or less
+# Tolerance of products with the vectors, computed twice; rounding alone is 1e-10 or less.
+SAME = 1e-6
 
 
 def has_span(problem: Problem) -> bool:
@@ -67,7 +68,7 @@ class ProvedSharpness:
         self._problem = problem
         self._inner: Array = problem.inputs @ problem.inputs.T
 
-    def at(self, flat: Array, count: int, slack: float, whole: bool = True) -> Array | None:
+    def prove_at(self, flat: Array, count: int, slack: float, whole: bool = True) -> Array | None:
         """Return the largest eigenvalues at flat parameters, proved.
 
         Parameters
@@ -90,7 +91,7 @@ class ProvedSharpness:
         """
         with np.errstate(all="ignore"):
             span = _ExampleSpan(self._problem, self._inner, np.asarray(flat, np.float64), whole)
-            return span.proved(count, slack) if span.known else None
+            return span.prove_eigenvalues(count, slack) if span.is_finite else None
 
 
 @final
@@ -112,7 +113,7 @@ class _ExampleSpan:
         self._scale = max(float(np.abs(g).max()), float(curved.max()))
         root = np.sqrt(curved / self._scale)
         self._penalty = 2.0 * problem.experiment.loss.l2 if whole else 0.0
-        if not network.push(flat, np.ones_like(flat))[0].any():  # outer weights are not trained
+        if not network.push(flat, np.ones_like(flat))[0].any():  # outer weights are untrained
             self._A, whole = np.zeros_like(self._A), False
         q = (slopes * (g / self._scale)) @ X if whole else np.zeros_like(U)
         self._squares = (q * q).sum(axis=1)
@@ -124,7 +125,7 @@ class _ExampleSpan:
         self._R *= inner.T  # the same, and in the same order
 
     @property
-    def known(self) -> bool:
+    def is_finite(self) -> bool:
         return 0.0 < self._scale < np.inf and bool(np.isfinite(self._R).all())
 
     def _metric(self, v: Array) -> Array:
@@ -142,8 +143,8 @@ class _ExampleSpan:
         n, m = len(self._R), self._squares.size
         return np.concatenate([lowered[:n], lowered[n + m :], lowered[n : n + m]])
 
-    def proved(self, count: int, slack: float) -> Array | None:
-        """Return the proved eigenvalues; see `ProvedSharpness.at`."""
+    def prove_eigenvalues(self, count: int, slack: float) -> Array | None:
+        """Return the proved eigenvalues; see `ProvedSharpness.prove_at`."""
         n, m = len(self._R), self._squares.size
         start = np.zeros(n + 2 * m)
         start[:n] = np.random.default_rng(0).standard_normal(n)

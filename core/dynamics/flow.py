@@ -17,7 +17,7 @@ from core.network.parametrisation import TwoLayer
 from core.problem.problem import State
 
 CONSERVED = (SCALAR, PLAIN, WITH_BIAS)  # networks whose nodes conserve signs
-ROUNDING = 1e-13  # a balance that is smaller, as a part of a_j^2, is 0
+ROUNDING = 1e-13  # balances below this fraction of a_j^2 count as 0
 
 
 @final
@@ -31,7 +31,8 @@ class Flow(LogTimeFlow):
         assert isinstance(network, TwoLayer)
         n, D = problem.inputs.shape
         size, scores = self.direction.size, self._wave.size
-        # Copies, since a run file's arrays are read-only: another type to numba, compiled anew.
+        # Copies, since a run file's arrays are read-only: numba would compile for that separate
+        # type.
         rows, y = np.array(problem.inputs, order="C"), np.array(problem.dataset.y)
         arrays = [np.array(rows.T, order="C"), rows, y, np.zeros((network.k, n)), self.direction]
         arrays += [padded_zeros(size) for _ in range(6)]
@@ -62,7 +63,7 @@ class Flow(LogTimeFlow):
 
     def set_state(self, kept: State) -> None:
         balance = self._work.balance
-        # States that an earlier version saved hold none.
+        # States saved by an earlier version have no balance.
         super().set_state({"balance": balance, **kept} if balance.size else kept)
 
     def work_for(self, budget: int) -> int:

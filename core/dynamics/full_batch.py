@@ -22,7 +22,7 @@ from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
 from core.study_file.descent import GradientDescent
 
-# Of frames that wait for the end of a chunk: at most 64, and fewer of large networks.
+# Of frames in a chunk's buffer: at most 64, and fewer for large networks.
 BUFFER_BYTES = 8_000_000
 
 
@@ -104,7 +104,7 @@ class FullBatch(EqualSteps):
             return self._chunk((first,), Outcome.COMPLETED if done else Outcome.GOING)
         before = int(self._progress.mark)
         code = self._take_steps(self.pace.start())
-        # A chunk that a full buffer has ended says nothing of the speed.
+        # A chunk ended by a full buffer does not measure the speed.
         if code == kernel.GOING:
             self.pace.stop()
         rows = range(int(self._progress.buffered))
@@ -117,8 +117,9 @@ class FullBatch(EqualSteps):
         return self._chunk(frames, Outcome.COMPLETED if code == kernel.DONE else Outcome.GOING)
 
     def _stop_early(self, kept: tuple[Frame, ...], dead: bool) -> Chunk:
+        """Return the last chunk of a run without active units, or of a diverged one."""
         threshold = max(self._initial, self.problem.dataset.n) * 1.5
-        # Died of its own accord, not thrown off by a long step: nothing moves any more, for ever.
+        # The network died by itself, not through a too long step: it never moves again.
         if dead and self._progress.worst <= threshold:
             rest = self.schedule[self._progress.mark :]
             still = tuple(self._frame_of(self._flat.copy(), int(step_)) for step_ in rest)

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiled.log_time import State, begin, between, moves
+from core.compiled.log_time import State, blend_states, moves, start_step
 from core.compiled.phases import Field, advance
 from core.dynamics.log_time_flow import LogTimeFlow
 from core.problem.problem import Problem
@@ -29,7 +29,7 @@ class GeneralField:
     def __init__(self, problem: Problem, theta: Array, wave: Array, s: State) -> None:
         self._problem, self._network = problem, problem.network
         self._inputs, self._y = problem.inputs, problem.dataset.y
-        # A number is read out of the state in the time that a small array takes to be multiplied.
+        # Reading a number from the state takes as long as multiplying a small array.
         self._v_speed = float(s.v_speed)
         self.theta, self.wave = theta, wave
         vectors = (np.zeros(theta.size) for _ in range(6))
@@ -41,8 +41,8 @@ class GeneralField:
 
     def _speed(self, s: State, flat: Array) -> float:
         """Return kappa, the factor of the parameters in which f is not homogeneous."""
-        # One factor for all of V, where core.compiled.flow has one a node: what is inside a head
-        # belongs to no node.
+        # One factor for all of V, unlike core.compiled.flow with one per node: inner weights of a
+        # head belong to no node.
         fastest = float(np.exp(self._network.degree * s.rho))
         largest = float(np.abs(self._network.nodes(flat)[0]).max(initial=0.0))
         return fastest if fastest * largest <= self._v_speed else self._v_speed / largest
@@ -57,7 +57,7 @@ class GeneralField:
     def start(self, s: State) -> bool:
         """Evaluate the field at theta; return False where it is zero."""
         self._p0 = self._scores(self.theta)
-        begin(s, self._p0, self._q0)
+        start_step(s, self._p0, self._q0)
         self.G0 = self._gradient(s, self.theta, self._q0)
         return moves(s, self.G0)
 
@@ -114,7 +114,7 @@ class GeneralField:
         float
             rho of the frame.
         """
-        return between(s, self._network.scaled, self.previous, self.theta, w, out)
+        return blend_states(s, self._network.scaled, self.previous, self.theta, w, out)
 
 
 FIELD = Field(

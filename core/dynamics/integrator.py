@@ -13,7 +13,8 @@ from core.problem.problem import State
 from core.run_files.frame import Frame
 
 Event = tuple[str, Mapping[str, Any]]
-CHUNK_SECONDS = 0.0175  # shorter costs the training 40-70 % beside a window, longer feels stuck
+# Shorter chunks cost the training 40-70 % beside a window, longer ones feel unresponsive.
+CHUNK_SECONDS = 0.0175
 
 
 @final
@@ -58,7 +59,7 @@ class Pace:
     def stop(self) -> None:
         """Adapt the units after all of them were done."""
         elapsed = max(time.perf_counter() - self._started, 1e-7)
-        # Bounded: a chunk in which the system did something else is no measure.
+        # Bounded, since other programs may have slowed down a chunk.
         factor = min(4.0, max(0.25, self.seconds / elapsed))
         self.units = max(1, int(self.units * factor))
 
@@ -76,7 +77,7 @@ def first_units(m: int, n: int, d: int) -> int:
     int
         Field evaluations of about 4 m n d operations, at least 1.
     """
-    # A quarter of a chunk at 5e9 operations a second, and 2 us a call.
+    # A quarter of a chunk at 5e9 operations per second, and 2 us per call.
     return max(1, int(0.25 * CHUNK_SECONDS / (4.0 * m * n * d / 5e9 + 2e-6)))
 
 

@@ -23,9 +23,10 @@ from core.run_files.frame import Frame
 from core.study_file.dynamics import KernelPredictor
 
 Array = NDArray[np.float64]
-# A Cholesky factor of 800 MB; NNLS takes a round for each example of its support.
-MOST_EXAMPLES = {False: 10_000, True: 2_000}  # of ridge regression, of the hard margin
-SEPARABLE = 1e-10  # of the largest K_ii: the smallest q' K_y q that is not rounding
+# Ridge regression needs a Cholesky factor of 800 MB; NNLS for the hard margin takes a round for
+# each example of its support.
+MOST_EXAMPLES = {False: 10_000, True: 2_000}  # of ridge regression, and of the hard margin
+SEPARABLE = 1e-10  # relative to the largest K_ii: smaller q' K_y q is rounding
 
 
 def kernel_start(problem: Problem) -> Problem:
@@ -135,7 +136,7 @@ class KernelFit(Integrator):
     def __init__(self, problem: Problem) -> None:
         assert isinstance(problem.experiment.dynamics, KernelPredictor)
         self.problem = kernel_start(problem)
-        # Here, so that what cannot be fitted is refused before a file is made.
+        # Here, so that data without a fit are rejected before a file is created.
         self._fitted = self._fit(problem.experiment.dynamics)
         self._started = False
 

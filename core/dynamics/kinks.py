@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-PARALLEL = 12  # decimals to which two unit normals are one
+PARALLEL = 12  # decimals to which two unit normals agree
 ROUNDS = 30
-NOISE = 1e-10  # of the terms of a slope: less than this is rounding
-LARGE = 1e9  # times its right side: a system this near to singular is solved with care
-NEGLIGIBLE = 1e-13  # of the largest eigenvalue of a Gram matrix
+NOISE = 1e-10  # relative to the terms of a slope: smaller values are rounding
+LARGE = 1e9  # solution over right side: a system this close to singular needs a careful solver
+NEGLIGIBLE = 1e-13  # relative to the largest eigenvalue of a Gram matrix
 
 
 @final
@@ -42,8 +42,7 @@ class Hyperplanes:
         """
         length = np.linalg.norm(x, axis=1)
         unit = x / np.where(length > 0.0, length, 1.0)[:, None]
-        # x and -x have one hyperplane: of the two normals the one whose first coordinate is
-        # positive.
+        # x and -x have the same hyperplane: choose the normal whose first coordinate is positive.
         first = np.argmax(np.abs(unit) > 1e-9, axis=1)
         turned = np.where(unit[np.arange(x.shape[0]), first] < 0.0, -1.0, 1.0)
         rounded = np.round(unit * turned[:, None], PARALLEL) + 0.0
@@ -146,7 +145,7 @@ def _is_solution(Q: Array, b: Array, low: Array, high: Array, mu: Array) -> bool
 
 def _solve_bounded(Q: Array, b: Array, low: Array, high: Array) -> Array | None:
     """Solve the program by bounded least squares on a root of Q."""
-    from scipy.optimize import lsq_linear  # slow to load, and needed where a run is stuck
+    from scipy.optimize import lsq_linear  # slow to load, and needed only when a run is stuck
 
     values, vectors = np.linalg.eigh(Q)
     kept = values > NEGLIGIBLE * values[-1]
@@ -155,8 +154,8 @@ def _solve_bounded(Q: Array, b: Array, low: Array, high: Array) -> Array | None:
     root = np.sqrt(values[kept])
     factor, aim = root[:, None] * vectors[:, kept].T, (vectors[:, kept].T @ b) / root
     width = np.linalg.norm(factor, axis=0)
-    # Columns of one length: bvls chooses by slopes, which mean nothing between columns of other
-    # units.
+    # Columns of equal length: bvls chooses by slopes, which are incomparable between columns of
+    # different units.
     width = np.where(width > 0.0, width, 1.0)
     solution = lsq_linear(
         factor / width, aim, (low * width, high * width), method="bvls", tol=1e-14

@@ -42,15 +42,15 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Product = Callable[[Array], Array]
 
-MISS = 1e-9  # probability of an eigenvalue above the bound of one search, at most
-ROUNDS = 16  # searches: each but the last locks a vector or more
-# Entropy of random starts. Data and weights have small seeds, and the same normal numbers would
-# make g depend on the operator.
+MISS = 1e-9  # largest probability of an eigenvalue above the bound of one search
+ROUNDS = 16  # searches: each but the last locks at least one vector
+# Entropy of random starts. Data and weights use small seeds; equal normal numbers would make g
+# depend on the operator.
 ENTROPY = 0x9E3779B97F4A7C15
-# Of a vector that is left over, against the operator's size: below it nothing is left but rounding.
+# Length of a remaining vector, relative to the operator, below which it is rounding.
 SPENT, SPENT_IN_METRIC = 1e-13, 1e-6  # lengths from inner products have half the digits
-ROUNDING = 1e-12  # of the operator's size: no value is wanted to less
-WARM = 10.0  # length of a start, over that of its random part
+ROUNDING = 1e-12  # relative to the operator: limit of the requested accuracy
+WARM = 10.0  # length of a start relative to its random part
 TINY = float(np.finfo(float).tiny)
 
 
@@ -174,7 +174,7 @@ class _LockedVectors:
         known = len(self.values) >= self._count
         x = float(self.values[self._count - 1]) + 0.25 * self._goal() if known else -math.inf
         wanted = max(1, self._count - len(self.values))
-        while not process.ended:
+        while not process.is_finished:
             process.step()
             if not known or process.exceeds(x):
                 near = process.steps >= wanted and process.finite
@@ -185,7 +185,7 @@ class _LockedVectors:
         if not process.finite or not known or process.exceeds(x):
             coupling = self._coupling
             self.take(process, share)
-            if not process.ended or process.is_invariant:
+            if not process.is_finished or process.is_invariant:
                 return not self.finite
             self._coupling = coupling
             self._above = process.upper_bound(process.largest())
@@ -242,13 +242,13 @@ class _Lanczos:
         self._product, self._metric = operator
         self._nothing = SPENT if self._metric is None else SPENT_IN_METRIC
         self._locked = np.empty((0, size)) if locked is None else locked
-        self._whole = size - len(self._locked)  # steps that leave nothing
+        self._whole = size - len(self._locked)  # largest number of steps until nothing remains
         room = min(most, self._whole)
         self._basis = np.empty((room, size))
         self._dual = self._basis if self._metric is None else np.empty_like(self._basis)  # G v
         self._diagonal, self._beside = np.zeros((2, room))
         self.steps, self.scale, self.finite = 0, 0.0, True
-        self._polynomial: list[float] = []  # pi_j(x), at the x that was asked for last
+        self._polynomial: list[float] = []  # pi_j(x), at the last requested x
         self._at = math.nan
         first = generator.standard_normal(size)
         length = 0.0 if start is None else float(np.linalg.norm(start))
@@ -257,13 +257,13 @@ class _Lanczos:
             first = start if self._metric is not None else share * start + first
         if (
             not self._set_vector(self._orthogonalise(first)) > 0.0
-        ):  # a start that is nothing in the metric
+        ):  # the start has length 0 in the metric
             self._set_vector(self._orthogonalise(generator.standard_normal(size)))
         self._length = self._ahead  # b
 
     def run(self, count: int, tolerance: float) -> None:
         """Step until the residuals of the `count` largest are within the tolerance."""
-        while not self.ended:
+        while not self.is_finished:
             self.step()
             if self.steps >= count and self.residual(count) <= self.goal(tolerance):
                 break
@@ -271,7 +271,7 @@ class _Lanczos:
     def largest_of_all(self, tolerance: float) -> Top:
         """Step until an eigenvalue above the largest Ritz value has a probability of `MISS`."""
         x = -math.inf
-        while not self.ended:
+        while not self.is_finished:
             self.step()
             if x > -math.inf and not self.exceeds(x) and self.probability(x) <= MISS:
                 break
@@ -322,12 +322,12 @@ class _Lanczos:
 
     @property
     def is_invariant(self) -> bool:
-        """True if the space of the start is invariant: what is ahead is rounding."""
+        """True if the space of the start is invariant: the remainder is rounding."""
         whole = self._metric is None and self.steps == self._whole
         return whole or (self.steps > 0 and self._ahead <= self._nothing * self.scale)
 
     @property
-    def ended(self) -> bool:
+    def is_finished(self) -> bool:
         """True if no further step can be taken."""
         return not self.finite or self.steps == len(self._basis) or self.is_invariant
 
@@ -335,7 +335,7 @@ class _Lanczos:
         """Return Ritz values, decreasing, and vectors of the matrix in the columns."""
         from scipy.linalg.lapack import dstevd  # slow to load
 
-        beside = self._beside[: max(self.steps - 1, 1)]  # LAPACK wants one, if beside none
+        beside = self._beside[: max(self.steps - 1, 1)]  # LAPACK requires one even if none is used
         values, rows, _ = dstevd(self._diagonal[: self.steps], beside)
         return values[::-1], rows[:, ::-1]
 

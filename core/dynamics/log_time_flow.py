@@ -26,17 +26,18 @@ from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
 from core.study_file.dynamics import GradientFlow
 
-# Up to here steps are short: long ones early take another branch (docs/theory.md, 9).
+# Up to this time steps are short: long ones early lead to another branch (docs/theory.md, 9).
 LATE_LOG10_TIME = 30.0
-WIDE = 1024  # from this width on the early steps may be longer, and need not be as fine
-UNIT = 1e-12  # a norm this near 1 is 1 but for rounding
-NEAR = 1e-9  # a frame made again from its state: another processor may round otherwise
-GROWTH = 1.3  # of a step, at most, over the one before it
-# A step that no run reaches, and that float64 still holds: states are kept in float64.
+WIDE = 1024  # from this width on early steps may be longer and less accurate
+UNIT = 1e-12  # a norm this near 1 is 1 up to rounding
+# Tolerance of a frame recomputed from its state: another processor may round differently.
+NEAR = 1e-9
+GROWTH = 1.3  # largest ratio of a step and the one before it
+# A step that no run reaches, exact in float64: states are saved in float64.
 NEVER = 2**52
 APART = 64  # numbers
 BEGUN, RESTING = 0, 1
-STEPS_THEN = {  # by whether the dynamics has implicit steps for it
+STEPS_THEN = {  # depends on whether the dynamics has implicit steps
     True: "implicit steps along the kinks, each verified by two half steps",
     False: "steps proportional to t, so each further decade takes ten times as long",
 }
@@ -46,18 +47,18 @@ DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall", "margin_error", "t
 def set_up(s: state.State, dynamics: GradientFlow, network: Network) -> None:
     """Set tau and h_max before and after log10 t = 30, the temperature cap, and the scheme in s."""
     m = network.m
-    fine = m < WIDE and isinstance(network, TwoLayer)  # deep heads turn fast, and cost more
+    fine = m < WIDE and isinstance(network, TwoLayer)  # deep heads turn fast, and are slower
     tau, longest = (0.0005, 0.02) if fine else (0.002, 0.1)
-    # Large steps at the start take another branch (docs/theory.md, 9): longer ones only late.
+    # Long steps at the start lead to another branch (docs/theory.md, 9): long ones only late.
     late_tau, late_longest = (0.002, 0.5)
     if dynamics.accuracy == "numbers":
         late_tau, late_longest = (0.001, 0.1)
-    # A flow at a capped temperature ascends the capped margin, and the true one falls by what the
-    # largest dual weight grows: the cap is so high that runs to log10 t = 1e4 do not reach it.
+    # A flow at a capped temperature ascends the capped margin, and the exact one falls by the
+    # growth of the largest dual weight. Runs to log10 t = 1e4 do not reach a cap this high.
     cap, stages = 1e7, 1.0
     if network.scaled < network.size:
-        # V moves beside (a, b): stiffness grows with e^(4 rho), and V chatters across kinks, which
-        # lambda does not see, by about h/S^2.
+        # V moves beside (a, b): the stiffness grows with e^(4 rho), and V chatters across kinks,
+        # which lambda does not include, by about h/S^2.
         cap, stages, tau = 1e6, 40.0, 0.002
     euler = dynamics.scheme == "euler"
     s.tau_early, s.h_early = tau, longest
@@ -65,7 +66,7 @@ def set_up(s: state.State, dynamics: GradientFlow, network: Network) -> None:
     s.late_ln_t = LATE_LOG10_TIME * np.log(10.0)
     s.cap = np.inf if euler else cap
     s.euler, s.euler_c, s.euler_h = int(euler), 1.0, 0.01 if m < WIDE else 0.1
-    # docs/theory.md, 4.4: late frames do not depend on it, early ones at large rho do.
+    # docs/theory.md, 4.4: late frames do not depend on v_speed, early ones at large rho do.
     s.v_speed = 30.0
     s.base_stages = 1.0 if euler else stages
     s.growth = GROWTH
@@ -87,7 +88,7 @@ class LogTimeFlow(Integrator):
     `direction` are the parameters on the unit sphere.
     """
 
-    slides = False  # whether there are implicit steps for data that cannot be fitted
+    slides = False  # True with implicit steps for data that cannot be fitted
     _advance: Callable[[Any, state.State, Frames, int], int]
     _work: Any
 
@@ -118,7 +119,7 @@ class LogTimeFlow(Integrator):
 
     @abstractmethod
     def _vectors(self) -> dict[str, NDArray[np.float64]]:
-        """Return the engine's arrays that live from step to step, beside floats and counts."""
+        """Return the arrays of the engine's state, besides floats and counts."""
 
     def work_for(self, budget: int) -> int:
         """Take steps for about `budget` field evaluations, to the next frame at most.
@@ -133,7 +134,7 @@ class LogTimeFlow(Integrator):
         norm = network.norm(start.parameters)
         if norm == 0.0:
             raise InputError("All initial parameters are zero, which gradient flow never leaves.")
-        if abs(norm - 1.0) <= UNIT:  # a frame of a flow, of which no digit may change
+        if abs(norm - 1.0) <= UNIT:  # a frame of a flow, no digit of which may change
             norm = 1.0
         self.direction = start.parameters.copy()
         self.direction[: network.scaled] /= norm
@@ -145,21 +146,22 @@ class LogTimeFlow(Integrator):
         tau = float(s.tau_early)
         s.h, s.safety = first_step(problem, self.direction, float(s.rho), self.marks, tau), 2.0
         s.fewest_atoms, s.least_stages = np.inf, s.base_stages
-        # The power iteration starts with this: no symmetry of the data may hide from it.
+        # Start of the power iteration, without symmetry: an eigenvector of symmetric data must not
+        # be orthogonal to it.
         count = problem.dataset.n * s.others
         wave = 1.0 + 0.3 * np.cos(1.0 + np.arange(count) ** 2)
         self._wave = padded_zeros(count)
         self._wave[:] = wave / np.linalg.norm(wave)
-        # One row: the engine stops at every frame, so that the state there can be kept.
+        # One row: the engine stops at every frame, so that the state there can be saved.
         self._buffer, self._rows = np.zeros((1, self.direction.size)), np.zeros((1, state.ROW))
-        # The steps before those that are counted, and whether nothing moves any more.
+        # Number of steps before those counted here, and 1 once nothing moves any more.
         self._clock = np.array([start.step, 0])
-        self._warned = False  # that the data are not fitted: a run that goes on says it anew
+        self._warned = False  # warned that the data are not fitted; a continued run warns again
         rho, flat = float(s.rho), self.direction
-        if start.log10_time > -np.inf:  # the frame of another run, as it stands there
+        if start.log10_time > -np.inf:  # continues from a frame of another run
             rho, flat = start.rho, start.parameters
         self._first = Frame(start.step, start.log10_time, rho, flat.copy())
-        self._kept: State | None = None
+        self._frame_state: State | None = None
         self.pace = Pace(first_units(network.m, *problem.inputs.shape))
 
     def _start_companion(self) -> None:
@@ -171,8 +173,8 @@ class LogTimeFlow(Integrator):
             return
         fresh = replace(self.problem, start=replace(self.problem.start, state=None))
         self._companion = Companion(type(self)(fresh))
-        if self._kept is not None and has_companion(self._kept):
-            self._companion.set_state(self._kept, time)
+        if self._frame_state is not None and has_companion(self._frame_state):
+            self._companion.set_state(self._frame_state, time)
 
     def last_emitted(self) -> NDArray[np.float64]:
         """Return the parameters of the last frame written, of norm 1, (size,)."""
@@ -188,8 +190,8 @@ class LogTimeFlow(Integrator):
         if self._clock[RESTING]:
             return self._repeat_frame(())
         frames: tuple[Frame, ...] = ()
-        # Each frame ends a call of the kernel, so that a chunk is several; none is begun in its
-        # second half, as a call may take a whole one.
+        # A chunk consists of several calls of the kernel, each ended by a frame. No call starts in
+        # its second half, since a call may take a whole chunk.
         deadline = time.perf_counter() + 0.5 * self.pace.seconds
         while True:
             before = int(self.kernel_state.mark)
@@ -197,7 +199,7 @@ class LogTimeFlow(Integrator):
             new = self._frames(before)
             frames, event = frames + new, self._stuck_event(new)
             if code in (state.BUFFER_FULL, state.DONE):
-                self._kept = saved.get_state(self.parts())
+                self._frame_state = saved.get_state(self.parts())
             more = code in (state.BUFFER_FULL, state.STICKS)
             if event is not None or not more or time.perf_counter() >= deadline:
                 break
@@ -228,11 +230,11 @@ class LogTimeFlow(Integrator):
         ln_t = np.log(10.0) * np.array([log10_time, self._companion.log10_time])
         return float(np.logaddexp(*(np.log(parts) + ln_t)) / np.log(10.0))
 
-    # ---------------------------------------------------------------------- going on elsewhere
+    # ------------------------------------------------------------------------- saving and restoring
 
     def state(self) -> State | None:
         """Return the scheme at the last frame: its numbers, and the engine's vectors."""
-        return self._kept
+        return self._frame_state
 
     def parts(self) -> saved.Parts:
         """Return the arrays that live from frame to frame, those of the companion among them."""
@@ -247,7 +249,7 @@ class LogTimeFlow(Integrator):
         """Continue from a state, which must reproduce the very frame that the run starts with."""
         start = self.problem.start
         self.set_state(kept)
-        self._kept = kept
+        self._frame_state = kept
         if self._clock[RESTING]:
             self.direction[:], self.kernel_state.rho = start.parameters, start.rho
             return
@@ -257,8 +259,8 @@ class LogTimeFlow(Integrator):
             raise saved.invalid_state("it is not that of a step's end")
         if not abs(self.problem.network.norm(self.direction) - 1.0) <= NEAR:
             raise saved.invalid_state("its direction has not norm 1")
-        # A state comes from a file that a stranger may have written: it is taken only if it gives,
-        # made again, the very frame that it belongs to (docs/decisions/0011).
+        # The state may come from an untrusted file: it is accepted only if it reproduces its own
+        # frame exactly (docs/decisions/0011).
         marks, self.marks = self.marks, np.array([start.log10_time])
         code = self.work_for(1)
         errors = np.append(self._buffer[0] - start.parameters, self._rows[0, 1] - start.rho)
@@ -273,7 +275,7 @@ class LogTimeFlow(Integrator):
         saved.set_state(self._own_parts(), own)
         s = self.kernel_state
         s.mark = s.buffered = 0
-        s.others = max(self.problem.network.k - 1, 1)  # whatever a damaged file says
+        s.others = max(self.problem.network.k - 1, 1)  # overrides a damaged file
         self._set_slides()
 
     def _set_slides(self) -> None:
@@ -307,7 +309,7 @@ class LogTimeFlow(Integrator):
         times = self.marks[before : before + count].tolist()
         found = [dict(zip(DIAGNOSTICS, row[2:], strict=True)) for row in rows]
         for one in found:
-            if np.isinf(one["fewest_atoms"]):  # no step ended since the frame before
+            if np.isinf(one["fewest_atoms"]):  # no step ended since the last frame
                 del one["fewest_atoms"]
         return tuple(
             Frame(begun + int(row[0]), times[i], row[1], theta[i], None, found[i])
@@ -327,7 +329,7 @@ class LogTimeFlow(Integrator):
         known = dict(zip(DIAGNOSTICS[-2:], errors, strict=True))
         still = tuple(Frame(step, mark, rho, theta, None, known) for mark in rest)
         self._clock[RESTING] = 1
-        self._kept = saved.get_state(self.parts())
+        self._frame_state = saved.get_state(self.parts())
         facts = self._position_facts(theta, rho)
         facts["note"] = (
             f"The flow came to rest at log10 t = {facts['log10_time']:.4g}, while "

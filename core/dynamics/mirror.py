@@ -69,7 +69,7 @@ class ScalarMirror(LogTimeFlow):
         dynamics = problem.experiment.dynamics
         assert isinstance(dynamics, MirrorFlow)
         check_balanced(problem)
-        # Schedule, scheme and step sizes are the flow's: it is the same flow.
+        # Schedule, scheme and step sizes are those of the flow, since it is the same flow.
         flow = GradientFlow(until_log10_time=dynamics.until_log10_time)
         super().__init__(with_dynamics(problem, flow))
         self.problem = problem
@@ -79,8 +79,7 @@ class ScalarMirror(LogTimeFlow):
         problem, n, m = self.problem, self.problem.dataset.n, self.problem.network.m
         Z, signs = features(problem)
         with np.errstate(divide="ignore"):
-            # In logarithms: u falls and grows by many powers of ten, and -inf is a node that is 0
-            # for ever.
+            # In logarithms: u changes by many powers of ten, and -inf is a node that stays 0.
             start = 2.0 * (np.log(np.abs(self.direction[:m])) + self.kernel_state.rho)
         vectors = list(map(padded_zeros, (*[n] * 5, m, m, *[n] * 4)))
         self._advance = kernel.advance
@@ -95,7 +94,7 @@ class ScalarMirror(LogTimeFlow):
         code = super().work_for(budget)
         if code == state.STATIONARY:
             work, s = self._work, self.kernel_state
-            # As `weights` of the kernels.
+            # The same formula as `weights` of the kernels.
             u = np.exp(work.start + 2.0 * (work.theta @ work.Z) - 2.0 * s.rho)
             # |a|^2 + |b|^2 = 2 sum u is 1 at the stored scale.
             self.direction = (work.signs * np.sqrt(u / (2.0 * u.sum()))).reshape(-1)
@@ -120,9 +119,10 @@ class SteppedMirror(Stepper):
     def _parts(self) -> saved.Parts:
         return {**super()._parts(), "logarithms": self._state}
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         for index in range(count):
-            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has diverged
+            # Non-finite values count as divergence.
+            with np.errstate(over="ignore", invalid="ignore"):
                 f = self._field.outputs(self._state)
                 if not float(np.abs(f).mean()) <= self._most:
                     return index
@@ -133,6 +133,7 @@ class SteppedMirror(Stepper):
         return self._field.flat(self._state)
 
     def suggested_step(self) -> float:
+        """Return the smaller of the default step and half the present one."""
         return rounded_down(min(default_step(self.problem), self.step_size / 2.0))
 
 

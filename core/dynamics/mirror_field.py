@@ -14,7 +14,7 @@ from core.network.parametrisation import Network
 from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
-IMBALANCE = 1e-9  # of a_j^2: more is no rounding
+IMBALANCE = 1e-9  # relative to a_j^2: larger differences are not rounding
 
 
 def is_balanced(network: Network, flat: Array) -> bool:

@@ -31,7 +31,8 @@ from core.study_file.dynamics import PerturbedFlow
 
 Array = NDArray[np.float64]
 BLOCK = 1024  # steps whose replacements are drawn together
-Replacement = tuple[int, NDArray[np.int64], Array]  # after which step, which, and by what
+# Step before the replacement, indices, new particles.
+Replacement = tuple[int, NDArray[np.int64], Array]
 
 
 def perturbed_start(problem: Problem) -> Problem:
@@ -71,7 +72,7 @@ class Replacements:
         self._generator, self._m, self._d = generator, m, d
         self._probability = probability
         self._left: deque[tuple[int, int]] = deque()
-        self._after = 0  # the step before the next block
+        self._after = 0  # step before the next block
         self._mark_block()
 
     def _mark_block(self) -> None:
@@ -107,8 +108,8 @@ class Replacements:
             self._left = deque((self._after + i + 1, int(counts[i])) for i in steps)
             self._after += BLOCK
         step, count = self._left.popleft()
-        # How many are replaced is binomial, and all sets of so many are equally likely: each by
-        # itself.
+        # The number of replaced particles is binomial, and all sets of that size are equally
+        # likely, as if each was drawn independently.
         which = self._generator.choice(self._m, count, replace=False)
         return step, which, draw_on_sphere(self._generator, count, self._d + 1) / np.sqrt(self._m)
 
@@ -125,14 +126,14 @@ class PerturbedDescent(Stepper):
         engine = batch_engine(problem, Rule(self.step_size), self.dtype, limit, n, full=True)
         assert isinstance(engine, CompiledEngine | ArrayEngine)
         self._engine, self.engine = engine, engine.name
-        # Of the updates whose mean is equation 3.2: each particle by itself, with equal masses.
+        # Among the updates with the mean of equation 3.2: independent particles of equal masses.
         probability = min(1.0, self.step_size * dynamics.sigma)
         generator, start = generator_at(problem, 4), problem.start
         self._replacements = Replacements(
             generator, problem.network.m, problem.inputs.shape[1], probability
         )
-        # A dynamics that is new at the start counts its replacements from there.
-        self._first = 0 if start.goes_on else start.step
+        # A dynamics that starts here counts its replacements from here.
+        self._first = 0 if start.same_dynamics else start.step
         self._now = start.step
         self._next: Replacement | None = None
         self._resume()
@@ -143,13 +144,14 @@ class PerturbedDescent(Stepper):
         return {**super()._parts(), "draws": draws}
 
     def _resume(self) -> None:
+        """Restore the replacements from the saved state, if any."""
         super()._resume()
         state, now = self.problem.start.state, self._now
         if state is None:
             return
         block, first = float(state["draws"][0]), float(state["draws"][-1])
         whole = block % BLOCK == 0.0 and first == round(first)
-        # The next replacement may lie blocks ahead: nothing was replaced in between.
+        # The next replacement may be blocks ahead, without any in between.
         if not (whole and 0.0 <= first <= now and 0.0 <= block < saved.LARGEST_INTEGER):
             raise saved.invalid_state("the replacements' place is none")
         self._replacements.put_back(state["draws"][:-1])
@@ -167,7 +169,7 @@ class PerturbedDescent(Stepper):
                 return
             self._next = (following[0] + self._first, *following[1:])
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         end = self._now + count
         while self._now < end:
             self._find_next(end)

@@ -17,8 +17,9 @@ from core.problem.problem import Problem
 from core.problem.schedule import first_log10_time
 from core.study_file.dynamics import PlainFlow
 
-TURN = 0.01  # of the time in which a small node turns or grows
-TOLERANCE = 1e-3  # of a node's length, between Heun's and Euler's results of one part
+TURN = 0.01  # fraction of the time in which a small node turns or grows
+# Difference of Heun's and Euler's results of one part, relative to a node's length.
+TOLERANCE = 1e-3
 
 
 def plain_flow_step(problem: Problem) -> float:
@@ -42,7 +43,8 @@ class BalancedFlow(Stepper):
         self._current = problem.physical_start().astype(np.float64)
         self._work = work_for(problem, self._current, self._limit() * n, n)
         self._work.columns[:] = problem.inputs.T
-        # Copies, since a run file's arrays are read-only: another type to numba, compiled anew.
+        # Copies, since a run file's arrays are read-only: numba would compile for that separate
+        # type.
         self._data = (np.array(problem.inputs, order="C"), np.array(problem.dataset.y))
         a, V = self._current[:m], self._current[m:].reshape(m, -1)
         arrays = (np.zeros_like(self._current) for _ in range(3))
@@ -52,12 +54,12 @@ class BalancedFlow(Stepper):
         self._resume()
 
     def _first_mark(self) -> float:
-        # The curvature of a small start is as small as it is; how fast it turns is not.
+        # A small start has small curvature; the speed at which it turns is not small.
         return first_log10_time(growth_rate(self.problem))
 
     def _parts(self) -> saved.Parts:
         kept = self._balance
-        # The difference of a^2 and |v|^2 of a frame has lost its digits where both have grown.
+        # In a frame the difference of a^2 and |v|^2 has lost its digits if both have grown.
         own = {"conserved": kept.conserved, "signs": kept.signs, "part": kept.part}
         return {**super()._parts(), **own}
 
@@ -67,7 +69,7 @@ class BalancedFlow(Stepper):
         if part not in [2**k for k in range(FINEST.bit_length())]:
             raise saved.invalid_state("the length of its step is none")
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         done: int = balanced_steps(
             self._work, self._balance, *self._data, count, self.step_size, TOLERANCE
         )

@@ -25,11 +25,12 @@ from core.network.activation import Activation
 Array = NDArray[np.float64]
 Signs = NDArray[np.int64]
 ROUNDS = 60
-# The kinks' program is dense: a matrix of so many rows in every round.
+# The program of the kinks is dense: each round forms a matrix with one row per kink.
 MOST_KINKS = 600
 MOST_BASES = 2000
-ON_KINK = 1e-10  # of |u_j|: nearer than this a node lies on a kink
-SMALL = 1e-8  # of |W|: Newton's method is quadratic, so that less than its square is left
+ON_KINK = 1e-10  # relative to |u_j|: a node within this distance is on a kink
+# Relative to |W|: Newton's method is quadratic, and the remaining error is below its square.
+SMALL = 1e-8
 ROUNDING = 1e-13
 
 
@@ -87,6 +88,7 @@ class Blocks:
         self.g = 1.0 / (1.0 - np.minimum(size, 0.9) ** 2)
 
     def solve(self, w: Weights) -> Weights:
+        """Return the inverse of the blocks times w."""
         along = self.g * (w.a + np.einsum("jd,jd->j", self.rho, w.U))
         return Weights(self.dt * along, self.dt * (w.U + along[:, None] * self.rho))
 
@@ -98,7 +100,7 @@ class Proximal:
     def __init__(self, x: Array, y: Array, loss: MarginLoss, activation: Activation) -> None:
         self.x, self.y, self.loss = x, y, loss
         self.planes = Hyperplanes.from_inputs(x)
-        self.left = activation.slope  # of phi on the left
+        self.left = activation.slope  # slope of phi on the left
         self._bases: dict[bytes, Array] = {}
         self.gram = x @ x.T
         self.onto = self.planes.normals @ x.T  # (h, n)
@@ -177,12 +179,12 @@ class Proximal:
         forces = np.zeros(sides.shape)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             most = self._objective(w, start, dt)
-            # Full steps, without a line search: the stiff directions are curved, so that steps that
-            # converge look worse on the way (docs/decisions/0003).
+            # Full steps without a line search: stiff directions are curved, and converging steps
+            # look worse on the way (docs/decisions/0003).
             for _ in range(ROUNDS):
                 try:
                     result = self._round(w, sides, forces, start, dt)
-                except np.linalg.LinAlgError:  # far beyond where the model is one
+                except np.linalg.LinAlgError:  # far outside the range of the model
                     return None
                 if result is None:
                     return None
@@ -202,8 +204,8 @@ class Proximal:
         kinks, z = sides == 0, w.U @ self.planes.normals.T
         for _ in range(ROUNDS):
             model = self._model(w, np.where(kinks, 0, sides))
-            # Only where the slope grows to the right does a node stay; elsewhere it is pushed off
-            # at once.
+            # A node stays on a kink only where the slope increases to the right; elsewhere it is
+            # pushed off at once.
             kinks = kinks & (model.jump > 0.0)
             blocks = Blocks(dt, self._along_kinks(model.r, np.where(kinks, sides, 1)))
             if kinks.sum() > MOST_KINKS or not np.isfinite(model.jump).all():
@@ -216,17 +218,17 @@ class Proximal:
             move, forces = solved
             ahead = z + move.U @ self.planes.normals.T
             noise = ROUNDING * np.linalg.norm(w.U, axis=1)[:, None]
-            # And the rounding of what the forces move, most of which cancels.
+            # Including rounding of what the forces move, most of which cancels.
             noise = noise + 1e-15 * dt * np.abs(model.jump).max()
             crossed = ~kinks & (model.jump > 0.0) & (sides * ahead < -noise)
             if not crossed.any():
                 break
             kinks = kinks | crossed
             forces = np.where(crossed & (sides > 0), model.jump, forces)
-        else:  # a kink of several points comes and goes with their weights
+        else:  # kinks of several points appear and vanish with their weights
             return None
         then = np.where(ahead > 0.0, 1, -1)
-        # What is solved to its bound is at its bound, but for the rounding of held + change.
+        # A force solved to its bound equals the bound up to the rounding of held + change.
         edge = 1e-15 * model.jump[kinks]
         held = forces[kinks]
         then[kinks] = np.where(held <= edge, -1, np.where(held >= model.jump[kinks] - edge, 1, 0))
@@ -254,7 +256,7 @@ class Proximal:
         if js.size == 0:
             return Weights(-free.a, -free.U), lasting
         b = z[js, ks] - np.einsum("kd,kd->k", self.planes.normals[ks], free.U[js])
-        change = forces_at_kinks(reduced.between(js, ks), b, -held, jump - held)
+        change = forces_at_kinks(reduced.kink_displacements(js, ks), b, -held, jump - held)
         if change is None:
             return None
         lasting[js, ks] = held + change
@@ -293,7 +295,7 @@ class ReducedInverse:
         back = Weights(model.alpha.T @ u, (model.beta * u[:, None]).T @ self._of.x)
         return first.plus(self.blocks.solve(back), -1.0)
 
-    def between(self, js: Signs, ks: Signs) -> Array:
+    def kink_displacements(self, js: Signs, ks: Signs) -> Array:
         """Return how far each force moves each kink.
 
         Parameters

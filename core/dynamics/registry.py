@@ -71,6 +71,7 @@ ENGINES: Registry[Engines] = Registry(
 
 
 def _refuse(problem: Problem) -> NoReturn:
+    """Raise InputError: another program's steps cannot be repeated here."""
     raise InputError(
         'dynamics.kind = "recorded" denotes the steps of another program, which cannot be '
         "repeated here",
@@ -94,7 +95,7 @@ def prepare(problem: Problem) -> Problem:
     engines = ENGINES[problem.experiment.dynamics.kind]
     problem = choose_coordinates(problem if engines.start is None else engines.start(problem))
     dynamics: DynamicsSection = problem.experiment.dynamics
-    # A dynamics that has no step has none to be made explicit.
+    # A dynamics without steps needs no default one.
     if engines.default_step is not None and getattr(dynamics, "step", 1.0) is None:
         step = engines.default_step(problem)
         notes = (*problem.notes, step.note) if isinstance(step, ShortenedStep) else problem.notes
@@ -109,7 +110,7 @@ def make_integrator(problem: Problem) -> Integrator:
 
     Raises InputError if the requested device is not present.
     """
-    # First: the two integrators of a replay come through here again, and are checked then.
+    # First: both integrators of a replay pass through here again, and are checked then.
     if problem.start.earlier is not None:
         return Replay(problem, make_integrator)
     check_device(problem)

@@ -27,15 +27,17 @@ class Replay(Integrator):
 
     def __init__(self, problem: Problem, make: Callable[[Problem], Integrator]) -> None:
         start = problem.start
-        dynamics = start.way or problem.experiment.dynamics
+        dynamics = start.replay_dynamics or problem.experiment.dynamics
         assert start.earlier is not None
         self._make = make
-        self._problem = replace(problem, start=replace(start, earlier=None, marks=(), way=None))
-        onward = make(self._problem)  # for what it says of itself: its state is not known yet
+        self._problem = replace(
+            problem, start=replace(start, earlier=None, replay_times=(), replay_dynamics=None)
+        )
+        onward = make(self._problem)  # for its description; its state is unknown yet
         self.engine, self.planned = onward.engine, onward.planned
         self.temperature_cap = onward.temperature_cap
-        way = dynamics.model_copy(update={"until_log10_time": start.marks[-1]})
-        earlier = replace(start.earlier, marks=start.marks)
+        way = dynamics.model_copy(update={"until_log10_time": start.replay_times[-1]})
+        earlier = replace(start.earlier, replay_times=start.replay_times)
         self._inner = make(replace(with_dynamics(problem, way), start=earlier))
         self._arrived = self._started = False
 
@@ -49,14 +51,14 @@ class Replay(Integrator):
             return chunk
         if chunk.outcome is Outcome.COMPLETED:
             self._arrive()
-        elif chunk.outcome is not Outcome.GOING:  # it has been here before, and went on
+        elif chunk.outcome is not Outcome.GOING:  # the original run passed this point
             return replace(chunk, frames=())
         return Chunk((), Outcome.GOING, chunk.step, chunk.log10_time)
 
     def _arrive(self) -> None:
         start = replace(self._problem.start, state=self._inner.state())
         self._inner = self._make(replace(self._problem, start=start))
-        self._inner.advance()  # frame 0, which was handed on at the very first
+        self._inner.advance()  # skips frame 0, which was emitted first
         self._arrived = True
 
     def _first_frame(self) -> Frame:

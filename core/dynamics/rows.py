@@ -21,9 +21,9 @@ from core.problem.reduction import Reduction, reduction
 
 Array = NDArray[np.float64]
 Change = Callable[[Array], Array]
-# Below this a step costs about 0.1 ms directly, and plain coordinates are easier to look at.
+# Smaller problems take about 0.1 ms per step directly, and plain coordinates are easier to inspect.
 SMALLEST = 1_000_000
-GAIN = 2.0  # in dimensions
+GAIN = 2.0  # ratio of dimensions
 
 
 def can_reduce(problem: Problem) -> bool:
@@ -54,8 +54,8 @@ def reduce_rows(problem: Problem) -> Problem:
             f'Row-space form is not exact for network.kind = "{problem.network.kind}" under '
             f'dynamics.kind = "{problem.experiment.dynamics.kind}" from this start.'
         )
-    # Isometric coordinates, not coefficients on the rows themselves, of which X X' may be badly
-    # conditioned and every engine would have to know (docs/decisions/0005).
+    # Isometric coordinates instead of coefficients of the rows, whose X X' may be badly conditioned
+    # and would concern every engine (docs/decisions/0005).
     network, x = problem.network, problem.dataset.x
     form = reduction(x, network.directions(problem.start.origin), network.centred)
     return _in_other_coordinates(problem, form, form.training(x), form.inner)
@@ -83,6 +83,7 @@ def will_be_reduced(problem: Problem) -> bool:
 def _in_other_coordinates(
     problem: Problem, form: Reduction | None, x: Array, change: Change
 ) -> Problem:
+    """Return the problem with start and data in the coordinates of a form."""
     old = problem.network
     fixed = {name: change(a) if name == "V" else a for name, a in old.fixed.items()}
     shape = Shape(old.m, x, old.k)
@@ -96,8 +97,14 @@ def _in_other_coordinates(
     origin = changed(start.origin)
     same = start.parameters is start.origin or np.array_equal(start.parameters, start.origin)
     parameters = origin if same else changed(start.parameters)
-    # What went before is in the other coordinates, and only a new dynamics changes them.
+    # Earlier frames are in the other coordinates; only a new dynamics changes the coordinates.
     start = Start(
-        parameters, origin, start.rho, start.step, start.log10_time, start.continues, start.goes_on
+        parameters,
+        origin,
+        start.rho,
+        start.step,
+        start.log10_time,
+        start.continues,
+        start.same_dynamics,
     )
     return replace(problem, network=network, start=start, reduction=form)

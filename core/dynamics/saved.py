@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.problem.problem import State
 
-# Raised whenever a part is added, or what one of them holds changes its meaning.
+# Increase when a part is added, or the meaning of a part changes.
 STATE_VERSION = 3
 LARGEST_INTEGER = 2.0**53
 WORD = 1 << 32
@@ -95,7 +95,7 @@ def set_generator(generator: np.random.Generator, words: NDArray[np.float64]) ->
         raise invalid_state("the random generator's state is not one")
     values = [int(word) for word in words]
     numbers = [sum(values[4 * part + k] << (32 * k) for k in range(4)) for part in range(2)]
-    # PCG's increment is odd; an even one would have a shorter period.
+    # PCG requires an odd increment; an even one has a shorter period.
     if numbers[1] % 2 == 0 or values[8] > 1:
         raise invalid_state("the random generator's state is not one")
     generator.bit_generator.state = {

@@ -23,21 +23,21 @@ from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
-# What was tried, and these numbers against explicit steps: docs/decisions/0003.
+# docs/decisions/0003 has alternatives, and these numbers against explicit steps.
 LONGEST = 0.05  # of t
 FIRST = 0.01
-TOLERANCE = 2e-4  # |W' - W''|/|W| of one step; what is taken is far nearer
-OF_A_NODE = 5e-3  # the same for each node that grows: a small one must leave its saddle in time
-FAST = 0.1  # of a node that a step takes away
+TOLERANCE = 2e-4  # |W' - W''|/|W| of one step; the accepted result is much more accurate
+OF_A_NODE = 5e-3  # the same for each node that grows: a small node must leave its saddle in time
+FAST = 0.1  # fraction of a node removed in a step
 TINY = 1e-300
-GROWTH = 1.5  # of the step, at most, from one to the next
+GROWTH = 1.5  # largest ratio of successive steps
 LARGEST_NORM = 1e6
 LATEST = 1e14
-FAR = 2.0  # ln t: steps are fitted to a frame's time that is nearer
+FAR = 2.0  # ln t: steps are fitted to a frame's time within this distance
 ROUNDING = 1e-12
-PAUSE = 1000  # explicit steps, where implicit ones are not found, until they are tried again
-LEFT = 3e-8  # of R: where it falls by less in ln t, float64 does not tell what moves
-QUIET_FOR = 1.2  # ln t that it must be so, since a saddle looks like this for a while
+PAUSE = 1000  # explicit steps before another try, after implicit ones failed
+LEFT = 3e-8  # relative to R: with a smaller fall per ln t float64 does not resolve the motion
+QUIET_FOR = 1.2  # ln t of rest required, since a saddle looks the same for a while
 MOST_EXAMPLES = 1500
 MOST_ENTRIES = 4_000_000  # of the matrix of nodes and examples
 
@@ -51,7 +51,7 @@ class Step:
     part: float
     next_part: float
     distance: float  # |W(t + dt) - W(t)|
-    margin_error: float  # of min p, as the halves tell it
+    margin_error: float  # of min p, from the half steps
     error: float  # |W' - W''|
 
 
@@ -102,7 +102,7 @@ class Sliding:
         """
         t = math.exp(s.ln_t)
         ahead = marks[s.mark] * state.LN_10 - s.ln_t
-        # dt/t to the next frame, also where it is a rounding away.
+        # dt/t to the next frame, even if that is a rounding error away.
         gap = math.expm1(min(ahead, FAR))
         longest = s.part if s.part > 0.0 else FIRST
         count = max(1, math.ceil(gap / longest))
@@ -142,7 +142,7 @@ class Sliding:
         vanished = s.rho < s.peak_rho - state.VANISHED
         if s.speed < at_rest or vanished:
             return state.STATIONARY
-        s.smoothed = self._loss.smoothed(p)
+        s.smoothed = self._loss.smoothed_margin(p)
         if s.smoothed > 0.0:
             use_explicit_steps(s)
             return state.STICKS
@@ -193,7 +193,7 @@ class Sliding:
             trial = self._try_step(start, t * part)
             if trial is not None:
                 w, distance, margin_error, error, measure = trial
-                # The error of a step is of second order in its length; .9 to stay below the
+                # The error of a step is of second order in its length; .9 keeps it below the
                 # tolerance.
                 grown = min(GROWTH, 0.9 / np.sqrt(max(measure, 1e-6)))
                 after = float(np.clip(part * grown, least, LONGEST))
@@ -220,8 +220,8 @@ class Sliding:
         if not measure <= 1.0:
             return None
         p, q = self._proximal.margins(w).min(), self._proximal.margins(rough).min()
-        # Richardson's extrapolation gains an order where the motion is smooth: not where the whole
-        # step and the halves end on other kinks.
+        # Richardson's extrapolation gains an order for smooth motion only: not if the whole step
+        # and the halves end on different kinks.
         halves = w
         if np.array_equal(sides, rough_sides):
             w = w.plus(difference)

@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled.descent import Work
-from core.compiled.network import adjoint, forward
+from core.compiled.network import evaluate_outputs, vjp
 from core.dynamics import saved
 from core.dynamics.step_size import rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.twin import work_for
 from core.losses import LossFunction
-from core.network.parametrisation import Network, joined
+from core.network.parametrisation import Network, join_flat
 from core.problem.problem import Problem
 from core.study_file.steepest import SteepestDescent
 
 Array = NDArray[Any]
-FLOOR = 1e-12  # of the largest eigenvalue of M'M
+FLOOR = 1e-12  # relative to the largest eigenvalue of M'M
 
 
 def output_weights(loss: LossFunction, f: Array, y: Array) -> Array:
@@ -95,12 +95,13 @@ def polar_factor(matrix: Array) -> Array:
 
 
 def _normalise(g: Array) -> Array:
-    wide = g.astype(np.float64, copy=False)  # whose square does not underflow
+    wide = g.astype(np.float64, copy=False)  # its square does not underflow
     length = float(np.sqrt(wide @ wide))
     return g / length if length > 0.0 else g
 
 
-def _keep_largest_entry(g: Array) -> Array:
+def _select_largest_entry(g: Array) -> Array:
+    """Return sign(g) at the largest |g_i|, and 0 elsewhere."""
     u, place = np.zeros_like(g), int(np.abs(g).argmax())
     u[place] = np.sign(g[place])
     return u
@@ -115,7 +116,7 @@ def _normalise_blocks(network: Network, g: Array) -> Array:
         else polar_factor(block.reshape(block.shape[0], -1))
         for block in blocks
     ]
-    return np.asarray(joined(units))
+    return np.asarray(join_flat(units))
 
 
 def find_direction(norm: str, network: Network, g: Array) -> Array:
@@ -143,7 +144,7 @@ def find_direction(norm: str, network: Network, g: Array) -> Array:
 _DIRECTIONS: dict[str, Callable[[Array], Array]] = {
     "sign": np.sign,
     "l2": _normalise,
-    "coordinate": _keep_largest_entry,
+    "coordinate": _select_largest_entry,
 }
 
 
@@ -182,7 +183,7 @@ class Steepest(Stepper):
     def _flat(self) -> Array:
         return self._weights.copy()
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         dynamics, network = self._dynamics, self.problem.network
         for done in range(count):
             g = self._gradient()
@@ -198,7 +199,7 @@ class Steepest(Stepper):
     def _gradient(self) -> Array | None:
         """Return G at the present parameters; None where it is not finite."""
         problem = self.problem
-        with np.errstate(over="ignore", invalid="ignore"):  # weights beyond float32
+        with np.errstate(over="ignore", invalid="ignore"):  # weights may exceed float32
             f = self._outputs().astype(np.float64)
             if not np.isfinite(f).all():
                 return None
@@ -210,7 +211,7 @@ class Steepest(Stepper):
         work = self._work
         if work is None:
             return np.asarray(self.problem.network.outputs(self._weights, self._inputs))
-        forward(work.net, self._weights, work.columns, work.Z, work.F)
+        evaluate_outputs(work.net, self._weights, work.columns, work.Z, work.F)
         return np.asarray(work.F[0] if self.problem.network.k == 1 else work.F.T)
 
     def _slope(self, g: Array) -> Array:
@@ -220,7 +221,7 @@ class Steepest(Stepper):
             gradient = self.problem.network.gradient(W, X, g.astype(self.dtype))
             return np.asarray(gradient, self.dtype)
         work.G[:] = g.T
-        adjoint(work.net, W, work.columns, X, work.G, work.Z, work.C, work.gradient)
+        vjp(work.net, W, work.columns, X, work.G, work.Z, work.C, work.gradient)
         return np.asarray(work.gradient)
 
     def suggested_step(self) -> float:

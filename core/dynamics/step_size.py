@@ -18,14 +18,13 @@ from core.network.parametrisation import Network, TwoLayer
 from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
-# At most an eigenvalue problem of so many examples, or 160 MB of derivatives; products alone
-# beyond.
+# Limits: an eigenvalue problem of 1,500 examples, or 160 MB of derivatives; beyond, products only.
 DENSE_EXAMPLES = 1_500
 DENSE_VALUES = 2e7
 SAMPLED_EXAMPLES = 256
-TRIED = 10  # steps that must keep the risk at most what it was
-ROUNDING = 1e-9  # of the risk
-MOST_SHORTENED = 100  # times: 1/lambda_0 was up to 1e25 times too long
+TRIED = 10  # steps in which the risk must not rise
+ROUNDING = 1e-9  # relative to the risk
+MOST_SHORTENED = 100  # 1/lambda_0 was up to 1e25 times too long
 
 
 def jacobian(network: Network, flat: Array, inputs: Array) -> Array:
@@ -66,7 +65,7 @@ def _solve(problem: Problem, flat: Array) -> float:
     ones = problem.loss.output_curvature(f, problem.dataset.y, np.ones_like(f))
     if not np.isfinite(ones).all():
         return float("inf")
-    # H^(1/2) J J' H^(1/2), (n, n), has those eigenvalues of J' H J that are not 0.
+    # H^(1/2) J J' H^(1/2), (n, n), has the nonzero eigenvalues of J' H J.
     dense = isinstance(network, TwoLayer) or n * network.size <= DENSE_VALUES
     if network.k == 1 and n <= DENSE_EXAMPLES and dense:
         root = np.sqrt(ones)
@@ -102,10 +101,10 @@ def by_lanczos(problem: Problem, flat: Array, f: Array) -> float:
         return np.asarray(network.gradient(flat, inputs, curved))
 
     operator = LinearOperator((flat.size, flat.size), matvec=product, dtype=np.float64)
-    # A fixed start, so that a run's default step is the same each time, and without a symmetry that
-    # could hide the eigenvector.
+    # A fixed start, so that a run's default step is reproducible, and without a symmetry that could
+    # hide the eigenvector.
     start = 1.0 + 0.3 * np.cos(1.0 + np.arange(flat.size) ** 2)
-    if not product(start).any():  # dead nodes or zero weights: Lanczos has nothing to begin with
+    if not product(start).any():  # dead nodes or zero weights: Lanczos has no start
         return 0.0
     return float(eigsh(operator, k=1, v0=start, tol=1e-8, return_eigenvectors=False)[0])
 
@@ -177,7 +176,7 @@ def _shorten_until_safe(problem: Problem, step: float) -> float:
         if curvature is None:
             return step if shortened == step else ShortenedStep(rounded_down(shortened))
         shortened = min(shortened / 2.0, 1.0 / curvature if curvature > 0.0 else np.inf)
-    return step  # nothing is known to be better
+    return step  # no better one is known
 
 
 def _curvature_along(problem: Problem, step: float, begun: float) -> float | None:
@@ -228,6 +227,7 @@ def objective_gradient(problem: Problem, flat: Array) -> Array:
 
 
 def _cap_rate(problem: Problem, step: float, most: float, rate_of: Callable[[Array], Any]) -> float:
+    """Cap the step at `most`, or for a small start at a tenth of `most` over its rate."""
     if problem.experiment.network.small_start:
         rate = float(rate_of(pulls(problem)))
         most = 0.1 * most / rate if np.isfinite(rate) and rate > 0.0 else most
@@ -266,7 +266,7 @@ def largest_curvature(problem: Problem) -> float:
             product = H @ (J @ J.T)
         if not np.isfinite(product).all():
             return float("inf")
-        # Of several classes the product is not symmetric; its eigenvalues are those of J_i' H_i
+        # For several classes the product is not symmetric; its eigenvalues are those of J_i' H_i
         # J_i.
         largest = max(largest, float(np.abs(np.linalg.eigvals(product)).max()))
     return largest + 2.0 * problem.experiment.loss.l2

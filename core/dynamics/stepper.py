@@ -15,9 +15,9 @@ from core.dynamics.step_size import rounded_down
 from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
 
-FRAME_BYTES = 8_000_000  # at most about so many bytes of frames a chunk
-BLOW_UP = 1e6  # a loss this much above its start does not come back
-SOME = 8  # of the longest inputs, at which a frame is looked at
+FRAME_BYTES = 8_000_000  # approximate limit of the frames in a chunk
+BLOW_UP = 1e6  # a loss this far above its start does not recover
+SOME = 8  # number of longest inputs at which a frame is checked
 
 
 class EqualSteps(Integrator):
@@ -30,7 +30,7 @@ class EqualSteps(Integrator):
         self.step_size = step_size
         self.dtype = np.dtype(problem.experiment.run.precision)
         self._clock = Clock(problem, step_size)
-        # The steps of the frames after the first.
+        # Steps of the frames after the first.
         self.schedule = self._clock.schedule(frame_times(problem, self._first_mark(), step_size))
         self.planned = 1 + self.schedule.size
         self._started = False
@@ -48,14 +48,14 @@ class EqualSteps(Integrator):
         return rounded_down(self.step_size / 2.0)
 
     def _parts(self) -> saved.Parts:
-        """Return the arrays that live from step to step, beside the parameters of a frame."""
+        """Return the arrays of the state, besides the parameters of a frame."""
         return {"clock": self._clock.numbers()}
 
     def _frame_of(self, parameters: NDArray[np.floating], step: int) -> Frame:
-        """Return the frame of parameters that nothing else changes."""
+        """Return the frame of parameters, which must not be modified later."""
         dual = None
         if self.dtype == np.float32:
-            # Parameters of a run that diverges have products beyond float64.
+            # Products of a diverging run's parameters exceed float64.
             with np.errstate(over="ignore", invalid="ignore"):
                 dual = self.problem.dual(parameters.astype(np.float64))
         return Frame(step, self._clock.log10_time(step), 0.0, parameters, dual)
@@ -69,6 +69,7 @@ class EqualSteps(Integrator):
     def _diverged_chunk(
         self, frames: Sequence[Frame], why: str = "the risk grew without bound"
     ) -> Chunk:
+        """Return the last chunk of a diverged run, with its reason."""
         payload = {
             "step": self._current_step(),
             "log10_time": self._clock.log10_time(self._current_step()),
@@ -80,17 +81,18 @@ class EqualSteps(Integrator):
 
 
 class Stepper(EqualSteps):
-    """Dynamics of single steps; a subclass adds `_take` and `_flat`."""
+    """Dynamics of single steps; a subclass adds `_advance` and `_flat`."""
 
     def __init__(self, problem: Problem, step_size: float) -> None:
         super().__init__(problem, step_size)
         self._step, self._mark = problem.start.step, 0
         n, D = problem.inputs.shape
         lengths = np.linalg.norm(problem.inputs, axis=1)
-        # Where the outputs overflow first; a look at all examples would cost as much as a step.
-        self._longest = problem.inputs[np.argsort(lengths)[-SOME:]]
+        # Outputs overflow at the longest inputs first; checking all examples would cost as much as
+        # a step.
+        self._longest_inputs = problem.inputs[np.argsort(lengths)[-SOME:]]
         self.pace = Pace(first_units(problem.network.m, max(1, self._examples_a_step(n)), D))
-        self._kept = problem.start.state
+        self._frame_state = problem.start.state
 
     def _current_step(self) -> int:
         return self._step
@@ -99,7 +101,7 @@ class Stepper(EqualSteps):
         return n
 
     @abstractmethod
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         """Take `count` steps, or as many as stay finite; return their number."""
 
     @abstractmethod
@@ -107,7 +109,7 @@ class Stepper(EqualSteps):
         """Return the present parameters as a separate array."""
 
     def state(self) -> State | None:
-        return self._kept
+        return self._frame_state
 
     def _resume(self) -> None:
         """Continue from the start's state, if it has one; called once all parts exist."""
@@ -123,7 +125,7 @@ class Stepper(EqualSteps):
         room = max(1, FRAME_BYTES // (self.problem.network.size * self.dtype.itemsize))
         while left > 0 and self._mark < self.schedule.size and len(frames) < room:
             count = min(left, int(self.schedule[self._mark]) - self._step)
-            done = self._take(count)
+            done = self._advance(count)
             self._step += done
             left -= done
             if done < count:
@@ -133,7 +135,7 @@ class Stepper(EqualSteps):
                 if not self._is_finite(frame.parameters):
                     return self._diverged_chunk(frames)
                 frames.append(frame)
-                self._kept = saved.get_state(self._parts())
+                self._frame_state = saved.get_state(self._parts())
                 self._mark += 1
         if left == 0:
             self.pace.stop()
@@ -145,7 +147,7 @@ class Stepper(EqualSteps):
         if not np.isfinite(parameters).all():
             return False
         with np.errstate(over="ignore", invalid="ignore"):
-            f = self.problem.network.outputs(parameters.astype(np.float64), self._longest)
+            f = self.problem.network.outputs(parameters.astype(np.float64), self._longest_inputs)
         return bool(np.isfinite(np.asarray(f)).all())
 
     def _limit(self) -> float:

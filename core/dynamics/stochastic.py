@@ -34,7 +34,7 @@ class Stochastic(Stepper):
         self._dynamics = dynamics
         fresh = isinstance(dynamics, StochasticGradientDescent) and dynamics.fresh
         size = 0 if isinstance(dynamics, GradientDescent) else dynamics.batch
-        if not fresh:  # files say how many examples there are only now
+        if not fresh:  # files determine the number of examples only now
             try:
                 check_batch(size, problem.dataset.n)
             except ValueError as error:
@@ -53,7 +53,8 @@ class Stochastic(Stepper):
         if not full:
             source = FreshStream if fresh else ReshuffledStream
             self._stream = source(problem, batch, self.dtype)
-        # To kernels no rows are the whole training set; of the type that they are compiled for.
+        # An empty array means the whole training set to kernels; of the type that they are compiled
+        # for.
         self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
         self._resume()
 
@@ -68,6 +69,7 @@ class Stochastic(Stepper):
         return {**super()._parts(), **self._engine.parts(), **order}
 
     def _resume(self) -> None:
+        """Restore order and moments from the saved state, if any."""
         super()._resume()
         state = self.problem.start.state
         if state is None:
@@ -85,14 +87,14 @@ class Stochastic(Stepper):
         return getattr(self._dynamics, "batch", 0) or n
 
     def _first_mark(self) -> float:
-        if isinstance(self._dynamics, Adam):  # its time has nothing to do with the curvature
+        if isinstance(self._dynamics, Adam):  # Adam's time is unrelated to the curvature
             return float(np.log10(self.step_size))
         return super()._first_mark()
 
     def _flat(self) -> NDArray[np.floating]:
         return self._engine.flat()
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         if self._stream is None:
             return self._engine.steps(*self._nothing, count, self._step)
         done = 0
@@ -105,6 +107,7 @@ class Stochastic(Stepper):
         return done
 
     def suggested_step(self) -> float:
+        """Return a step that should not diverge; for Adam a tenth of the present one."""
         if isinstance(self._dynamics, Adam):
             return rounded_down(self.step_size / 10.0)
         return rounded_down(min(self._safe_step(self.problem), self.step_size / 2.0))

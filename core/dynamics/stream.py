@@ -19,7 +19,7 @@ from core.errors import InputError
 from core.problem.problem import Problem, with_directions
 
 Array = NDArray[np.float64]
-# Four megabytes of examples at once, however long they are.
+# Four megabytes of examples per block, at any length.
 BLOCK_VALUES = 2**19
 MOST_EXAMPLES = 4096
 
@@ -34,13 +34,13 @@ class FreshSource:
     def __init__(self, problem: Problem) -> None:
         section = problem.experiment.data
         if not section.known_law:
-            raise self._nothing(section.kind)
+            raise self._no_distribution_error(section.kind)
         self._kind, self._source = section.kind, section.distribution(None)
         self._training = with_directions(problem)
-        self.draw(np.random.default_rng(0), 1)  # so that it is refused before anything runs
+        self.draw(np.random.default_rng(0), 1)  # rejects invalid data before anything runs
 
     @staticmethod
-    def _nothing(kind: str) -> InputError:
+    def _no_distribution_error(kind: str) -> InputError:
         return InputError(
             f'data.kind = "{kind}" has no distribution to draw fresh examples from; use the '
             "training set instead (dynamics.fresh = false, first_batch = 0)."
@@ -63,14 +63,16 @@ class FreshSource:
         """
         drawn = self._source.fresh(generator, count, self._training)
         if drawn is None:
-            raise self._nothing(self._kind)
+            raise self._no_distribution_error(self._kind)
         return drawn
 
 
 def generator_at(problem: Problem, place: int) -> np.random.Generator:
     """Return generator number `place` of a run's dynamics; a new dynamics has its own."""
     seed, start = problem.experiment.run.seed, problem.start
-    return np.random.default_rng([seed, place] if start.goes_on else [seed, place, start.step])
+    return np.random.default_rng(
+        [seed, place] if start.same_dynamics else [seed, place, start.step]
+    )
 
 
 class Stream(ABC):
@@ -79,14 +81,14 @@ class Stream(ABC):
     def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
         self._problem, self._dtype = problem, dtype
         self._generator = generator_at(problem, 2)
-        # By the sizes of the problem alone: chunks and machines must not change the order.
+        # Derived from the problem's sizes only: chunks and machines must not change the order.
         fits = max(1, min(MOST_EXAMPLES, BLOCK_VALUES // problem.inputs.shape[1]) // batch)
         self.block_size = fits * batch
         self._batch, self._place = batch, 0
         self._xs = self._ys = np.zeros((0, 1), dtype=dtype)
         self._mark_block()
         start = problem.start
-        if start.state is None and start.goes_on:
+        if start.state is None and start.same_dynamics:
             self._skip(start.step * batch)
 
     @abstractmethod
@@ -185,7 +187,7 @@ class ReshuffledStream(Stream):
         super().__init__(problem, batch, dtype)
 
     def _remaining_order(self) -> Array:
-        n = self._inputs.shape[0]  # a pass is begun only when the one before has run out
+        n = self._inputs.shape[0]  # a pass starts only after the one before has ended
         return np.concatenate([self._order, np.full(n - self._order.size, -1)]).astype(np.float64)
 
     def _set_leftover(self, values: Array) -> None:

@@ -29,7 +29,7 @@ from core.problem.schedule import first_log10_time
 from core.study_file.dynamics import TwoPhase
 
 Array = NDArray[np.float64]
-BLOCK = 4096  # examples of the large batch at a time
+BLOCK = 4096  # examples of the large batch per block
 
 
 def first_phase(problem: Problem) -> Array:
@@ -59,9 +59,9 @@ def first_phase(problem: Problem) -> Array:
             count = min(BLOCK, dynamics.first_batch - begin)
             total += _correlations(V, *source.draw(generator, count))
     total *= np.sign(a)[:, None]
-    # A node that is active on no example has no gradient, and keeps its direction.
+    # A node that is active on no example has gradient 0, and keeps its direction.
     total = np.where(total.any(axis=1)[:, None], total, V)
-    largest = np.abs(total).max(axis=1, keepdims=True)  # whose square may vanish, or overflow
+    largest = np.abs(total).max(axis=1, keepdims=True)  # its square may underflow or overflow
     total = total / np.where(largest > 0.0, largest, 1.0)
     return np.asarray(total / np.where(largest > 0.0, np.linalg.norm(total, axis=1)[:, None], 1.0))
 
@@ -102,7 +102,7 @@ def in_second_phase(problem: Problem) -> bool:
     """Return True if the first step was taken before the start."""
     start = problem.start
     if start.state is None or "phase" not in start.state:
-        return start.goes_on and start.step > 0
+        return start.same_dynamics and start.step > 0
     return bool(start.state["phase"].any())
 
 
@@ -137,19 +137,19 @@ class TwoPhases(Stepper):
         self._shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2
         self._work = (np.zeros((1, n)), np.zeros((1, n)))
         self.pace = Pace(first_units(m, n, 1))
-        self._begun = begun
+        self._has_started = begun
         self._resume()
 
     def _parts(self) -> saved.Parts:
-        return {**super()._parts(), "phase": np.array([float(self._begun)])}
+        return {**super()._parts(), "phase": np.array([float(self._has_started)])}
 
     def _first_mark(self) -> float:
         return first_log10_time(self._curvature)
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         left = count
-        if not self._begun:
-            self._begun, left = True, count - 1
+        if not self._has_started:
+            self._has_started, left = True, count - 1
         done: int = kernel.outer_steps(
             self._a,
             self._H,
@@ -164,7 +164,7 @@ class TwoPhases(Stepper):
         return count - left + done
 
     def _flat(self) -> NDArray[Any]:
-        if not self._begun:
+        if not self._has_started:
             return self._current
         return np.concatenate([self._a, self._V.reshape(-1)])
 

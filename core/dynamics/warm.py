@@ -15,11 +15,11 @@ from core.dynamics.integrator import Integrator
 from core.dynamics.registry import make_integrator, prepare
 from core.problem.problem import resolve_problem
 from core.reference.global_margin import global_margin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.study_file.validation import build_experiment
 
 SINGLE = {"run": {"precision": "float32"}}
-# More coordinates than examples: the descent is followed in the examples' coordinates.
+# More coordinates than examples: descent runs in the coordinates of the examples.
 WIDE = {"data": {"d": 30, "n": 12}}
 
 
@@ -27,7 +27,7 @@ def _dynamics(kind: str) -> dict[str, dict[str, object]]:
     return {"dynamics": {"kind": kind, "until_log10_time": 0.0}}
 
 
-# What is run for a group: experiments, but for two.
+# Runs of each group, as experiments; two groups have none.
 CASES: dict[str, tuple[dict[str, Any], ...]] = {
     warming.FLOW: (_dynamics("flow"),),
     warming.DESCENT: (_dynamics("gd"),),
@@ -67,13 +67,15 @@ def _problem(case: dict[str, Any]) -> Any:
 
 
 def _compile(group: str) -> None:
+    """Compile the kernels of a group by short runs."""
     if group == warming.MARGINS:
-        # Four dimensions at least: in fewer the certificate needs no compiled search.
+        # At least four dimensions: with fewer the certificate needs no compiled search.
         x, y = np.vstack([np.eye(4), -np.eye(4)]), np.repeat([1.0, -1.0], 4)
-        global_margin(x, y, Watch())
+        global_margin(x, y, CancelToken())
         return
     if group == warming.HEADS:
-        # Steps of several stages too, which a network with parts of degree 0 takes from the start.
+        # Including steps of several stages, which a network with parts of degree 0 takes from the
+        # start.
         sliding = {"network": {"kind": "normalised", "m": 5}, **_dynamics("flow")}
         dynamics: list[Integrator] = [
             GeneralFlow(_problem(case)) for case in (_dynamics("flow"), sliding)
@@ -81,22 +83,22 @@ def _compile(group: str) -> None:
     else:
         dynamics = [make_integrator(_problem(case)) for case in CASES[group]]
     for one in dynamics:
-        for _ in range(2):  # the first chunk only hands on frame 0
+        for _ in range(2):  # the first chunk only emits frame 0
             one.advance()
 
 
 def warm_up(
     groups: Iterable[str] = warming.GROUPS, report: Callable[[Progress], None] = lambda _: None
 ) -> None:
-    """Compile what is not yet in the cache, and report each group once it can be used."""
+    """Compile kernels missing from the cache; report each group when it is ready."""
     requested = tuple(dict.fromkeys(groups))
-    there = warming.ready()
+    there = warming.ready_groups()
     order = [group for group in requested if group in there]
     order += [group for group in requested if group not in there]
     for i, group in enumerate(order, 1):
         begun = time.perf_counter()
         if group not in there:
-            with jit.traced() as files:
+            with jit.trace_kernels() as files:
                 _compile(group)
             warming.mark(group, files)
         seconds = 0.0 if group in there else round(time.perf_counter() - begun, 3)

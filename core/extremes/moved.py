@@ -26,8 +26,8 @@ from core.extremes.search import (
 from core.problem.problem import Problem, points_for_test, resolve_problem
 from core.study_file.experiment import Experiment
 
-EXCHANGED = 0.25  # the share of the moved examples that are drawn anew, where the law can be
-TRIES = 40  # to find a corner that has the label of its example
+EXCHANGED = 0.25  # fraction of moved examples that are drawn again, if the law is known
+TRIES = 40  # draws of a corner until it has the label of its example
 
 
 def perturb_on_sphere(rng: Generator, array: Array, step: float) -> Array:
@@ -57,7 +57,7 @@ def perturb_on_sphere(rng: Generator, array: Array, step: float) -> Array:
     way = rng.standard_normal(array.shape)
     moved = array + step * norm * way / np.linalg.norm(way)
     size = float(np.linalg.norm(moved))
-    # One number can only change its sign at a constant norm.
+    # A single number at constant norm can only change its sign.
     return moved * (norm / size) if size > 0.0 and array.size > 1 else moved
 
 
@@ -123,11 +123,11 @@ class StartSpace(Space):
     def fresh(self, rng: Generator, number: int) -> Point | None:
         place, drawn = number % len(self.cells), number // len(self.cells)
         if self.cells[place].experiment.network.init == "file":
-            return self.near(rng, self.begin(place), 1.0)
-        seed = self.ground.drawn(drawn, rng)
+            return self.draw_neighbour(rng, self.start_at(place), 1.0)
+        seed = self.ground.draw_seed(drawn, rng)
         return None if seed is None else Point(place, {NETWORK: seed})
 
-    def near(self, rng: Generator, parent: Point, step: float) -> Point | None:
+    def draw_neighbour(self, rng: Generator, parent: Point, step: float) -> Point | None:
         known = self.arrays_of(parent)
         arrays = {name: perturb(rng, known[name], step) for name in sorted(known)}
         return Point(parent.place, parent.seeds, arrays)
@@ -152,7 +152,7 @@ class StartSpace(Space):
 
     def with_file(self, experiment: Experiment, file: Path) -> Experiment:
         table: dict[str, Any] = experiment.network.model_dump(exclude_none=True)
-        # What draws a start has no meaning for one that is read.
+        # Keys that draw a start do not apply to one read from a file.
         table |= {"init": "file", "init_path": str(file)}
         table.pop("seed", None)
         why = "The start of this study cannot be varied, so nothing can be searched"
@@ -186,20 +186,20 @@ class DataSpace(Space):
                     option="--over",
                 )
 
-    def begin(self, place: int) -> Point:
+    def start_at(self, place: int) -> Point:
         run = self.cells[place].experiment.run.seed
         data = self.cells[place].experiment.data.seed
-        # The very data of the study: of one generator they are drawn first.
+        # The data of the study itself: a shared generator draws data first.
         return Point(place, {DATA: run if data is None else data})
 
     def fresh(self, rng: Generator, number: int) -> Point | None:
         place, drawn = number % len(self.cells), number // len(self.cells)
         if not self.cells[place].experiment.data.known_law:
-            return self.near(rng, self.begin(place), 1.0)
-        seed = self.ground.drawn(drawn, rng)
+            return self.draw_neighbour(rng, self.start_at(place), 1.0)
+        seed = self.ground.draw_seed(drawn, rng)
         return None if seed is None else Point(place, {DATA: seed})
 
-    def near(self, rng: Generator, parent: Point, step: float) -> Point | None:
+    def draw_neighbour(self, rng: Generator, parent: Point, step: float) -> Point | None:
         arrays = {name: np.array(array) for name, array in self.arrays_of(parent).items()}
         x, y = arrays["x"], arrays["y"]
         count = max(1, round(step * x.shape[0] * rng.random()))
@@ -254,7 +254,7 @@ class DataSpace(Space):
     def _redraw_example(self, rng: Generator, place: int, x: Array, y: Array, i: int) -> bool:
         """Draw an example and its label again, with some probability; return True if drawn."""
         law = self._laws[place]
-        # Laws with directions know them only of the data set that they drew.
+        # Laws with directions know the directions only of the data set that they drew.
         if law is None or rng.random() > EXCHANGED or law.directions(np.random.default_rng(0)):
             return False
         new_x, new_y = law.draw(rng, 1, {})

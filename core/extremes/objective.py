@@ -32,7 +32,7 @@ from core.study_file.experiment import Experiment
 from core.theorems.registry import STATEMENTS, applicable_statements
 from core.theorems.statement import Context, Statement, Verdict, assess
 
-VALUE, VERDICT, UNFIT = "objective", "verdict", "unfit"  # the names in rows
+VALUE, VERDICT, UNFIT = "objective", "verdict", "unfit"  # column names in rows
 Kind = Literal["slack", "ratio"]
 ROOM = re.compile(r"(slack|ratio)\s*(?::|\(\s*['\"])\s*(.+?)\s*(?:['\"]\s*\))?")
 VERDICTS = tuple(Verdict)
@@ -56,7 +56,7 @@ class Objective:
     after: str = ""
     statement: str = ""
     kind: Kind = "slack"
-    fit: bool = False  # only of runs that end without training errors
+    fit: bool = False  # only count runs that end without training errors
 
     def score(self, value: float) -> float:
         """Return the number to minimise; infinite for NaN."""
@@ -83,7 +83,10 @@ class ObjectiveReader:
         """
         if not run.frames:
             return {VALUE: NAN}
-        if self.objective.fit and float(OBSERVABLES["train_error"].at(run, run.frames - 1)) > 0.0:
+        if (
+            self.objective.fit
+            and float(OBSERVABLES["train_error"].value_at(run, run.frames - 1)) > 0.0
+        ):
             return {VALUE: NAN, UNFIT: 1.0}
         if self.objective.statement:
             return _room(run, self.objective)
@@ -98,7 +101,7 @@ class ObjectiveReader:
                 if not OBSERVABLES[name].applies(run):
                     raise _wrong_runs(formula, name)
         if objective.take == "last":
-            return cell.at(objective.text, claim_moment(objective.at))
+            return cell.value_at(objective.text, claim_moment(objective.at))
         frames = range(run.frames)
         if objective.after:
             begun = (frame for frame in frames if cell.value(objective.after, frame) > 0.0)
@@ -152,7 +155,7 @@ def verdict_words(number: float) -> str:
     return "" if math.isnan(number) else VERDICTS[int(number)].value
 
 
-# --------------------------------------------------------------------------------- what was typed
+# ------------------------------------------------------------------------------------------ parsing
 
 
 def slug(text: str) -> str:

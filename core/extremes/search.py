@@ -33,15 +33,15 @@ from core.study_file.experiment import Experiment
 from core.study_file.validation import clauses_of
 
 # ------------------------------------------------------------------------------------------- points
-# A `Point` is what distinguishes a run from the study itself: seeds by their keys, and arrays that
-# go into a file where data or a start have been moved. Everything is drawn from the generator that
-# is handed in, so that a hunt proposes the same again.
+# A `Point` holds the differences of a run from the study itself: seeds by their keys, and arrays of
+# moved data or starts, which are saved to a file. All draws use the given generator, so that a hunt
+# is reproducible.
 
 Array = NDArray[np.float64]
 RUN, DATA, NETWORK = "run.seed", "data.seed", "network.seed"
 SEEDS = (RUN, DATA, NETWORK)
 LARGEST_SEED = 2**31 - 1
-MOST_SHUFFLED = 1_000_000  # seeds of a range that are drawn without one twice
+MOST_SHUFFLED = 1_000_000  # largest range of seeds drawn without repetition
 
 
 @final
@@ -73,7 +73,7 @@ class Ground:
 
     study: Study
     seeds: tuple[int, int] = (0, LARGEST_SEED)
-    seed: int = 0  # of the hunt's own draws
+    seed: int = 0  # of the search's own draws
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -89,13 +89,13 @@ class Ground:
         order = np.random.default_rng([self.seed, 1]).permutation(last - first + 1)
         return np.asarray(first + order, dtype=np.int64)
 
-    def drawn(self, number: int, rng: Generator) -> int | None:
+    def draw_seed(self, number: int, rng: Generator) -> int | None:
         """Return the seed of a draw, none of a short range twice; None after the last."""
         if self._order is None:
-            return self.any(rng)
+            return self.draw_any_seed(rng)
         return int(self._order[number]) if number < self._order.size else None
 
-    def any(self, rng: Generator) -> int:
+    def draw_any_seed(self, rng: Generator) -> int:
         first, last = self.seeds
         return int(rng.integers(first, last, endpoint=True))
 
@@ -120,8 +120,8 @@ class Space(ABC):
     def cells(self) -> tuple[Cell, ...]:
         return self.ground.cells
 
-    def begin(self, place: int) -> Point:
-        """Return a cell as the study has it."""
+    def start_at(self, place: int) -> Point:
+        """Return the point of a cell of the study itself."""
         return Point(place)
 
     @abstractmethod
@@ -129,7 +129,7 @@ class Space(ABC):
         """Return the draw of a number; None if no draw is left."""
 
     @abstractmethod
-    def near(self, rng: Generator, parent: Point, step: float) -> Point | None:
+    def draw_neighbour(self, rng: Generator, parent: Point, step: float) -> Point | None:
         """Return a neighbour of a point.
 
         Parameters
@@ -176,23 +176,23 @@ class SeedSpace(Space):
 
     over = "seeds"
 
-    def begin(self, place: int) -> Point:
+    def start_at(self, place: int) -> Point:
         known = {key: self._own(place, key) for key in SEEDS}
         return Point(place, {key: seed for key, seed in known.items() if seed is not None})
 
     def fresh(self, rng: Generator, number: int) -> Point | None:
         place, drawn = number % len(self.cells), number // len(self.cells)
-        seed = self.ground.drawn(drawn, rng)
+        seed = self.ground.draw_seed(drawn, rng)
         if seed is None:
             return None
         others = [key for key in (DATA, NETWORK) if self._own(place, key) is not None]
-        return Point(place, {RUN: seed} | {key: self.ground.any(rng) for key in others})
+        return Point(place, {RUN: seed} | {key: self.ground.draw_any_seed(rng) for key in others})
 
-    def near(self, rng: Generator, parent: Point, step: float) -> Point | None:
-        new, of_data = self.ground.any(rng), bool(rng.integers(2))
+    def draw_neighbour(self, rng: Generator, parent: Point, step: float) -> Point | None:
+        new, of_data = self.ground.draw_any_seed(rng), bool(rng.integers(2))
         if not of_data or (NETWORK not in parent.seeds and not self._has_start(parent)):
             return replace(parent, seeds={**parent.seeds, NETWORK: new})
-        # Without a seed of their own the data are what run.seed draws first.
+        # If the data have no seed, run.seed draws them first.
         own = DATA in parent.seeds or self._own(parent.place, DATA) is not None
         return replace(parent, seeds={**parent.seeds, DATA if own else RUN: new})
 
@@ -243,13 +243,13 @@ def replace_section(
 # --------------------------------------------------------------------------------------- the search
 
 Phase = Literal["study", "drawn", "refined"]
-DRAWN = 32  # runs that are drawn first, unless another number is given
+DRAWN = 32  # default number of runs drawn first
 GENERATION = 8
-EACH_DRAWN = 4  # of the runs after the first ones each fourth is drawn
-PARENTS = 4  # the best runs, which are refined
+EACH_DRAWN = 4  # every fourth later run is drawn
+PARENTS = 4  # number of best runs that are refined
 FIRST_STEP, LEAST_STEP, MOST_STEP = 0.3, 1e-4, 1.0
-GROWTH, FAILURES = 1.3, 4  # of the step at each success; so many failures take it back
-TRIES = 20  # to find what was not tried yet
+GROWTH, FAILURES = 1.3, 4  # factor of the step per success; FAILURES failures undo it
+TRIES = 20  # attempts to find an untried point
 
 
 @final
@@ -265,7 +265,7 @@ class Candidate:
 
 @final
 class Search:
-    """Generations of a hunt: `propose` one, `tell` the scores of its runs, and repeat."""
+    """Generations of a hunt: `propose` one, `add_scores` of its runs, and repeat."""
 
     def __init__(self, space: Space, drawn: int = DRAWN) -> None:
         self.space = space
@@ -289,7 +289,7 @@ class Search:
         self._count += size
         return tuple(found)
 
-    def tell(self, generation: tuple[Candidate, ...], scores: Mapping[int, float]) -> None:
+    def add_scores(self, generation: tuple[Candidate, ...], scores: Mapping[int, float]) -> None:
         """Take the scores of a generation's runs, by their numbers.
 
         The least score is the best, and one that is not finite is none. Runs without a score were
@@ -305,7 +305,7 @@ class Search:
         if refined:
             power = better - (len(refined) - better) / FAILURES
             self.step = min(self.step * GROWTH**power, MOST_STEP)
-            # Where nothing near is better any more it begins with large steps again.
+            # After no neighbour improves any more, restart with large steps.
             if self.step < LEAST_STEP:
                 self.step = FIRST_STEP
 
@@ -313,10 +313,10 @@ class Search:
         return self._scores[candidate.index], candidate.index
 
     def _candidate(self, index: int) -> Candidate | None:
-        # A generator for each run: what one takes of it changes no other.
+        # One generator per run: its draws do not affect other runs.
         rng = np.random.default_rng([self._seed, 2, index])
         if index < min(len(self.space.cells), self._first):
-            return Candidate(index, "study", -1, self.space.begin(index))
+            return Candidate(index, "study", -1, self.space.start_at(index))
         wants_drawn = index < self._first or index % EACH_DRAWN == EACH_DRAWN - 1
         if wants_drawn or not self._best:
             return self._draw_candidate(index, rng) or self._refine_candidate(index, rng)
@@ -333,10 +333,10 @@ class Search:
         if not self._best:
             return None
         for _ in range(TRIES):
-            # Half of them near the very best, a quarter near the next one, and so on.
+            # Half of the draws are near the best, a quarter near the second, and so on.
             which = min(int(rng.geometric(0.5)) - 1, len(self._best) - 1)
             parent = self._best[which]
-            point = self.space.near(rng, parent.point, self.step)
+            point = self.space.draw_neighbour(rng, parent.point, self.step)
             if point is not None and point.digest not in self._tried:
                 return Candidate(index, "refined", parent.index, point)
         return None

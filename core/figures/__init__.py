@@ -7,5 +7,5 @@ panels of `material` and `study_panels`; `draw` and `export` write them, `film` 
 
 import logging
 
-# Where its folder of settings cannot be written matplotlib takes another one, and says so.
+# Silences the warning if the settings folder is not writable: matplotlib then uses another one.
 logging.getLogger("matplotlib").setLevel(logging.ERROR)

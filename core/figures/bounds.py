@@ -48,7 +48,7 @@ def predicted_curves(
             continue
         for column in prediction.columns:
             item, values = observable_of(column), np.full(run.frames, np.nan)
-            values[frames] = [float(item.at(run, index)) for index in frames.tolist()]
+            values[frames] = [float(item.value_at(run, index)) for index in frames.tolist()]
             label = prediction.label if column == prediction.name else ""
             found.append(BoundCurve(f"{PREDICTED}{column}", label, name, values, prediction))
     return tuple(found)

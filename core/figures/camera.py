@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Frames that the camera looks at, and how far to either side, as a share of all frames: enough to
-# turn a jump of the extent into a glide, and few enough to be read when another plane is chosen.
+# Number of frames that determine the camera, and how far to either side, as a fraction of all
+# frames: enough to smooth a jump of the extent, and few enough to read again when the plane
+# changes.
 SAMPLES = 9
 SIDE = 0.04
 
@@ -72,7 +73,7 @@ def unit_power(log10_extent: float) -> int:
     (0, -3, 5, -4, 0)
     """
     power = math.floor(log10_extent) if math.isfinite(log10_extent) else 0
-    # Below 10^4, and down to hundredths, ticks are short enough.
+    # Between 10^-2 and 10^3 ticks are short without a power of ten.
     return power if power >= 4 or power <= -3 else 0
 
 

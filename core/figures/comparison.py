@@ -34,14 +34,14 @@ from core.observables.registry import observable_of
 WIDTH, LEFT, RIGHT, HEIGHT = 120.0, 14.0, 4.0, 62.0  # millimetres
 NARROWEST, WIDEST = 60.0, 400.0
 HEAD, KEY_LINE = 9.0, 3.5
-FAINT = 0.2  # opacity of a band
+FAINT = 0.2  # of a band
 MOST_DECADES = 8
 
 
 def words_for(question: CompareQuestion) -> str:
     """Return the label of the vertical axis."""
     title = observable_of(question.observable).title
-    title = f"{title}, sorted" if question.ranked else title
+    title = f"{title}, sorted" if question.is_by_rank else title
     return f"difference of the {title}" if question.kind == "differences" else title
 
 
@@ -137,7 +137,7 @@ def _horizontal_axis(comparison: Comparison) -> tuple[Axis, list[Array]]:
         time = TimeAxis(low, high, comparison.steps)
         return time.axis(), [time.place(one) for one in places]
     pad = 0.02 * (high - low)
-    if against == "risk":  # it falls: what is achieved grows to the right
+    if against == "risk":  # falls during a run: better values are further right
         ticks = tuple((-place, text) for place, text in _decades(low, high))
         return Axis(-high - pad, -low + pad, ticks, "risk"), [-one for one in places]
     ticks = linear_ticks(low, high, 6)

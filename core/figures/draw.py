@@ -56,17 +56,17 @@ from core.figures.primitives import (
 STYLE: dict[str, Any] = {
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
-    # Names of an SVG's parts are hashes of random salt else, and equal scenes would differ.
+    # Without a fixed salt ids of an SVG are random, and equal scenes would give different bytes.
     "svg.hashsalt": "marginscope",
     "axes.unicode_minus": True,
     "text.usetex": False,
 }
-# Fonts that come with matplotlib: the same letters on every machine.
+# Fonts included in matplotlib: the same letters on every machine.
 LETTERS: dict[str, dict[str, Any]] = {
     "sans": {"font.family": [FONT], "mathtext.fontset": "dejavusans"},
     "serif": {"font.family": ["STIXGeneral"], "mathtext.fontset": "stix"},
 }
-# matplotlib keeps its settings for the whole process, and the window draws in threads.
+# matplotlib's settings are global, and the window draws in threads.
 _lock = threading.RLock()
 
 
@@ -75,7 +75,7 @@ def matplotlib_style(family: str = "sans") -> Iterator[None]:
     """Use matplotlib's defaults and STYLE for a block, whatever the user's own settings."""
     with _lock, matplotlib.rc_context():
         settings: dict[Any, Any] = dict(matplotlib.rcParamsDefault)
-        # The backend is left alone: figures bring their own canvas.
+        # Without the backend: figures have their own canvas.
         settings = {key: settings[key] for key in settings if not key.startswith("backend")}
         settings.update(STYLE | LETTERS[family])
         matplotlib.rcParams.update(settings)
@@ -94,7 +94,7 @@ def draw_scene(scene: FigureScene, dpi: float = 300.0) -> Figure:
     figure, _ = new_figure(scene, dpi)
     for panel in scene.panels:
         axes = draw_panel(figure, scene, panel)
-        # Added as they are: `plot` and `scatter` would move the limits, which are the scene's.
+        # As artists: `plot` and `scatter` would change the limits, which the scene sets.
         for artist in ink_artists(axes, panel.ink, scene.palette, scene.points):
             axes.add_artist(artist)
     draw_texts(figure, scene)
@@ -199,7 +199,7 @@ def _draw_ticks(axes: Axes, panel: Panel, palette: Palette, points: float) -> No
         )
         axis.set_label_text(font_text(ticks.label), fontsize=points, color=palette.foreground)
     axes.xaxis.labelpad = 1.8 * scale
-    # Set by the longest tick text and not by matplotlib, so that columns of panels line up.
+    # Based on the longest tick text, not on matplotlib's layout, so that columns of panels align.
     longest = max((len(visible_text(text)) for _, text in panel.y.ticks), default=3)
     distance = (2.7 + 1.25 * max(longest, 3)) * scale
     axes.yaxis.set_label_coords(-distance / panel.box.width, 0.5)
@@ -292,7 +292,7 @@ def ink_artists(axes: Axes, ink: PanelContent, palette: Palette, points: float) 
 
 def _image(axes: Axes, raster: Raster) -> Artist:
     rows, columns = raster.colours.shape[:2]
-    # Colours are those of points, and a picture's edge is half a point beyond its first ones.
+    # Colours are those of points; the image extends half a pixel beyond the first and last ones.
     across = 0.5 * (raster.right - raster.left) / (columns - 1)
     up = 0.5 * (raster.top - raster.bottom) / (rows - 1)
     image = AxesImage(
@@ -312,7 +312,7 @@ def _image(axes: Axes, raster: Raster) -> Artist:
 
 def _area(band: Band) -> Artist:
     known = np.isfinite(band.x) & np.isfinite(band.low) & np.isfinite(band.high)
-    # Points that are not known are passed over: a polygon has no gaps.
+    # Skip unknown points: a polygon has no gaps.
     x, low, high = band.x[known], band.low[known], band.high[known]
     outline = np.stack([np.append(x, x[::-1]), np.append(low, high[::-1])], axis=-1)
     return PolyCollection(
@@ -332,7 +332,7 @@ def _words(words: Label, palette: Palette, points: float) -> Artist:
         fontsize=points - 0.5,
         color=words.colour,
         bbox=_paper(palette),
-        # matplotlib leaves out what is written at a point on the frame's edge.
+        # Otherwise matplotlib omits text at a point on the frame's edge.
         annotation_clip=False,
     )
 
@@ -344,7 +344,7 @@ def _line_collection(curves: Curves, scale: float) -> Artist:
         colors=curves.colours / 255.0,
         linewidths=scale * curves.widths,
         linestyles=[DASHES[curves.dash]],
-        # Round ends would close the gaps of dashes that are as short as the line is wide.
+        # Round caps would close the gaps of dashes as short as the line is wide.
         capstyle="butt" if curves.dash != "solid" else "round",
         joinstyle="round",
     )
@@ -361,7 +361,7 @@ def _markers(axes: Axes, dots: Dots, scale: float) -> Artist:
         edgecolors=dots.edge or "none",
         linewidths=(0.9 if dots.marker is Marker.RING else 0.35) * scale if dots.edge else 0.0,
     )
-    # Only the places are in the axes' units: markers keep their size in points.
+    # Only positions are in axis units: markers keep their size in points.
     collection.set_transform(IdentityTransform())
     collection.set_clip_on(dots.clipped)
     return collection

@@ -29,8 +29,8 @@ def font_text(text: str) -> str:
     Letters that the font lacks become question marks. The index of a sum is set beside it, where it
     does not run into the next line.
     """
-    # matplotlib warns of each letter that it has not, and draws an empty box.
-    # Within `drawing`: its family is that of the scene.
+    # matplotlib warns about each missing letter, and draws an empty box. Call within
+    # `matplotlib_style`, which sets the font family of the scene.
     family = matplotlib.rcParams["font.family"]
     characters = get_font(fontManager.findfont(FontProperties(family=family))).get_charmap()
     text = "".join(char if ord(char) in characters or char == "\n" else "?" for char in text)
@@ -62,18 +62,19 @@ def draw_key(
     for entry in key:
         if entry.markers:
             pairs = zip(entry.markers, entry.colours, strict=True)
-            disc["markersize"] = (0.75 if len(entry.markers) == 1 else 0.6) * points  # apart
+            # Separate the discs.
+            disc["markersize"] = (0.75 if len(entry.markers) == 1 else 0.6) * points
             marks = [Line2D([], [], marker=SHAPES[m], color=colour, **disc) for m, colour in pairs]
             handles.append(tuple(marks))
         else:
             dash, width = DASHES[entry.dash], 1.3 * points / 7.0
             sample = Line2D([], [], color=entry.colours[0], linestyle=dash, linewidth=width)
             handles.append(sample)
-    # A long key ends with the panel and may begin left of it, where nothing else stands.
+    # A long key ends at the panel's right edge and may start left of the panel, in free space.
     longest = max(len(entry.text) for entry in key)
     wide = columns == 1 and (LETTER_MM * longest + SAMPLE_MM) * points / 7.0 > box.width
     long = wide or (len(key) > 2 and not columns)
-    # Else it would reach into the panel beside.
+    # Otherwise the key would extend into the next panel.
     tight = long and columns == 0 and box.width < 33.0 * points / 7.0
     legend = Legend(
         axes,
@@ -153,10 +154,11 @@ def _separate_texts(texts: Sequence[str], step: float, mm: float) -> set[int]:
     """Return which texts, `step` apart, do not touch each other; the last one is always shown."""
     fitting: set[int] = set()
     limit = float("inf")
-    # From the right: the last moment is the one that the panel is about.
+    # From the right, since the last moment has priority.
     for position in range(len(texts) - 1, -1, -1):
         superscript = len(texts[position].partition("^")[2].strip("{}$"))
-        # A raised digit is two thirds as wide; 1.2 mm is the mean of a digit at 7 points.
+        # Superscript digits are two thirds as wide; 1.2 mm is the mean width of a digit at 7
+        # points.
         letters = len(visible_text(texts[position])) - 0.35 * superscript
         half = 0.5 * (1.2 * letters + 0.4) * mm
         if position * step + half <= limit:

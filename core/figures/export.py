@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".pdf", ".svg", ".png")
 LEAST_DPI, MOST_DPI = 20, 2400
-# Of 4 bytes each: 1.6 GB of memory.
+# 4 bytes each: 1.6 GB of memory.
 MOST_PIXELS = 400_000_000
 Draw = Callable[[FigureScene, str, float], bytes]
 
@@ -65,18 +65,17 @@ def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
     from core.figures.draw import draw_scene, matplotlib_style
 
     creator = f"Marginscope {core.__version__}"
-    # None leaves out what matplotlib adds by itself, the date first of all: equal scenes are to
-    # give equal bytes.
+    # None suppresses matplotlib's own entries, such as the date: equal scenes give equal bytes.
     metadata: dict[str, dict[str, Any]] = {
         ".pdf": {"Creator": creator, "Producer": None, "CreationDate": None},
         ".svg": {"Creator": creator, "Date": None},
         ".png": {"Software": creator},
     }
-    if scene.title:  # a run need not have one, and matplotlib takes no empty one
+    if scene.title:  # matplotlib rejects an empty title
         metadata[suffix]["Title"] = scene.title
     buffer = io.BytesIO()
     with matplotlib_style(scene.family):
-        # PDF and SVG count in points, of which an inch has 72.
+        # PDF and SVG use points, 72 per inch.
         figure = draw_scene(scene, dpi if suffix == ".png" else 72.0)
         figure.savefig(
             buffer,
@@ -145,7 +144,7 @@ def check_resolution(scene: FigureScene, suffix: str, dpi: float) -> None:
 
 # ---------------------------------------------------------------------------------- another process
 
-IDLE_SECONDS = 30.0  # an idle process takes as much memory as a small window
+IDLE_SECONDS = 30.0  # an idle process uses as much memory as a small window
 
 
 def _is_never_cancelled() -> bool:
@@ -209,7 +208,7 @@ def render_film(
     cancelled: Callable[[], bool],
     **film: Any,
 ) -> bool:
-    """Save a film of some run files by a process of its own, as `core.figures.film.save_film` does.
+    """Render a film of run files in a separate process, by `core.figures.film.save_film`.
 
     Parameters
     ----------
@@ -245,7 +244,7 @@ def render_film(
             given = (_save_film, tuple(runs), path, options, counter, film)
             return bool(run_in_process("The film was not written", report, *given))
         finally:
-            remove_left(path.parent)  # what a killed process has written
+            remove_left(path.parent)  # partial files of a killed process
 
 
 def _save_film(
@@ -260,5 +259,5 @@ def _save_film(
 
 
 def _write_progress(counter: Path, done: int, total: int) -> None:
-    with suppress(OSError):  # a full disk is met by the film itself
+    with suppress(OSError):  # the film itself reports a full disk
         counter.write_text(f"{done} {total}")

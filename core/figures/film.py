@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 # --------------------------------------------------------------------------------- panels on pixels
 
-# Nominal: what counts is letters against panels, since pixels have no size in millimetres.
+# Nominal: only the ratio of letters to panels matters, since pixels have no size in millimetres.
 DPI = 100.0
 CELL = (480, 450)
 SINGLE = (800, 600)
-TOP_EM = 3.4  # the line with the clock, in letter heights
+TOP_EM = 3.4  # line of the clock, in letter heights
 LEFT_EM, RIGHT_EM, HEAD_EM, FOOT_EM = 5.0, 1.2, 4.6, 4.0
-FILM_LETTER_EM = 0.6  # nothing may reach into the clock
+FILM_LETTER_EM = 0.6  # keeps the clock's area free
 
 
 def grid(rows: int, kinds: int) -> tuple[int, int]:
@@ -86,7 +86,7 @@ def film_scene(
     columns, lines = grid(rows, len(kinds))
     mm = MM_PER_INCH / DPI
     width, height = size[0] * mm, size[1] * mm
-    # Letters grow with the panels, but not as fast: the small ones need them more.
+    # Letters grow slower than the panels, since small panels need relatively larger ones.
     points = 0.6 * math.sqrt(min(size[0] / columns, 1.25 * size[1] / lines)) * 72.0 / DPI
     em = points * MM_PER_POINT
     top, texts, clock = _top(material, width, points) if captions else (0.0, (), None)
@@ -117,7 +117,7 @@ def _top(
 ) -> tuple[float, tuple[Text, ...], Text | None]:
     """Return the height of a film's top, its heading, and its clock."""
     em, time = points * MM_PER_POINT, material.time
-    # The clock keeps the place of its widest text, so that nothing shifts as its digits change.
+    # The clock reserves its widest text, so that nothing moves when its digits change.
     moments = np.linspace(time.low, time.high, 64).tolist()
     widest = max(len(time_text(one, time.steps, padded=True)) for one in moments)
     clock = Text(width - (0.58 * widest + 1.0) * 1.25 * em, 2.0 * em, "", 1.25 * points)
@@ -134,11 +134,12 @@ def _top(
 
 # -------------------------------------------------------------------------------------------- films
 
-HOLD = 0.12  # the share of the film that stands still at the end before it begins again
+HOLD = 0.12  # fraction of the film for which the last picture is held
 LONGEST_SECONDS, MOST_FRAMES = 600.0, 6000
-FASTEST = {".gif": 50, ".webp": 60, ".mp4": 60}  # GIF players slow down what is faster than 20 ms
+# Frames per second; GIF players slow down delays below 20 ms.
+FASTEST = {".gif": 50, ".webp": 60, ".mp4": 60}
 Frames = NDArray[np.int64]
-Interval = tuple[float, float]  # in log10 t; from -inf: from t = 0
+Interval = tuple[float, float]  # in log10 t; -inf is t = 0
 
 
 def frames_shown(
@@ -156,9 +157,9 @@ def frames_shown(
     ends = axis.place(np.array([low, axis.high]))
     moments = np.linspace(ends[0], ends[1], moving)
     if moving > 1 and since == -math.inf:
-        # t = 0 has no place on a logarithmic axis; the film begins there all the same.
+        # A logarithmic axis has no t = 0, where the film still starts.
         moments[0] = -np.inf
-    # The end is reached, however its place was rounded; so is each moment that a frame stands at.
+    # 1e-9 covers rounding, at the end and at moments that equal a frame's time.
     moments[-1] = ends[1] + 1e-9
     shown = np.searchsorted(places, moments + 1e-9, side="right") - 1
     shown = np.concatenate([shown, np.full(count - moving, shown[-1])])
@@ -186,7 +187,7 @@ class Drawer:
         self._scene, self._material, self._data, self._clock = scene, material, data, clock
         with matplotlib_style():
             figure, pixels = new_figure(scene, dpi)
-            canvas: Any = pixels  # its drawing methods have no types
+            canvas: Any = pixels  # its drawing methods are untyped
             self._axes = [
                 None if follow and panel.kind == "neurons" else draw_panel(figure, scene, panel)
                 for panel in scene.panels
@@ -195,7 +196,7 @@ class Drawer:
             canvas.draw()
         self._figure = figure
         self._canvas = canvas
-        # Axes and texts never change in a film: they are drawn once, and copied.
+        # Axes and texts never change in a film: drawn once, then copied.
         self._background = canvas.copy_from_bbox(figure.bbox)
 
     def draw(self, shown: Sequence[int], log10_time: float) -> Pixels:
@@ -210,8 +211,8 @@ class Drawer:
                 for artist in ink_artists(place, ink, scene.palette, scene.points):
                     place.add_artist(artist)
                     place.draw_artist(artist)
-                    # Its only place is the pixels: kept, the axes would grow by a picture for each
-                    # frame.
+                    # Its only use is in the pixels: otherwise every frame would add an image to the
+                    # axes.
                     artist.remove()
                 if axes is None:
                     place.remove()
@@ -220,7 +221,7 @@ class Drawer:
                 clock = figure_text(self._figure, scene, replace(self._clock, text=text))
                 self._figure.draw_artist(clock)
                 clock.remove()
-        # A copy: the next frame is drawn over these pixels.
+        # A copy, since the next frame overwrites these pixels.
         pixels = np.asarray(self._canvas.buffer_rgba())
         return np.ascontiguousarray(pixels[..., :3])
 
@@ -285,16 +286,16 @@ def film_frames(
     lasts = [last_frame(run, until) for run in runs]
     axis = time_axis(runs, lasts)
     frames = [frames_shown(run, axis, count, since) for run in runs]
-    # The last frame as well: the scene's axes are made for all that is ever shown.
+    # Include the last frame: the scene's axes cover everything shown later.
     stops = [np.unique(np.append(some, last)) for some, last in zip(frames, lasts, strict=True)]
-    if interval is not None:  # trails begin where the runs do
+    if interval is not None:  # trails start with the run
         stops = [
             np.unique(np.append(trail_frames(last, run.network.m), some))
             for run, last, some in zip(runs, lasts, stops, strict=True)
         ]
     material = compute_panel_data(runs, kinds, lasts, options, stops)
     scene, data, dpi, clock = film_scene(material, kinds, size, captions)
-    zoomed = any(options.look.region(row, "neurons") for row in range(len(runs)))
+    zoomed = any(options.view.region(row, "neurons") for row in range(len(runs)))
     drawer = Drawer(scene, material, data, dpi, clock, follow and not zoomed)
     before: tuple[int, ...] | None = None
     picture: Pixels | None = None
@@ -352,13 +353,13 @@ def save_film(
     Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
     """
     check_runs(runs)
-    check_view_options(options.look, runs)
+    check_view_options(options.view, runs)
     if interval is not None:
         check_interval(runs, interval)
     kinds = choose_panels(kinds_of(panel), runs)
     requested = size or film_size(len(runs), len(kinds))
     count = _check(path, seconds, frames_per_second, requested)
-    # H.264 as every player reads it keeps its colours for two by two pixels.
+    # H.264 in its most compatible form stores colours for blocks of two by two pixels.
     pixels = (requested[0] & ~1, requested[1] & ~1)
     durations = frame_durations(count, frames_per_second, path)
     pictures = film_frames(runs, panel, count, pixels, options, follow, interval, captions)

@@ -17,7 +17,7 @@ from core.terminal.text import shorten
 
 Fields = dict[str, Any]
 
-# In the order of the settings line; other fields are named only where they tell runs apart.
+# In the order of the settings line; other fields are named only if they differ between runs.
 SETTINGS = (
     "data.kind",
     "data.d",
@@ -32,16 +32,16 @@ SETTINGS = (
     "data.seed",
     "network.seed",
 )
-# Where a run was computed, how often it was recorded and what files were called is not what it is.
+# Settings that do not define a run: device, number of frames, file names.
 NEVER_NAMED = ("recording.", "run.device", "network.init_path", "data.path", "data.understood")
-CONTENT = ".content"  # how the keys of checksums of given arrays end
+CONTENT = ".content"  # suffix of keys that hold checksums of given arrays
 
 
 def fields(run: Run) -> Fields:
     """Return the experiment of a run as dotted key -> value."""
     tables, unknown = known_settings(run), unknown_settings(run)
     if not isinstance(run.experiment.dynamics, RecordedLoop):
-        tables.pop("optimizer", None)  # the dynamics says it
+        tables.pop("optimizer", None)  # the words of the dynamics include it
     return {
         f"{section}.{name}": value
         for section, table in tables.items()
@@ -73,7 +73,7 @@ def _differing_keys(runs: Sequence[Run]) -> list[str]:
 
 
 def headings(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return a heading for each run: what tells it apart, or the width of a single run.
+    """Return a heading for each run: its differing settings, or the width of a single run.
 
     Runs of different given arrays have their titles, if these differ. Repeats are numbered.
     """
@@ -102,8 +102,8 @@ def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
     different = set(differing_keys(runs)) if len(runs) > 1 else {"network.m"}
     values = fields(runs[0])
     shared = [fields(run) for run in runs]
-    # Another program's loop has drawn nothing by a seed of this one.
-    seedless = any(run.recorded for run in runs)
+    # Seeds do not apply to another program's loop.
+    seedless = any(run.is_external for run in runs)
     parts = [
         phrase(key, values[key])
         for key in SETTINGS

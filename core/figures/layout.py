@@ -15,18 +15,18 @@ from core.figures.palette import Palette
 from core.figures.primitives import MM_PER_INCH, NO_BREAK, Box, Text
 
 MM_PER_POINT = MM_PER_INCH / 72.0
-# Width of the figure by number of panels in a row: one column of a journal, or two.
+# Width of the figure by the number of panels in a row: one or two columns of a journal.
 WIDTHS = {1: 88.0, 2: 120.0, 3: 180.0, 4: 180.0}
 LEFT, RIGHT, BETWEEN = 10.5, 2.5, 10.5
 TITLE, HEADING, HEAD, FOOT = 6.0, 5.0, 9.0, 9.5
 MARGIN, LINE = 2.5, 3.2
 MOST_COLUMNS = 4
 KEY_LINE = 3.5
-LEAST_SIDE, SMALLEST_SIDE, HIGHEST = 28.0, 12.0, 75.0  # of a panel
-LOWEST = 24.0  # of panels that are lower so that a page holds them
-PAGE_HEIGHT = 240.0  # of text on a page; what is higher has lower panels
-LETTER_EM, BOLD_EM = 0.54, 0.71  # mean widths of a letter; bold lines of titles reach .705
-LETTER_MM, SAMPLE_MM = 1.25, 6.0  # of a key: a letter, and the sample of a line with its space
+LEAST_SIDE, SMALLEST_SIDE, HIGHEST = 28.0, 12.0, 75.0  # sides of a panel
+LOWEST = 24.0  # height of panels that are lowered to fit a page
+PAGE_HEIGHT = 240.0  # text height of a page; higher figures get lower panels
+LETTER_EM, BOLD_EM = 0.54, 0.71  # mean width of a letter; bold lines of titles reach .705
+LETTER_MM, SAMPLE_MM = 1.25, 6.0  # in a key: a letter, and the sample of a line with its space
 
 CAPTIONS = {
     "neurons": (
@@ -111,8 +111,8 @@ def wrap(text: str, width_mm: float, points: float, em: float = LETTER_EM) -> li
     formulas = re.findall(r"(?<!\\)\$[^$]*(?<!\\)\$", text)
     for position, formula in enumerate(formulas):
         shown = re.sub(r"\\(,|[A-Za-z]+)|[{}$^_]", lambda m: "o" * (len(m[0]) > 2), formula)
-        # As long as what is seen of the formula, of signs that no text has and no line is broken
-        # at.
+        # A placeholder as long as the visible formula, of characters that occur in no text and at
+        # which no line is broken.
         stand_in = f"\x00{position}" + "\x01" * max(len(shown) - len(f"{position}") - 1, 0)
         text = text.replace(formula, stand_in, 1)
     lines = textwrap.wrap(text, most, break_on_hyphens=False)
@@ -145,7 +145,7 @@ def captions(
         What the trajectories are of: WEIGHTS or UNIT.
     """
     stronger = "darker" if palette.name == "light" else "lighter"
-    # No-break spaces keep the letters together with what they stand before.
+    # No-break spaces keep panel letters with the following words.
     parts = [
         (f"{names.replace(' ', NO_BREAK)}:{NO_BREAK}" if names else "") + CAPTIONS[kind]
         for names, kind in letters
@@ -274,12 +274,12 @@ def page(
         foot += wrap(paragraph, width - 2 * edge, sheet.points)
     shown = [wrap(heading, width - 2 * edge, sheet.points + 1.0) for heading in headings]
     if not sheet.caption and len(headings) == 1:
-        shown = [[]]  # there is nothing to tell it apart from
+        shown = [[]]  # a single run needs no heading
     below = line_height * (len(foot) + 1) - line_height + edge if foot else 0.0
     fixed = top + sum(len(one) for one in shown) * line_height + below
     lines = grid.lines(len(keys[0]))
     fixed += len(shown) * (HEADING - LINE + lines * FOOT) * scale + sum(map(sum, rooms))
-    # Squares, lower ones on a wide sheet.
+    # Square panels, lower ones on a wide sheet.
     usual = grid.side if sheet.width is None else min(grid.side, HIGHEST * scale)
     high = panel_height(sheet, usual, fixed, len(shown) * lines)
     boxes = []
@@ -295,7 +295,7 @@ def page(
     for text in foot:
         texts.append(Text(edge, top, text, sheet.points, muted=True))
         top += line_height
-    # Rounded, since sums of millimetres differ in the last digits, and equal scenes give equal
+    # Rounded: sums of millimetres differ in their last digits, and equal scenes must give equal
     # bytes.
     end = round(top - line_height + edge if foot else top, 2)
     return Page(width, sheet.height or end, tuple(boxes), tuple(texts))

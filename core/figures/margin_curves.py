@@ -35,15 +35,15 @@ from core.reference.margin import ReferenceMargin
 from core.reference.share import REACHED, Promise, Reach, first_reach
 from core.runs import Run
 
-# name, text, factor, dash. l1/2 and not l1: hard <= l1/2 <= gamma_gl/2 are directly comparable.
+# name, text, factor, dash. l1/2 instead of l1: hard <= l1/2 <= gamma_gl/2 are directly comparable.
 CURVES: tuple[tuple[str, str, float, Dash], ...] = (
     ("smoothed_margin", "smoothed", 1.0, "dashed"),
     ("hard_margin", "hard", 1.0, "solid"),
     ("l1_margin", "$\\ell_1$ / 2", 0.5, "dotted"),
 )
-# Twice what can be told apart: of four panels in a row each has 400 dots across, at 300 an inch.
+# Twice the resolution: each of four panels in a row has 400 dots across, at 300 dpi.
 MOST_POINTS = 800
-REACH = 2.5  # how far above all curves a reference line may make the axis reach
+REACH = 2.5  # how far above all curves a reference line may extend the axis
 
 
 @final
@@ -57,12 +57,12 @@ class MarginTraces:
     frames: Array
     keys: Array
     values: tuple[Array, ...]
-    share_of: str = ""  # what the values are shares of; "" where they are the margins themselves
-    scale: float = 1.0  # what the margins are multiplied by
-    reach: Reach | None = None  # when the hard margin first comes to 90 % of that
-    around: Array = field(default_factory=lambda: np.empty(0))  # keys of the frames around that
-    height: float = REACHED  # of the hard margin there
-    why_none: str = ZERO  # where no frame has a margin
+    share_of: str = ""  # reference of the shares; "" for margins themselves
+    scale: float = 1.0  # factor of the margins
+    reach: Reach | None = None  # when the hard margin first reaches 90 % of that
+    around: Array = field(default_factory=lambda: np.empty(0))  # keys of the adjacent frames
+    height: float = REACHED  # hard margin at that moment
+    why_none: str = ZERO  # reason if no frame has a margin
     steps: bool = False  # t counts steps
 
 
@@ -89,7 +89,7 @@ def margin_traces(
     frames = np.unique(np.linspace(0, last, min(MOST_POINTS, last + 1)).round().astype(np.int64))
     scale = 1.0 if promise is None else promise.scale
     values = tuple(
-        scale * factor * np.array([OBSERVABLES[name].at(run, index) for index in frames.tolist()])
+        scale * factor * np.array([OBSERVABLES[name].value_at(run, k) for k in frames.tolist()])
         for name, _, factor, _ in CURVES
     )
     keys = keys_of(run, frames, against)
@@ -98,7 +98,7 @@ def margin_traces(
         traces = replace(traces, why_none=words.replace(", ", ",\n"))
     if promise is None or promise.margin is None:
         return traces
-    hard = scale * np.array([OBSERVABLES["hard_margin"].at(run, k) for k in range(last + 1)])
+    hard = scale * np.array([OBSERVABLES["hard_margin"].value_at(run, k) for k in range(last + 1)])
     reach = first_reach(hard, run.log10_time[: last + 1])
     traces = replace(traces, scale=scale, share_of=promise.label, reach=reach)
     if reach is None:
@@ -130,7 +130,7 @@ def margin_axis(
             late.append(values[finite & (x >= 0.25 * start + 0.75 * end)])
     top = float(np.concatenate(everything).max())
     lines = [(one.factor or 0.0) * one.bracket.upper for one in references if one.drawable]
-    # Of shares the whole is seen, with room for its name above it.
+    # Shares show the full range, with space for the reference's name above it.
     shares = {trace.share_of for trace in traces}
     if shares != {""}:
         top = max(top, 1.2)
@@ -141,7 +141,7 @@ def margin_axis(
     if reach == 0.0:
         top, bottom = 0.01, -0.01
     pad = 0.06 * (top - bottom)
-    if shown:  # room for a label above the line
+    if shown:  # space for a label above the line
         top = max(top, max(shown) + 0.1 * (top - bottom))
     label = "normalised margin"
     if shares != {""}:
@@ -151,7 +151,7 @@ def margin_axis(
 
 
 def _colour(position: int, palette: Palette) -> str:
-    # The hard margin, which the reference lines bound, in the colour of text.
+    # The hard margin, which reference lines bound, in the text colour.
     return (palette.references[0], palette.foreground, palette.references[1])[position]
 
 
@@ -171,7 +171,7 @@ def margin_ink(
         curves.append(Curves(name, x[None, :], values[None, :], colour, width, dash))
         seen = np.isfinite(x) & np.isfinite(values)
         finite = finite or bool(np.isfinite(values).any())
-        # A line through one point draws nothing.
+        # A line through one point is invisible.
         if np.count_nonzero(seen) == 1:
             dots.append(Dots(name, x[seen], values[seen], colour, np.array([14.0])))
         place = _entry(x, values, y.low)

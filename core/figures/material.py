@@ -46,7 +46,7 @@ from core.observables.projection import Projection, checked_projection
 from core.runs import Run
 
 SORTED = ("rotations", "norms")
-FAINT = 0.3  # opacity of what comes after the moment shown, as on the screen
+FAINT = 0.3  # opacity of curves after the present moment, as on the screen
 
 
 @final
@@ -81,14 +81,14 @@ class PanelData:
 
     def predictor(self, row: int) -> PredictorPanel:
         """Return the predictor of a run, on the chosen coordinates."""
-        plane, region = self.shown.plane, self.shown.look.region(row, "predictor")
+        plane, region = self.shown.plane, self.shown.view.region(row, "predictor")
         first, second = (plane if plane.kind == "coordinates" else COORDINATES).numbers
         run, last = self.runs[row], self.lasts[row]
         return PredictorPanel(run, (first, second), self.palette, last, region)
 
     def waves(self, row: int, kind: str) -> WavePanel:
         """Return the waves or the phases of a run's nodes."""
-        pins = self.shown.look.pins(row)
+        pins = self.shown.view.pins(row)
         return WavePanel(self.runs[row], kind, self.palette, self.lasts[row], pins)
 
     def panel(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
@@ -111,30 +111,32 @@ class PanelData:
         data : tuple of Dots
             Dots of the data in it.
         """
-        panel, data = self._whole(row, kind, letter, box)
+        panel, data = self._build_panel(row, kind, letter, box)
         if kind in ("margins", *self.traces) and self._continues(row):
             panel = replace(panel, ink=self._with_rest(panel, row))
-        region = self.shown.look.region(row, kind)
+        region = self.shown.view.region(row, kind)
         if region is None or kind == "predictor":
             return panel, data
         return self._crop_to(panel, region), data
 
     def _continues(self, row: int) -> bool:
-        return self.shown.look.rest and self.lasts[row] < self.runs[row].frames - 1
+        return self.shown.view.rest and self.lasts[row] < self.runs[row].frames - 1
 
     def _with_rest(self, panel: Panel, row: int) -> PanelContent:
         """Return the ink of a panel of curves at the last frame, with the later part faint."""
         whole, now = panel.ink, self.ink(panel, self.lasts[row], ())
         later = [replace(one, colours=with_opacity(one.colours, FAINT)) for one in whole.curves]
-        # The ring is where it is on the screen: whether the moment has come there or not.
+        # The ring is drawn as on the screen, also if the moment is later.
         known = {dots.name for dots in now.dots}
         rings = [one for one in whole.dots if one.marker is Marker.RING and one.name not in known]
         return replace(
             now, curves=(*later, *now.curves), dots=(*now.dots, *rings), words=whole.words
         )
 
-    def _whole(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
-        run, palette, pins = self.runs[row], self.palette, self.shown.look.pins(row)
+    def _build_panel(
+        self, row: int, kind: str, letter: str, box: Box
+    ) -> tuple[Panel, tuple[Dots, ...]]:
+        run, palette, pins = self.runs[row], self.palette, self.shown.view.pins(row)
         if kind == "neurons":
             nodes = self.tracks[row]
             return neurons_panel(row, letter, box, nodes, self.projections[row], palette)
@@ -159,7 +161,7 @@ class PanelData:
     def _add_bounds(self, row: int, ink: PanelContent, count: int) -> PanelContent:
         """Add the bounds of statements to the margins."""
         traces, palette = self.margins[row], self.palette
-        bounds = [one for one in self.shown.look.bounds_of(row) if one.view == "margins"]
+        bounds = [one for one in self.shown.view.bounds_of(row) if one.view == "margins"]
         x, lines, words = self.across.place(traces.keys[:count]), [], []
         for position, bound in enumerate(bounds):
             colour = (palette.negative, palette.positive)[position % 2]
@@ -187,7 +189,7 @@ class PanelData:
             with_range(axis, *pair) for axis, pair in zip((panel.x, panel.y), ends, strict=True)
         )
         panel = replace(panel, x=x, y=y)
-        if panel.kind == "margins":  # labels and triangles stand by the range
+        if panel.kind == "margins":  # labels and triangles depend on the range
             drawn, points = self.shown.references_of(panel.row), self.shown.sheet.points
             own, palette = self.margins[panel.row], self.palette
             again = margin_panel(panel.row, "", box, own, self.across, y, palette, drawn, points)
@@ -245,7 +247,7 @@ class PanelData:
         if kind in WAVES:
             return self.waves(row, kind).ink(index)
         if kind in self.traces:
-            # Traces are thinned: the last of their frames that the film has reached.
+            # Traces are thinned: use their last frame that the film has reached.
             frames = self.traces[kind].traces[row].frames
             return self.traces[kind].ink(row, int(np.searchsorted(frames, index, side="right")))
         if kind == "margins":
@@ -255,7 +257,7 @@ class PanelData:
             return self._add_bounds(row, ink, count)
         past = [frame for frame in self.moment_frames[row] if frame < index]
         run, chosen, shown = self.runs[row], self._selection_of(row), [*past, index]
-        pins = self.shown.look.pins(row)
+        pins = self.shown.view.pins(row)
         return sorted_ink(run, kind, shown, self.moments, self.palette, chosen, pins)
 
 
@@ -267,12 +269,12 @@ def compute_panel_data(
     stops: Sequence[NDArray[np.int64]] | None = None,
 ) -> PanelData:
     """Compute what panels show of runs up to the frames `lasts`; a film shows `stops`."""
-    look, palette = shown.look, shown.palette
+    look, palette = shown.view, shown.palette
     chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, shown.selected, strict=False))
     time = time_axis(runs, lasts)
     times = moments(runs, lasts, time)
     frames = tuple(times.frames(run, last) for run, last in zip(runs, lasts, strict=True))
-    # Of curves that go on after the moment the axes are those of whole runs, as on the screen.
+    # If curves continue after the moment, axes cover the whole runs, as on the screen.
     ends = [run.frames - 1 for run in runs] if look.rest and stops is None else list(lasts)
     x = horizontal_axis(runs, ends, look.against, time_axis(runs, ends))
     tracks: list[Track] = []

@@ -12,23 +12,23 @@ from typing import Any, final
 
 from core.errors import InputError
 
-# Those of the papers' figure, which are drawn where none is named.
+# The panels of the papers' figure, by default.
 PANELS = ("neurons", "rotations", "norms", "margins")
 EVERY_PANEL = (*PANELS, "curves", "spectrum", "predictor", "waves", "phases")
-# Those of a page: the predictor would be computed anew at each of its moments.
+# Panels of a page: the predictor would need a computation at each moment.
 PAGE_PANELS = (*PANELS, "curves", "spectrum", "waves", "phases")
-PAGE_FRAMES, FEWEST_FRAMES, MOST_FRAMES = 400, 2, 2000  # moments of a page: usual, and possible
-PAGE_COLOURS = ("system", "light", "dark")  # what it begins with; the reader may turn it
-# What curves may stand against, and the families of letters.
+PAGE_FRAMES, FEWEST_FRAMES, MOST_FRAMES = 400, 2, 2000  # moments of a page: default, least, most
+PAGE_COLOURS = ("system", "light", "dark")  # initial colours; the reader may change them
+# Possible axes of curves, and families of letters.
 ACROSS = ("log10_time", "step", "norm_squared")
 FAMILIES = ("sans", "serif")
 
 
 # ---------------------------------------------------------------------------- the paper of a figure
 
-MOST_ROWS = 10  # runs of a figure, as many as a window shows
-COLUMN, PAGE = 85.0, 180.0  # millimetres: a column of a journal, and all of its page
-TEXT_WIDTH = 139.7  # 5.5 in, the text of NeurIPS, ICLR and most other conferences of one column
+MOST_ROWS = 10  # as many runs of a figure as of a window
+COLUMN, PAGE = 85.0, 180.0  # millimetres: column and page width of a journal
+TEXT_WIDTH = 139.7  # 5.5 in, the text width of NeurIPS, ICLR and most single-column conferences
 SMALLEST, LARGEST = 20.0, 1000.0
 POINTS = 7.0
 FEWEST_POINTS, MOST_POINTS = 4.0, 24.0
@@ -56,8 +56,7 @@ class PageSize:
         return self.points / POINTS
 
 
-# Sheets that figures are made for. A slide is 16:9 and 13.33 in wide; a poster's figure fills three
-# quarters of A0.
+# Sheet sizes. A slide is 16:9 and 13.33 in wide; a poster's figure fills three quarters of A0.
 PRESETS = {
     "automatic": PageSize(),
     "one column": PageSize(COLUMN),

@@ -41,9 +41,10 @@ from core.observables.projection import Projection
 from core.observables.registry import OBSERVABLES
 
 LONGEST_TRAIL = 128
-MOST_POINTS = 100_000  # of all trails together, so that a PDF of thousands of nodes opens quickly
+# Points of all trails together, so that a PDF of thousands of nodes opens quickly.
+MOST_POINTS = 100_000
 SHORTEST_TRAIL = 12
-DATA_REACH = 0.84  # the data's corner as a share of the panel's half width
+DATA_REACH = 0.84  # position of the data's corner, as a fraction of the panel's half width
 
 
 @final
@@ -65,12 +66,12 @@ class Track:
     extent: float
     extents: Array
     classes: int = 2
-    inner: bool = True  # whether nodes have inner weights
-    chosen: NDArray[np.bool_] | None = None  # those that are selected, (m,); the others are dim
+    inner: bool = True  # nodes have inner weights
+    chosen: NDArray[np.bool_] | None = None  # selected nodes, (m,); the others are dim
     pinned: tuple[int, ...] = ()
     directed: bool = False  # points are v_j/|v_j|
-    rooted: bool = False  # axes show signed roots; points are as without
-    rays: Rays | None = None  # of directions: the extremal vectors, where there are any
+    rooted: bool = False  # axes show signed roots; `points` does not
+    rays: Rays | None = None  # for directions: the extremal vectors, if any
 
 
 def longest_trail(m: int) -> int:
@@ -139,19 +140,19 @@ def track(
             with np.errstate(over="ignore"):
                 factor = np.exp(run.network.degree * run.rho[index])
                 points.append(factor * projection.weights(index))
-        # The present sign and not the first one: up to 43 % of Figure 1's nodes have changed theirs
-        # by t = 1000 (docs/theory.md, 3.6).
+        # The present sign, not the first one: up to 43 % of the nodes of Figure 1 have changed
+        # theirs by t = 1000 (docs/theory.md, 3.6).
         kinds.append(np.where(outer_signs(run, index) == 0, classes, outer_classes(run, index)))
-        norms.append(OBSERVABLES["relative_norm"].at(run, index))
-    # The abstract head and kernel predictors have none: their positions are not numbers.
+        norms.append(OBSERVABLES["relative_norm"].value_at(run, index))
+    # The abstract head and kernel predictors have no inner weights: their positions are NaN.
     inner = not np.isnan(np.array(points)).all()
-    if directed:  # a node of length 0 has none, and its trail a gap
+    if directed:  # a node of length 0 has no direction, and a gap in its trail
         kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
         one = np.ones(frames.size)
         places = np.array(points)
         track = Track(frames, places, kind, norm, 0, 1.0, 0.0 * one, classes, inner, directed=True)
         return replace(track, rays=rays_of(projection))
-    # Late nodes are beyond float64: they lie at the rim, and not nowhere.
+    # Late nodes exceed float64: show them at the rim instead of nowhere.
     everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
     extents = np.abs(everything).max(axis=(1, 2))
     extent = float(extents.max())
@@ -166,7 +167,7 @@ def track(
 
 def follow_nodes(nodes: Track, position: int) -> Track:
     """Return a track as the camera that follows the nodes sees it at one of its frames."""
-    if nodes.directed or nodes.rooted:  # their ranges are those of the whole run
+    if nodes.directed or nodes.rooted:  # with ranges of the whole run
         return nodes
     log10_extent = smooth_reach(
         nodes.extents[sample_frames(position, nodes.frames.size, nodes.frames.size)],
@@ -184,7 +185,8 @@ def data_factor(nodes: Track, projection: Projection) -> float:
 
     It has three digits, and is 1 if either has no extent.
     """
-    # Corners lie at +-1/sqrt(d) and late nodes at up to 28 (Figure 1): unscaled, data are a dot.
+    # Corners are at +-1/sqrt(d) and late nodes at up to 28 (Figure 1): unscaled, the data are a
+    # dot.
     if nodes.directed:
         return 1.0
     extent = float(np.abs(projection.inputs(projection.run.dataset.x)).max())
@@ -216,7 +218,7 @@ def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Tr
     """
     result, run = [], projection.run
     inputs = unit_rows(run.dataset.x)[0] if nodes.directed else run.dataset.x
-    # Corners that differ by rounding are one place.
+    # Corners that differ by rounding are one position.
     points = np.round(projection.inputs(inputs), 9)
     two = run.dataset.classes == 2
     for number, colour in enumerate(class_colours(run.dataset.classes, palette)):
@@ -241,8 +243,8 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     """
     last, m = spread(nodes.points[until], nodes), nodes.points.shape[1]
     strength = np.nan_to_num(nodes.norms[until], nan=0.0)
-    # Stable, so that equal nodes are drawn in one order, and equal runs give equal bytes.
-    # What is dim lies below all that is not.
+    # Stable, so that equal nodes keep their order, and equal runs give equal bytes. Dim nodes are
+    # below all others.
     below = 0.0 if nodes.chosen is None else -2.0 * ~nodes.chosen
     order = np.argsort(strength + below, kind="stable")
     colours = kind_colours(nodes.kinds[until], strength, nodes.classes, palette)
@@ -279,7 +281,7 @@ def sizes(strength: Array, m: int) -> tuple[Array, Array]:
 
     They are linear in sqrt(strength), `strength` (m,) in [0, 1].
     """
-    # Up to 16 nodes at full width; beyond, the ink of all together grows with sqrt(m) only.
+    # Up to 16 nodes at full width; beyond, the total ink grows only with sqrt(m).
     crowd = min(1.0, 4.0 / math.sqrt(m))
     root = np.sqrt(strength)
     return (0.45 + 0.55 * crowd) * (0.8 + 0.6 * root), (3.5 + 9.0 * crowd) * (0.5 + 0.9 * root)

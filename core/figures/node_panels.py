@@ -65,7 +65,7 @@ def sorted_values(run: Run, kind: str, index: int) -> Array:
     array (m,)
         The node of rank j is at position j - 1.
     """
-    return np.sort(np.asarray(OBSERVABLES[OBSERVABLE[kind]].at(run, index), dtype=np.float64))
+    return np.sort(np.asarray(OBSERVABLES[OBSERVABLE[kind]].value_at(run, index), dtype=np.float64))
 
 
 def ranks(m: int) -> Array:
@@ -86,8 +86,8 @@ def value_axis(runs: Sequence[Run], kind: str, frames: Sequence[Sequence[int]]) 
             for index in indices
         ]
         least = min((value for value in values if math.isfinite(value)), default=0.0)
-        # From a whole tenth, and a tenth at least: nodes that hardly turn must not look as if they
-        # did.
+        # The range starts at a whole tenth and spans at least a tenth: nodes that hardly turn must
+        # not look as if they did.
         low = max(-1.0, min(math.floor(10.0 * least) / 10.0, 0.9))
     pad = 0.025 * (1.0 - low)
     return Axis(low - pad, 1.0 + pad, linear_ticks(low, 1.0, 5), SORTED_LABELS[kind])
@@ -170,16 +170,16 @@ def places_of(run: Run, kind: str, index: int) -> tuple[Array, Array]:
     place, values : array (m,)
         In the order of the nodes.
     """
-    values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].at(run, index), dtype=np.float64)
+    values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].value_at(run, index), dtype=np.float64)
     place = np.empty(values.size)
-    # Stable, as on the screen: nodes of equal values keep their order.
+    # Stable, as on the screen: nodes with equal values keep their order.
     place[np.argsort(values, kind="stable")] = ranks(values.size)
     return place, values
 
 
 def chosen_dots(run: Run, kind: str, index: int, chosen: Chosen, colour: Array) -> Dots:
     """Return the selected nodes (m,) at their ranks in a frame, as dots of one RGBA colour (4,)."""
-    values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].at(run, index), dtype=np.float64)
+    values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].value_at(run, index), dtype=np.float64)
     order = np.argsort(values, kind="stable")
     shown = chosen[order] & np.isfinite(values[order])
     count = int(np.count_nonzero(shown))
@@ -193,7 +193,7 @@ def time_key(run: Run, indices: Sequence[int], moments: Moments, palette: Palett
     `indices` are the frames of the run that have a curve.
     """
     times = [float(run.log10_time[index]) for index in indices]
-    # At t = 0 all rotations are 1, and the moment has no place on a logarithmic axis.
+    # At t = 0 all rotations are 1, and a logarithmic axis has no such moment.
     if len(times) > 1:
         times = [time for time in times if math.isfinite(time)]
     texts = tuple(moments.axis.text(time) for time in times)
@@ -241,8 +241,8 @@ TITLES = {"waves": "waves of the neurons", "phases": "phases of the neurons"}
 MISSING = "only quadratic networks on addition modulo p have frequencies"
 NOTHING = "all neurons are 0"
 KEY_COLOURS = 5  # samples of the frequencies' colours in a key
-FAINT = 0.25  # share of its colour that a node has which is not selected
-SMALLEST, LARGEST = 3.0, 26.0  # areas of nodes' points, in square points
+FAINT = 0.25  # colour fraction of a node that is not selected
+SMALLEST, LARGEST = 3.0, 26.0  # areas of node markers, in square points
 
 
 @final
@@ -368,7 +368,7 @@ class WavePanel:
     def _waves(self, found: NodeWaves, note: str) -> PanelContent:
         colours = np.rint(wave_colours(found, self.palette)).astype(np.uint8)
         rows, m = colours.shape[:2]
-        if m == 1:  # two points are the fewest that lie evenly
+        if m == 1:  # two points at least are evenly spaced
             colours, m = np.repeat(colours, 2, axis=1), 2
         half = 0.5 * float(self.run.network.m) / m
         raster = Raster(half, m * 2.0 * half - half, 0.0, rows - 1.0, colours, smooth=False)
@@ -382,7 +382,7 @@ class WavePanel:
         if note:
             return PanelContent((line,), note=note)
         ramp = frequency_colours(self._count, palette)[found.frequency - 1]
-        drawn = np.argsort(found.size, kind="stable")  # the largest on top
+        drawn = np.argsort(found.size, kind="stable")  # largest on top
         areas = SMALLEST + (LARGEST - SMALLEST) * found.size**2
         x, y = found.points[drawn].T
         nodes = Dots("nodes", x, y, ramp[drawn], areas[drawn], edge=palette.background)

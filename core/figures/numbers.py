@@ -14,7 +14,7 @@ from core.numbers import LARGE, MINUS, SMALL, dropped_zero, fixed_text, number_t
 
 SCIENTIFIC = re.compile(r"(?<![\w.])\d+(?:\.\d+)?e[+-]?\d+(?![\w.])")
 GREEK = "alpha|beta|gamma|delta|epsilon|eta|kappa|lambda|mu|rho|sigma|tau|theta"
-# A Greek letter, or a name of at most three letters with an index; with a whole power.
+# A Greek letter, or a name of at most three letters with an index, to an integer power.
 SYMBOL = re.compile(
     rf"(?<![A-Za-z_\\])(?:({GREEK})(?![A-Za-z])|([A-Za-z]{{1,3}})(?=_))"
     r"(?:_([A-Za-z0-9]+|[+-](?!\w)))?(?![A-Za-z_])(?:\^(-?\d+)(?!\.?\d))?"
@@ -22,8 +22,8 @@ SYMBOL = re.compile(
 ROOT = re.compile(r"\bsqrt(?:\((\w+)\)|(?=\()| (?=\w))")
 BRACKETED_POWER = re.compile(r"\^\(([^()$]+)\)")
 SIGNS = {"+-": "\u00b1", "<=": "\u2264", ">=": "\u2265"}
-FEW_DIGITS, MOST_DIGITS = 3, 6  # of a tick: more would take the room of the plot
-LEAST_SPAN = 1e-280  # of ticks: their step has a reciprocal
+FEW_DIGITS, MOST_DIGITS = 3, 6  # digits of a tick: more would narrow the plot
+LEAST_SPAN = 1e-280  # span of ticks: the step must have a finite reciprocal
 WHOLE_POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
 
 # ---------------------------------------------------------------- as matplotlib's mathtext
@@ -71,7 +71,7 @@ def math_words(text: str) -> str:
     >>> math_words("lambda = 1e-6, gamma_gl") == "\u03bb = $10^{-6}$, \u03b3$_{\\mathrm{gl}}$"
     True
     """
-    parts = re.split(r"(?<!\\)\$", text)  # every other one is a formula
+    parts = re.split(r"(?<!\\)\$", text)  # every other part is a formula
     parts[::2] = [_math_part(part) for part in parts[::2]]
     return "$".join(parts)
 
@@ -108,7 +108,7 @@ def nice_step(span: float, most: int) -> float:
     rough = span / most
     power = 10.0 ** math.floor(math.log10(rough))
     for factor in (1.0, 2.0, 5.0, 10.0):
-        # A span of exactly so many steps must not lose one to rounding.
+        # 1e-9: rounding must not lose a step of a span of exactly that many steps.
         if factor * power >= rough * (1.0 - 1e-9):
             return factor * power
     raise AssertionError("10 times the power of ten below a number is larger than the number")

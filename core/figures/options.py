@@ -1,7 +1,7 @@
 """Options of figures, films and pages: frozen values that each front end makes once.
 
-The command line makes them of arguments (core.cli.looks), the window of its views
-(app.export.pictures), and `marginscope.figure` of keyword arguments.
+Created by the command line from arguments (core.cli.looks), by the window from its views
+(app.export.pictures), and by `marginscope.figure` from keyword arguments.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # ------------------------------------------------------------ curves, axes, ranges, pins and bounds
 
-# As the window shows them where nobody has chosen (app.state.intent).
+# The window's default curves (app.state.intent).
 FIRST_CURVES = ("log10_risk", "distance")
 MOST_CURVES = 6
 POINTS_SHOWN = ("weights", "directions")
@@ -155,7 +155,7 @@ class FigureOptions:
     plane: NodePlane = COORDINATES
     references: Sequence[Sequence[ReferenceMargin]] = ()
     selected: Selected = ()
-    look: ViewOptions = PLAIN
+    view: ViewOptions = PLAIN
     sheet: PageSize = field(default_factory=PageSize)
     promises: Sequence[Promise | None] = ()
 

@@ -39,8 +39,8 @@ from core.program import RESOURCES
 from core.runs import Run
 
 SUFFIX = ".html"
-MOST_NUMBERS = 20_000_000  # of nodes: 80 MB before they are packed, about 45 MB of text
-# In the order in which they are put together: each is used only by later ones.
+MOST_NUMBERS = 20_000_000  # numbers of nodes: 80 MB before packing, about 45 MB of text
+# In order of use: each module is used only by later ones.
 MODULES = (
     "numbers.js",
     "decode.js",
@@ -175,7 +175,7 @@ def page_html(
     shown = FigureOptions(LIGHT) if shown is None else shown
     panels = views_of(runs) if panels is None else choose_panels(panels, runs)
     check_page(runs, panels, options)
-    check_view_options(shown.look, runs)
+    check_view_options(shown.view, runs)
 
     def watch(done: int, total: int) -> None:
         if cancelled is not None and cancelled():
@@ -252,7 +252,7 @@ def assemble_page(data: dict[str, Any]) -> str:
         "data": script_json(data),
         "script": script,
     }
-    # Not str.format: styles and scripts are full of braces.
+    # Not str.format: styles and scripts contain braces.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _part("page.html"))
 
 

@@ -26,8 +26,8 @@ from core.numbers import MINUS
 
 Piece = tuple[str, str]
 
-# HTML has names for the signs of TeX (`gamma;`, `langle;`), but for these; four names of functions
-# are other signs in HTML.
+# HTML has names for TeX's signs (`gamma;`, `langle;`), except these; four names of functions are
+# other signs in HTML.
 SIGNS = {",": "\u2009", "cdot": "\u00b7", "infty": "\u221e", "sqrt": "\u221a"}
 SIGNS |= {name: name for name in ("deg", "lg", "Pr", "sup")}
 UPRIGHT = ("mathrm", "mathbf", "mathit", "mathsf", "text", "operatorname")
@@ -63,6 +63,7 @@ def plain_words(text: str) -> str:
 
 
 def _add(found: list[Piece], text: str, style: str) -> None:
+    """Append a piece, joined to the last one of the same style."""
     if not text:
         return
     if found and found[-1][1] == style:
@@ -73,7 +74,7 @@ def _add(found: list[Piece], text: str, style: str) -> None:
 
 def _formula(text: str) -> Iterator[Piece]:
     """Yield the pieces of a formula, without its dollar signs."""
-    groups = [("", True)]  # the level, and whether letters are slanted, of each group around
+    groups = [("", True)]  # level of each enclosing group, and whether its letters are slanted
     level, slanted = "", True
     for match in TOKEN.finditer(text):
         command, sign, plain = match.groups()
@@ -98,7 +99,7 @@ def _formula(text: str) -> Iterator[Piece]:
         outer, letters = groups[-1]
         if command is not None:
             known = SIGNS.get(command) or html5.get(f"{command};", command)
-            # Names of functions, such as log, are upright; Greek letters are as letters are.
+            # Names of functions, such as log, are upright; Greek letters follow the other letters.
             style = "i" if letters and len(known) == 1 and known.isalpha() else ""
             yield known, (level or outer) + style
         else:
@@ -108,7 +109,7 @@ def _formula(text: str) -> Iterator[Piece]:
 
 def _letters(text: str, level: str, outer: str, slanted: bool) -> Iterator[Piece]:
     """Yield letters slanted, all else upright; a single sign is raised or lowered."""
-    # Formulas have spaces of their own, around relations and nowhere else, and a longer minus.
+    # Formulas have spaces around relations only, and the longer minus sign.
     shown = RELATION.sub("\u2009\\1\u2009", text.replace(" ", "")).replace("-", MINUS)
     if level and outer:  # a power of a power
         shown, level = f"{level}{shown}", ""
@@ -120,10 +121,9 @@ def _letters(text: str, level: str, outer: str, slanted: bool) -> Iterator[Piece
 # ------------------------------------------------------------------------------------------- arrays
 
 Array = NDArray[Any]
-# zlib's 7 takes 1.6 times as long for pages that are 0.4 % smaller, and 9 takes 12 times as long
-# as 7.
+# zlib level 7 takes 1.6 times as long for pages 0.4 % smaller; level 9 takes 12 times as long as 7.
 LEVEL = 6
-BITS = 17  # of the 24 of float32, that are kept of numbers of nodes
+BITS = 17  # of the 24 mantissa bits of float32, kept of node numbers
 
 
 def encode(values: Array) -> dict[str, Any]:

@@ -38,7 +38,7 @@ Json = dict[str, Any]
 Both = tuple[PanelData, PanelData]
 T = TypeVar("T", bound=Hashable)
 NAMES = {name: text for name, text, _, _ in CURVES}
-DIGITS = 4  # of reference margins, whose brackets are narrow
+DIGITS = 4  # digits of reference margins, whose brackets are narrow
 
 
 def panel(both: Both, row: int, kind: str, letter: str) -> Json:
@@ -98,7 +98,7 @@ def _panel(material: PanelData, row: int, kind: str, letter: str) -> Json:
 
 def _box(material: PanelData, row: int, kind: str) -> Box:
     """Return a box in the proportions of a chosen range, so that none is widened; else a square."""
-    region = material.shown.look.region(row, kind)
+    region = material.shown.view.region(row, kind)
     if region is None or kind != "neurons":
         return Box(0.0, 0.0, 100.0, 100.0)
     return Box(0.0, 0.0, 100.0, 100.0 * (region.top - region.bottom) / (region.right - region.left))
@@ -235,10 +235,10 @@ def _views(material: PanelData, row: int, stops: Frames) -> Json:
     """
     track, projection = material.tracks[row], material.projections[row]
     last = data_factor(track, projection)
-    zoomed = material.shown.look.region(row, "neurons") is not None
+    zoomed = material.shown.view.region(row, "neurons") is not None
     box = _box(material, row, "neurons")
     whole = material.panel(row, "neurons", "", box)[0]
-    # Scaled at every stop; ranges need no node, of which all frames would be scaled each time.
+    # Scaled at every stop; ranges need no nodes, whose frames would all be scaled each time.
     bare = replace(track, points=track.points[:, :0])
     dots = data_dots(projection, 1.0, material.palette, bare)
     texts, views, scales = [], [], []
@@ -291,16 +291,16 @@ def _recorded_curves(material: PanelData, row: int, kind: str) -> MarginTraces |
 
 def _traces(material: PanelData, row: int, panel: Panel) -> Json:
     kind = panel.kind
-    keys, against = _recorded_curves(material, row, kind).keys, material.shown.look.against
+    keys, against = _recorded_curves(material, row, kind).keys, material.shown.view.against
     if against == "log10_time" and material.time.steps:
-        against = "step"  # of which t is the number
+        against = "step"  # on which t counts steps
     result: Json = {
         "along": encode_floats(material.across.place(keys)),
         "keys": encode_floats(keys),
         "against": against,
         "curves": [_curve(material, panel, curve) for curve in panel.ink.curves],
         "levels": [_level(level, _reads(material, kind)) for level in panel.levels],
-        "feet": kind == "margins",  # a triangle shows where a curve comes from below the frame
+        "feet": kind == "margins",  # a triangle marks a curve that enters the frame from below
     }
     if kind == "margins":
         reach = material.margins[row].reach

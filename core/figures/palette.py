@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 
 VERMILION = "#d55e00"
 BLUE = "#0072b2"
-DIM = 0.82  # how far colours go towards the background, where other nodes are selected
-FILM_COLOURS, FILM_SHADES = 255, 14  # of a GIF: at most, and of each class
-# viridis at 0, 1/16, ..., 1; straight lines in between are within 2 of 255 of the full table.
+DIM = 0.82  # blend towards the background while other nodes are selected
+FILM_COLOURS, FILM_SHADES = 255, 14  # of a GIF: colours at most, and shades per class
+# viridis at 0, 1/16, ..., 1; linear interpolation is within 2 of 255 of the full table.
 VIRIDIS = np.frombuffer(
     bytes.fromhex(
         "440154 48186a 472d7b 424086 3b528b 33638d 2c728e 26828e 21918c "
@@ -91,7 +91,8 @@ DARK = Palette(
     order=(0.36, 1.0),
     references=("#3fc79a", "#dd92c4", "#e0a93b", "#7cb9dd"),
     lines=("#e0a93b", "#7cb9dd", "#9aa1aa", "#b5a4ec", "#f0887c", "#b4cc4a"),
-    # Those of white paper have contrasts of 3.4 and 4.6 to 1 on this ground; these have 6 at least.
+    # On this background the colours of white paper have contrasts of 3.4 and 4.6 to 1; these have
+    # at least 6.
     negative="#f0843c",
     positive="#3d9fe0",
 )
@@ -237,7 +238,8 @@ def run_colours(palette: Palette) -> tuple[str, ...]:
     """Return as many colours as runs are compared, the first that of text."""
     return (
         palette.foreground,
-        *palette.references[:3],  # the fourth is too near to that of the positive class
+        # Without the fourth, which is too near to that of the positive class.
+        *palette.references[:3],
         palette.positive,
         palette.negative,
         *palette.lines[3:],
@@ -278,11 +280,11 @@ def film_colours(palette: Palette) -> Colours:
 
     Pure ones come first, then three blends of each with the background, for antialiased edges.
     """
-    # Squared, as shades go by the square root of the norm: evenly spaced ones.
+    # Squared, as shades depend on the square root of the norm: evenly spaced shades.
     norms = np.linspace(0.0, 1.0, FILM_SHADES) ** 2
     names = ("background", "foreground", "muted", "grid", "negative", "positive")
     pure = [rgb(getattr(palette, name)) for name in names]
-    # Those of the margins' curves, and of reference margins.
+    # Colours of margin curves and reference margins.
     pure += [rgb(colour) for colour in (*palette.references[:2], *palette.lines)]
     pure += [*node_colours(-np.ones(FILM_SHADES), norms, palette)[:, :3].astype(np.float64)]
     pure += [*node_colours(np.ones(FILM_SHADES), norms, palette)[:, :3].astype(np.float64)]
@@ -292,7 +294,7 @@ def film_colours(palette: Palette) -> Colours:
     colours = np.array(pure)
     background = rgb(palette.background)
     blends = [background + share * (colours[1:] - background) for share in (0.75, 0.5, 0.25)]
-    # For letters, which are all edge: finer steps between them and the background.
+    # Finer steps to the background for letters, which consist of edges.
     greys = [
         background + share * (rgb(palette.foreground) - background)
         for share in (0.125, 0.375, 0.875)
@@ -305,7 +307,7 @@ def film_colours(palette: Palette) -> Colours:
 
 # -------------------------------------------------------------------------------- reference margins
 
-# Places in `Palette.lines`. Those that one problem can have together are apart.
+# Positions in `Palette.lines`; margins that occur together have different ones.
 REFERENCE_PLACES = {
     "gamma_gl": 0,
     "gamma_linear": 1,
@@ -317,7 +319,7 @@ REFERENCE_PLACES = {
     "gamma_l1": 5,
     "gamma_star": 0,
 }
-OTHER_PLACES = (3, 4, 5)  # for kinds that were added: none of the three that most runs have
+OTHER_PLACES = (3, 4, 5)  # for registered kinds: none of the three that most runs have
 
 
 def reference_colour(name: str, palette: Palette) -> str:
@@ -327,6 +329,6 @@ def reference_colour(name: str, palette: Palette) -> str:
     >>> reference_colour("gamma_gl", LIGHT)
     '#9a6400'
     """
-    # Not by hash(), which differs from one start to the next.
+    # Not hash(), which differs between processes.
     place = REFERENCE_PLACES.get(name, OTHER_PLACES[crc32(name.encode()) % len(OTHER_PLACES)])
     return palette.lines[place]

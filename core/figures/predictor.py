@@ -33,7 +33,7 @@ from core.runs import Run
 # ---------------------------------------------------------------------------- level lines on a grid
 
 Floats = NDArray[np.float64]
-# The corners of a cell in turn, as (row, column), and the edges between them.
+# Corners of a cell in order, as (row, column), and the edges between them.
 CORNERS = np.array([(0, 0), (0, 1), (1, 1), (1, 0)])
 NEXT = [1, 2, 3, 0]
 
@@ -51,7 +51,7 @@ def contour(values: Floats, level: float = 0.0) -> Floats:
     above = v > 0.0
     rows = above[:-1] ^ above[1:]
     columns = above[:, :-1] ^ above[:, 1:]
-    # Only the few cells with a crossed edge are looked at any further.
+    # Only the few cells with a crossed edge are processed further.
     mixed = np.argwhere(rows[:, :-1] | rows[:, 1:] | columns[:-1])
     corners = mixed[:, None, :] + CORNERS  # (cells, 4, 2)
     before = v[corners[..., 0], corners[..., 1]]
@@ -89,12 +89,13 @@ def level_lines(values: Floats, level: float, x: Axis, y: Axis) -> Floats:
 # ---------------------------------------------------------------------------------------- the panel
 
 TARGET_AREA = 18.0  # square points
-ROOM = 0.25  # around the data, as a share of their extent
+ROOM = 0.25  # margin around the data, relative to their extent
 LINE_POINTS = 257
-FEWEST, MOST = 16, 128  # points of the grid on each axis
-WORK = 3e7  # points of the grid times what each takes: a few hundredths of a second
-LEVELS = (0.25, 0.5, 0.75)  # of the largest |f|, at which there are thin lines
-WEAKEST, STRONGEST = 0.10, 0.55  # shares of the class colour where f is near 0, and at its largest
+FEWEST, MOST = 16, 128  # grid points per axis
+WORK = 3e7  # grid points times cost per point: a few hundredths of a second
+LEVELS = (0.25, 0.5, 0.75)  # relative to the largest |f|: levels of the thin lines
+# Fractions of the class colour where f is near 0, and at its maximum.
+WEAKEST, STRONGEST = 0.10, 0.55
 
 
 def range_around(values: Floats) -> tuple[float, float]:
@@ -125,7 +126,7 @@ def grid_count(d: int, m: int) -> int:
     >>> grid_count(2, 16), grid_count(2, 100_000)
     (128, 17)
     """
-    cost = d + m + d * m / 64.0  # memory, and products, which are quicker
+    cost = d + m + d * m / 64.0  # memory, and products, which are faster
     return int(np.clip(math.sqrt(WORK / cost), FEWEST, MOST))
 
 
@@ -239,7 +240,7 @@ class PredictorPanel:
     def _values_on_line(self, index: int, left: float, right: float) -> Floats:
         axis = (left, right, LINE_POINTS)
         values, scale = grid_values(self.run, index, (0, 0), axis, (0.0, 0.0, 0))
-        # 300: double precision ends at 2 10^308. Classes are numbers, and have no scale.
+        # 300, since float64 ends at 2 10^308. Classes are integers without scale.
         exponent = min(scale, 300.0) if self.run.network.k == 1 else 0.0
         return np.asarray(values * 10.0**exponent)
 
@@ -300,7 +301,7 @@ class PredictorPanel:
         share = values / largest if largest > 0.0 else np.zeros(values.shape)
         physical = 10.0 ** min(scale, 300.0)
         reach = physical * largest
-        if self.run.dataset.real:  # one scale of colours for f and the targets
+        if self.run.dataset.real:  # one colour scale for f and the targets
             reach = max(reach, float(np.abs(self.run.dataset.y).max(initial=0.0)))
         depth = physical * largest / reach if reach > 0.0 else 1.0
         raster = _raster(sign_colours(depth * share, self.palette), x, y)

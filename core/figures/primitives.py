@@ -43,7 +43,7 @@ class Marker(Enum):
     RING = "a pinned node, or a moment"
 
 
-# eq=False here and below: == of arrays gives no single truth.
+# eq=False here and below: == of arrays gives no single truth value.
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
@@ -103,7 +103,7 @@ class Raster:
 @final
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A short text that begins, ends or is centred at a point, a little above or below it."""
+    """Short text that starts, ends or is centred at a point, slightly above or below it."""
 
     x: float
     y: float
@@ -225,7 +225,7 @@ Key = tuple[KeyEntry, ...] | TimeKey
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class PanelContent:
-    """What a panel shows of the run; a film changes this and nothing else. `note` says why empty.
+    """Contents of a panel that change in a film. `note` says why it is empty.
 
     Later curves and dots are drawn above earlier ones, all dots above all curves, all curves above
     all bands, these above rasters, and words above everything.
@@ -255,8 +255,8 @@ class Box:
 class Panel:
     """One pair of axes: kind (a name of PANELS), the run's row, letter, title, key and content.
 
-    `key_columns` is how many entries of the key stand in a line; 0: all of them. `key_lines` is
-    the room for the key between title and frame, in lines.
+    `key_columns` is the number of entries in a line of the key; 0 for all. `key_lines` is the
+    height of the key between title and frame, in lines.
     """
 
     kind: str

@@ -22,11 +22,12 @@ from core.observables.projection import Projection
 from core.reference.extremal import SADDLE, has_extremal, pattern_count
 from core.runs import Run
 
-MOST_POINTS, MOST_PATTERNS = 200, 8_000  # a fifth of a second
+MOST_POINTS, MOST_PATTERNS = 200, 8_000  # limits of a computation of a fifth of a second
 MOST_BORDERS, MOST_LABELS = 60, 8
-TIP = 1.07  # where a ray ends: beyond the circle, on which the nodes are
-REACH = 1.22  # how far the picture reaches, with the rays' labels
-APART, MIDDLE = 0.3, 0.35  # of labels from each other and from 0; of those above or below their tip
+TIP = 1.07  # end of a ray, beyond the circle of the nodes
+REACH = 1.22  # extent of the picture, with the rays' labels
+# Distance of labels from each other and from 0; vertical offset of those near their tip.
+APART, MIDDLE = 0.3, 0.35
 RAYS = (
     " Rays: extremal vectors with $G$, in the colour of its sign, dashed for saddles; thin lines: "
     "where neurons become active on an example."
@@ -87,7 +88,7 @@ def rays_of(projection: Projection) -> Rays | None:
     found = vectors_of(run)
     if not found:
         return None
-    # A bias is left out, as it is of the nodes' directions.
+    # Without the bias, as in the nodes' directions.
     whole = [one.u for one in found] if run.reduction is None else _in_full(projection)
     u = np.array(whole)[:, : run.dataset.d]
     lengths = np.linalg.norm(u, axis=1)[:, None]
@@ -111,7 +112,7 @@ def _in_full(projection: Projection) -> list[Array]:
 def _borders(projection: Projection) -> Array:
     """Return directions (b, 2) of the lines <w, x_k> = 0 of the plane; none of too many."""
     x = projection.run.dataset.x
-    # With a bias a cell has no border of its own in the plane of v.
+    # With a bias a cell's border is not a line in the plane of v.
     if projection.run.inputs.shape[1] != x.shape[1] and projection.run.reduction is None:
         return np.empty((0, 2))
     places = projection.inputs(x)
@@ -160,7 +161,7 @@ def ray_dots(rays: Rays, palette: Palette) -> tuple[Dots, ...]:
 
 
 def ray_words(rays: Rays, palette: Palette) -> tuple[Label, ...]:
-    """Return G beside each tip, where these are few and apart: the longest first."""
+    """Return G beside each tip, longest first, if tips are few and separate."""
     if len(rays.tips) > MOST_LABELS:
         return ()
     words: list[Label] = []

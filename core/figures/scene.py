@@ -87,7 +87,7 @@ def last_frame(run: Run, until: int | float | None) -> int:
         return until
     if math.isnan(until):
         raise InputError("The last moment must be a number: log10 t, such as 3.0 for t = 1000.")
-    # A moment that was typed as a decimal is reached by the frame that stands at it.
+    # 1e-9: a moment typed as a decimal includes the frame at that moment.
     return max(int(np.searchsorted(run.log10_time[:count], until + 1e-9, side="right")) - 1, 0)
 
 
@@ -146,7 +146,7 @@ def build_scene(
     """
     check_runs(runs)
     panels = choose_panels(check_panels(panels), runs)
-    look, sheet = options.look, options.sheet
+    look, sheet = options.view, options.sheet
     check_view_options(look, runs)
     check_sheet(sheet)
     lasts = [last_frame(run, until) for run in runs]
@@ -172,7 +172,7 @@ def build_scene(
         drawn = [list(line) for line in zip(*columns, strict=True)]
         keys_of = [[key_lines(one) for one in line] for line in drawn]
         laid = page(headings(runs), keys_of, *texts)
-    # Titles of panels beside each other are on one line.
+    # Align titles of panels in a row.
     placed = []
     for line, boxes in zip(drawn, laid.boxes, strict=True):
         rows: dict[float, int] = {}
@@ -220,11 +220,11 @@ def footer(material: PanelData, by_kind: Sequence[tuple[str, str]]) -> tuple[str
     if shown.plane.kind != "coordinates":
         words = f"a plane ({PLANES[shown.plane.kind].title.lower()})"
     norms = [run.network.margin_norm[1] for run in runs]
-    nodes = UNIT if shown.look.nodes == "directions" else WEIGHTS
+    nodes = UNIT if shown.view.nodes == "directions" else WEIGHTS
     caption = captions(by_kind, shown.palette, data, words, norms, nodes)
     if any(track.rays is not None for track in material.tracks):
         caption += RAYS
-    if any(material.shown.look.pins(row) for row in range(len(runs))):
+    if any(material.shown.view.pins(row) for row in range(len(runs))):
         caption += " Rings: pinned neurons."
     caption += prediction_words(material)
     settings = settings_line(runs, material.lasts)

@@ -97,7 +97,7 @@ def x_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
     places = np.concatenate([scale.place(line.x) for line in lines])
     places = places[np.isfinite(places)]
     low, high = (float(places.min()), float(places.max())) if places.size else (0.0, 1.0)
-    # A single value still needs an axis around it.
+    # A single value still needs a range around it.
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     pad = (0.02 if layout.kind in ("traces", *PICTURES) else 0.05) * (high - low)
@@ -112,13 +112,13 @@ def x_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
 
 def _own_ticks(places: Array, scale: Scale) -> tuple[tuple[float, str], ...]:
     """Return ticks at the values that were run, if these are few short whole numbers; else ()."""
-    # Rounded: one value of different runs may have other last digits after its logarithm.
+    # Rounded: logarithms of one value may differ in their last digits between runs.
     own = np.unique(np.round(places, 9))
     values = [float(10.0**place) if scale.log else float(place) for place in own]
     whole = all(abs(v - round(v)) < 1e-6 * max(abs(v), 1.0) and abs(v) < 1e4 for v in values)
     if not whole or not 2 <= own.size <= MOST_TICKS + 1:
         return ()
-    # Closer together the numbers would touch.
+    # With less distance the numbers would touch.
     if np.diff(own).min() < 0.12 * (own[-1] - own[0]):
         return ()
     return tuple((float(place), f"{round(v)}") for place, v in zip(own, values, strict=True))
@@ -141,7 +141,7 @@ def y_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
         pad = 0.06 * (high - low)
         named = scale.place([mark.value for mark in layout.levels if mark.text])
         if named.size and np.nanmax(named, initial=-math.inf) > high - 2.0 * pad:
-            high += 2.0 * pad  # room for the words above the level
+            high += 2.0 * pad  # space for the text above the level
     return Axis(
         low - pad, high + pad, scale.ticks(low - pad, high + pad), layout.y_label or _y(layout)
     )

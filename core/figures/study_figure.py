@@ -37,14 +37,14 @@ from core.studies.moments import names_of, observables_of
 from core.studies.panel_lines import Line, lines_of
 from core.studies.study import Study, load_study, shipped_ids
 
-# A whole study on a page: panels as its layout arranges them, and what a reader must know.
+# Figure of a whole study: panels in its layout, with settings and verdicts.
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Width of the figure in millimetres by the number of panels in a row.
 WIDTHS = {1: 96.0, 2: 150.0, 3: 180.0, 4: 180.0}
 LEFT, EDGE, GAP = 13.0, 4.0, BETWEEN + 3.0
-SMALL = (POINTS - 1.0) / POINTS  # letters of the verdicts by the others
-ASPECT, WIDE_ASPECT = 0.78, 0.62  # height of a panel by its width, in rows and alone in one
+SMALL = (POINTS - 1.0) / POINTS  # size of the verdicts' letters, relative to the others
+ASPECT, WIDE_ASPECT = 0.78, 0.62  # height of a panel relative to its width, in rows and alone
 AUTOMATIC = PageSize()
 HEAD, KEY_LINE, TITLE_GAP = 9.0, 3.5, 2.4
 BARS = {"sd": "one standard deviation each way", "2se": "two standard errors each way"}
@@ -55,7 +55,7 @@ BARS = {"sd": "one standard deviation each way", "2se": "two standard errors eac
 class Caption:
     """Texts around the panels: title, source, note, and the verdicts on the claims.
 
-    `settings`: those that all runs share, in words.
+    `settings`: settings shared by all runs, in words.
     """
 
     title: str
@@ -140,7 +140,7 @@ def scene_of_lines(
     every_panel = _panels(layout, every_line, side / scale, palette)
     lines = [every_panel[k : k + columns] for k in range(0, len(every_panel), columns)]
     footer = _footer(layout, every_line, caption, width, sheet) if sheet.caption else []
-    # Of the longest key of the row, so that the panels beside it begin at one height.
+    # All panels of a row start at one height, below the longest key of the row.
     keys = [max(key_lines(panel) for panel in line) for line in lines]
     heads = [(HEAD + KEY_LINE * (rows - 1)) * scale for rows in keys]
     below = max((text.top for text in footer), default=0.0) + MARGIN * scale
@@ -204,7 +204,7 @@ def _check_formulas(layout: FigureLayout) -> None:
     for panel in layout.panels:
         words += [panel.title, panel.x_label, panel.y_label, panel.legend, *panel.names]
         words += [mark.text for mark in (*panel.levels, *panel.slopes)]
-    # Before anything is drawn: matplotlib would stop in the middle of the figure.
+    # Before anything is drawn: otherwise matplotlib stops in the middle of the figure.
     parser = MathTextParser("path")
     for text in (one for one in words if "$" in one):
         try:
@@ -283,7 +283,7 @@ def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
     ids = studies_in(folder, [*given, *(name for name in shipped_ids() if name not in given)])
     present = [given[name] if name in given else load_study(name) for name in ids]
     drawn = [study for study in present if study.figure]
-    # Of several nobody has said which: the runs are then shown one by one.
+    # Several layouts are ambiguous: the runs are then shown one by one.
     return drawn[0] if len(drawn) == 1 else None
 
 
@@ -347,7 +347,7 @@ def cells_of_runs(
 ) -> list[StudyCell]:
     """Return the cells of some run files that have frames; arguments as of `figure_of_runs`."""
     rows = _by_rows(study, layout, paths, known or {}, keep)
-    # In the order of names: figures do not depend on that of the folder.
+    # By name, independent of the folder's order.
     cells = [rows.get(path) or open_cell(path, study, keep) for path in sorted(paths)]
     return [cell for cell in cells if cell is not None]
 

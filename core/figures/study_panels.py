@@ -38,9 +38,9 @@ from core.studies.layout import PICTURES, PanelLayout
 from core.studies.panel_lines import LABELS, Line
 
 Array = NDArray[np.float64]
-FEW_POINTS = 12  # a line of no more shows its points
+FEW_POINTS = 12  # a line of up to 12 points shows them as markers
 DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
-ORDERED = 3  # so many lines of numbers, or more, run through the colours of time
+ORDERED = 3  # from 3 numeric lines on, colours are those of time
 BAR, WIDTH, AREA = 0.8, 1.4, 13.0
 
 
@@ -69,7 +69,7 @@ def colours_of_lines(lines: Sequence[Line], palette: Palette) -> list[str]:
 
 
 def is_ordered(lines: Sequence[Line]) -> bool:
-    """Return True if the lines stand for three or more numbers."""
+    """Return True if the lines are three or more numbers."""
     return len(lines) >= ORDERED and all(isinstance(line.value, int | float) for line in lines)
 
 
@@ -85,13 +85,13 @@ def _ink_of(
     places, mean = x.place(line.x), y.place(line.mean)
     low, high = y.place(line.low), y.place(line.high)
     if y.log:
-        # A bar that ends at or below 0 has no lower end on a logarithmic axis: it leaves the frame.
+        # A bar whose lower end is at or below 0 leaves the frame of a logarithmic axis.
         low = np.where(np.isnan(low) & np.isfinite(high), -300.0, low)
     rows = rgba(colour)[None, :]
     curves = [Curves("mean", places[None, :], mean[None, :], rows, np.array([WIDTH]), dash)]
     curves = curves if line.joined else []
     bands: tuple[Band, ...] = ()
-    # One run a point has no bars; their caps alone would look like dashes.
+    # One run per point has no bars; their caps alone would look like dashes.
     wide = bool(np.any(np.abs(high - low)[np.isfinite(low)] > 0.0))
     if layout.kind == "traces" and wide:
         bands = (Band(places, low, high, rgba(colour, 0.22)),)
@@ -102,7 +102,7 @@ def _ink_of(
         known = np.isfinite(mean) & np.isfinite(places)
         count = np.count_nonzero(known)
         colours, areas = np.repeat(rows, count, axis=0), np.full(count, AREA)
-        # Not clipped: of a point on the frame half would be missing.
+        # Not clipped: half of a point on the frame would be missing.
         dots = (Dots("points", places[known], mean[known], colours, areas, clipped=False),)
     return PanelContent(tuple(curves), dots, bands=bands)
 
@@ -127,7 +127,7 @@ def _slopes(
             continue
         u, v = float(x.place(anchor[0])), float(y.place(anchor[1]))
         ends = np.array([axis.low, axis.high])
-        # In the axes' places, where a power law is a straight line.
+        # In axis positions, where a power law is a straight line.
         heights = v + mark.value * (ends - u)
         colour = rgba(palette.muted)[None, :]
         curves.append(
@@ -136,7 +136,7 @@ def _slopes(
         inside = axis.low + 0.42 * (axis.high - axis.low)
         height = v + mark.value * (inside - u)
         below = _is_freer_below(lines, inside, height, x, y)
-        # Along a rising line there is room at the upper left and at the lower right of a point.
+        # Along a rising line the upper left and the lower right of a point are free.
         align: Literal["left", "right"] = "left" if below == (mark.value > 0.0) else "right"
         words.append(Label(inside, height, mark.text, palette.muted, align, below))
     return PanelContent(tuple(curves), words=tuple(words))
@@ -153,7 +153,7 @@ def _is_freer_below(
         if known.any():
             apart.append(float(np.interp(inside, places[known], heights[known])) - height)
             ends += heights[known].tolist()
-    near = 0.05 * (max(ends) - min(ends))  # lines that run along with it are in the way of neither
+    near = 0.05 * (max(ends) - min(ends))  # lines parallel to it do not obstruct the label
     above = min((gap for gap in apart if gap >= near), default=math.inf)
     under = min((-gap for gap in apart if gap <= -near), default=math.inf)
     return under > above
@@ -269,7 +269,7 @@ def study_panel(
     x, y = x_axis(layout, lines), y_axis(layout, lines)
     pictures = layout.kind in ("points", "function")
     colours = colours_of_lines(lines, palette) if pictures else line_colours(lines, palette)
-    # First, so that what was measured is drawn over them.
+    # First, so that measured lines are drawn above.
     inks = [_slopes(layout, lines, x, palette)]
     for line, colour, dash in zip(lines, colours, _dashes(lines), strict=True):
         inks.append(_ink_of(line, colour, dash, scales_of(layout, lines), layout, x))

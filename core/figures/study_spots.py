@@ -1,4 +1,4 @@
-"""Points of a study's figure that stand for runs."""
+"""Points of a study's figure that represent runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Spot:
 def spots_of(
     scene: FigureScene, layout: FigureLayout, every_line: Sequence[Sequence[Line]]
 ) -> tuple[Spot, ...]:
-    """Return the points of a figure that stand for runs.
+    """Return the points of a figure that represent runs.
 
     Parameters
     ----------

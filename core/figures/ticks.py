@@ -21,17 +21,17 @@ from core.problem.schedule import coordinate, inverse_coordinate
 
 Ticks = tuple[tuple[float, str], ...]
 # (low, high, most) -> about `most` ticks between the ends of an axis, in its own coordinate:
-# increasing places, and texts in terms of the quantity. () where there is no such range.
+# increasing positions, and texts in terms of the quantity. () for an impossible range.
 TickMaker = Callable[[float, float, int], Ticks]
-# Ranges that a user gives or zooms to. Products of two spans, in the transforms of plots, are
-# floats up to there, and a range of doubles has 4,000 different numbers at least.
+# Limits of ranges that a user types or zooms to: products of two spans, in transforms of plots,
+# stay finite, and a range has at least 4,000 different float64 numbers.
 FARTHEST, FINEST = 1e100, 1e-12
-MOST_EXPONENT = 250.0  # of numbers that are floats, and parts of them too
-FARTHEST_TIME = 700.0  # in the schedule's coordinate: beyond, log10 t is no float
+MOST_EXPONENT = 250.0  # decimal exponent of numbers whose fractions are floats too
+FARTHEST_TIME = 700.0  # in the schedule's coordinate: beyond, log10 t is infinite
 
 
 def range_problem(low: float, high: float) -> str:
-    """Return what is allowed instead of the ends of a range that a user gives; "" for good ones.
+    """Return the allowed ends of a range if the user's are invalid, else "".
 
     >>> range_problem(0.0, 1.0), range_problem(1.0, 1.0)
     ('', 'left must be less than right, and bottom less than top')
@@ -58,10 +58,10 @@ def whole_numbers(low: float, high: float, most: int) -> range:
     """
     if not 0.0 <= high - low < math.inf:
         return range(0)
-    # An end that is a whole number is one, although it may have been rounded.
+    # 1e-9: an integer end stays an integer after rounding.
     first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
     step = max(1, round(nice_step(max(last - first, 1), most)))
-    # From multiple to multiple: the whole numbers between may be without number.
+    # From multiple to multiple, since the range may contain very many integers.
     return range(-(-first // step) * step, last + 1, step)
 
 
@@ -121,7 +121,7 @@ def _between_powers(low: float, high: float, most: int) -> Ticks:
         for digit in digits
     ]
     shown = [(place, value) for place, value in places if low <= place <= high]
-    if len(shown) < 2:  # round numbers of the quantity itself
+    if len(shown) < 2:  # use round numbers of the quantity itself
         values = linear_ticks(10.0**low, 10.0**high, most)
         return tuple((math.log10(value), text) for value, text in values if value > 0)
     step = -(-len(shown) // max(most, 2))
@@ -142,7 +142,7 @@ def far_times(low: float, high: float, most: int) -> Ticks:
         last = math.floor(math.log10(largest)) + 1
         step = max(1, round(nice_step(max(last, 1), most)))
         times = [10.0**k for k in range(0, last + 1, step)]
-        # Early times too, where the axis is not so far that they would crowd together.
+        # Early times too, unless the axis is so long that they would crowd together.
         times = [x for x in (-4.0, -2.0, 0.0) if step < 3] + times
     times = [x for x in times if least <= x <= largest]
     return named_ticks([float(coordinate(x)) for x in times], times)
@@ -157,7 +157,7 @@ def integer_ticks(low: float, high: float, most: int) -> Ticks:
     return tuple((float(k), number_text(float(k))) for k in whole_numbers(low, high, most))
 
 
-# By the name of what an axis shows (core.figures.primitives.Axis).
+# By the meaning of an axis (core.figures.primitives.Axis).
 MAKERS: Mapping[str, TickMaker] = {
     "plain": linear_ticks,
     "powers": power_ticks,
@@ -193,8 +193,8 @@ def with_range(axis: Axis, low: float, high: float, most: int = 5) -> Axis:
     return replace(axis, low=low, high=high, ticks=inside)
 
 
-LARGE_RATIO = 2.0  # decades of |W|^2 beyond which its axis is logarithmic
-MOST_SPAN = 300.0  # beyond, a number or the span of an axis is no float
+LARGE_RATIO = 2.0  # decades of |W|^2 above which its axis is logarithmic
+MOST_SPAN = 300.0  # beyond, numbers or the span of an axis overflow
 
 
 def needs_logarithm(low: float, high: float) -> bool:
@@ -209,11 +209,11 @@ def needs_logarithm(low: float, high: float) -> bool:
 # ------------------------------------------------ strips: curves above each other, an axis for each
 
 Floats = NDArray[np.float64]
-WIDE = 100.0  # largest over smallest value beyond which positive curves are shown by their log10
-AIR = 0.06  # above and below a curve, as a share of its range
-FLAT = 1e-12  # of the larger value: a range that is nothing but rounding
+WIDE = 100.0  # ratio of largest to smallest value above which positive curves are shown by log10
+AIR = 0.06  # space above and below a curve, relative to its range
+FLAT = 1e-12  # relative to the larger value: a range of rounding errors only
 MOST_TRIED = 6
-FEW = 3.0  # ticks of a strip, where nothing is known of the room
+FEW = 3.0  # ticks of a strip of unknown height
 
 
 @final
@@ -352,4 +352,4 @@ def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -
             most += 1
             found = _visible_ticks(strip.shows, first, last, most)
         ticks += [(strip.start + (at - strip.low) * strip.unit, text) for at, text in found]
-    return tuple(sorted(ticks))  # pages leave out texts that come too near after another
+    return tuple(sorted(ticks))  # pages omit texts too close to the one before

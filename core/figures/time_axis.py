@@ -26,7 +26,7 @@ from core.runs import Run
 Array = NDArray[np.float64]
 MOST_MOMENTS = 8
 MOST_TICKS = 6
-NEAR = 0.005  # two moments this close on the axis are one
+NEAR = 0.005  # distance on the axis below which two moments count as one
 
 
 @final
@@ -71,7 +71,7 @@ class TimeAxis:
         if log10_time == -math.inf:
             return "0" if self.steps else "$t$ = 0"
         if self.far:
-            rounded = float(f"{log10_time:.1e}")  # frames lie near the moments, not at them
+            rounded = float(f"{log10_time:.1e}")  # frames are near the moments, not exactly at them
             return math_number(number_text(rounded) if rounded < 1e3 else _power(rounded))
         return math_number(power_text(log10_time))
 
@@ -111,7 +111,7 @@ def time_axis(runs: Sequence[Run], lasts: Sequence[int]) -> TimeAxis:
     if times.size == 0:
         return TimeAxis(-1.0, 1.0, steps)
     low, high = float(times.min()), float(times.max())
-    # One moment alone still needs an axis around it.
+    # A single moment still needs a range around it.
     if high - low < 1e-6:
         return TimeAxis(low - 0.5, high + 0.5, steps)
     return TimeAxis(low, high, steps)
@@ -137,13 +137,13 @@ class Moments:
             # A run that ended before a moment has no frame for it.
             if distance[nearest] <= self.tolerance:
                 chosen.add(nearest)
-        if not np.isfinite(places[last]):  # nothing but t = 0
+        if not np.isfinite(places[last]):  # only t = 0
             return (last,)
         return tuple(sorted(chosen))
 
     @property
     def tolerance(self) -> float:
-        """Half the smallest distance of two moments: a frame stands for one moment at most."""
+        """Half the smallest distance of two moments: a frame represents at most one moment."""
         gaps = np.diff(self.axis.place(np.array(self.times)))
         return 0.5 * float(gaps.min()) if gaps.size else 0.5
 
@@ -204,7 +204,7 @@ def moments(runs: Sequence[Run], lasts: Sequence[int], axis: TimeAxis) -> Moment
         late = {10.0**k for k in range(math.floor(math.log10(end) + 1e-9) + 1)}
         candidates = candidates | late
     inside = {x for x in candidates if axis.low <= x <= end} | {end}
-    if met and len(inside) > MOST_MOMENTS:  # marks stay, and decades beside them go
+    if met and len(inside) > MOST_MOMENTS:  # keep the marks, and drop decades next to them
         inside = met | {end}
     return Moments(axis, _thin(sorted(inside), axis))
 
@@ -222,7 +222,7 @@ def _thin(times: Sequence[float], axis: TimeAxis) -> tuple[float, ...]:
     """Return sorted times without near repeats, at most eight, with the last one."""
     kept: list[float] = []
     for time in times:
-        # The later of the two stays: the last moment is never left out.
+        # Keep the later of the two: the last moment is never dropped.
         if kept and float(axis.place(time) - axis.place(kept[-1])) < NEAR:
             kept.pop()
         kept.append(time)
@@ -233,11 +233,10 @@ def _thin(times: Sequence[float], axis: TimeAxis) -> tuple[float, ...]:
     return tuple(kept)
 
 
-# ---------------------------------------------------- other quantities to stand against: steps and
-# W|^2
+# -------------------------------------------------------- other horizontal axes: steps and |W|^2
 
 LABELS = {"step": "step", "norm_squared": "$\\Vert W\\Vert^2$"}
-EXTENT_SAMPLES = 200  # frames that tell how far an axis reaches
+EXTENT_SAMPLES = 200  # frames that determine the range of an axis
 
 
 @final
@@ -304,7 +303,7 @@ def keys_of(run: Run, frames: NDArray[np.int64], against: str) -> Array:
             return np.log10(np.asarray(run.steps[frames], dtype=np.float64))
     lengths = [run.network.norm(run.parameters(index)) for index in frames.tolist()]
     with np.errstate(divide="ignore"):
-        # In logarithms: e^(2 rho) overflows where rho passes 354.
+        # In logarithms: e^(2 rho) overflows for rho > 354.
         return np.asarray(2.0 * (np.log10(np.array(lengths)) + run.rho[frames] / math.log(10.0)))
 
 
@@ -331,7 +330,7 @@ def horizontal_axis(
     if against == "log10_time":
         return time
     low, high = _quantity_limits(runs, lasts, against)
-    # As on the screen by the whole runs, whatever the moment shown.
+    # The range covers the whole runs at every moment, as on the screen.
     whole = _quantity_limits(runs, [run.frames - 1 for run in runs], against)
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5

@@ -44,11 +44,11 @@ from core.observables.registry import is_loop_number, observable_of, title_with_
 from core.observables.spectrum import has_inner, log10_singular_values
 from core.runs import Run
 
-# Twice what can be told apart in a column; a value of the spectrum costs far more.
+# Twice the resolution of a column; values of the spectrum are far more expensive.
 MOST_POINTS, MOST_SPECTRA, LATER = 800, 256, 64
 LEADING = 16
-MOST_DECADES = 6.0  # below the largest; the rest is rounding, since V V' is what is decomposed
-TITLE_SHARE, MOST_TITLE = 0.1, 0.45  # of a strip: for each of the strips, and at most
+MOST_DECADES = 6.0  # below the largest; the rest is rounding, since V V' is decomposed
+TITLE_SHARE, MOST_TITLE = 0.1, 0.45  # fraction of a strip for titles: per strip, and at most
 TITLES = {"curves": "curves", "spectrum": "singular values of $V$"}
 EMPTY = {"curves": "no value at any frame", "spectrum": "all inner weights are 0"}
 
@@ -75,7 +75,7 @@ class TracePanel:
     axes: tuple[Axis, ...]
     x: Across
     palette: Palette
-    look: ViewOptions = PLAIN
+    view: ViewOptions = PLAIN
     landmarks: tuple[tuple[tuple[PlacedLandmark, float], ...], ...] = ()
     points: float = POINTS
     bounds: tuple[tuple[BoundCurve, ...], ...] = ()
@@ -115,7 +115,7 @@ class TracePanel:
                 y = bridge_gaps(x, y)
             curves.append(line(traces.names[k], x, y, colour, dash))
             seen = np.isfinite(x) & np.isfinite(y)
-            if np.count_nonzero(seen) == 1:  # a line through one point draws nothing
+            if np.count_nonzero(seen) == 1:  # a line through one point is invisible
                 ink = rgba(colour)[None, :]
                 dots.append(Dots(traces.names[k], x[seen], y[seen], ink, np.array([14.0])))
         drawn, words = self._bounds(row, count, x)
@@ -229,7 +229,7 @@ def bridge_gaps(x: Array, y: Array) -> Array:
     right = np.searchsorted(places, np.arange(y.size))
     inside = np.isnan(y) & (right > 0) & (right < places.size)
     left, right = places[right[inside] - 1], places[right[inside]]
-    with np.errstate(invalid="ignore", divide="ignore"):  # |W|^2, say, may be the same at both
+    with np.errstate(invalid="ignore", divide="ignore"):  # both may be equal, for example |W|^2
         share = np.clip((x[inside] - x[left]) / (x[right] - x[left]), 0.0, 1.0)
     heights = y.copy()
     heights[inside] = y[left] + share * (y[right] - y[left])
@@ -274,7 +274,7 @@ def curves_panels(
     for run, last in zip(runs, lasts, strict=True):
         frames = thin_frames(last, MOST_POINTS)
         names = tuple(name for name in look.curves if observable_of(name).applies(run))
-        values = [[observable_of(name).at(run, i) for i in frames.tolist()] for name in names]
+        values = [[observable_of(name).value_at(run, i) for i in frames.tolist()] for name in names]
         shaped = np.array(values, dtype=np.float64).reshape(len(names), frames.size)
         traces.append(Traces(frames, keys_of(run, frames, look.against), names, shaped))
     bounds = [
@@ -311,7 +311,7 @@ def _extents(
     """Return what each observable's axis holds, in all rows: curves, bounds and landmarks."""
     found: dict[str, Extent] = {}
     for row, (run, last, one) in enumerate(zip(runs, lasts, traces, strict=True)):
-        # What is not seen, such as t = 0, says nothing of the axis.
+        # Invisible values, such as at t = 0, do not affect the axis.
         seen = np.isfinite(x.place(one.keys))
         shown = [(name, values[seen]) for name, values in zip(one.names, one.values, strict=True)]
         shown += zip(one.names, _later_values(run, last, look), strict=False)
@@ -353,7 +353,9 @@ def _later_values(run: Run, last: int, look: ViewOptions) -> list[Array]:
     names = [name for name in look.curves if observable_of(name).applies(run)]
     if last == run.frames - 1:
         return []
-    return [np.array([observable_of(name).at(run, i) for i in frames.tolist()]) for name in names]
+    return [
+        np.array([observable_of(name).value_at(run, i) for i in frames.tolist()]) for name in names
+    ]
 
 
 def _axis(traces: Sequence[Traces], heights: Sequence[Array], x: Across, bare: Axis) -> Axis:

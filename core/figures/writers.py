@@ -30,7 +30,7 @@ from core.figures.palette import Palette, film_colours
 
 Pixels = NDArray[np.uint8]
 SUFFIXES = (".gif", ".webp", ".mp4")
-LONGEST_END = 300.0  # seconds that an encoder may take after the last frame
+LONGEST_END = 300.0  # seconds for an encoder to finish after the last frame
 ANOTHER_FORMAT = "write a .gif or .webp instead, or reinstall the encoder"
 UNCHANGED = 255  # the GIF's transparent colour
 
@@ -71,20 +71,22 @@ class GifWriter(FilmWriter):
 
     def __init__(self, file: BinaryIO, size: tuple[int, int], colours: Pixels) -> None:
         self._file = file
-        self._nearest = nearest_colour(colours)
+        self._nearest_colour = nearest_colour(colours)
         self._before: Pixels | None = None
         table = np.zeros((256, 3), dtype=np.uint8)
         table[: len(colours)] = colours
-        # One table for all frames, of 2^8 colours of 8 bits a channel.
+        # One table for all frames: 2^8 colours of 8 bits per channel.
         header = b"GIF89a" + struct.pack("<HHBBB", *size, 0b1111_0111, 0, 0) + table.tobytes()
-        # The extension that browsers know for how often a GIF repeats: 0, for ever.
+        # The extension by which browsers repeat a GIF; 0 is for ever.
         file.write(header + b"\x21\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00")
 
     def add(self, frame: Pixels, milliseconds: int) -> None:
-        # Looked up by 6 bits a channel: the nearest of 255 colours for each pixel takes
-        # .3 s a frame.
+        # Looked up by 6 bits per channel: searching the nearest of 255 colours for each pixel takes
+        # .3 s per frame.
         coarse = (frame >> 2).astype(np.int32)
-        indices = self._nearest[(coarse[..., 0] << 12) | (coarse[..., 1] << 6) | coarse[..., 2]]
+        indices = self._nearest_colour[
+            (coarse[..., 0] << 12) | (coarse[..., 1] << 6) | coarse[..., 2]
+        ]
         left, top, right, bottom = 0, 0, frame.shape[1], frame.shape[0]
         shown = indices
         if self._before is not None:
@@ -92,7 +94,7 @@ class GifWriter(FilmWriter):
             shown = np.where(indices == self._before, UNCHANGED, indices).astype(np.uint8)
         self._before = indices
         image = Image.fromarray(np.ascontiguousarray(shown[top:bottom, left:right]), "L")
-        # Disposal 1 leaves the frame before as it is, which shows where this one is transparent.
+        # Disposal 1 keeps the previous frame, visible through transparent pixels.
         blocks = GifImagePlugin.getdata(
             image, (left, top), duration=milliseconds, disposal=1, transparency=UNCHANGED
         )
@@ -125,7 +127,8 @@ def nearest_colour(colours: Pixels) -> NDArray[np.uint8]:
     nearest = np.asarray(cKDTree(colours.astype(np.float64)).query(grid)[1], dtype=np.uint8)
     coarse = (colours >> 2).astype(np.int64)
     places = (coarse[:, 0] << 12) | (coarse[:, 1] << 6) | coarse[:, 2]
-    nearest[places[::-1]] = np.arange(len(colours), dtype=np.uint8)[::-1]  # earlier ones win
+    # Earlier colours take precedence.
+    nearest[places[::-1]] = np.arange(len(colours), dtype=np.uint8)[::-1]
     return nearest
 
 
@@ -144,20 +147,20 @@ class WebpWriter(FilmWriter):
         left, top, right, bottom = 0, 0, frame.shape[1], frame.shape[0]
         if self._before is not None:
             left, top, right, bottom = changed_rectangle(self._before, frame)
-            left, top = left & ~1, top & ~1  # the format counts offsets in twos
+            left, top = left & ~1, top & ~1  # the format stores offsets divided by two
         self._before = frame
         image = Image.fromarray(np.ascontiguousarray(frame[top:bottom, left:right]), "RGB")
         buffer = io.BytesIO()
-        # Where nothing is lost these two are the effort, and not the quality.
+        # For lossless images quality and method set the effort, not the quality.
         image.save(buffer, "WEBP", lossless=True, quality=40, method=1)
         place = _three(left // 2) + _three(top // 2)
         extent = _three(right - left - 1) + _three(bottom - top - 1)
-        head = place + extent + _three(milliseconds) + b"\x02"  # replaces what was there
-        # Without the 12 bytes of RIFF around it Pillow's picture is the frame's chunk.
+        head = place + extent + _three(milliseconds) + b"\x02"  # replaces the pixels below
+        # Without its 12 bytes of RIFF header Pillow's image is the frame's chunk.
         self._file.write(_chunk(b"ANMF", head + buffer.getvalue()[12:]))
 
     def close(self) -> None:
-        # What RIFF counts begins after its own name and this number.
+        # RIFF's size excludes its name and this number.
         length = self._file.tell() - 8
         self._file.seek(4)
         self._file.write(struct.pack("<I", length))
@@ -168,7 +171,7 @@ def _three(value: int) -> bytes:
 
 
 def _chunk(name: bytes, content: bytes) -> bytes:
-    # RIFF has chunks of even length.
+    # RIFF chunks have even length.
     return name + struct.pack("<I", len(content)) + content + b"\x00" * (len(content) % 2)
 
 
@@ -182,21 +185,21 @@ class Mp4Writer(FilmWriter):
 
     def __init__(self, path: Path, size: tuple[int, int], frames_per_second: float) -> None:
         self._path = path
-        # What it says, in a file: a pipe that nobody reads would hold it up once it is full.
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115, closed with the encoder
+        # The encoder's messages go to a file: an unread pipe would block the encoder once full.
+        self._encoder_output = tempfile.TemporaryFile()  # noqa: SIM115, closed with the encoder
         try:
             program = encoder()
             self._process = subprocess.Popen(
                 [program, *_encoding(path, size, frames_per_second)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                stderr=self._said,
-                # Ctrl-C is for this program, which then ends the encoder.
+                stderr=self._encoder_output,
+                # Ctrl-C goes to this program, which then stops the encoder.
                 start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         except (OSError, RuntimeError) as error:
-            self._said.close()
+            self._encoder_output.close()
             reason = getattr(error, "strerror", None) or error
             raise InputError(
                 f"the MP4 encoder cannot be started ({reason})", remedy=ANOTHER_FORMAT
@@ -206,12 +209,12 @@ class Mp4Writer(FilmWriter):
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(np.ascontiguousarray(frame).data)
-        except OSError as error:  # it takes no more: it has ended
+        except OSError as error:  # the encoder has stopped
             raise self._failure() from error
 
     def close(self) -> None:
         assert self._process.stdin is not None
-        with suppress(OSError):  # what it took no more shows in how it ended
+        with suppress(OSError):  # the exit status reports lost data
             self._process.stdin.close()
         try:
             self._process.wait(LONGEST_END)
@@ -221,7 +224,7 @@ class Mp4Writer(FilmWriter):
             raise self._failure()
         if self._path.stat().st_size == 0:
             raise self._failure("wrote nothing")
-        self._said.close()
+        self._encoder_output.close()
 
     def drop(self) -> None:
         if self._process.stdin is not None:
@@ -229,14 +232,14 @@ class Mp4Writer(FilmWriter):
                 self._process.stdin.close()
         self._process.kill()
         self._process.wait()
-        self._said.close()
+        self._encoder_output.close()
 
     def _failure(self, how: str = "") -> Exception:
         """Return the error for a film that was not written, from the encoder's last words."""
-        with suppress(subprocess.TimeoutExpired):  # a pipe breaks a moment before its reader ends
+        with suppress(subprocess.TimeoutExpired):  # a pipe breaks shortly before the reader exits
             self._process.wait(1.0)
-        self._said.seek(0)
-        said = self._said.read()[-2000:].decode("utf-8", "replace").strip()
+        self._encoder_output.seek(0)
+        said = self._encoder_output.read()[-2000:].decode("utf-8", "replace").strip()
         if os.strerror(errno.ENOSPC).lower() in said.lower():
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         status = self._process.returncode
@@ -255,7 +258,7 @@ def _encoding(path: Path, size: tuple[int, int], frames_per_second: float) -> li
     width, height = size
     given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
     given += ["-r", f"{frames_per_second:.15g}", "-i", "-"]
-    # Next to lossless, and with the index first, so that it plays while it loads.
+    # Nearly lossless, with the index first, so that the film plays while it loads.
     taken = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "fast"]
     taken += ["-movflags", "+faststart", "-f", "mp4"]
     # As a file, whatever its name looks like.
@@ -303,7 +306,7 @@ def film_writer(
     elif path.suffix == ".webp":
         writer = WebpWriter(file, size)
     else:
-        file.close()  # the encoder is another program and opens it itself
+        file.close()  # the encoder opens the file itself
         writer = Mp4Writer(path, size, fps)
     try:
         yield writer
@@ -330,6 +333,6 @@ def frame_durations(count: int, frames_per_second: float, path: Path) -> list[in
     list of int
         Milliseconds of each frame.
     """
-    unit = 10 if path.suffix.lower() == ".gif" else 1  # GIF counts in hundredths of a second
+    unit = 10 if path.suffix.lower() == ".gif" else 1  # GIF delays are in hundredths of a second
     ends = [round(1000.0 / unit * k / frames_per_second) for k in range(count + 1)]
     return [unit * (after - before) for before, after in pairwise(ends)]

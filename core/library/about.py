@@ -30,7 +30,7 @@ from core.run_files.schema import is_time
 
 # -------------------------------------------- lock between programs that change notes in one folder
 
-WAIT_S = 3.0  # a change takes milliseconds; only a suspended program holds the lock for longer
+WAIT_S = 3.0  # a change takes milliseconds; only a suspended program holds the lock longer
 RETRY_S = 0.005
 HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
@@ -149,7 +149,7 @@ class _Fields(BaseModel):
 def parse_about(text: str) -> RunNotes:
     """Return the notes of a text. Raises ValueError or InputError unless `about_text` made it."""
     try:
-        # Not `model_validate_json`, which refuses texts with one half of a pair of surrogates.
+        # json.loads, since `model_validate_json` rejects text with unpaired surrogates.
         fields = _Fields.model_validate(json.loads(text))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error

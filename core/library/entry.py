@@ -14,7 +14,7 @@ from core.observables.node_sets import NodeSet
 from core.reference.share import FIRST, largest_margin, margin_share
 
 Setting = str | int | float | bool
-# Of what a file says: it is listed before it is read, and one that is no run stays listed.
+# States of a file, which is listed before it is read; a file that is not a run stays listed.
 UNREAD, UNREADABLE, RECORDING = "not read yet", "unreadable", "recording"
 GROWING, LEFT = "growing", "cut off"
 RESULTS = (
@@ -26,8 +26,9 @@ RESULTS = (
     "norm_squared",
     "train_error",
 )
-LONGEST_HEADING = 8  # settings
-DETAILS = frozenset({"recording", "run.device"})  # how a run was watched, not what it is
+LONGEST_HEADING = 8  # settings in a heading
+# Observation settings, which do not define the run.
+DETAILS = frozenset({"recording", "run.device"})
 
 
 @final
@@ -101,7 +102,7 @@ class RunSummary:
 
     @property
     def lineage(self) -> str:
-        """Lineage of a continued or branched run, in words; empty for a run of its own."""
+        """Lineage of a continued or branched run, in words; empty for others."""
         if not self.parent:
             return ""
         moment = "" if math.isnan(self.left) else f" at {time_text(self.left)}"
@@ -109,7 +110,7 @@ class RunSummary:
         return f"{'branched' if words else 'continued'} from {self.parent}{moment}{words}"
 
     @property
-    def most(self) -> float:
+    def max_margin(self) -> float:
         """Largest possible hard margin, gamma_gl / 2; NaN if unknown."""
         return largest_margin(self.factor, self.margins.get(FIRST, math.nan))
 
@@ -168,8 +169,8 @@ class Entry:
         inf if it did not, NaN if unknown.
         """
         facts = self.facts
-        # What was found for another value of gamma_gl says nothing of this one.
-        return facts.reached if facts.reached_of == facts.most else math.nan
+        # A value for another gamma_gl does not apply.
+        return facts.reached if facts.reached_of == facts.max_margin else math.nan
 
     @property
     def holds(self) -> float:
@@ -209,7 +210,7 @@ def headings(some: Iterable[RunSummary]) -> list[str]:
     Empty if none differ, or if the run cannot be read.
     """
     some = list(some)
-    # Of each study: the first value of each key, and the keys that have others too.
+    # Per study: the first value of each key, and the keys with several values.
     studies: dict[str, tuple[dict[str, Setting], set[str]]] = {}
     for facts in some:
         if facts.readable:
@@ -323,13 +324,13 @@ def _parent(
     facts = entry.facts
     if not facts.parent:
         return None
-    # Of copies the one beside it.
+    # Of several copies, the one in the same folder.
     same = names.get(facts.parent_run, []) if facts.parent_run else []
     beside = [place for place in same if entries[place].path.parent == entry.path.parent]
     if beside or same:
         return (beside or same)[0]
     known = files.get((entry.path.parent, facts.parent))
-    # A file of that name that is another run is no parent.
+    # A file of that name with another run is not the parent.
     foreign = known is not None and facts.parent_run and entries[known].facts.run
     return None if foreign else known
 

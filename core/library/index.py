@@ -83,7 +83,7 @@ def list_folder(folder: Path) -> tuple[dict[str, os.stat_result], list[str]]:
                         status = entry.stat()
                         if stat.S_ISREG(status.st_mode):
                             files[entry.name] = status
-                except OSError:  # gone since the folder was read, or a link to nowhere
+                except OSError:  # deleted since the folder was read, or a dangling link
                     continue
     except OSError:
         return {}, []
@@ -107,7 +107,7 @@ def in_folder(folder: Path, files: dict[str, os.stat_result]) -> Iterator[FoundF
 
 
 def _stamp(status: os.stat_result | None) -> str:
-    # The number of the file too: one that takes another's place may have its size and time.
+    # Includes the inode: a replacement may have the same size and time.
     if status is None:
         return ""
     return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ino};"
@@ -115,14 +115,14 @@ def _stamp(status: os.stat_result | None) -> str:
 
 # ---------------------------------------------------------------------------------------- the index
 
-# Another text of it is another version, which the names of the facts are a part of.
+# The table's SQL text is its version; it includes the names of the facts.
 TABLE = (
     "CREATE TABLE run (path BLOB PRIMARY KEY, stamp TEXT NOT NULL, facts TEXT NOT NULL"
     f" /* {' '.join(one.name for one in fields(RunSummary))} */,"
     " noted TEXT NOT NULL, about TEXT NOT NULL, verdicts TEXT, picture BLOB) STRICT"
 )
 WAIT_S = 5.0
-LONGEST = 3 * MOST_BYTES  # of a row: its notes with escapes; most have a few thousand bytes
+LONGEST = 3 * MOST_BYTES  # bytes of a row with escaped notes; most have a few thousand
 FACTS, COUNTS = TypeAdapter(RunSummary), TypeAdapter(dict[str, int])
 REBUILT = "Marginscope rebuilds the list of runs from the run files; no run is lost"
 LOCKED = (
@@ -149,7 +149,7 @@ class Row:
 
 @final
 class RunIndex:
-    """Rows by the paths of runs. Thread-safe. `said` has sentences about failures.
+    """Rows by the paths of runs. Thread-safe. `messages` has sentences about failures.
 
     No method raises for a database that cannot be read or written: the index is made again, in
     memory if it cannot be written.
@@ -157,11 +157,11 @@ class RunIndex:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self._lock = threading.RLock()
         self._database: sqlite3.Connection | None = None
 
-    # ------------------------------------------------------------------------------ what is kept
+    # ----------------------------------------------------------------------------------------- rows
 
     def load(self) -> dict[str, Row]:
         """Return all rows that can be read; the files of damaged ones are read again."""
@@ -172,7 +172,7 @@ class RunIndex:
                 known[os.fsdecode(path)] = _row(*values)
         return known
 
-    def put(self, rows: Mapping[str, Row]) -> None:
+    def save_rows(self, rows: Mapping[str, Row]) -> None:
         """Save rows; the picture and the verdicts of a changed file are dropped."""
         sql = (
             "INSERT INTO run (path, stamp, facts, noted, about) VALUES (?, ?, ?, ?, ?)"
@@ -197,7 +197,7 @@ class RunIndex:
         sql = "UPDATE OR REPLACE run SET path = ? WHERE path = ?"
         self._write(sql, [(_key(after), _key(before))])
 
-    def judged(self, path: str, verdicts: Mapping[str, int]) -> None:
+    def set_verdicts(self, path: str, verdicts: Mapping[str, int]) -> None:
         """Save the counts of verdicts of a run; lost with the next change of its file."""
         sql = "UPDATE run SET verdicts = ? WHERE path = ?"
         self._write(sql, [(json.dumps(dict(verdicts)), _key(path))])
@@ -235,7 +235,8 @@ class RunIndex:
                         return work(self._database)
                 except (sqlite3.Error, UnicodeError, OverflowError) as error:
                     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-                    if code in BUSY:  # not another window, which needs it for milliseconds
+                    # Unless another window uses the index, which takes milliseconds.
+                    if code in BUSY:
                         self._add_message(LOCKED.format(path=self.path))
                         return None
                     self._set_aside(code)
@@ -261,7 +262,7 @@ class RunIndex:
         """Set an unusable index aside, or continue in memory."""
         self.close()
         if code not in NO_PLACE and (aside := set_aside(self.path)) is not None:
-            # A journal would be replayed into the next index of that name.
+            # A leftover journal would be replayed into the next index of that name.
             for suffix in ("-journal", "-wal", "-shm"):
                 with suppress(OSError):
                     self.path.with_name(self.path.name + suffix).unlink()
@@ -270,8 +271,8 @@ class RunIndex:
         self._database = self._in_memory()
 
     def _add_message(self, sentence: str) -> None:
-        if sentence not in self.said:
-            self.said.append(sentence)
+        if sentence not in self.messages:
+            self.messages.append(sentence)
 
 
 def _row(stamp: str, facts: str, noted: str, about: str, verdicts: str | None) -> Row:
@@ -281,12 +282,12 @@ def _row(stamp: str, facts: str, noted: str, about: str, verdicts: str | None) -
     """
     said = parse_about(about) if about else NO_NOTES
     counts = None if verdicts is None else COUNTS.validate_json(verdicts)
-    # Not `validate_json`, which refuses the names of files that are no text.
+    # json.loads, since `validate_json` rejects file names that are not text.
     return Row(stamp, FACTS.validate_python(json.loads(facts)), noted, said, counts)
 
 
 def _key(path: str) -> bytes:
-    # Names of files are bytes: not every one is text.
+    # File names are bytes, not necessarily text.
     return os.fsencode(path)
 
 
@@ -300,7 +301,7 @@ def _connect(name: str) -> sqlite3.Connection:
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
         database.execute("PRAGMA trusted_schema=OFF")
         database.execute("PRAGMA cell_size_check=ON")
-        # A cache: what a power cut takes away is read again.
+        # The index is a cache: rows lost in a power cut are read again.
         database.execute("PRAGMA synchronous=OFF")
         schema = database.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
         if schema and schema != [(TABLE,)]:

@@ -29,7 +29,7 @@ from core.library.reading import picture_of, read_facts, time_to_90
 from core.library.trash import Trash
 from core.run_files.in_use import has_recorder
 
-GROWING_S = 60.0  # a recording that was not written for so long was cut off, or rests
+GROWING_S = 60.0  # a recording without writes for a minute was cut off, or is paused
 REPORT_S = 1.0
 NOTHING = Row("", RunSummary())
 BEING_RECORDED = "{name} is being recorded; stop the training first."
@@ -40,12 +40,12 @@ BEING_RECORDED = "{name} is being recorded; stop the training first."
 class Listing:
     """All runs of a library, the latest first; `left` of them are not read yet.
 
-    `said` are sentences about failures that were repaired.
+    `messages` are sentences about failures that were repaired.
     """
 
     entries: tuple[Entry, ...] = ()
     left: int = 0
-    said: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
 
     def total(self, *, trashed: bool) -> int:
         """Return the bytes of the runs in the trash, or of the others."""
@@ -66,9 +66,9 @@ class Library:
         self.trash = Trash(self.root)
         self._rows: dict[str, Row] | None = None
         self._first = True
-        self._last: tuple[object, Listing] | None = None  # what was seen, and what was made of it
+        self._last: tuple[object, Listing] | None = None  # files seen, and their listing
 
-    # --------------------------------------------------------------------------------- what is
+    # -------------------------------------------------------------------------------------- listing
 
     def refresh(
         self,
@@ -92,7 +92,7 @@ class Library:
         found: dict[str, Places] = {one.path: (one, None) for one in run_files(self.root)}
         found |= {item.found.path: (item.found, item.origin) for item in self.trash.items()}
         self._rows = self.index.load() if self._rows is None else self._rows
-        seen = (dict(found), _margin_files())  # a copy: files that are gone are taken out below
+        seen = (dict(found), _margin_files())  # a copy, since `found` loses deleted files below
         if self._last is not None and not again and self._last[0] == seen:
             return self._last[1]
         again = again or self._first
@@ -116,11 +116,11 @@ class Library:
             listing = self._listing(found, said)
         if self._measure_times(found, said, tell, halt):
             listing = self._listing(found, said)
-        for entry in listing.entries:  # made here, so that the first search need not wait for it
+        for entry in listing.entries:  # computed here, so that the first search does not wait
             _ = entry.text
-        # What grows ceases to by itself, with the time.
+        # A growing run may stop growing without a change to its file.
         quiet = all(entry.state != GROWING for entry in listing.entries)
-        self._last = (seen, listing) if quiet and not listing.said else None
+        self._last = (seen, listing) if quiet and not listing.messages else None
         return listing
 
     def _note(self, found: Mapping[str, Places], rows: dict[str, Row], said: list[str]) -> None:
@@ -137,7 +137,7 @@ class Library:
                 about, noted = RunNotes(), ""
             known = row or Row("", RunSummary())
             changed[path] = rows[path] = replace(known, noted=noted, about=about)
-        self.index.put(changed)
+        self.index.save_rows(changed)
 
     def _read(
         self,
@@ -155,19 +155,19 @@ class Library:
                 if halt is not None:
                     halt()
                 facts = read_facts(Path(path))
-                if facts is None:  # gone since the folder was looked at
+                if facts is None:  # deleted since the folder was read
                     del found[path]
                     continue
                 row = self._rows.get(path) or Row("", facts)
                 row = replace(row, stamp=found[path][0].stamp, facts=facts, verdicts=None)
                 self._rows[path] = read[path] = row
                 if time.monotonic() - told > REPORT_S:
-                    self.index.put(read)
+                    self.index.save_rows(read)
                     read, told = {}, time.monotonic()
                     if tell is not None:
                         tell(self._listing(found, said, len(waiting) - count - 1))
         finally:
-            self.index.put(read)
+            self.index.save_rows(read)
 
     def _add_computed_margins(self, rows: dict[str, Row], there: Container[str]) -> None:
         """Add margins that were computed since their runs were read."""
@@ -186,7 +186,7 @@ class Library:
                     del waiting[name]
             facts = replace(row.facts, margins=margins, waiting=waiting)
             changed[path] = rows[path] = replace(row, facts=facts)
-        self.index.put(changed)
+        self.index.save_rows(changed)
 
     def _measure_times(
         self,
@@ -205,7 +205,7 @@ class Library:
         told = time.monotonic()
         for path in waiting:
             row = self._rows[path]
-            look, reached = time_to_90(Path(path), row.facts.most), math.nan
+            look, reached = time_to_90(Path(path), row.facts.max_margin), math.nan
             while True:
                 if halt is not None:
                     halt()
@@ -214,10 +214,10 @@ class Library:
                 except StopIteration as answer:
                     reached = answer.value
                     break
-            facts = replace(row.facts, reached=reached, reached_of=row.facts.most)
+            facts = replace(row.facts, reached=reached, reached_of=row.facts.max_margin)
             self._rows[path] = replace(row, facts=facts)
-            # At once: what was found is not looked for again, whenever this is cut short.
-            self.index.put({path: self._rows[path]})
+            # Store each result at once: after an interruption it is not computed again.
+            self.index.save_rows({path: self._rows[path]})
             if tell is not None and time.monotonic() - told > REPORT_S:
                 told = time.monotonic()
                 tell(self._listing(found, said))
@@ -247,24 +247,24 @@ class Library:
         entries.sort(key=_age, reverse=True)
         if left is None:
             left = sum(row.facts.status == UNREAD for row in rows)
-        return Listing(tuple(entries), left, tuple(dict.fromkeys((*self.index.said, *said))))
+        return Listing(tuple(entries), left, tuple(dict.fromkeys((*self.index.messages, *said))))
 
     def picture(self, path: Path) -> bytes:
         """Return the margin curve of a run as heights (core.library.reading), made once."""
         picture = self.index.picture(str(path))
         if picture is None:
             picture = picture_of(path)
-            if picture:  # a file that cannot be read now may be so the next time
+            if picture:  # an unreadable file may be readable later
                 self.index.save_picture(str(path), picture)
         return picture
 
-    # ------------------------------------------------------------------------------- what is done
+    # -------------------------------------------------------------------------------------- changes
 
     def describe(self, path: Path, change: Callable[[RunNotes], RunNotes]) -> None:
         """Change name, note or tags of a run. Raises InputError or DiskError."""
         change_about(path, change)
 
-    def judged(self, path: Path, verdicts: Mapping[str, int]) -> None:
+    def set_verdicts(self, path: Path, verdicts: Mapping[str, int]) -> None:
         """Save the counts of verdicts of a finished run, reading its facts first if necessary."""
         name = str(path)
         files = in_folder(path.parent, list_folder(path.parent)[0])
@@ -278,14 +278,14 @@ class Library:
             if facts is None:
                 return
             row = replace(row or NOTHING, stamp=found.stamp, facts=facts)
-            self.index.put({name: row})
+            self.index.save_rows({name: row})
         self._rows[name] = replace(row, verdicts=dict(verdicts))
         self._last = None
-        self.index.judged(name, verdicts)
+        self.index.set_verdicts(name, verdicts)
 
     def move_to_trash(self, entry: Entry) -> Path:
         """Move a run to the trash. Raises InputError, also for one that is being recorded."""
-        recorded = has_recorder(entry.path)  # also one that began after the list, or rests long
+        recorded = has_recorder(entry.path)  # including recordings newer than the list, or paused
         if recorded or (recorded is None and entry.state == GROWING):
             raise InputError(BEING_RECORDED.format(name=entry.path.name))
         return self._finish_move(entry.path, self.trash.move_to_trash(entry.path))
@@ -293,7 +293,7 @@ class Library:
     def restore(self, entry: Entry) -> Path:
         """Move a run back to its old path; the program never trashes it by itself again."""
         path = self._finish_move(entry.path, self.trash.restore(entry.path))
-        with suppress(MarginscopeError):  # it is restored all the same
+        with suppress(MarginscopeError):  # restored even if this fails
             change_about(path, lambda about: replace(about, kept=True))
         return path
 
@@ -314,7 +314,7 @@ class Library:
         self.index.close()
 
 
-Places = tuple[FoundFile, Path | None]  # of a file, and where it lay before it came into the trash
+Places = tuple[FoundFile, Path | None]  # of a file, and its path before it was moved to the trash
 
 
 def _margin_files() -> frozenset[str]:
@@ -344,7 +344,7 @@ def _times_wait(row: Row | None) -> bool:
     """
     if row is None or not row.facts.readable or row.facts.status == RECORDING:
         return False
-    return not math.isnan(row.facts.most) and row.facts.reached_of != row.facts.most
+    return not math.isnan(row.facts.max_margin) and row.facts.reached_of != row.facts.max_margin
 
 
 def _state(facts: RunSummary, found: FoundFile, now: float) -> str:
@@ -355,7 +355,7 @@ def _state(facts: RunSummary, found: FoundFile, now: float) -> str:
         recorded = has_recorder(Path(found.path))
         if recorded is not None:
             return GROWING if recorded else LEFT
-        # The system does not tell. abs: a clock that was set back makes files of the future.
+        # The system does not report writers. abs: a clock set back gives files from the future.
         return GROWING if abs(now - found.modified) < GROWING_S else LEFT
     return facts.reason or facts.status
 

@@ -25,9 +25,9 @@ from core.numbers import whole_text
 from core.studies.formulas import DEEPEST, QUOTED, Number, arithmetic, dotted_name, parse
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 
-# What names stand for in a condition on runs: settings, results, margins, and what is beside.
+# Meaning of names in conditions on runs: settings, results, margins, and others.
 
-Value = float | str | tuple[str, ...] | None  # None, like NaN: this run has none
+Value = float | str | tuple[str, ...] | None  # None, like NaN: the run has no value
 Reader = Callable[[Entry], Value]
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "true": 1.0, "false": 0.0}
 DATE = "date"
@@ -40,7 +40,7 @@ def _time(entry: Entry) -> float:
 
 def _time_to_90(entry: Entry) -> float:
     log10_time = entry.log10_time_to_90
-    # That it has not come to it says nothing of a time: longer runs may.
+    # A run that has not reached 90 % has no time: a longer run may reach it.
     return math.nan if log10_time == math.inf else _power(log10_time)
 
 
@@ -49,6 +49,7 @@ def _power(log10_time: float) -> float:
 
 
 def _verdicts(entry: Entry) -> float:
+    """Return the number of statements with a verdict."""
     return math.nan if entry.verdicts is None else float(sum(entry.verdicts.values()))
 
 
@@ -96,7 +97,6 @@ OTHERS: dict[str, Reader] = {
     "violated": lambda entry: entry.n_violated,
     "holds": lambda entry: entry.holds,
 } | dict.fromkeys(TAGS, lambda entry: entry.about.tags)
-# Where many sections have a key of this name.
 PREFERRED = {"seed": "run.seed"} | {name: f"{name}.kind" for name in KINDS}
 
 
@@ -140,7 +140,6 @@ def reader(name: str, text: str) -> Reader:
         raise InputError(f"{text}: {name} may be {keys}; write one of them.")
     if any(name in kinds for kinds in KINDS.values()):
         raise InputError(f'{text}: {name} is the name of a kind; write it in quotes, "{name}".')
-    # Short names first: there are hundreds of dotted ones, too many for a sentence.
     try_these = known if "." in name else [one for one in known if "." not in one]
     hint = did_you_mean(name, try_these) if len(name) > 2 else ""
     if not hint.startswith("did"):
@@ -244,7 +243,6 @@ def _link(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condit
 
     def link(entry: Entry) -> bool:
         one, other = a(entry), b(entry)
-        # NaN is no match either: to Python it is unequal to everything.
         if isinstance(one, float) and isinstance(other, float):
             return one == one and other == other and holds(one, other)
         if isinstance(one, str) and isinstance(other, str):

@@ -16,10 +16,10 @@ from core.runs import Run, open_run
 from core.runs.settings import known_settings, unknown_settings
 from core.studies.tables import depth_of, value_text
 
-LONGEST_VALUE = 200  # characters of a setting; the code of a custom network is no setting
-POINTS = 48  # of a picture
-PICTURE_BYTES = 64 << 20  # of frames that are read for one
-NOTHING = 255  # stands for NaN among the heights
+LONGEST_VALUE = 200  # characters of a setting; the code of a custom network is not a setting
+POINTS = 48  # points of a thumbnail
+PICTURE_BYTES = 64 << 20  # bytes of frames read for a thumbnail
+NOTHING = 255  # code of NaN among the heights
 
 
 def read_facts(path: Path) -> RunSummary | None:
@@ -32,7 +32,7 @@ def read_facts(path: Path) -> RunSummary | None:
             return None
         sentence = getattr(error, "sentence", "") or f"{path} cannot be read: {error}."
         return RunSummary(status=UNREADABLE, wrong=sentence)
-    # Code of a custom network may raise anything, and one run must not hide the others.
+    # Custom network code may raise anything, and one run must not hide the others.
     except Exception as error:
         sentence = f"{path} cannot be read: {type(error).__name__}: {str(error)[:200]}."
         return RunSummary(status=UNREADABLE, wrong=sentence)
@@ -51,7 +51,7 @@ def facts_of(run: Run) -> RunSummary:
         waiting=waiting,
         factor=factor,
         frames=run.frames,
-        created=run.created,
+        created=run.creation_time,
         status=run.status,
         reason=run.reason or "",
         run=run.name,
@@ -64,7 +64,7 @@ def facts_of(run: Run) -> RunSummary:
 
 def settings_of(run: Run) -> dict[str, Setting]:
     """Return the settings by their dotted keys, with n and d of data that came from a file."""
-    unknown = unknown_settings(run)  # unknown settings find no run
+    unknown = unknown_settings(run)  # foreign settings match no run
     tables = {
         section: {
             name: value
@@ -107,7 +107,7 @@ def _results(run: Run) -> dict[str, float]:
     values = {}
     for name in RESULTS:
         if OBSERVABLES[name].applies(run):
-            values[name] = float(OBSERVABLES[name].at(run, last))
+            values[name] = float(OBSERVABLES[name].value_at(run, last))
     values["norm"] = math.sqrt(max(values.get("norm_squared", math.nan), 0.0))
     values["log10_time"] = float(run.log10_time[last])
     return values
@@ -144,11 +144,11 @@ def picture_of(path: Path) -> bytes:
         with open_run(path) as run:
             if run.frames == 0:
                 return b""
-            drawn = OBSERVABLES["risk"].at if run.dataset.real else hard_margin
+            drawn = OBSERVABLES["risk"].value_at if run.dataset.real else hard_margin
             most = max(2, min(POINTS, PICTURE_BYTES // max(8 * run.network.size, 1), run.frames))
             frames = np.unique(np.linspace(0, run.frames - 1, most).round().astype(int))
             return heights([drawn(run, int(frame)) for frame in frames])
-    except Exception:  # a picture less; what is wrong with the run, its facts say
+    except Exception:  # no thumbnail; the facts report the error
         return b""
 
 
@@ -172,7 +172,7 @@ def time_to_90(path: Path, most: float) -> Generator[None, None, float]:
                     return reach.log10_time
                 yield
             return math.inf
-    except Exception:  # what is wrong with the run, its facts say
+    except Exception:  # the facts report the error
         return math.nan
 
 

@@ -31,12 +31,11 @@ from core.run_files.in_use import machine_name
 
 ORIGIN, GOING = "origin.json", ".purged"
 BESIDE = (WAL, NOTES)
-# What the JSON of somebody else leads to.
+# Errors caused by foreign JSON.
 NOT_OURS = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 MOST_BYTES = 20_000
-MOVING = (
-    threading.RLock()
-)  # one for all: what `complete_moves` takes for left half done may be under way
+# One for all: moves in progress must not look like interrupted ones to `complete_moves`.
+MOVING = threading.RLock()
 
 
 @final
@@ -88,7 +87,7 @@ class Trash:
             return folder / run.name
 
     def restore(self, run: Path) -> Path:
-        """Move a run back to its old path, or beside a file that is there now; return the path.
+        """Move a run back to its old path, or beside an existing file; return the path.
 
         Raises InputError if that fails.
         """
@@ -101,7 +100,8 @@ class Trash:
                 target = Path(origin["path"])
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target = _unused_path(target)
-                # Written first: whoever mends it puts notes where the run is going to be.
+                # Write the origin first: after a crash, `complete_moves` moves notes to the run's
+                # future place.
                 _write_origin(folder, target)
                 for suffix in BESIDE:
                     _move(_path_with_suffix(run, suffix), _path_with_suffix(target, suffix))
@@ -119,7 +119,7 @@ class Trash:
             folder = run.parent
             if folder.parent != self.folder or _origin(folder) is None:
                 raise InputError(f"{run} is no longer in the trash; refresh the library.")
-            # Renamed first: half of a run is never listed.
+            # Rename first: a partial run must never be listed.
             going = folder.with_name(folder.name + GOING)
             try:
                 folder.rename(going)
@@ -135,10 +135,11 @@ class Trash:
                 if name.endswith(GOING):
                     shutil.rmtree(folder, ignore_errors=True)
                     continue
-                remove_left(folder)  # of an origin that was being written
+                remove_left(folder)  # temporary files of an interrupted write of the origin
                 origin = _origin(folder)
                 if origin is None:
-                    with suppress(OSError):  # only where nothing is in it: a kill before the origin
+                    # Only if empty: the program was killed before it wrote the origin.
+                    with suppress(OSError):
                         folder.rmdir()
                     continue
                 mine = (origin["host"], origin["pid"]) == (machine_name(), os.getpid())
@@ -149,11 +150,12 @@ class Trash:
     def _gather(self, folder: Path, origin: Path) -> None:
         """Put the parts of a run where its file is: in the trash, or in its place."""
         runs = [folder / name for name in list_folder(folder)[0] if name.endswith(RUN)]
-        if runs and _is_same_file(runs[0], origin):  # killed between the two halves of its way back
+        # Killed between the link and the deletion of a restore.
+        if runs and _is_same_file(runs[0], origin):
             runs.pop().unlink()
         if not runs:
             self._return_parts(folder, origin)
-        elif not origin.exists():  # what lies there now is another run, with notes of its own
+        elif not origin.exists():  # otherwise another run with its own notes has that path
             for suffix in BESIDE:
                 _move(_path_with_suffix(origin, suffix), _path_with_suffix(runs[0], suffix))
 
@@ -185,18 +187,18 @@ def _move(source: Path, target: Path) -> None:
         source.unlink()
         return
     with suppress(FileNotFoundError):
-        if os.path.lexists(source):  # False for a name that is too long, too
+        if os.path.lexists(source):  # False for names that are too long
             _move_alone(source, target)
 
 
 def _move_alone(source: Path, target: Path) -> None:
     """Rename a file over none. Raises OSError."""
     try:
-        target.hardlink_to(source)  # in one step, it fails where something is there
+        target.hardlink_to(source)  # atomic, and fails if the target exists
         source.unlink()
     except FileExistsError:
         raise
-    except OSError:  # a file system without links
+    except OSError:  # a file system without hard links
         if not source.exists():
             raise FileNotFoundError(source) from None
         if target.exists():
@@ -209,7 +211,7 @@ def _unused_path(path: Path) -> Path:
     number, free = 2, path
     while any(is_there(_path_with_suffix(free, suffix)) for suffix in ("", *BESIDE)):
         stem, end = path.stem, f"-{number}{path.suffix}"
-        # Cut a long name, so that the names of its notes and its -wal are not too long either.
+        # Cut long names, so that the names of notes and -wal are not too long either.
         while stem and len(os.fsencode(stem + end)) > LONGEST_FILE_NAME - len(NOTES):
             stem = stem[:-1]
         free = path.with_name(stem + end)

@@ -9,7 +9,7 @@ from typing import Any, final
 PLAIN, SCALAR, NORMALISED, FIXED_OUTER, BATCH_NORM, WITH_BIAS = range(6)
 
 
-# How compiled kernels tell them apart; 3 is none of theirs (core.network.recorded).
+# Codes in compiled kernels; 3 is core.network.recorded.OTHER.
 RELU, LEAKY, SMOOTH, SQUARE = 0, 1, 2, 4
 
 
@@ -40,7 +40,7 @@ class Activation:
 
     def __call__(self, z: Any) -> Any:
         if self.code == SMOOTH:
-            # By e^-|z|, which overflows on neither side.
+            # Through e^-|z|, which never overflows.
             softplus = z.clip(0.0) + _log1p(_exp(-abs(z)))
             return self.slope * z + (1.0 - self.slope) * (softplus - log(2.0))
         if self.code == SQUARE:
@@ -76,7 +76,7 @@ class Activation:
         return (1.0 - self.slope) * e / (1.0 + e) ** 2
 
 
-# At a kink the slope is that on the left: a unit at 0 is not active (docs/theory.md, 2.4).
+# At a kink the slope is the left one: a unit at 0 is inactive (docs/theory.md, 2.4).
 def _indicator(z: Any) -> Any:
     """Return 1[z > 0] in the type of z."""
     active = z > 0
@@ -84,7 +84,7 @@ def _indicator(z: Any) -> Any:
 
 
 def _exp(z: Any) -> Any:
-    if hasattr(z, "exp"):  # torch
+    if hasattr(z, "exp"):  # a torch tensor
         return z.exp()
     import numpy as np
 
@@ -93,6 +93,7 @@ def _exp(z: Any) -> Any:
 
 
 def _log1p(z: Any) -> Any:
+    """Return ln(1 + z) of an array or a torch tensor."""
     if hasattr(z, "exp"):
         return z.log1p()
     import numpy as np

@@ -87,7 +87,7 @@ class Bias(TwoLayer):
         if section.init in INIT_SCALES:
             scale = INIT_SCALES[section.init]
             return {"a": scale * a, "V": scale * V, "b": scale * b}
-        # As telgarsky22 has it for (x, 1) in R^(d + 1), since the papers leave it open.
+        # The scaling of telgarsky22 for (x, 1) in R^(d + 1), since the papers do not state one.
         inner = 1.0 / np.sqrt(shape.d + 1.0)
         return {"a": a / np.sqrt(shape.m), "V": inner * V, "b": inner * b}
 
@@ -156,7 +156,8 @@ class Multiclass(TwoLayer):
             scale = INIT_SCALES[section.init]
             A, V = generator.standard_normal((m, k)), generator.standard_normal((m, d))
             return {"A": scale * A, "V": scale * V, "b": np.zeros(m)}
-        # The uniform law of deviation sd ends at sqrt(3) sd: w counts deviations in both networks.
+        # The uniform law with deviation sd extends to sqrt(3) sd: w is a deviation in both
+        # networks.
         A = glorot_uniform(generator, (m, k), np.sqrt(2.0 / (m + k)))
         w = section.init_multiple * np.sqrt(2.0 / (m + d))
         return {"A": A, "V": glorot_uniform(generator, (m, d), w), "b": np.zeros(m)}

@@ -38,12 +38,11 @@ from core.settings import setting
 
 # --------------------------------------------------------------------------------------- PyTorch
 #
-# It is larger than all the rest together, and its usual build for Linux brings gigabytes of CUDA:
-# so
-# it is an extra of the distribution.
+# An extra of the distribution: PyTorch is larger than everything else together, and its usual build
+# for Linux includes gigabytes of CUDA.
 
 INSTALL = "install it with: pip install 'marginscope[torch]'"
-# Nothing can be installed into a bundle.
+# Packages cannot be installed into a bundle.
 OTHERWISE = (
     "use a bundle that includes it, or install the package: pip install 'marginscope[torch]'"
 )
@@ -54,7 +53,7 @@ def has_pytorch() -> bool:
     """Return True if torch can be imported. Does not import it, which takes seconds."""
     try:
         return find_spec("torch") is not None
-    except (ImportError, ValueError):  # an importer that refuses it; a module without a spec
+    except (ImportError, ValueError):  # an importer rejects the name; a module without a spec
         return False
 
 
@@ -75,7 +74,7 @@ def read_code(path: Path) -> str:
 
     Raises InputError for a file that is missing, too long, or holds control characters.
     """
-    # UTF-8 takes up to four bytes a character. Line ends are made one: code is trusted by its hash.
+    # UTF-8 takes up to four bytes per character. Normalise line ends, since trust is by hash.
     code = read_text(path, 4 * MAX_CODE, "network.path").replace("\r\n", "\n")
     if len(code) > MAX_CODE:
         raise InputError(f"network.path: {path} is longer than {MAX_CODE} characters.")
@@ -126,21 +125,23 @@ def _namespace(code: str) -> dict[str, Any]:
         The code fails, or does not define a needed function.
     """
     require_pytorch('network.kind = "custom"')
-    # The one place that runs foreign code, whatever way it came (docs/decisions/0006).
+    # The only place that runs foreign code, from any source (docs/decisions/0006).
     trust.check_trusted(code, "network.code", "FILE")
-    # By this name, so that what the file does only as a script is not done.
+    # __name__ is "network", so that a block for `__name__ == "__main__"` does not run.
     names: dict[str, Any] = {"__name__": "network"}
     try:
         exec(compile(code, "the network's file", "exec"), names)
     except Exception as error:
-        raise InputError(f"network.path: the file cannot be run: {_where(error)}.") from error
+        raise InputError(
+            f"network.path: the file cannot be run: {_describe_error(error)}."
+        ) from error
     for name in NEEDED:
         if not callable(names.get(name)):
             raise InputError(f"network.path: the file does not define the function {name}().")
     return names
 
 
-def _where(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Return an error's type and message, with its line in the network's file."""
     lines = [
         frame.lineno
@@ -196,7 +197,7 @@ class Custom(Network):
         names = _namespace(section.code or "")
         self.m, self.d, self.k = shape.m, shape.d, shape.k
         self._outputs: Callable[[Mapping[str, Any], Any], Any] = names["outputs"]
-        # For its names and shapes alone: the start is drawn by the run's own generator.
+        # Only its names and shapes are used: the run's own generator draws the start.
         example = _draw_start(names, shape, np.random.default_rng(0))
         chosen = [str(name) for name in names.get("homogeneous", ())]
         unknown = sorted(set(chosen) - set(example))
@@ -218,7 +219,7 @@ class Custom(Network):
         return _draw_start(_namespace(section.code or ""), shape, generator)
 
     def _check(self, example: dict[str, Array], shape: Shape) -> None:
-        # Two examples tell the shape, and a mistake is found before a long pass over all.
+        # Two examples give the shape, and find errors before a long pass over all.
         f = np.asarray(self.outputs(self.pack(example), shape.x[:2]))
         rows = min(2, shape.x.shape[0])
         expected = (rows,) if self.k == 1 else (rows, self.k)
@@ -235,7 +236,7 @@ class Custom(Network):
         try:
             return self._outputs(self.unpack(flat), inputs)
         except Exception as error:
-            raise InputError(f"network.path: outputs() fails: {_where(error)}.") from error
+            raise InputError(f"network.path: outputs() fails: {_describe_error(error)}.") from error
 
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
         if not isinstance(flat, np.ndarray):
@@ -252,7 +253,7 @@ class Custom(Network):
         given = isinstance(flat, np.ndarray)
         leaf = torch.tensor(flat) if given else flat.detach().clone()
         leaf.requires_grad_(True)
-        # Copied: torch warns of arrays that it may not write to, as those of run files are.
+        # Copied: torch warns about read-only arrays, such as those of run files.
         x = torch.as_tensor(np.array(inputs) if given else inputs, dtype=leaf.dtype)
         weights = torch.as_tensor(np.array(g) if given else g, dtype=leaf.dtype)
         (slope,) = torch.autograd.grad((self._evaluate(leaf, x) * weights).sum(), leaf)
@@ -286,7 +287,7 @@ def _draw_start(names: dict[str, Any], shape: Shape, generator: Generator) -> di
             for name, value in names["initial"](generator, shape.m, shape.d, shape.k).items()
         }
     except Exception as error:
-        raise InputError(f"network.path: initial() fails: {_where(error)}.") from error
+        raise InputError(f"network.path: initial() fails: {_describe_error(error)}.") from error
     if not arrays or not all(np.isfinite(array).all() and array.size for array in arrays.values()):
         raise InputError("network.path: initial() must return at least one finite array by name.")
     return arrays

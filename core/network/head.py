@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.random import Generator
 
-from core.network.parametrisation import Array, Arrays, Block, Network, Shape, joined
+from core.network.parametrisation import Array, Arrays, Block, Network, Shape, join_flat
 from core.network.section import FILE_MEANING, NetworkSection
 from core.network.standard import signs
 from core.settings import setting
 
-EPS = 1e-5  # of the normalisation layers, as frameworks have it
+EPS = 1e-5  # of the normalisation layers, the default of PyTorch
 
 
 @final
@@ -78,6 +78,7 @@ class Head(Network):
         return arrays
 
     def _parts(self, flat: Any) -> tuple[Any, Any, list[Any]]:
+        """Return a, b and the list of the matrices of F."""
         parts = self.unpack(flat)
         return parts["a"], parts["b"], [parts[block.name] for block in self.matrices]
 
@@ -89,7 +90,6 @@ class Head(Network):
         z = hidden[-1] @ V[-1].T
         if self.centres:
             z = z - z.mean(axis=1)[:, None]
-        # So |F_j| is at most sqrt(m); the paper's lemmas take the bound 1 (docs/theory.md, 2.1).
         r = ((z * z).mean(axis=1) + EPS)[:, None] ** 0.5
         return hidden, z / r, r
 
@@ -113,12 +113,11 @@ class Head(Network):
         du = F.T @ g
         back = self._normalise_derivative(g[:, None] * (a * b), F, r)
         slopes = []
-        # At a kink the slope is that on the left, as of all networks (docs/theory.md, 2.4).
         for level in range(len(V) - 1, -1, -1):
             slopes.append(back.T @ hidden[level])
             if level:
                 back = (back @ V[level]) * (hidden[level] > 0)
-        return joined([b * du, a * du, *reversed(slopes)])
+        return join_flat([b * du, a * du, *reversed(slopes)])
 
     def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
         (a, b, V), (da, db, dV) = self._parts(flat), self._parts(direction)

@@ -20,8 +20,8 @@ from numpy.random import Generator
 from core.network.parametrisation import Array, Block, Network, Shape
 
 Weights = Literal["both", "first", "second"]
-FLAT = 2e-6  # 1 - |cosine| from which arccos is good to 1e-13
-CHUNK = 2**22  # values of the near pairs' coordinates at once
+FLAT = 2e-6  # 1 - |cosine| from which arccos is accurate to 1e-13
+CHUNK = 2**22  # coordinates of nearly parallel pairs per batch
 
 
 def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
@@ -47,20 +47,55 @@ def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
     >>> abs(K1.round(12)).tolist(), abs(K2.round(12)).tolist()
     ([[1.0, 0.0]], [[1.0, 0.0]])
     """
+    inner, sizes, cosine, left = _angles(x, other)
+    rest = left / (2.0 * np.pi)
+    sine = np.sin(left)
+    return inner * rest, sizes * (sine / (2.0 * np.pi) + rest * cosine)
+
+
+def mean_squares(x: Array, other: Array) -> Array:
+    """Return E relu(<v, x>)^2 relu(<v, x'>)^2 over v ~ N(0, I).
+
+    |x|^2 |x'|^2 (3 sin t cos t + (pi - t)(1 + 2 cos^2 t))/(2 pi): the arc-cosine kernel of degree
+    2 (Cho and Saul, NeurIPS 2009), with that of degree 1 the law of a node's kernel.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Points.
+    other : array (n', d)
+        Other points.
+
+    Returns
+    -------
+    array (n, n')
+        Means; 3/2 |x|^4 at one point.
+
+    Examples
+    --------
+    >>> mean_squares(np.eye(1), np.array([[2.0], [-1.0]])).round(12).tolist()
+    [[6.0, 0.0]]
+    """
+    _, sizes, cosine, left = _angles(x, other)
+    both = 3.0 * np.sin(left) * cosine + left * (1.0 + 2.0 * cosine**2)
+    return np.asarray(sizes**2 * both / (2.0 * np.pi))
+
+
+def _angles(x: Array, other: Array) -> tuple[Array, Array, Array, Array]:
+    """Return <x, x'>, |x||x'|, cos t and pi - t of all pairs, t their angle; each is (n, n')."""
     inner = x @ other.T
     one, two = np.linalg.norm(x, axis=1), np.linalg.norm(other, axis=1)
     sizes = one[:, None] * two
     cosine = np.clip(inner / np.where(sizes > 0.0, sizes, 1.0), -1.0, 1.0)
-    # The cosine is clipped, and near 1 the angle is taken from chords: arccos is flat there.
+    # The cosine is clipped; near 1 the angle is computed from chords, since arccos is
+    # ill-conditioned there.
     left = np.pi - np.arccos(cosine)
     rows, columns = np.nonzero(np.abs(cosine) > 1.0 - FLAT)
     near = np.array_split(np.arange(rows.size), rows.size * x.shape[1] // CHUNK + 1)
     for part in near:
         i, k = rows[part], columns[part]
         left[i, k] = _supplement(x[i] / one[i, None], other[k] / two[k, None])
-    rest = left / (2.0 * np.pi)
-    sine = np.sin(left)
-    return inner * rest, sizes * (sine / (2.0 * np.pi) + rest * cosine)
+    return inner, sizes, cosine, left
 
 
 def _supplement(u: Array, v: Array) -> Array:
@@ -109,7 +144,7 @@ class KernelNetwork(Network):
     kind = "kernel_predictor"
     degree = 1
     margin_norm = ("|f|_H", "\\Vert f\\Vert_H")
-    homogeneous = False  # in c, but not in the norm of c: no flow, and no KKT residual
+    homogeneous = False  # homogeneous in c, but not in the norm of c: no flow, and no KKT residual
 
     def __init__(
         self, shape: Shape, weights: Weights = "both", variance: float | None = None
@@ -144,5 +179,5 @@ class KernelNetwork(Network):
         return np.asarray(self._kernel(inputs) @ direction)
 
     def norm(self, flat: Array) -> float:
-        # Rounding may put c' K c below 0 where K is nearly singular.
+        # Rounding may make c' K c negative if K is nearly singular.
         return float(np.sqrt(max(float(flat @ self.matrix @ flat), 0.0)))

@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from core.errors import InputError
 from core.network.activation import BATCH_NORM, NORMALISED
-from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
+from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, join_flat
 from core.network.section import FILE_MEANING, NetworkSection
 from core.network.standard import draw_on_sphere, signs
 from core.settings import setting
@@ -52,8 +52,8 @@ class Normalised(TwoLayer):
     @staticmethod
     def initial(section: NormalisedNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """Draw a, b = +-1/sqrt(m) uniformly, then v uniformly on the sphere."""
-        # Balanced, |a_j| = |b_j|, which the flow keeps: it is the mirror flow of u_j = a_j^2, from
-        # u_j(0) = 1/m (homogeneity, Lemma 3.2).
+        # Balanced, |a_j| = |b_j|, which the flow conserves: it is the mirror flow of u_j = a_j^2
+        # from u_j(0) = 1/m (homogeneity, Lemma 3.2).
         scale = shape.m**-0.5
         a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)
         return {"a": a, "b": b, "V": draw_on_sphere(generator, shape.m, shape.d)}
@@ -75,7 +75,7 @@ class Normalised(TwoLayer):
         a, b, V = self.unpack(flat).values()
         unit, norms = self._unit(V)
         across = (d_U - unit * (unit * d_U).sum(axis=1)[:, None]) / norms
-        return joined([b * d_alpha, a * d_alpha, across])
+        return join_flat([b * d_alpha, a * d_alpha, across])
 
     def gram(self, flat: Array, inputs: Array) -> Array:
         """Return the tangent kernel; the inner weights' part is orthogonal to each node's v_j."""
@@ -91,8 +91,7 @@ class Normalised(TwoLayer):
 #
 # f(x) = sum_j a_j relu(c_j <v_j, x - mu>/N(v_j)), N(v) = sqrt(v' Sigma v + eps), with the mean mu
 # and the biased covariance Sigma of the training inputs. Source: batchnorm, section 1.3.
-# 2-homogeneous in (a, c); a_j^2 - c_j^2 is constant along gradient flow, and so is |v_j| for eps =
-# 0.
+# 2-homogeneous in (a, c); a_j^2 - c_j^2 is constant along gradient flow; with eps = 0 so is |v_j|.
 
 
 @final
@@ -102,7 +101,7 @@ class BatchNormNetwork(NetworkSection):
 
     words: ClassVar[str] = "network with batch norm"
     kind: Literal["batch_norm"] = "batch_norm"
-    # 0 and not the usual 1e-5, which spoils the dyadic points, whose variances go down to 4^-d/d.
+    # 0, not the usual 1e-5, which distorts the dyadic points: their variances go down to 4^-d/d.
     eps: float = setting(0.0, meaning="eps in N(v) = sqrt(v' Sigma v + eps)", ge=0, le=1e6)
     normalise: bool = setting(
         True, meaning="false: N(v) = 1, the same network without batch norm, for comparison"
@@ -131,7 +130,7 @@ class BatchNorm(TwoLayer):
         m, d = self.m, self.d = shape.m, shape.d
         self.layout = (Block("a", (m,)), Block("c", (m,)), Block("V", (m, d)))
         self.scaled = 2 * m
-        # Of the whole training set, biased, not of batches; test points lose the same mean.
+        # Biased mean of the whole training set, not of batches; test points lose the same mean.
         self.mean = shape.x.mean(axis=0)
         self.eps, self.normalise = section.eps, section.normalise
         centred = shape.x - self.mean
@@ -140,7 +139,7 @@ class BatchNorm(TwoLayer):
                 "All training inputs are equal, so batch norm divides by zero; "
                 "use other data, or network.eps > 0."
             )
-        # (Sigma v) = Xc' (Xc v)/n: two thin products where d is large, one square one where not.
+        # (Sigma v) = Xc' (Xc v)/n: two thin products for large d, else one square product.
         self.root = centred / np.sqrt(shape.x.shape[0])
         self.sigma = self.root.T @ self.root if d <= 2 * shape.x.shape[0] else None
 
@@ -157,7 +156,7 @@ class BatchNorm(TwoLayer):
     def statistics(self, V: Any) -> tuple[Any, Any]:
         """Return N(v_j) (m, 1) and V Sigma (m, d); N = 1 and zeros without normalisation."""
         if not self.normalise:
-            # Made of V, so that it is an array or a tensor as V is, of its type and on its device.
+            # Derived from V, which gives an array or a tensor of V's type and device.
             return 1.0 + 0.0 * V[:, :1], 0.0 * V
         if self.sigma is not None:
             VS = V @ self.constant(self.sigma, V)
@@ -180,7 +179,7 @@ class BatchNorm(TwoLayer):
         _, c, V = self.unpack(flat).values()
         N, VS = self.statistics(V)
         along = (V * d_U).sum(axis=1)[:, None]
-        return joined([d_alpha, along / N, c[:, None] / N * (d_U - VS * along / N**2)])
+        return join_flat([d_alpha, along / N, c[:, None] / N * (d_U - VS * along / N**2)])
 
     def imbalance(self, flat: Array) -> Array:
         a, c, _ = self.unpack(flat).values()

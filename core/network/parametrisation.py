@@ -72,34 +72,35 @@ class Network(ABC):
 
     kind: ClassVar[str]
     section: ClassVar[type[NetworkSection]]
-    engine: ClassVar[str] = "NumPy"  # what computes where there is no compiled twin
-    # What other parts of the program ask of a network: each default is right for any network.
-    compiled: ClassVar[bool] = False  # there are kernels for it: its twin in core.compiled.network
-    classes: ClassVar[Literal["two", "several", "any"]] = "two"  # of data, for k = 1 or k >= 3
-    # Full-batch training leaves each v_j in the span of the rows of x~ and of v_j(0); `centred`:
+    engine: ClassVar[str] = "NumPy"  # library that computes networks without compiled kernels
+    # Properties used by other parts of the program; each default is safe for any network.
+    compiled: ClassVar[bool] = False  # has kernels in core.compiled.network
+    classes: ClassVar[Literal["two", "several", "any"]] = "two"  # of the data, for k = 1 or k >= 3
+    # Full-batch training keeps each v_j in the span of the rows of x~ and v_j(0). With `centred`,
     # x~ are the inputs minus their training mean (core.problem.reduction).
     row_space: ClassVar[bool] = False
     centred: ClassVar[bool] = False
-    # alpha and U are parameters as they are, or not trained: `pull` of them gives them back.
+    # alpha and U are parameters, or untrained: `pull` returns them unchanged.
     direct: ClassVar[bool] = False
-    # f = <a*b, F(x)> with outer weights a_j b_j; `fixed_features`: nothing of F is trained.
+    # f = <a*b, F(x)> with outer weights a_j b_j; with `fixed_features` F is untrained.
     factored: ClassVar[bool] = False
     fixed_features: ClassVar[bool] = False
-    starts_small: ClassVar[bool] = False  # f is near 0 at the paper's start, whatever the weights
+    # F is near 0 at the paper's start, at any size of the weights.
+    starts_small: ClassVar[bool] = False
     inner_weights: ClassVar[bool] = True  # a node has inner weights u_j in the space of x~
     # f is a sum of alpha_j relu(<u_j, x>) on x itself: min_i p_i/|W|^2 <= gamma_gl/2, and the
     # features of gamma_ntk are those of the nodes.
     plain_relu: bool = False
     degree: int = 2
-    inner_degree: int = 1  # of f in the inner weights u_j
+    inner_degree: int = 1  # degree of f in the inner weights u_j
     homogeneous: bool = True
     m: int
-    d: int  # dimension of x as the network is given it, before ones are appended
+    d: int  # dimension of the network's input x, before ones are appended
     k: int = 1
     layout: tuple[Block, ...]
     fixed: Mapping[str, Array] = MappingProxyType({})
     scaled: int
-    # The blocks of which margins are divided by the product of the norms, instead of |W_h|^L.
+    # Blocks whose product of norms replaces |W_h|^L in normalised margins.
     product: tuple[str, ...] = ()
 
     @abstractmethod
@@ -217,7 +218,7 @@ class Network(ABC):
 
     def physical(self, flat: NDArray[Any], rho: float) -> NDArray[Any]:
         """Return the physical parameters (size,): the homogeneous ones times e^rho."""
-        # The very array, without a copy: descent has rho = 0 at every frame.
+        # No copy: descent has rho = 0 at every frame.
         if rho == 0.0:
             return flat
         with np.errstate(over="ignore"):
@@ -251,7 +252,7 @@ class Network(ABC):
         whole = len(names) == len(self.layout) and not self.fixed
         inside = names[0] if len(names) == 1 else "W" if whole else f"({', '.join(names)})"
         power = f"^{self.degree}" if self.degree != 1 else ""
-        tex = inside.replace("_", "\\_")  # of a user's own names
+        tex = inside.replace("_", "\\_")  # names of a user's network
         return f"|{inside}|{power}", f"\\Vert {tex}\\Vert{power}"
 
     def margins(self, flat: Array, inputs: Array, y: Array) -> Array:
@@ -289,7 +290,7 @@ def margins_of(f: Array, y: Array) -> Array:
         return np.asarray(y * f)
     rows, own = np.arange(f.shape[0]), y.astype(np.int64)
     others = f.copy()
-    # Left out of the maximum, whatever the size of the logits.
+    # Excludes the own logit from the maximum, whatever its size.
     others[rows, own] = -np.inf
     return np.asarray(f[rows, own] - others.max(axis=1))
 
@@ -303,7 +304,7 @@ class TwoLayer(Network):
     """
 
     code: int
-    d: int  # of V, which the last coordinate of U may exceed by a bias
+    d: int  # dimension of V; U may have one more coordinate, for a bias
     activation: Activation = Activation()
     plain_sum: bool = True  # f is that sum alone, without an outer bias
 
@@ -329,7 +330,7 @@ class TwoLayer(Network):
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
         """Return the gradient in the trained parameters, flat, from that in (alpha, U)."""
-        return joined([d_alpha, d_U[:, : self.d], *d_U[:, self.d :].T])
+        return join_flat([d_alpha, d_U[:, : self.d], *d_U[:, self.d :].T])
 
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
         alpha, U = self.effective(flat)
@@ -353,7 +354,7 @@ class TwoLayer(Network):
         if isinstance(like, np.ndarray):
             return array.astype(like.dtype, copy=False)
         kept = self.__dict__.setdefault("_constants", {})
-        # The array is this network's own, so that no other can take its id while the entry is kept.
+        # The entry keeps the array alive, so that no other array can get its id.
         key = (id(array), like.dtype, like.device)
         if key not in kept:
             kept[key] = like.new_tensor(array)
@@ -379,7 +380,7 @@ def weighted_gram(inputs: Array, alpha: Array, slopes: Array) -> Array:
     return np.asarray(np.repeat(np.repeat(xx, k, axis=0), k, axis=1) * (w.T @ w))
 
 
-def joined(parts: list[Any]) -> Any:
+def join_flat(parts: list[Any]) -> Any:
     """Concatenate arrays or tensors, flattened, to one flat vector."""
     flats = [part.reshape(-1) for part in parts]
     if isinstance(flats[0], np.ndarray):

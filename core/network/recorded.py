@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.network.activation import LEAKY, RELU, SMOOTH, Activation
 from core.network.bias import with_biases, with_ones
-from core.network.parametrisation import Arrays, Block, Shape, TwoLayer, joined
+from core.network.parametrisation import Arrays, Block, Shape, TwoLayer, join_flat
 from core.network.section import NetworkSection
 from core.run_files.networks import (
     CUBIC,
@@ -28,7 +28,8 @@ from core.run_files.networks import (
 from core.settings import setting
 
 Array = NDArray[np.float64]
-OTHER = 3  # beside those of compiled kernels (core.network.activation), of which it has none
+# Distinct from the codes of compiled kernels (core.network.activation), which do not include it.
+OTHER = 3
 
 
 @final
@@ -54,7 +55,7 @@ class Phi:
     degree: int = 0
     code: int = OTHER
     slope: float = 0.0
-    second: Callable[[Array], Array] | None = None  # phi'' off the kinks; None where it is 0
+    second: Callable[[Array], Array] | None = None  # phi'' off the kinks; None if it is 0
 
     @property
     def bent(self) -> bool:
@@ -148,11 +149,11 @@ def _erf_slope(z: Array) -> Array:
 
 
 def _hardtanh_slope(z: Array) -> Array:
-    # On the left of the kink at 1 the slope is 1, on the left of that at -1 it is 0.
+    # The left slope at the kink z = 1 is 1, at the kink z = -1 it is 0.
     return np.where((z > -1.0) & (z <= 1.0), 1.0, 0.0)
 
 
-def _nothing(z: Array) -> Array:
+def _fill_nan(z: Array) -> Array:
     return np.full(np.shape(z), np.nan)
 
 
@@ -197,7 +198,7 @@ PLAIN: dict[str, Phi] = {
         ),
         Phi("erf", erf, _erf_slope, second=lambda z: -2.0 * z * _erf_slope(z)),
         Phi("hardtanh", VALUES["hardtanh"], _hardtanh_slope),
-        Phi(UNKNOWN, _nothing, _nothing, second=_nothing),
+        Phi(UNKNOWN, _fill_nan, _fill_nan, second=_fill_nan),
     )
 }
 
@@ -224,8 +225,8 @@ def phi_of(name: str, slope: float = 0.0) -> Phi:
 
 # ----------------------------------------------------------------------------------- the network
 #
-# What `marginscope.record` was told of a network that is none of the papers': another activation,
-# an outer bias c, outer weights that are not trained. It is looked at and never trained here.
+# A foreign network as described to `marginscope.record`: with another activation, an outer bias c,
+# or untrained outer weights. It is analysed here, never trained.
 
 NOT_TRAINED = (
     'network.kind = "recorded" is the network of another program\'s run and is not trained here'
@@ -297,7 +298,8 @@ class Recorded(TwoLayer):
         )
         self.layout = tuple(Block(name, size) for name, size in self.form.layout)
         self.fixed = {
-            name: np.ascontiguousarray(fixed[name], dtype=np.float64) for name, _ in self.form.fixed
+            name: np.ascontiguousarray(fixed[name], dtype=np.float64)
+            for name, _ in self.form.fixed_arrays
         }
         self.activation = phi_of(section.activation, section.slope)  # type: ignore[assignment]
         self.plain_sum = not section.offset
@@ -313,7 +315,7 @@ class Recorded(TwoLayer):
         raise InputError(f"{NOT_TRAINED}; choose another kind.")
 
     def fixed_shapes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
-        return dict(self.form.fixed)
+        return dict(self.form.fixed_arrays)
 
     def inputs(self, x: Array) -> Array:
         return with_ones(x) if self.form.biases else x
@@ -327,7 +329,7 @@ class Recorded(TwoLayer):
 
     def gradient(self, flat: Any, inputs: Any, g: Any) -> Any:
         slope = super().gradient(flat, inputs, g)
-        return joined([slope, np.atleast_1d(g.sum(axis=0))]) if self.form.offset else slope
+        return join_flat([slope, np.atleast_1d(g.sum(axis=0))]) if self.form.offset else slope
 
     def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
         along = super().derivative(flat, inputs, direction)

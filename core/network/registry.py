@@ -32,7 +32,7 @@ NETWORKS: Registry[type[Network]] = Registry(
     Head,
     Custom,
 )
-NETWORKS.aside[Recorded.kind] = Recorded  # what `marginscope.record` was told of another's network
+NETWORKS.aside[Recorded.kind] = Recorded  # a foreign network, as described to `marginscope.record`
 
 
 def build_network(section: NetworkSection, shape: Shape, fixed: Arrays) -> Network:

@@ -17,8 +17,8 @@ MAX_CODE = 100_000
 class NetworkSection(Section):
     """Settings common to all networks: width, start and seed."""
 
-    several: ClassVar[bool] = False  # goes with data of three and more classes, as some losses do
-    shrinks: ClassVar[str] = "m"  # what to lower where there are too many parameters
+    several: ClassVar[bool] = False  # requires data of three or more classes, as some losses do
+    shrinks: ClassVar[str] = "m"  # setting to lower if there are too many parameters
     kind: str
     m: int | None = setting(None, meaning="width: number of nodes", ge=1, le=1_000_000)
     init: str = setting("paper", meaning="initialisation")

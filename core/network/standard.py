@@ -14,7 +14,7 @@ from core.network.parametrisation import (
     Block,
     Shape,
     TwoLayer,
-    joined,
+    join_flat,
     squared_norms,
 )
 from core.network.section import FILE_MEANING, NORMAL_MEANING, NetworkSection
@@ -247,7 +247,7 @@ class FixedOuter(TwoLayer):
         """
         m, d = shape.m, shape.d
         a = np.where(np.arange(m) < (m + 1) // 2, 1.0, -1.0) / np.sqrt(m)
-        # w_TF is Glorot's deviation, and frei23's "1/50" a multiple of it (docs/theory.md, 2.3).
+        # w_TF is Glorot's deviation, and "1/50" in frei23 multiplies it (docs/theory.md, 2.3).
         w = section.init_multiple * np.sqrt(2.0 / (m + d))
         return {"a": a, "V": w * generator.standard_normal((m, d))}
 
@@ -307,7 +307,7 @@ class Scalar(TwoLayer):
     @staticmethod
     def initial(section: ScalarNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """Draw a, b = +-m^(-1/4) uniformly, then v uniformly on the sphere."""
-        # Balanced, as the normalised network is, at another size: |a_j b_j| = 1/sqrt(m).
+        # Balanced like the normalised network, at another size: |a_j b_j| = 1/sqrt(m).
         scale = shape.m**-0.25
         a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)
         return {"a": a, "b": b, "V": draw_on_sphere(generator, shape.m, shape.d)}
@@ -319,7 +319,7 @@ class Scalar(TwoLayer):
         return flat[: self.m], flat[self.m :, None] * self._V(flat)
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
-        return joined([d_alpha, (d_U * self._V(flat)).sum(axis=1)])
+        return join_flat([d_alpha, (d_U * self._V(flat)).sum(axis=1)])
 
     def gram(self, flat: Array, inputs: Array) -> Array:
         alpha, U = self.effective(flat)

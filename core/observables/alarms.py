@@ -20,20 +20,17 @@ from core.study_file.dynamics import GradientFlow
 
 # ------------------------------------------------------------------------- the edge of stability
 #
-# A step from W along -grad R lowers R by at least eta |grad R|^2 (1 - eta S'/2), S' being the
-# largest
-# sharpness on its way. So R rises only where eta S'/2 > 1; where descent is at the edge it does so
-# in
-# a fifth to a half of the intervals between frames, and falls on the whole (Cohen et al., ICLR
-# 2021).
-# What tells this from a divergence is that R stays about as low as it was.
+# A step from W along -grad R lowers R by at least eta |grad R|^2 (1 - eta S'/2), where S' is the
+# largest sharpness along the step. Hence R rises only if eta S'/2 > 1. At the edge of stability R
+# rises in a fifth to a half of the intervals between frames, and falls on the whole (Cohen et al.,
+# ICLR 2021). Unlike in a divergence, R remains about as low as before.
 
-# Of eta S/2. Around rises of R it was .90 and more at one of two frames, .98 at one of four.
+# Of eta S/2. Before rises of R it was .90 or more at one of two frames, .98 at one of four.
 NEAR = 0.8
-BACK = 2  # frames before a rise at which it is looked for
-LASTS = 8  # frames for which it holds once it was measured
-DIVERGED = 1.0  # decades of R above its start: 1.6 times was met in a run that came back
-LEAST = -12.0  # log10 of R below which rounding moves it
+BACK = 2  # frames before a rise that are searched
+LASTS = 8  # frames for which a measurement counts
+DIVERGED = 1.0  # decades of R above its start; a run that recovered reached 1.6 times its start
+LEAST = -12.0  # log10 of R below which rounding changes it
 ROUNDING = {"float64": 1e-6, "float32": 1e-3}  # of log10 R
 
 CALM = (
@@ -95,12 +92,12 @@ def stability_near(run: Run, index: int) -> float:
 
 Kind = Literal["margin", "balance", "resolution", "risk", "edge", "not_finite"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-FLOW_DRIFT = 1e-3  # flow gives at most 2.8e-5 on Figure 1
+FLOW_DRIFT = 1e-3  # flow drifts by at most 2.8e-5 on Figure 1
 DESCENT_DRIFT = 5e-2  # O(eta): on Figure 1 (m = 16) 2.5e-4 at eta = .25, 1.0e-2 at 1/lambda_0
-# Figure 1's runs keep 20 and more (docs/theory.md, 9).
+# Runs of Figure 1 keep 20 or more (docs/theory.md, 9).
 FEWEST_ATOMS = 2
 FEW_EXAMPLES = 10
-WEIGHTS = ("V", "a", "A", "b", "c")  # of recorded networks
+WEIGHTS = ("V", "a", "A", "b", "c")  # arrays of recorded networks
 LOST = "States after this frame were not finite and are left out: {count}, first {first}."
 MARGIN_TEXT = "The smoothed margin fell by {0:.2e}"
 BIG_STEPS = (
@@ -139,8 +136,8 @@ class _Scan:
     alarms: list[Alarm] = field(default_factory=list)
     next: int = 0
     margin: float = float("nan")
-    risk: float = float("nan")  # log10 of it
-    at_edge: int = -LASTS  # the last frame at which descent was found at the edge of stability
+    risk: float = float("nan")  # log10 of the risk
+    at_edge: int = -LASTS  # last frame at which descent was at the edge of stability
     raised: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -160,7 +157,7 @@ def find_alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Al
 
     `between` is called after each frame. It may wait, or cancel by raising an exception.
     """
-    lost = _lost_states(run) if run.recorded else ()
+    lost = _lost_states(run) if run.is_external else ()
     if not is_monitored(run):
         return lost
     scan = _scan_of(run)
@@ -179,7 +176,7 @@ def _lost_states(run: Run) -> tuple[Alarm, ...]:
     found: dict[int, list[str]] = {}
     for frame, kind, payload in run.events():
         t, name = payload.get("t"), payload.get("array")
-        # A stranger's file may hold anything; its texts are not shown.
+        # The file may be untrusted: its texts are not displayed.
         if kind == NOT_FINITE and frame < run.frames and isinstance(t, float) and name in WEIGHTS:
             found.setdefault(frame, []).append(f"{name} at t = {t:g}")
     return tuple(
@@ -237,7 +234,7 @@ def _descent_alarms(run: Run, scan: _Scan, index: int, margin: str) -> dict[str,
     rises = has_risen(run, before, now)
     if not (rises or margin):
         return {}
-    if index - scan.at_edge <= LASTS:  # S takes a while: it is computed at few frames
+    if index - scan.at_edge <= LASTS:  # S is expensive, and computed at few frames
         return {"margin": ""}
     q = stability_near(run, index)
     if q >= NEAR:
@@ -260,7 +257,7 @@ def _step_size(run: Run, index: int) -> float:
     dynamics = run.experiment.dynamics
     if isinstance(dynamics, GradientDescent):
         return float("nan") if dynamics.step is None else dynamics.step
-    if run.recorded:  # the loop's own number
+    if run.is_external:  # computed by the loop itself
         return float("nan")
     return run.diagnostics(index).get("h", float("nan"))
 
@@ -275,7 +272,7 @@ def monotone_margin(run: Run, index: int) -> float:
     factor = scale(run, index)
     size = factor * run.network.norm(run.parameters(index)) ** run.network.degree
     with np.errstate(invalid="ignore"):
-        smoothed = run.loss.smoothed(factor * flat_scores(run, index))
+        smoothed = run.loss.smoothed_margin(factor * flat_scores(run, index))
     return smoothed / size if size > 0.0 and np.isfinite(size) else float("nan")
 
 
@@ -298,7 +295,7 @@ def tolerance(run: Run, index: int, margin: float) -> float:
     size = scale(run, index) * run.network.norm(run.parameters(index)) ** run.network.degree
     E = size if run.temperature_cap is None else min(size, run.temperature_cap)
     rounding = 1e-6 * abs(margin) if run.precision == "float32" else 0.0
-    # As much as the flow's own steps may lose (decision 0003).
+    # The loss that the flow tolerates in its own steps (decision 0003).
     return 1e-9 + 0.01 / E + rounding
 
 
@@ -306,7 +303,7 @@ def _margin(run: Run, scan: _Scan, index: int) -> str:
     before, now = scan.margin, monotone_margin(run, index)
     scan.margin = now
     fall = before - now
-    # NaN where all weights are 0, of which there is no tolerance.
+    # NaN if all weights are 0, for which no tolerance exists.
     if not (before > 0.0 and fall > 0.0 and fall > tolerance(run, index, before)):
         return ""
     descent = isinstance(run.experiment.dynamics, GradientDescent)

@@ -15,10 +15,10 @@ from core.study_file.dynamics import GradientFlow, MirrorFlow
 # ------------------------------------------------------------------------------------------- KKT
 #
 # The norm is that of the homogeneous parameters W_h alone; in the others (V of the normalised and
-# batch-norm networks and of the head) stationarity asks that sum_i lambda_i grad p_i vanishes.
+# batch-norm networks and of the head) stationarity requires sum_i lambda_i grad p_i = 0.
 
 Array = NDArray[np.float64]
-MOST_EXAMPLES = 300  # constraints p >= 1: for k classes there are n (k - 1)
+MOST_EXAMPLES = 300  # constraints p >= 1; k classes have n (k - 1)
 
 
 class Certificate(NamedTuple):
@@ -46,8 +46,8 @@ def certificate(run: Run, index: int) -> Certificate:
     if not network.homogeneous or not p.min() > 0.0:
         return NONE
     degree, flat = network.degree, run.parameters(index)
-    # In units in which min p = 1: theta^ = c theta, and grad p(theta^) differs from grad p(theta)
-    # by c^(L-1) in the homogeneous parameters, but by c^L in the others.
+    # In units with min p = 1: theta^ = c theta. grad p(theta^) is c^(L-1) times grad p(theta) in
+    # the homogeneous parameters, but c^L times in the others.
     c = float(p.min()) ** (-1.0 / degree)
     there = np.concatenate([c * flat[: network.scaled], flat[network.scaled :]])
     p = p / p.min()
@@ -67,7 +67,7 @@ def score_gram(run: Run, flat: Array) -> Array:
     if k == 1:
         return np.asarray(y[:, None] * K * y[None, :])
     own, n = y.astype(np.int64), y.size
-    # differences[i, c', c]: how the c'-th score of example i is made of its outputs
+    # differences[i, c', c]: coefficient of output c in the c'-th score of example i
     differences = np.zeros((n, k - 1, k))
     for i in range(n):
         others = [c for c in range(k) if c != own[i]]
@@ -102,13 +102,13 @@ def nearest_multipliers(kernel: Any, b: Array, squared: float, p: Array) -> Cert
     from scipy.optimize import nnls  # slow to load
 
     values, vectors = np.linalg.eigh(kernel)
-    # Below that only rounding is left of a direction, by whose root the target would be divided.
+    # Directions with smaller eigenvalues are rounding, and the target is divided by their roots.
     kept = values > 1e-13 * values[-1]
     root = np.sqrt(values[kept])
     A = root[:, None] * vectors[:, kept].T
     target = (vectors[:, kept].T @ b) / root
     multipliers, rest = nnls(A, target)
-    # What lies outside the span of the gradients; rounding may put its square below 0.
+    # The part outside the span of the gradients; rounding may make its square negative.
     outside = max(squared - float(target @ target), 0.0)
     residual = np.sqrt(outside + rest**2) / np.sqrt(squared)
     total = float(multipliers.sum())
@@ -178,7 +178,7 @@ def integration_error(run: Run, index: int) -> float:
     of a decade bounds the rest of them. If the temperature e^(L rho) exceeds the cap, the run
     follows the flow at the cap, whose margin is too low by at most sum_i q_i p_i - min_i p_i.
     """
-    run, index = run.whole, run.whole.before - run.before + index
+    run, index = run.whole_run, run.whole_run.frames_before - run.frames_before + index
     times = run.log10_time[: index + 1]
     now = float(times[-1])
     if not np.isfinite(now):
@@ -193,8 +193,8 @@ def integration_error(run: Run, index: int) -> float:
 @cached_per_frame
 def step_error(run: Run, index: int) -> float:
     """Return the error stored with a frame, over |W|^L; NaN if no step was checked."""
-    # A number of that name beside a recorded frame is what the loop calls so.
-    found = {} if run.recorded else run.diagnostics(index)
+    # In a recorded loop a number of that name is the loop's own.
+    found = {} if run.is_external else run.diagnostics(index)
     error = found.get("margin_error", float("nan"))
     power = flat_norm_power(run, index)
     return error / power if power > 0.0 else float("nan")

@@ -34,7 +34,7 @@ def inner_displacement(run: Run, index: int) -> float:
     if not is_batch_norm(run):
         return float("nan")
     scaled = run.network.scaled
-    # V is a part of degree 0: e^rho does not multiply it.
+    # V is of degree 0, and not multiplied by e^rho.
     return float(np.linalg.norm(run.parameters(index)[scaled:] - run.origin[scaled:]))
 
 
@@ -64,11 +64,11 @@ def median_normaliser(run: Run, index: int) -> float:
 # ------------------------------------------------------------------- distance to the mirror flow
 #
 # From a balanced start gradient flow on (a, b, V) is the mirror flow of u = |a b| (homogeneity,
-# Lemma 3.2); gradient descent leaves it by O(eta). The companion is integrated beside the run, in
-# (ln u, V), by the classical Runge-Kutta method of fourth order with steps of at most eta: its own
-# error is far below O(eta), and where descent is stable so is it.
+# Lemma 3.2); gradient descent deviates from it by O(eta). The companion integrates that flow in
+# (ln u, V) by the classical Runge-Kutta method of fourth order, with steps of at most eta: its own
+# error is far below O(eta), and it is stable where descent is.
 
-MOST_STEPS = 20_000  # of the companion: seconds of one core
+MOST_STEPS = 20_000  # of the companion: seconds on one core
 
 
 @final
@@ -83,7 +83,7 @@ class Companion:
     u: list[Array] = field(default_factory=list)
     steps: int = 0
 
-    def at(self, index: int) -> Array | None:
+    def solution_at(self, index: int) -> Array | None:
         """Return the mirror flow's u at a frame, integrating up to it.
 
         Returns
@@ -101,11 +101,12 @@ class Companion:
         frame, m = len(self.u), self.run.network.m
         if frame > 0:
             begin, end = (10.0 ** self.run.log10_time[frame - 1 : frame + 1]).tolist()
-            # Frames of descent are whole steps apart but for rounding, which must not add one.
+            # 1e-9: frames of descent are whole steps apart up to rounding, which must not add a
+            # step.
             count = max(1, int(np.ceil((end - begin) / self.step_size - 1e-9)))
             if self.steps + count > MOST_STEPS:
                 return False
-            with np.errstate(over="ignore", invalid="ignore"):  # where it diverges: NaN
+            with np.errstate(over="ignore", invalid="ignore"):  # NaN if it diverges
                 for _ in range(count):
                     self.state = runge_kutta(self.flow, self.state, (end - begin) / count)
             self.steps += count
@@ -144,8 +145,8 @@ def has_companion(run: Run) -> bool:
         isinstance(run.experiment.dynamics, GradientDescent)
         and run.network.factored
         and not run.experiment.loss.is_penalised
-        and run.whole.complete
-        and not run.changed
+        and run.whole_run.complete
+        and not run.has_changed_rule
         and is_balanced(run.network, run.origin)
     )
 
@@ -157,7 +158,7 @@ def companion_of(run: Run) -> Companion | None:
         return None
     dynamics = run.experiment.dynamics
     assert isinstance(dynamics, GradientDescent)
-    assert dynamics.step is not None  # explicit in every run
+    assert dynamics.step is not None  # every run has an explicit step
     flow = MirrorField(run.problem)
     return Companion(run, dynamics.step, flow, flow.state(run.origin))
 
@@ -168,8 +169,12 @@ def mirror_gap(run: Run, index: int) -> float:
     O(eta) for gradient descent on the scalar and normalised networks and the abstract head. NaN
     also beyond 20,000 steps, and for other dynamics. Source: homogeneity, Lemma 3.2.
     """
-    companion = companion_of(run.whole)
-    u_mirror = None if companion is None else companion.at(run.whole.before - run.before + index)
+    companion = companion_of(run.whole_run)
+    u_mirror = (
+        None
+        if companion is None
+        else companion.solution_at(run.whole_run.frames_before - run.frames_before + index)
+    )
     if u_mirror is None:
         return float("nan")
     m, flat = run.network.m, run.parameters(index)

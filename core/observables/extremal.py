@@ -23,8 +23,8 @@ from core.reference.extremal import Extremal, extremal_vectors, has_extremal, pa
 from core.runs import Run
 
 Array = NDArray[np.float64]
-MOST_PATTERNS = 100_000  # a second or two, beside a window
-ALIGNED = 0.999  # a cosine above it
+MOST_PATTERNS = 100_000  # computed in a second or two, beside a window
+ALIGNED = 0.999  # cosine of aligned directions
 
 
 @cached_per_run
@@ -92,6 +92,7 @@ def has_relus(run: Run) -> bool:
 
 
 def dead_nodes(run: Run, index: int) -> float:
+    """Return the number of nodes active on no example; NaN without ReLUs."""
     return float(np.count_nonzero(~is_active(run, index))) if has_relus(run) else math.nan
 
 

@@ -72,7 +72,7 @@ def features_at(run: Run, flat: Array) -> Array:
     """
     network, y = run.network, run.dataset.y[:, None]
     signed = np.array(flat)
-    # With outer weights +-1 each node's output is its feature, with the sign it began with.
+    # With outer weights +-1 each node's output is its feature, with the sign of the start.
     signed[: 2 * network.m] = np.sign(run.origin[: 2 * network.m])
     if isinstance(network, Head):
         F = network.features(signed, run.inputs)
@@ -103,9 +103,9 @@ def reference_distribution(run: Run) -> Array:
     """
     from scipy.optimize import linprog  # slow to load
 
-    Z = features_at(run, run.origin)  # which lies before frame 0 of a continued run
+    Z = features_at(run, run.origin)  # before frame 0 in a continued run
     n, m = Z.shape
-    # HiGHS takes numbers beyond 1e20 for infinite. The distribution does not depend on the scale.
+    # HiGHS treats numbers beyond 1e20 as infinite. The distribution does not depend on the scale.
     Z = Z / max(float(np.abs(Z).max()), np.finfo(float).tiny)
     solution = linprog(
         np.append(np.zeros(m), -1.0),
@@ -130,7 +130,7 @@ def kl(v: Array, u: Array) -> float:
     if (u[v > 0.0] == 0.0).any():
         return float("inf")
     inside = v[v > 0.0]
-    logs = np.log(inside) - np.log(u[v > 0.0])  # v/u may be beyond float64
+    logs = np.log(inside) - np.log(u[v > 0.0])  # v/u may exceed float64
     return float(inside @ logs + u.sum() - v.sum())
 
 
@@ -162,7 +162,7 @@ def slopes(run: Run, index: int) -> tuple[float, float]:
         Z = unit @ run.inputs.T
         squared = np.einsum("ik,ik->i", run.inputs, run.inputs)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            # |v|^-2 is beyond float64 for |v| below 1e-154; what is not active is 0.
+            # |v|^-2 exceeds float64 for |v| below 1e-154; inactive entries are 0.
             across = (squared - Z**2) / lengths[:, None] ** 2
         across = np.where(Z > 0.0, across, 0.0)
         return float(across.max()), 0.0
@@ -172,7 +172,7 @@ def slopes(run: Run, index: int) -> tuple[float, float]:
     c_1 = float(np.einsum("ijk,ijk->ij", rows, rows).max())
     for j in range(m):
         inner = np.abs(rows[:, j] @ flat.T).reshape(n, n, m)
-        # Other nodes alone: the text prints C_1 with j != k, which is C_2 (docs/theory.md, 8.3).
+        # Other nodes only: the text prints C_1 with j != k, which is C_2 (docs/theory.md, 8.3).
         inner[:, :, j] = 0.0
         c_2 = max(c_2, float(inner.max()))
     return c_1, c_2

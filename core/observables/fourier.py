@@ -23,8 +23,8 @@ from core.observables.spectrum import effective_rank
 from core.runs import Run
 
 Array = NDArray[np.float64]
-PURE = 0.9  # of a node's power at one frequency, from which it counts as one wave
-VISIBLE = 1e-3  # of the largest |theta_j|^3: lighter nodes say nothing of phases
+PURE = 0.9  # fraction of a node's power at one frequency from which it counts as one wave
+VISIBLE = 1e-3  # relative to the largest |theta_j|^3: lighter nodes have no reliable phase
 
 
 def is_modular_addition(run: Run) -> bool:
@@ -34,7 +34,7 @@ def is_modular_addition(run: Run) -> bool:
 
 @cached_per_run
 def _is_modular(run: Run) -> bool:
-    return run.recorded and is_addition(run.dataset.x, run.dataset.y)
+    return run.is_external and is_addition(run.dataset.x, run.dataset.y)
 
 
 @cached_per_frame

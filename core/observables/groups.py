@@ -9,7 +9,7 @@ from core.observables.observable import LOOP
 from core.observables.registry import is_loop_number
 
 OTHERS, FROM_LOOP = "Others", "From the loop"
-# An observable that no group names, as that of an extension, is among the others.
+# Observables in no group, such as those of an extension, are in the group of the others.
 GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Risk and error": (
@@ -32,6 +32,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("phase_gap", "phase_gap_largest"),
         ),
         "Spectrum": ("stable_rank", "sigma_1", "sigma_2", "sigma_3", "trajectory_rank"),
+        "Kernel and features": (
+            *("kernel_alignment", "centred_alignment", "kernel_rank", "kernel_distance"),
+            *("kernel_deviation", "nc1", "nc2_angles", "nc2_lengths", "nc3", "nc4"),
+        ),
         "Sharpness": ("sharpness", "stability", "hessian_2", "hessian_3", "gauss_newton"),
     }
 )

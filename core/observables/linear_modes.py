@@ -109,7 +109,7 @@ def flow_condition(run: Run) -> str:
     if experiment.loss.kind != "least_squares" or experiment.loss.is_penalised:
         return 'the exact solution is that of loss.kind = "least_squares" without a penalty'
     shaped = getattr(experiment.dynamics, "schedule", "constant") != "constant"
-    if not experiment.dynamics.full_gradient or shaped or run.changed:
+    if not experiment.dynamics.full_gradient or shaped or run.has_changed_rule:
         return "the exact solution is that of gradient flow, or full-batch descent in small steps"
     if not is_whitened(run):
         return "the inputs are not white: X'X/n is no multiple of the identity"

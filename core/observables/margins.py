@@ -30,7 +30,7 @@ from core.runs import Run
 
 Array = NDArray[np.float64]
 ATOM = 1e-3
-LARGEST_EXPONENT = 700.0  # e to more than this may overflow
+LARGEST_EXPONENT = 700.0  # e to a larger exponent may overflow
 
 
 @cached_per_frame
@@ -70,7 +70,7 @@ def flat_scores(run: Run, index: int) -> Array:
 def scale(run: Run, index: int) -> float:
     """Return e^(L rho), the factor from margins at the flat parameters to margins at W."""
     exponent = run.network.degree * run.rho[index]
-    if exponent < LARGEST_EXPONENT:  # as always but late in a flow: errstate is dear
+    if exponent < LARGEST_EXPONENT:  # the common case; errstate is slow
         return float(np.exp(exponent))
     with np.errstate(over="ignore"):
         return float(np.exp(exponent))
@@ -91,7 +91,7 @@ def log10_risk(run: Run, index: int) -> float:
 
 
 def risk(run: Run, index: int) -> float:
-    with np.errstate(over="ignore", under="ignore"):  # log10_risk tells what is beyond these
+    with np.errstate(over="ignore", under="ignore"):  # log10_risk covers values beyond float64
         return float(np.exp(np.log(10.0) * log10_risk(run, index)))
 
 
@@ -100,29 +100,28 @@ def hard_margin(run: Run, index: int) -> float:
 
 
 def balanced_margin(run: Run, index: int) -> float:
-    # The paper's margins of batch norm are over |a| |c|, at most half of this; the margin over this
-    # is the one that Theorem 3.6 of homogeneity makes monotone (docs/theory.md, 3.3).
+    # The paper's margins of batch norm are over |a| |c|, at most half of this one; Theorem 3.6 of
+    # homogeneity makes this one monotone (docs/theory.md, 3.3).
     squared = run.network.norm(run.parameters(index)) ** 2
     return _divide(float(flat_margins(run, index).min()), squared)
 
 
 def l2_margin(run: Run, index: int) -> float:
-    # As that of batch norm: the margin over N is what the penalty maximises, this one what flow
-    # does.
+    # Like that of batch norm: the penalty maximises the margin over N, flow this one.
     cubed = run.network.norm(run.parameters(index)) ** 3
     return _divide(float(flat_margins(run, index).min()), cubed)
 
 
 def smoothed_margin(run: Run, index: int) -> float:
     factor = scale(run, index)
-    smoothed = run.loss.smoothed(factor * flat_scores(run, index))
+    smoothed = run.loss.smoothed_margin(factor * flat_scores(run, index))
     return _divide(smoothed, factor * flat_norm_power(run, index))
 
 
 def l1_margin(run: Run, index: int) -> float:
     s, U = run.network.nodes(run.parameters(index))
     lengths = np.linalg.norm(U, axis=1) if run.network.inner_weights else np.ones(s.shape)
-    # To the power that makes the sum of the degree of f.
+    # To the power that gives the sum the degree of f.
     lengths = lengths**run.network.inner_degree
     return _divide(float(flat_margins(run, index).min()), float(np.abs(s) @ lengths))
 
@@ -139,7 +138,7 @@ def dual_scores(run: Run, index: int) -> Array:
     if stored is not None and run.network.k == 1:
         return stored
     temperature = scale(run, index)
-    # Beyond the cap the flow followed the dual weights of the cap and not the true ones.
+    # Beyond the cap the flow followed the dual weights at the cap, not the exact ones.
     if run.temperature_cap is not None:
         temperature = min(temperature, run.temperature_cap)
     return run.loss.dual(temperature * flat_scores(run, index))
@@ -174,7 +173,7 @@ def dual_margin(run: Run, index: int) -> float:
 def train_error(run: Run, index: int) -> float:
     if why_no_output(run.experiment.network):
         return float("nan")
-    # "not p > 0" and not "p <= 0": a network that is not a number must not count as perfect.
+    # "not p > 0" instead of "p <= 0": a NaN network must not count as perfect.
     return float(np.mean(~(flat_margins(run, index) > 0.0)))
 
 
@@ -325,7 +324,7 @@ def flat_values(run: Run, index: int, x: Array) -> Array:
     array (N,)
         f(x), or for several classes the index of the predicted class.
     """
-    inputs, offset = run.seen(x)
+    inputs, offset = run.as_network_inputs(x)
     f = np.asarray(run.network.outputs(run.parameters(index), inputs, offset))
     return np.asarray(f.argmax(axis=1), dtype=np.float64) if f.ndim == 2 else f
 

@@ -27,8 +27,8 @@ def distance(run: Run, index: int) -> float:
 
 
 def balance_drift(run: Run, index: int) -> float:
-    # At the flat scale, since at the physical one the difference of large numbers is lost; W(0) is
-    # brought to size 1 first, as the squares of a tiny one vanish.
+    # At the flat scale, since the difference of large physical numbers cancels. W(0) is normalised
+    # first, since squares of tiny weights underflow.
     flat, rho = run.parameters(index), float(run.rho[index])
     squared = run.network.norm(flat) ** 2
     size = float(np.abs(run.origin[: run.network.scaled]).max())
@@ -36,7 +36,7 @@ def balance_drift(run: Run, index: int) -> float:
     if squared == 0.0 or size == 0.0 or now.size == 0:
         return float("nan")
     then = run.network.imbalance(run.origin / size)
-    with np.errstate(over="ignore", invalid="ignore"):  # e^-rho: beyond float64 below rho = -354
+    with np.errstate(over="ignore", invalid="ignore"):  # e^-rho exceeds float64 for rho < -354
         drift = now - np.where(then == 0.0, 0.0, np.exp(2.0 * (np.log(size) - rho)) * then)
     return float(np.abs(drift).max()) / squared
 
@@ -87,9 +87,9 @@ def _cosines(now: Array, then: Array, before: Array) -> Array:
     lengths = np.linalg.norm(now, axis=1) * before
     inner = np.einsum("jk,jk->j", now, then)
     known = lengths > 0.0
-    # A node of length 0 has no direction: NaN, and not a division by 0.
+    # A node of length 0 has no direction: NaN instead of a division by 0.
     safe = np.where(known, lengths, 1.0)
-    # Clipped, as rounding may put the cosine of a node that has not turned beyond 1.
+    # Clipped, since rounding may give a node that has not turned a cosine above 1.
     return np.where(known, np.clip(np.where(known, inner, 0.0) / safe, -1.0, 1.0), np.nan)
 
 
@@ -101,7 +101,7 @@ def unit_rows(V: Array) -> tuple[Array, Array]:
     array (m, d), array (m,)
         v_j/|v_j|, NaN for rows of 0, and |v_j|.
     """
-    largest = np.abs(V).max(axis=1)  # whose square may vanish, or overflow
+    largest = np.abs(V).max(axis=1)  # its square may underflow or overflow
     scaled = V / np.where(largest > 0.0, largest, np.nan)[:, None]
     lengths = np.linalg.norm(scaled, axis=1)
     return scaled / lengths[:, None], np.where(largest > 0.0, lengths * largest, 0.0)
@@ -332,7 +332,7 @@ def group_facts(run: Run, index: int, nodes: Collection[int]) -> GroupFacts:
     """Return the statistics of some nodes, given by their indices from 0, at a frame."""
     flat, chosen = run.parameters(index), np.array(sorted(nodes), dtype=np.int64)
     m = int(run.network.m)
-    with np.errstate(over="ignore", invalid="ignore"):  # late frames may leave double precision
+    with np.errstate(over="ignore", invalid="ignore"):  # late frames may exceed float64
         scale = np.exp(run.network.degree * run.rho[index])
         norm, norm_sd = _moments(scale * node_norms(run, index)[chosen])
     turned, turned_sd = _moments(rotation(run, index)[chosen])
@@ -375,7 +375,7 @@ def angles_to_mean(vectors: Array) -> Array:
     known = np.isfinite(units).all(axis=1)
     mean = units[known].sum(axis=0)
     length = float(np.linalg.norm(mean))
-    # Below rounding of so many unit vectors there is no mean direction.
+    # At the level of rounding of so many unit vectors no mean direction exists.
     if length <= 1e-12 * max(int(known.sum()), 1):
         return np.full(len(vectors), np.nan)
     return np.asarray(np.degrees(np.arccos(np.clip(units @ (mean / length), -1.0, 1.0))))

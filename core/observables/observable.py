@@ -26,11 +26,11 @@ HOMOGENEOUS = (
     "|a| |c| for batch norm, sum_j |theta_j|^3 (L = 3) for quadratic networks; for recorded ones "
     "the norm of what is trained, of the power L that f has in it"
 )
-LOOP = "loop."  # before the name of a number that a recorded loop passed beside its frames
+LOOP = "loop."  # name prefix of numbers that a recorded loop passed with its frames
 MEAN = "with 1/n"
-SHARE = "share"  # of something: from 0 to 1
+SHARE = "share"  # a fraction, from 0 to 1
 PLAIN = "none, at the physical scale of the parameters"
-MEMO_BYTES = 64 * 2**20  # arrays per frame are kept only while a whole run of them fits in this
+MEMO_BYTES = 64 * 2**20  # arrays per frame are cached only while a whole run of them fits
 
 
 @final
@@ -107,7 +107,7 @@ class Observable:
     landmark: Callable[[Run], Landmark | None] | None = None
     error: Callable[[Run, int], float] | None = None
 
-    def at(self, run: Run, index: int) -> Any:
+    def value_at(self, run: Run, index: int) -> Any:
         """Return the value at a frame.
 
         Parameters
@@ -125,7 +125,7 @@ class Observable:
         return _memoised_value(run, self.name, index, self._finite)
 
     def _finite(self, run: Run, index: int) -> Any:
-        # Weights of a run that diverges have squares beyond float64: such a value is infinite.
+        # Weights of a diverging run have squares beyond float64: the value is infinite.
         with np.errstate(over="ignore", invalid="ignore"):
             value = self.function(run, index)
         if isinstance(value, np.ndarray):
@@ -145,13 +145,13 @@ class Observable:
         Returns
         -------
         array (T,), (T, m) or (T, n)
-            One row a frame; the shape of a row is that of `at`.
+            One row a frame; the shape of a row is that of `value_at`.
         """
         values = []
         for index in range(run.frames):
             if between is not None:
                 between()
-            values.append(self.at(run, index))
+            values.append(self.value_at(run, index))
         return np.array(values, dtype=np.float64)
 
 
@@ -162,7 +162,7 @@ def _memoised_value(run: Run, name: object, index: int, function: Callable[[Run,
         return run.memo[key]
     value = function(run, index)
     size = value.nbytes if isinstance(value, np.ndarray) else 8
-    if size * max(run.planned, 1) <= MEMO_BYTES:
+    if size * max(run.planned_frames, 1) <= MEMO_BYTES:
         run.memo[key] = value
     return value
 

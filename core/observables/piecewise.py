@@ -19,14 +19,14 @@ from core.runs import Run
 
 Array = NDArray[np.float64]
 Ends = tuple[float, float]
-MOST_NODES = 4096  # beyond, a kink is far less than a pixel, and there are too many
-SIDES = 8  # of the grid that is cut: 16 take twice as long (m = 64: 9 ms for 5)
+MOST_NODES = 4096  # with more nodes kinks are far smaller than a pixel, and too many
+SIDES = 8  # of the initial grid: 16 takes twice as long (m = 64: 9 ms for 5)
 MOST_ROUNDS = 64
-# What f may differ by from a linear function on a triangle: as a share of its range there, so that
-# a line is off by so much of a triangle's side, and of the largest |f|.
+# Tolerances of f against a linear function on a triangle: relative to its range there, so that a
+# line is off by that fraction of a triangle's side, and relative to the largest |f|.
 TOLERANCE, ROUNDING = 5e-4, 1e-12
-JOINED = 1e-9  # of all lines: ends that are so near are one
-MOST_NUMBERS = 2_000_000  # triangles times nodes that are worked on at once
+JOINED = 1e-9  # relative to the extent of all lines: closer ends are joined
+MOST_NUMBERS = 2_000_000  # triangles times nodes per batch
 
 
 @final
@@ -74,7 +74,7 @@ def plane_function(run: Run, index: int, axes: tuple[int, int]) -> PlaneFunction
         return None
     points = np.zeros((3, d))
     points[1, axes[0]] = points[2, axes[1]] = 1.0
-    inputs, outside = run.seen(points)
+    inputs, outside = run.as_network_inputs(points)
     flat = run.parameters(index)
     alpha, U = network.effective(flat)
     z = U @ inputs.T  # (m, 3)
@@ -122,7 +122,7 @@ def level_segments(f: PlaneFunction, across: Ends, up: Ends, level: float = 0.0)
             largest = max(largest, float(np.abs(values).max(initial=0.0)))
             values[np.abs(values) <= ROUNDING * largest] = 0.0
             low, high = np.maximum(-z.min(axis=1), 0.0), np.maximum(z.max(axis=1), 0.0)
-            # The most by which max(z, 0) is below the linear function through its values.
+            # Largest difference of max(z, 0) and the linear function through its values.
             with np.errstate(invalid="ignore", divide="ignore"):
                 sag = np.where((low > 0.0) & (high > 0.0), low * high / (low + high), 0.0) * f.jumps
             below = np.maximum(sag, 0.0).sum(axis=1)
@@ -170,7 +170,7 @@ def lines_of(segments: Array) -> Array:
         for name in pair:
             around.setdefault(name, []).append(number)
     lines: list[Array] = []
-    # From ends and branches first: what is left are rings.
+    # Start at ends and branches; the remaining lines are rings.
     starts = sorted(around, key=lambda name: len(around[name]) % 2 == 0)
     for start in [name for name in starts for _ in around[name]]:
         line = [start]
@@ -213,7 +213,7 @@ def _crossings(triangles: Array, values: Array) -> Array:
     A triangle that is 0 on a side alone and has no positive value contributes the side.
     """
     positive = values > 0.0
-    # Else a triangle below an area of zeros would have no line at its border.
+    # Otherwise a triangle below an area of zeros would have no line at its border.
     side = np.where(positive.any(axis=1, keepdims=True), positive, values < 0.0)
     mixed = side.any(axis=1) & ~side.all(axis=1)
     corners, v, side = triangles[mixed], values[mixed], side[mixed]

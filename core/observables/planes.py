@@ -61,7 +61,7 @@ PLANES: Registry[PlaneKind] = Registry(
 )
 
 
-# Those that take no numbers.
+# Planes without numbers in their name.
 ALONE = tuple(name for name in PLANES if name not in (COORDINATES.kind, "nodes"))
 
 
@@ -76,7 +76,7 @@ def parse_plane(text: str) -> NodePlane:
     """
     parts = [part.strip() for part in text.split(",")]
     if len(parts) == 2 and all(part.isascii() and part.isdigit() for part in parts):
-        # Longer numbers are no coordinates, and Python takes long to read them.
+        # Cut: longer numbers are invalid, and slow to parse.
         first, second = (int(part[:9]) - 1 for part in parts)
         if min(first, second) >= 0:
             return NodePlane(COORDINATES.kind, (first, second))

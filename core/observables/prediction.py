@@ -91,7 +91,7 @@ class Prediction:
         if key not in run.memo:
             sentence = f"the prediction {self.name} is about {self.where}"
             if self.suits(run):
-                sentence = "" if run.whole.complete else "the run has no frame at t = 0"
+                sentence = "" if run.whole_run.complete else "the run has no frame at t = 0"
                 sentence = sentence or self.condition(run)
             run.memo[key] = sentence
         return str(run.memo[key])
@@ -115,7 +115,7 @@ class Prediction:
         return float(self.function(run, t)[0])
 
     def _residual(self, of: Observable, run: Run, index: int) -> float:
-        return float(of.at(run, index)) - self._value(0, run, index)
+        return float(of.value_at(run, index)) - self._value(0, run, index)
 
 
 @final

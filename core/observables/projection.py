@@ -17,10 +17,10 @@ from core.runs import Run
 
 Array = NDArray[np.float64]
 
-MOST_FRAMES = 16  # whose motion is looked at
-MOST_NUMBERS = 8_000_000  # of all of them together, so that this takes well under a second
-# Up to so many coordinates the product of the motion with itself is made, and all its axes found;
-# beyond, only the two that are needed, by products with vectors.
+MOST_FRAMES = 16  # frames whose motion is used
+MOST_NUMBERS = 8_000_000  # in all of them, so that this takes well under a second
+# Up to 300 coordinates the product of the motion with itself is formed, and all its axes are
+# computed; beyond, only the two needed, by products with vectors.
 DENSE = 300
 
 
@@ -86,7 +86,7 @@ def motion(run: Run, numbers: tuple[int, ...]) -> Axes:
     start = np.abs(s)[:, None] * _full(run, U)
     parts = []
     for index in frames.tolist():
-        # At the scale of the frame, which e^(L rho) may be far beyond float64.
+        # At the scale of the frame, since e^(L rho) may far exceed float64.
         with np.errstate(over="ignore"):
             before = np.exp(-run.network.degree * run.rho[index]) * start
         moved = _vectors(run, index) - before
@@ -107,7 +107,7 @@ def _leading(rows: Array) -> Array:
         from scipy.sparse.linalg import LinearOperator, eigsh
 
         product = LinearOperator((d, d), matvec=lambda v: rows.T @ (rows @ v), dtype=np.float64)
-        # A start of our own: SciPy's is random, and the same run must give the same picture.
+        # A fixed start: SciPy's is random, and the same run must give the same picture.
         _, vectors = eigsh(product, k=2, v0=np.cos(1.0 + np.arange(d)))
     return fix_signs(orthonormal([vectors[:, -1], vectors[:, -2], *np.eye(2, d)]))
 
@@ -126,7 +126,7 @@ def class_means(run: Run, numbers: tuple[int, ...]) -> Axes:
         raise InputError("The means of the classes are equal; choose another plane.")
     rest = principal_axes(x)
     if len(means) == 2:
-        # Not made positive: the class +1 is at the right.
+        # Sign not normalised: class +1 is at the right.
         low, high = (run.dataset.words(kind).replace("-", "\u2212") for kind in kinds.tolist())
         rows = orthonormal([means[1] - means[0], means[1] + means[0], *rest])
         return Axes(rows, (f"mean of {high} minus mean of {low}", "across, within the means"))
@@ -208,13 +208,13 @@ class Projection:
             NaN for nodes of length 0.
         """
         run = self.run
-        # Without biases, which come last. The row-space form keeps lengths.
+        # Without biases, which come last. The row-space form preserves lengths.
         size = run.dataset.d if run.reduction is None else run.reduction.size
         U = run.network.nodes(run.parameters(index))[1][:, :size]
         return self._inner(unit_rows(U)[0])
 
     def _inner(self, U: Array) -> Array:
-        if self.plane.kind == "coordinates":  # copied, and not added up with zeros
+        if self.plane.kind == "coordinates":  # indexed, instead of products with zeros
             return inner_columns(self.run, U, self.plane.numbers)
         reduction = self.run.reduction
         if reduction is None:

@@ -43,11 +43,11 @@ def _log_sums(run: Run, index: int) -> Array:
     a, V = parts["a"], parts["V"]
     double = 2.0 * float(run.rho[index])
     lengths = np.abs(a) * np.linalg.norm(V, axis=1)
-    # The printed phi is garbled; this is how the proof uses it (docs/theory.md, 8.2).
+    # The printed phi is garbled; this is the form that the proof uses (docs/theory.md, 8.2).
     reach = np.sign(alpha)[:, None] * a * np.maximum(beta @ V.T, 0.0)
     above = reach - (1.0 - cone_eps(run)) * lengths
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
-        # In logs: the physical |a_j v_j| is e^(2 rho) of the flat one.
+        # In logarithms: the physical |a_j v_j| is e^(2 rho) times the flat one.
         phi = np.exp(np.minimum(np.log(np.maximum(above, 0.0)) + double, 0.0))
         return np.asarray(np.log((phi * lengths).sum(axis=1)) + double)
 
@@ -66,7 +66,7 @@ def has_cone_potential(run: Run) -> bool:
         run.network.kind == "standard"
         and run.network.plain_relu
         and exponential
-        and run.reduction is None  # the products <v_j, beta_k> are taken in R^d
+        and run.reduction is None  # the products <v_j, beta_k> are computed in R^d
         and run.experiment.data.kind == "cones"
         and knows_features(run)
     )
@@ -132,7 +132,7 @@ def batch_norm_reference(run: Run) -> Reference | None:
         )
     except InputError:
         return None
-    # Over sqrt(m), as equation 28 has it; Assumption 1.2 is printed without.
+    # Over sqrt(m), as in equation 28; Assumption 1.2 is printed without it.
     gamma = (gamma_a + gamma_c) / float(np.sqrt(m))
     N = network.statistics(network.directions(run.origin))[0]
     eps_N = max(1.0, float(1.0 / N.min()))

@@ -22,8 +22,9 @@ from core.study_file.dynamics import GradientFlow
 
 Array = NDArray[np.float64]
 LN_10 = float(np.log(10.0))
-LATE = 3.0  # log10 t from which the flow's sums are taken in rho
-LEAST_ROOM = 1e-4  # of a sum between two frames: two interpolations may agree by chance
+LATE = 3.0  # log10 t from which sums of the flow are computed in rho
+# Relative tolerance of a sum between two frames: two interpolations may agree by chance.
+LEAST_ROOM = 1e-4
 
 
 def has_slopes(run: Run) -> bool:
@@ -54,7 +55,7 @@ def log_logarithmic_mean(log_a: float, log_b: float) -> float:
     True
     """
     top, gap = max(log_a, log_b), abs(log_b - log_a)
-    # 0/0 where both are equal; the geometric mean is off by gap^2/24 of it, below 1e-13.
+    # 0/0 if both are equal; the geometric mean has the relative error gap^2/24, below 1e-13.
     if gap < 1e-6:
         return 0.5 * (log_a + log_b)
     return top + float(np.log(-np.expm1(-gap) / gap))
@@ -81,7 +82,7 @@ def log10_perceptron_sum(run: Run, index: int) -> float:
 
 def log_perceptron_sum(run: Run, index: int) -> float:
     """Return ln of `perceptron_sum`; -inf at the first frame."""
-    run, index = run.whole, run.whole.before - run.before + index
+    run, index = run.whole_run, run.whole_run.frames_before - run.frames_before + index
     sums = _sums_of(run)
     while len(sums) <= index:
         frame = len(sums)
@@ -112,19 +113,19 @@ def sum_bounds(run: Run) -> tuple[Array, Array]:
         Lower and upper bounds. Entry k is about the interval that ends at frame k; entry 0 about
         the time before the run.
     """
-    whole, first = run.whole, run.whole.before - run.before
+    whole, first = run.whole_run, run.whole_run.frames_before - run.frames_before
     last = first + run.frames
     fine = np.array([_log_increment(whole, k - 1, k) for k in range(1, last)])
     coarse = np.array([_log_increment(whole, k - 1, k + 1) for k in range(1, last - 1)])
     pairs = np.logaddexp(fine[:-1], fine[1:])
     with np.errstate(invalid="ignore"):
-        # Both are -inf where nothing has grown.
+        # Both are -inf if nothing has grown.
         gaps = np.where(coarse == pairs, 0.0, 2.0 * np.abs(coarse - pairs))
     if fine.size == 1:
         gaps = np.array([abs(log_mean_slope(whole, 0) - log_mean_slope(whole, 1))])
     room = LEAST_ROOM + np.maximum(np.append(gaps, 0.0), np.append(0.0, gaps))[: fine.size]
     if not isinstance(whole.experiment.dynamics, GradientFlow):
-        room[np.diff(whole.steps[:last]) == 1] = 0.0  # every step is recorded
+        room[np.diff(whole.steps[:last]) == 1] = 0.0  # no interpolation: every step is recorded
     with np.errstate(over="ignore", invalid="ignore"):
         least, most = (np.append(0.0, np.exp(fine + sign * room)) for sign in (-1.0, 1.0))
     least[first], most[first] = least[: first + 1].sum(), most[: first + 1].sum()
@@ -144,10 +145,10 @@ def _log_increment(run: Run, start: int, stop: int) -> float:
         return _power_law(begin, end, low, high)
     log_unit = 0.0
     if isinstance(dynamics, GradientDescent):
-        assert dynamics.step is not None  # explicit in every run
+        assert dynamics.step is not None  # every run has an explicit step
         log_unit = float(np.log(dynamics.step))
     first, last = (int(run.steps[k]) for k in (start, stop))
-    # Every step between is recorded: the sum is exact, with nothing to interpolate.
+    # Every step between is recorded: the sum is exact, without interpolation.
     if last == first + 1:
         return log_unit + low
     whole = _power_law(_logarithm(first), _logarithm(last), low, high)
@@ -174,7 +175,7 @@ def _power_law(begin: float, end: float, low: float, high: float) -> float:
 def _in_rho(run: Run, ends: tuple[int, int], margins: list[float]) -> float:
     degree = run.network.degree
     norms = [run.network.norm(run.parameters(k)) for k in ends]
-    # Margins are over |W_h|^L for the unit vectors of the flow, or over |a| |c| for batch norm.
+    # Margins are over |W_h|^L for the flow's unit vectors, or over |a| |c| for batch norm.
     sizes = [run.network.norm_power(run.parameters(k)) for k in ends]
     rates = [
         1.0 / (degree * margin * size * float(np.exp((degree - 2) * run.rho[k])))
@@ -194,7 +195,9 @@ def has_perceptron_sum(run: Run) -> bool:
         isinstance(dynamics, StochasticGradientDescent) and not dynamics.fresh
     )
     homogeneous = run.network.homogeneous or not isinstance(dynamics, GradientFlow)
-    plain = run.whole.complete and not run.changed and not run.experiment.loss.is_penalised
+    plain = (
+        run.whole_run.complete and not run.has_changed_rule and not run.experiment.loss.is_penalised
+    )
     return has_slopes(run) and known and homogeneous and plain
 
 
@@ -218,7 +221,7 @@ def proxy_pl(run: Run, index: int) -> float:
     network, slopes = run.network, log_slopes(run, index)
     assert isinstance(network, FixedOuter)
     with np.errstate(under="ignore"):
-        # The factor is free, since it cancels: with the largest at 1 none of them overflows.
+        # The factor cancels and can be chosen: with the largest weight 1 nothing overflows.
         weights = np.exp(slopes - slopes.max())
     weights /= weights.sum()
     slope = network.gradient(run.physical_parameters(index), run.inputs, run.dataset.y * weights)

@@ -18,6 +18,7 @@ from core.errors import InputError, did_you_mean
 from core.network.parametrisation import Network
 from core.observables import (
     certificates,
+    collapse,
     displacements,
     extremal,
     features,
@@ -32,6 +33,7 @@ from core.observables import (
     saxe_mode,
     sharpness,
     spectrum,
+    tangent_kernel,
     testing,
 )
 from core.observables.observable import (
@@ -48,7 +50,7 @@ from core.runs import Run
 from core.settings import Registry
 
 WHERE = "recordings whose loop passed this number to `frame`"
-# Columns of tables and arrays of data sets beside the observables.
+# Names of columns and arrays other than observables.
 TAKEN = {
     *("frame", "step", "time", "t", "log10_time", "log10_t", "rho"),
     *("x", "y", "x_test", "y_test", "W", "V", "a", "A", "b", "c"),
@@ -84,7 +86,7 @@ def _numbers(run: Run, index: int) -> dict[str, float]:
 
 
 def _value(name: str, run: Run, index: int) -> float:
-    return _numbers(run, index).get(name, float("nan")) if run.recorded else float("nan")
+    return _numbers(run, index).get(name, float("nan")) if run.is_external else float("nan")
 
 
 def _has(name: str, run: Run) -> bool:
@@ -111,6 +113,8 @@ OBSERVABLES: Registry[Observable] = Registry(
     *fourier.OBSERVABLES,
     *norm_margins.OBSERVABLES,
     *linear_modes.OBSERVABLES,
+    *tangent_kernel.OBSERVABLES,
+    *collapse.OBSERVABLES,
 )
 
 
@@ -134,7 +138,7 @@ def predictions_of(run: Run, name: str) -> tuple[Prediction, ...]:
 
 
 def predict(run: Run, name: str) -> PredictedCurve:
-    """Return a prediction at the frames of a run, beside what was measured.
+    """Return a prediction at the frames of a run, and the residual.
 
     Parameters
     ----------
@@ -150,18 +154,15 @@ def predict(run: Run, name: str) -> PredictedCurve:
     Raises
     ------
     InputError
-        The name is not known, or the prediction does not apply to the run; the sentence says why.
+        An unknown name, or a prediction that does not apply to the run.
     """
     if name not in PREDICTIONS:
         raise InputError(f"There is no prediction {name!r:.60}; {did_you_mean(name, PREDICTIONS)}")
     prediction = PREDICTIONS[name]
-    sentence = prediction.refusal(run)
-    if sentence:
+    if sentence := prediction.refusal(run):
         raise InputError(sentence, where=run.path)
-    values, *ends = (OBSERVABLES[column].trace(run) for column in prediction.columns)
-    residual = OBSERVABLES[prediction.names[-1]].trace(run)
-    band = np.array(ends) if ends else None
-    t = np.array(run.t[: run.frames], dtype=np.float64)
+    values, *ends, residual = (OBSERVABLES[column].trace(run) for column in prediction.names)
+    t, band = np.array(run.t[: run.frames]), np.array(ends) if ends else None
     return PredictedCurve(prediction, t, values, residual, band)
 
 
@@ -259,12 +260,12 @@ def last_values(run: Run) -> dict[str, float]:
     """Return every usual scalar at the last frame, by name; empty for a run without frames."""
     if run.frames == 0:
         return {}
-    return {item.name: float(item.at(run, run.frames - 1)) for item in usual_of(run)}
+    return {item.name: float(item.value_at(run, run.frames - 1)) for item in usual_of(run)}
 
 
 # ------------------------------------------------------------------------------------------ help
 
-POWER = "|W|^L"  # what margins are divided by, of any network
+POWER = "|W|^L"  # divisor of normalised margins, for any network
 
 
 @final
@@ -369,10 +370,10 @@ def explain(name: str, network: Network | None = None) -> Help:
     from core.reference.registry import REFERENCES
 
     if name in OBSERVABLES:
-        return _of(OBSERVABLES[name], network)
+        return _make_help(OBSERVABLES[name], network)
     number = find_observable(name) if name.startswith(LOOP) else None
     if number is not None:
-        return _of(number, network)
+        return _make_help(number, network)
     if name in VIEWS:
         return VIEWS[name]
     if name in REFERENCES:
@@ -386,7 +387,7 @@ def explain(name: str, network: Network | None = None) -> Help:
     raise InputError(f"{name!r} is not a quantity; {did_you_mean(name, known)}")
 
 
-def _of(item: Observable, network: Network | None) -> Help:
+def _make_help(item: Observable, network: Network | None) -> Help:
     usual = "none, at each node" if item.shape is Shape.NODE else PLAIN
     normalisation, tex, formula = item.normalisation or usual, item.tex, item.formula
     if network is not None and normalisation.startswith(HOMOGENEOUS):

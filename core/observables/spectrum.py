@@ -15,9 +15,9 @@ from core.observables.observable import Observable, cached_per_frame, cached_per
 from core.runs import Run
 
 Array = NDArray[np.float64]
-LEADING = 16  # singular values that are kept of every frame
+LEADING = 16  # singular values stored per frame
 MOMENTS = 64
-MOST_VALUES = 2_000_000  # of all moments of a trajectory together
+MOST_VALUES = 2_000_000  # of all moments of a trajectory
 
 
 def inner_gram(run: Run, V: Array) -> Array:
@@ -52,13 +52,13 @@ def flat_spectrum(run: Run, index: int) -> Array:
         (|V|_F, sigma_1, sigma_2, ...), sigma decreasing; 0 below rounding of the largest.
     """
     V = run.network.directions(run.parameters(index))
-    largest = float(np.abs(V).max()) or 1.0  # whose square may vanish, or overflow
+    largest = float(np.abs(V).max()) or 1.0  # its square may underflow or overflow
     gram = inner_gram(run, V / largest)
     if not np.isfinite(gram).all():
         return np.full(LEADING + 1, np.nan)
     values = np.linalg.eigvalsh(gram)[::-1][:LEADING]
     leading = np.zeros(LEADING)
-    # What rounding leaves of a zero is less than this, and its square root would not be small.
+    # Rounding errors of a zero are below this, but their square roots would not be small.
     noise = max(V.shape) * np.finfo(float).eps * max(values[0], 0.0)
     leading[: values.size] = np.where(values > noise, values, 0.0)
     return np.asarray(largest * np.sqrt(np.concatenate([[np.trace(gram)], leading])))
@@ -68,7 +68,7 @@ def flat_spectrum(run: Run, index: int) -> Array:
 def _inner_scaled(run: Run) -> bool:
     """Return True if V belongs to the homogeneous parameters, which e^rho multiplies."""
     network, flat = run.network, run.origin
-    # Tried on the network itself, so that no list of kinds has to say it.
+    # Tested on the network itself, without a list of kinds.
     doubled = network.physical(flat, float(np.log(2.0)))
     return not np.array_equal(network.directions(doubled), network.directions(flat))
 
@@ -119,7 +119,7 @@ def singular_value(place: int) -> Callable[[Run, int], float]:
 
 
 def _stride(run: Run) -> int:
-    return -(-run.planned // MOMENTS)
+    return -(-run.planned_frames // MOMENTS)
 
 
 def displacement(run: Run, index: int) -> Array:
@@ -157,7 +157,7 @@ def trajectory_rank(run: Run, index: int) -> float:
     products. A row has m d entries: inner products of displacements are sums over nodes, which the
     row-space form preserves. Those of a continued run begin at t = 0.
     """
-    run, index = run.whole, run.whole.before - run.before + index
+    run, index = run.whole_run, run.whole_run.frames_before - run.frames_before + index
     before = _moments(run, -(-index // _stride(run)))
     row = displacement(run, index)
     size = float(np.abs(row).max()) if np.isfinite(row).all() else np.inf
@@ -165,13 +165,13 @@ def trajectory_rank(run: Run, index: int) -> float:
     if largest == 0.0 or not np.isfinite(largest):
         return float("nan")
     unit = row / (size or 1.0)
-    shares = np.append(before.sizes, size) / largest  # late runs would overflow
+    shares = np.append(before.sizes, size) / largest  # divided: late runs would overflow
     gram = np.empty((shares.size, shares.size))
     gram[:-1, :-1] = before.gram
     gram[-1, :-1] = gram[:-1, -1] = before.rows @ unit
     gram[-1, -1] = unit @ unit
     squares = np.linalg.eigvalsh(gram * shares[:, None] * shares)
-    # What rounding leaves of zeros would have its share in the entropy.
+    # Rounding errors of zeros would contribute to the entropy.
     return effective_rank(np.where(squares > 1e-14 * squares[-1], squares, 0.0))
 
 
@@ -182,7 +182,7 @@ class _Moments:
 
     rows: Array
     sizes: Array
-    gram: Array  # (c, c), of the rows
+    gram: Array  # (c, c), Gram matrix of the rows
 
     def first(self, count: int) -> _Moments:
         """Return the first `count` displacements."""

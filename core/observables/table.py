@@ -58,7 +58,7 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
         The run's table does not have one of the columns.
     """
     known = {item.name: item for item in available_observables(run, nodes)}
-    for name in names:  # `loop.NAME` of what is offered as NAME
+    for name in names:  # `loop.NAME` of a number listed as NAME
         found = find_observable(name)
         if name not in known and found and found.shape is Shape.SCALAR and found.applies(run):
             known[name] = found
@@ -103,9 +103,9 @@ def columns_of(
         "log10_time": np.asarray(run.log10_time[:frames], dtype=np.float64),
     }
     values: dict[str, list[Any]] = {item.name: [] for item in observables}
-    for index in range(frames):  # frame by frame, so that its parameters are read only once
+    for index in range(frames):  # by frame, so that each frame's parameters are read once
         for item in observables:
-            values[item.name].append(item.at(run, index))
+            values[item.name].append(item.value_at(run, index))
         if progress is not None:
             progress(1)
     return columns | {name: np.array(some, dtype=np.float64) for name, some in values.items()}
@@ -177,7 +177,7 @@ def _in_full(run: Run, name: str, array: NDArray[Any]) -> NDArray[Any]:
     """Return an array as in the paper: V of a row-space run back in R^d."""
     if run.reduction is None or name != "V":
         return array
-    with np.errstate(invalid="ignore"):  # infinite where e^rho overflows
+    with np.errstate(invalid="ignore"):  # infinite if e^rho overflows
         return run.reduction.full(array)
 
 
@@ -235,6 +235,6 @@ def _csv(columns: Columns) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    # repr gives the shortest digits that read back to the same float64
+    # repr gives the shortest digits that parse to the same float64.
     writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
     return text.getvalue()

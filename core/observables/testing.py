@@ -28,22 +28,21 @@ from core.runs import Run
 
 # ------------------------------------------------------------------------- signs of test outputs
 #
-# Of a trajectory whose frames lie close together most signs are known from an earlier frame: phi is
-# 1-Lipschitz with phi(0) = 0, so that for effective weights (alpha, U) and (alpha', U')
+# If frames are close together, most signs follow from an earlier frame: phi is 1-Lipschitz with
+# phi(0) = 0, so that for effective weights (alpha, U) and (alpha', U')
 #
 #     |f'(x) - f(x)| <= |x| (sum_j |alpha'_j - alpha_j| |u'_j| + sum_j |alpha_j| |u'_j - u_j|),
 #
-# where each sum may be replaced by |alpha' - alpha| ||U'|| and |alpha| ||U' - U||, ||.|| the
-# largest
-# singular value (Cauchy and Schwarz: |phi(U' x)| <= |U' x|, |phi(U' x) - phi(U x)| <= |(U' - U)
-# x|),
-# and f' has the sign of f at every point where |f| is above that. Only the others are evaluated.
-# Weights are divided by |alpha| and |U|, which changes no sign: a network that grows need not turn.
+# where each sum may be replaced by |alpha' - alpha| ||U'|| and |alpha| ||U' - U||, with ||.|| the
+# largest singular value (Cauchy and Schwarz: |phi(U' x)| <= |U' x| and
+# |phi(U' x) - phi(U x)| <= |(U' - U) x|). f' has the sign of f at every point where |f| exceeds the
+# bound; only the other points are evaluated. Weights are divided by |alpha| and |U|, which changes
+# no sign, since a network may grow without turning.
 
 Array = NDArray[np.float64]
 KEY = ("_test_signs", -1)
 LARGEST_GRAM = 64
-SURE = 1e-12  # of |x|: rounding of f, |alpha| = |U| = 1
+SURE = 1e-12  # relative to |x|: rounding error of f, for |alpha| = |U| = 1
 
 
 @final
@@ -116,7 +115,7 @@ def bound_of_sum(a: Array, U: Array) -> float:
     if min(U.shape) > LARGEST_GRAM:
         return by_rows
     gram = U.T @ U if U.shape[0] > U.shape[1] else U @ U.T
-    # The eigenvalues are right to rounding of the largest of them.
+    # Eigenvalues are accurate up to rounding errors of the largest.
     largest = float(np.linalg.eigvalsh(gram)[-1]) * (1.0 + 1e-9)
     return min(by_rows, float(np.linalg.norm(a)) * math.sqrt(max(largest, 0.0)))
 
@@ -236,8 +235,8 @@ def are_right(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any
 
 # -------------------------------------------------------------------------------- the test error
 
-BLOCK_VALUES = 2**17  # activations at a time: they stay in the cache
-MOST_VALUES = 2**24  # of what a row-space run sees of the test points, kept for all frames
+BLOCK_VALUES = 2**17  # activations per block: they fit into the cache
+MOST_VALUES = 2**24  # limit of the test points as seen by a row-space run, cached for all frames
 
 
 class TestValues(NamedTuple):
@@ -265,7 +264,7 @@ def _network_inputs(run: Run) -> tuple[Array, Array | None] | None:
     width = run.network.m if run.reduction is not None else 0
     if points.y.size * (width + run.inputs.shape[1]) > MOST_VALUES:
         return None
-    return run.seen(points.x)
+    return run.as_network_inputs(points.x)
 
 
 @cached_per_frame
@@ -277,14 +276,16 @@ def test_values(run: Run, index: int) -> TestValues:
     flat, network, factor = run.parameters(index), run.network, scale(run, index)
     kept = _network_inputs(run)
     wrong, clipped, squares, length = 0, 0.0, 0.0, max(16, BLOCK_VALUES // network.m)
-    # Losses of squares ask for f itself, and not for its sign alone.
+    # Squared losses need f itself, not only its sign.
     if kept is not None and kept[1] is None and not run.loss.fits:
         right = are_right(run, flat, kept[0], points.y, length)
         if right is not None:
             return TestValues(float(np.count_nonzero(~right)) / points.y.size)
     for begin in range(0, points.y.size, length):
         block = slice(begin, begin + length)
-        inputs, offset = run.seen(points.x[block]) if kept is None else _block(kept, block)
+        inputs, offset = (
+            run.as_network_inputs(points.x[block]) if kept is None else _block(kept, block)
+        )
         f = np.asarray(network.outputs(flat, inputs, offset))
         # At the flat parameters, since e^(L rho) changes no sign.
         wrong += int(np.count_nonzero(~(margins_of(f, points.y[block]) > 0.0)))
@@ -311,6 +312,7 @@ def loss_on_test(run: Run, index: int) -> float:
 
 
 def risk_on_test(run: Run, index: int) -> float:
+    """Return the test risk of a least-squares loss; NaN for other losses."""
     if not isinstance(run.loss, LeastSquares):
         return float("nan")
     return 2.0 * run.loss.factor * test_values(run, index).risk
@@ -331,7 +333,7 @@ def standard_error(run: Run, index: int) -> float:
         return float("nan")
     if points.exact:
         return 0.0
-    # The binomial error of a fixed sample. It says nothing of the scatter over seeds.
+    # The binomial error of a fixed sample, without the scatter over seeds.
     error = error_on_test(run, index)
     return float(np.sqrt(error * (1.0 - error) / points.y.size))
 

@@ -33,7 +33,7 @@ from core.settings import MAX_ELEMENTS, Section
 from core.study_file.experiment import Experiment
 
 Array = NDArray[np.float64]
-# What a dynamics carries from one step to the next besides the parameters: arrays by name.
+# Solver state besides the parameters: arrays by name.
 State = Mapping[str, Array]
 
 
@@ -62,10 +62,11 @@ class Start:
     The physical parameters are `network.physical(parameters, rho)`. `origin` are the parameters at
     t = 0, from which rotation and distance are measured. `continues` names the previous run.
 
-    `goes_on` is true if the previous run's dynamics continues unchanged; with its `state` at the
-    start the continuation is exact. If that state is only known at an `earlier` start, the run
-    first repeats the times `marks` (log10 t, increasing, the last of them the start's own) without
-    recording, with the dynamics `way` (None: its own). `history` are the frames before the start.
+    `same_dynamics` is true if the previous run's dynamics continues unchanged; with its `state` at
+    the start the continuation is exact. If that state is only known at an `earlier` start, the run
+    first repeats the times `replay_times` (log10 t, increasing, the last of them the start's own)
+    without recording, with the dynamics `replay_dynamics` (None: its own). `history` are the frames
+    before the start.
     """
 
     parameters: Array
@@ -74,11 +75,11 @@ class Start:
     step: int = 0
     log10_time: float = -np.inf
     continues: Mapping[str, object] | None = None
-    goes_on: bool = True
+    same_dynamics: bool = True
     state: State | None = None
     earlier: Start | None = None
-    marks: tuple[float, ...] = ()
-    way: Section | None = None
+    replay_times: tuple[float, ...] = ()
+    replay_dynamics: Section | None = None
     history: History | None = None
 
 
@@ -110,11 +111,11 @@ def read_arrays(
         raise InputError('network.init_path is missing; with network.init = "file" name an NPZ.')
     path = Path(section.init_path) if folder is None else folder / section.init_path
     with NpzFile(path, "network.init_path") as file:
-        # Layers inside a network may be narrower than it.
+        # Inner layers may be narrower than the network.
         outer = [file.shapes[name] for name in ("a", "A") if name in file.shapes]
         widths = {shape[0] for shape in outer or file.shapes.values() if shape and shape[0] > 0}
         width = section.m if section.m is not None else min(widths, default=1)
-        # Before the arrays of that size are made, of which only the shapes are used.
+        # Check the size before allocating arrays, although only their shapes are used here.
         check_size(section.model_copy(update={"m": width}), x.shape[1], k)
         blocks = _all_blocks(section, Shape(width, x, k))
         for block in blocks:
@@ -305,7 +306,7 @@ def resolve_problem(
     """
     shared = np.random.default_rng(experiment.run.seed)
     data_seed, network_seed = experiment.data.seed, experiment.network.seed
-    # Data first: figures of single seeds hold with this order alone (docs/theory.md, 2.3).
+    # Draw data first: figures of single seeds depend on this order (docs/theory.md, 2.3).
     data_generator = shared if data_seed is None else np.random.default_rng(data_seed)
     if dataset is None:
         dataset = draw(experiment.data, data_generator, folder)
@@ -318,7 +319,7 @@ def resolve_problem(
     if section.init == "file":
         arrays, width = read_arrays(section, folder, dataset.x, _outputs(dataset))
     else:
-        assert section.m is not None  # the section's validator sees to it
+        assert section.m is not None  # ensured by the section's validator
         width = section.m
         check_size(section, dataset.d, _outputs(dataset))
         shape = Shape(width, dataset.x, _outputs(dataset), dataset.y)
@@ -361,7 +362,8 @@ def _concrete(
     section = experiment.network
     if section.init == "file":
         digest = hashlib.sha256(flat.astype("<f8").tobytes())
-        # In an order that does not depend on how the network lists them: the hash is kept in runs.
+        # Sorted by name, since runs store the hash and the network may list its arrays in any
+        # order.
         for name in sorted(network.fixed):
             digest.update(network.fixed[name].astype("<f8").tobytes())
         changes: dict[str, Any] = {"init_path": None, "m": width, "content": digest.hexdigest()}
@@ -377,7 +379,7 @@ def points_for_test(problem: Problem) -> TestSet | None:
     section = problem.experiment.data
     if section.embedded:
         return None
-    # A stream of its own: by the seed alone the test points would be the training examples.
+    # A separate stream: from the seed alone the test points would equal the training examples.
     generator = np.random.default_rng([_data_seed(problem), 1])
     return section.distribution(None).test_set(generator, with_directions(problem))
 

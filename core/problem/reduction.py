@@ -102,7 +102,7 @@ class Reduction:
         inside = (x - self.mean) @ self.basis.T
         return np.concatenate([inside, np.zeros((x.shape[0], 1))], axis=1)
 
-    def outside(self, x: Array) -> Array:
+    def perpendicular_products(self, x: Array) -> Array:
         """Return the inner products of any points with the nodes' directions outside the span.
 
         Parameters
@@ -119,7 +119,7 @@ class Reduction:
 
 
 def mean_of(x: Array, centred: bool) -> Array:
-    """Return what the network subtracts from inputs: the training mean if it centres them, else 0.
+    """Return the vector subtracted from inputs: the training mean if centred, else 0.
 
     Parameters
     ----------
@@ -155,14 +155,15 @@ def reduction(x: Array, V: Array, centred: bool) -> Reduction:
     """
     mean = mean_of(x, centred)
     _, singular, basis = np.linalg.svd(x - mean, full_matrices=False)
-    # Rows that depend on each other, as duplicates do, span less: the form is as small as the rank.
-    # tiny stands in where all rows are 0, and none is kept.
+    # Linearly dependent rows, such as duplicates, lower the rank and the size of the reduced form.
+    # `tiny` covers X = 0, where no row is kept.
     kept = singular > RANK_TOLERANCE * max(float(singular[0]), np.finfo(float).tiny)
     basis = np.ascontiguousarray(basis[kept])
     outside = V - (V @ basis.T) @ basis
-    outside -= (outside @ basis.T) @ basis  # once more: the first leaves rounding of size |V|
+    # Twice: the first projection leaves rounding errors of size |V|.
+    outside -= (outside @ basis.T) @ basis
     norms = np.linalg.norm(outside, axis=1, keepdims=True)
-    # What rounding leaves of a node within the span, 1e-16 of its size, has no direction.
+    # For a node within the span only rounding remains, 1e-16 of its size; it has no direction.
     floor = 1e-13 * np.linalg.norm(V, axis=1, keepdims=True)
     perpendicular = np.where(norms > floor, outside / np.where(norms > floor, norms, 1.0), 0.0)
     return Reduction(basis, perpendicular, mean)

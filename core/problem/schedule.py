@@ -19,7 +19,7 @@ from core.run_files.frame import inverse_coordinate as inverse_coordinate
 from core.run_files.frame import log10_schedule as log10_schedule
 
 Array = NDArray[np.float64]
-# ASCII digits only: float() takes those of any script, and underscores.
+# ASCII digits only: float() accepts those of any script, and underscores.
 NUMBER = r"[+\-\u2212]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 LOWERED = {high: low for low, high in RAISED.items()}
 RAISED_POWER = re.compile(r"(?<=10)[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b]+")
@@ -40,7 +40,7 @@ def first_log10_time(lambda_0: float) -> float:
     """Return the decade of the first frame after t = 0: a tenth of 1/lambda_0, the time scale."""
     if not np.isfinite(lambda_0) or lambda_0 <= 0.0:
         return -1.0
-    # Rounding may put log10 of a power of ten just below its whole number.
+    # 1e-9: rounding may put log10 of a power of ten just below its integer.
     return float(np.clip(np.floor(np.log10(0.1 / lambda_0) + 1e-9), -8.0, 3.0))
 
 
@@ -72,7 +72,8 @@ def even_schedule(last: float, frames: int, marks: tuple[float, ...], before: fl
     [4.5, 5.0, 9.5, 10.0]
     """
     kept = {float(mark) for mark in marks if mark <= last} | {float(last)}
-    room = frames - len(kept)  # the last, which is among them, is one of those that are spaced
+    # `kept` includes the last time, which is also one of the evenly spaced ones.
+    room = frames - len(kept)
     before = before if room > 1 else 0.0
     count = room // 2 if before else room
     times = 10.0**last * np.arange(1, count + 1) / count
@@ -103,7 +104,7 @@ def descent_schedule(log10_times: Array, step_size: float) -> NDArray[np.int64]:
     >>> descent_schedule(np.array([0.0, 0.1, 1.0]), 0.25).tolist()
     [4, 6, 40]
     """
-    # The room is for rounding: a product of 1 - 1e-16 has reached t = 1.
+    # 1e-9 is a rounding margin: a product of 1 - 1e-16 has reached t = 1.
     steps = np.ceil(10.0**log10_times * (1.0 - 1e-9) / step_size)
     return np.unique(np.maximum(steps, 1.0).astype(np.int64))
 
@@ -118,7 +119,7 @@ def parse_time(text: str) -> float | None:
     >>> parse_time("t = 2 \u00d7 10\u207b\u00b9") == math.log10(0.2)
     True
     """
-    text = text.strip().replace("\u2212", "-")  # as the field itself writes it
+    text = text.strip().replace("\u2212", "-")  # the field writes U+2212 as its minus sign
     text = RAISED_POWER.sub(lambda power: "^" + power[0].translate(LOWERED), text)
     if (match := SCIENTIFIC.match(text)) and float(match[1]) > 0.0 and len(match[2]) < 10:
         return math.log10(float(match[1])) + int(match[2])

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 COMMAND = "marginscope-core"
-INSTALLED = __name__.startswith("marginscope.")  # from a wheel
-ROOT = Path(__file__).resolve().parents[3 if INSTALLED else 2]  # where Python finds the packages
+INSTALLED = __name__.startswith("marginscope.")  # installed from a wheel
+ROOT = Path(__file__).resolve().parents[3 if INSTALLED else 2]  # the folder on Python's path
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 CLONE = (ROOT / "pyproject.toml").is_file()
 
@@ -37,7 +37,7 @@ def headless_program() -> str:
     True
     """
     started = Path(sys.argv[0] if sys.argv else "")
-    if started.stem in ("marginscope", COMMAND):  # scripts, and the programs of a bundle
+    if started.stem in ("marginscope", COMMAND):  # console scripts, and programs of a bundle
         return COMMAND
     return MODULE if CLONE or started.parent.name == "core" else COMMAND
 

@@ -14,14 +14,14 @@ import tempfile
 from pathlib import Path
 
 OK, BUSY, REFUSED = "ok", "busy", "refused "
-MOST_BYTES = 100_000  # of a line, either way
-LONGEST_PATH = 100  # bytes that all systems take as the path of a socket
+MOST_BYTES = 100_000  # of a line in either direction
+LONGEST_PATH = 100  # bytes; every system accepts socket paths of this length
 NAME = "marginscope"
 
 
 def private_folder() -> Path | None:
     """Return this user's own folder of sockets; None if the system has none."""
-    if not hasattr(socket, "AF_UNIX") or not hasattr(os, "getuid"):  # Windows
+    if not hasattr(socket, "AF_UNIX") or not hasattr(os, "getuid"):
         return None
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and Path(runtime).is_dir():
@@ -34,7 +34,7 @@ def private_folder() -> Path | None:
     except OSError:
         return None
     mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
-    # Another user may have made it first, in a folder that everyone may write to.
+    # Another user may have created the folder first, in a directory writable by everyone.
     return folder if mine and not status.st_mode & 0o077 else None
 
 

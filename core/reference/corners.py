@@ -89,7 +89,7 @@ def corner_parity(x: Array, y: Array) -> Parity | None:
         return None
     labels = np.empty(n)
     labels[place] = y
-    # Walsh-Hadamard: sums of y times each character, n for the one that y is.
+    # Walsh-Hadamard transform: sums of y times each character; the sum is n for y itself.
     for j in range(d):
         pairs = labels.reshape(-1, 2, 1 << j)
         labels = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()

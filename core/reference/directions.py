@@ -89,7 +89,7 @@ def arcs_of_plane(x: Array, y: Array, q: Array | None, count: int) -> Directions
         starts, ends = _cut(starts, ends, x, y, q)
     nodes, weights = np.polynomial.legendre.leggauss(count)
     t, weights = (nodes + 1.0) / 2.0, weights / 2.0
-    if q is not None:  # <u, D> log |<u, D>| has no derivative where it is 0
+    if q is not None:  # <u, D> log |<u, D>| is not differentiable at 0
         t, weights = t * t * (3.0 - 2.0 * t), weights * 6.0 * t * (1.0 - t)
     widths = ends - starts
     turned = (starts[:, None] + widths[:, None] * t).ravel()

@@ -35,17 +35,17 @@ from core.errors import InputError
 from core.network.activation import LEAKY, RELU
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
-from core.reference.margin import Bracket, Reference, absent_bracket, data_key, exact
-from core.reference.watch import Watch
+from core.reference.margin import Bracket, Reference, absent_bracket, data_key, exact_bracket
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
-MOST_PATTERNS = 4_000_000  # sign vectors that are looked at: a minute or so
-# An inner product is taken for zero below this share of |x_k|: rounding of a projection is 1e-15 a
-# few hundred times over, and data in general position are far above it.
+MOST_PATTERNS = 4_000_000  # sign vectors that are examined: about a minute
+# Inner products below this fraction of |x_k| count as zero: a projection's rounding is about 1e-15
+# times a few hundred, and data in general position are far above.
 ZERO = 1e-10
-SLACK = 1e-8  # of eta in [al, 1]
+SLACK = 1e-8  # tolerance of eta in [al, 1]
 ROUNDING = 1e-13  # of sum_k |y_k| |x_k| / n: the error of an inner product with D0
 MAXIMUM, MINIMUM, SADDLE = "maximum", "minimum", "saddle"
 
@@ -152,7 +152,7 @@ def extremal_vectors(
     """
     if not 0.0 <= slope < 1.0:
         raise InputError(f"Extremal vectors need a slope from 0 to below 1, not {slope:g}.")
-    # What has no weight in G bends nothing, and a copy of 0 has no sign.
+    # Points without weight in G do not bend it, and a copy of 0 has no sign.
     used = np.flatnonzero((y != 0.0) & (X != 0.0).any(axis=1))
     if not used.size:
         return ()
@@ -211,7 +211,7 @@ def _patterns_at_rays(X: Array) -> Signs:
             continue
         seen.add(ray.tobytes())
         zeros = np.flatnonzero(ray == 0)
-        # In special position more points than d - 1 lie on the hyperplanes through a ray.
+        # In special position more than d - 1 points are on the hyperplanes through a ray.
         if len(found) + 3 ** len(zeros) > MOST_PATTERNS:
             raise _too_many(len(found) + 3 ** len(zeros), n, d)
         around = np.tile(ray, (3 ** len(zeros), 1))
@@ -233,7 +233,7 @@ def _lines(X: Array) -> Iterator[Array]:
     for chosen in combinations(range(n), d - 1):
         _, singular, Vt = np.linalg.svd(X[list(chosen)], full_matrices=True)
         if d > 1 and singular[-1] <= ZERO * singular[0]:
-            continue  # the points depend on each other; others reach the rays here
+            continue  # linearly dependent points; other sets give the rays here
         yield Vt[-1]
 
 
@@ -296,7 +296,7 @@ class _Kinks:
         if len(part):
             _, singular, Vt = np.linalg.svd(part, full_matrices=False)
             basis = Vt[singular > ZERO * singular[0]]
-            lines = np.array([*_lines(_unlike(part @ basis.T))]) @ basis
+            lines = np.array([*_lines(_distinct_directions(part @ basis.T))]) @ basis
         self._rank, self._rays = len(basis), np.concatenate([lines, -lines])
         along = self._rays @ part.T
         self._bent = np.maximum(along, slope * along) @ w  # sum_B w_k phi(<z, x_k>)
@@ -316,11 +316,11 @@ class _Kinks:
         down = bool((h < -self._noise).any()) or (flat and value > 0.0)
         if up and down:
             return SADDLE
-        # On a line no direction is orthogonal to u: the sign of G is all that u has.
+        # In one dimension no direction is orthogonal to u: only the sign of G counts.
         return MINIMUM if up or (not down and value < 0.0) else MAXIMUM
 
 
-def _unlike(X: Array) -> Array:
+def _distinct_directions(X: Array) -> Array:
     """Return one row of each set of parallel rows; no row is 0."""
     units = X / np.linalg.norm(X, axis=1)[:, None]
     chosen: list[int] = []
@@ -348,8 +348,8 @@ class GrowthRate(Reference, ABC):
     def key(self, problem: Problem) -> str:
         return data_key(problem, problem.inputs, self._slope(problem))
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        watch.look()
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
+        watch.check()
         try:
             found = extremal_vectors(problem.inputs, problem.dataset.y, self._slope(problem))
         except InputError as error:
@@ -358,7 +358,9 @@ class GrowthRate(Reference, ABC):
         if max(rates, default=0.0) <= 0.0:
             way = "above" if self.sign > 0.0 else "below"
             return absent_bracket(f"No extremal vector has G {way} 0: no node of this sign grows.")
-        return exact(max(rates), f"the largest of {len(rates)} extremal vectors, all enumerated")
+        return exact_bracket(
+            max(rates), f"the largest of {len(rates)} extremal vectors, all enumerated"
+        )
 
     def _slope(self, problem: Problem) -> float:
         network = problem.network

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from core.reference.master import Master
 from core.reference.pricing import climb
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 FIRST_STARTS, STARTS, MOST_ADDED = 300, 90, 40
-SMOOTHING = 0.85  # of the best q so far in the one that is priced
-SAME = 1.0 - 1e-6  # cosine from which two directions count as one
-WORTH = 0.9  # of the LP's value: columns below it are not added
+SMOOTHING = 0.85  # weight of the best q so far in the priced one
+SAME = 1.0 - 1e-6  # cosine above which two directions count as equal
+WORTH = 0.9  # fraction of the LP's value below which columns are not added
 MOST_ROUNDS = 2000
-MOST_COLUMNS, KEPT = 2000, 800  # in the LP: when it has grown, those nearest to use are kept
+# Columns of the LP: beyond the limit, the 800 nearest to use are kept.
+MOST_COLUMNS, COLUMNS_RETAINED = 2000, 800
 
 
 @final
@@ -115,7 +116,7 @@ def nearest_to_use(prices: Array, weights: Array) -> NDArray[np.bool_]:
         True for columns to keep.
     """
     kept = weights > 0.0
-    kept[np.argsort(-prices, kind="stable")[:KEPT]] = True
+    kept[np.argsort(-prices, kind="stable")[:COLUMNS_RETAINED]] = True
     return np.asarray(kept)
 
 
@@ -141,7 +142,7 @@ class Generation:
         self._columns = np.zeros((0, len(x)))
         self._tried, self._prices = np.zeros((0, len(x))), np.zeros(0)
         self._winners = {sign: np.zeros((0, x.shape[1])) for sign in (1.0, -1.0)}
-        self._begin = q / q.sum()
+        self._initial_q = q / q.sum()
         if atoms.alpha.size:
             self._add(atoms)
 
@@ -156,13 +157,13 @@ class Generation:
             self._prices = np.maximum(self._prices, (self._tried @ columns.T).max(axis=1))
 
     def _starts(self, sign: float, q: Array, used: Atoms, count: int) -> Array:
-        # A maximum is a combination of the points active at it: half of the starts are such.
+        # A maximum is a combination of the points active at it: half of the starts have that form.
         free = self._generator.standard_normal((count // 2, self._x.shape[1]))
         spanned = self._generator.standard_normal((count - count // 2, len(self._x))) * q @ self._x
         again = used.beta[used.alpha == sign]
         return np.vstack([free, spanned, self._winners[sign], again])
 
-    def price(self, q: Array, used: Atoms, floor: float, count: int, watch: Watch) -> float:
+    def price(self, q: Array, used: Atoms, floor: float, count: int, watch: CancelToken) -> float:
         """Add the columns that are best at q, and store the price of q.
 
         Parameters
@@ -175,7 +176,7 @@ class Generation:
             Columns of this value or less are not added.
         count : int
             Number of random starts for each sign.
-        watch : Watch
+        watch : CancelToken
             Cancellation token.
 
         Returns
@@ -199,7 +200,7 @@ class Generation:
         self._add(priced[0].plus(priced[1]))
         return highest
 
-    def run(self, tolerance: float, zero: float, watch: Watch) -> GenerationResult:
+    def run(self, tolerance: float, zero: float, watch: CancelToken) -> GenerationResult:
         """Add columns until the gap to the climbed price closes.
 
         Parameters
@@ -208,7 +209,7 @@ class Generation:
             Relative gap at which to stop.
         zero : float
             Price at or below which to stop: the margin is then rounding.
-        watch : Watch
+        watch : CancelToken
             Cancellation; the loop stops when the watch is late.
 
         Returns
@@ -226,23 +227,24 @@ class Generation:
         assert state is not None
         return state
 
-    def _round(self, state: GenerationResult | None, watch: Watch) -> GenerationResult:
+    def _round(self, state: GenerationResult | None, watch: CancelToken) -> GenerationResult:
         none = Atoms(np.zeros(0), np.zeros((0, self._x.shape[1])))
         if state is None:
-            self.price(self._begin, none, -np.inf, FIRST_STARTS, watch)
+            self.price(self._initial_q, none, -np.inf, FIRST_STARTS, watch)
         else:
-            # Without a margin there is nothing to be smooth about: q itself shows it soonest.
+            # Without a positive value smoothing has no purpose: the LP's own q finds a proof
+            # soonest.
             share = SMOOTHING if state.value > 0.0 else 0.0
             best = self._tried[np.argmin(self._prices)]
             used = state.atoms.take(state.weights > 1e-9)
-            # The LP's q is a vertex and jumps from round to round; columns priced there are soon of
-            # no use.
+            # The LP's q is a vertex and jumps between rounds; columns priced there soon become
+            # useless.
             q = share * best + (1.0 - share) * state.q
             self.price(q, used, WORTH * max(state.value, 0.0), STARTS, watch)
-        watch.look()
+        watch.check()
         solution = self._master.solve()
         above = float(self._prices.min())
-        # state.q is the LP's between rounds; `ended` gives the best of those that were priced.
+        # Between rounds state.q is the LP's; `finish` returns the best priced one.
         state = GenerationResult(self._atoms, solution.weights, solution.q, solution.value, above)
         if len(self._columns) > MOST_COLUMNS:
             self._forget(state)
@@ -255,6 +257,6 @@ class Generation:
         self._master = Master(len(self._x), unit=self._unit)
         self._master.add(self._columns)
 
-    def ended(self, state: GenerationResult) -> GenerationResult:
+    def finish(self, state: GenerationResult) -> GenerationResult:
         """Return the state with the q of the least price instead of the LP's."""
         return replace(state, q=self._tried[np.argmin(self._prices)])

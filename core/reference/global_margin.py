@@ -21,29 +21,32 @@ from core.reference.margin import (
     NO_NETWORK,
     Bracket,
     SampleMargin,
-    exact,
-    nothing,
+    exact_bracket,
     unresolved_bracket,
+    zero_bracket,
 )
 from core.reference.pricing import MOST_DIMENSIONS, Proof, prove
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 
-MOST_AT_ONCE = 128  # points of the first linear program; the others join where they are violated
+MOST_AT_ONCE = 128  # points in the first linear program; the others are added when violated
 MOST_JOINING = 16
 ROUGH, FINE = 1e-3, 2e-5  # gaps of the first program and of those on the support
-SLACK = 3e-4  # relative: points whose margin is further above the least may leave
-CLOSE = 5e-5  # between the network on all points and the price of q
+SLACK = 3e-4  # relative: points with a margin further above the least may be removed
+CLOSE = 5e-5  # relative gap between the network on all points and the price of q
 FEWEST_SECONDS = 1.0
-ZERO = 1e-7  # of the largest |x_i|: a price below this is rounding
-EDGE = 1e-3  # of the same: nearer rays of opposite labels set the unit
-SMALLEST = 1e-12  # unit: what is smaller is not told from rounding
-LEAST_PROVED = 1e-6  # price that the tree can prove: it adds squares
-SECONDS_ON_EDGE = 10.0  # in that unit: a bound is at hand, and the program may not converge
-SUPPORT = 1e-7  # of the largest q_i
-# The tree search takes longer the closer the bound is to the truth (decision 0008).
-SLACKS = (1e-6, 1e-3, 1e-2, 3e-2, 0.1)  # relative, above the climbed price: what is tried to prove
+ZERO = 1e-7  # relative to the largest |x_i|: smaller prices are rounding errors
+EDGE = 1e-3  # relative to the same: closer rays of opposite labels set the unit
+SMALLEST = 1e-12  # unit below which rounding dominates
+LEAST_PROVED = 1e-6  # smallest price that the tree can prove, since it adds squares
+SECONDS_ON_EDGE = 10.0  # limit in that unit: a bound is known, and the program may not converge
+SUPPORT = 1e-7  # relative to the largest q_i
+# Relative, above the climbed price: bounds to be proved in turn. The tree search takes longer the
+# closer a bound is to the true price (decision 0008).
+# Relative, above the climbed price: bounds to be proved in turn. The tree search takes longer the
+# closer a bound is to the true price (decision 0008).
+SLACKS = (1e-6, 1e-3, 1e-2, 3e-2, 0.1)
 PASSES, RAISES = 30, 30
 
 
@@ -109,7 +112,7 @@ def row_space(x: Array) -> tuple[Array, Array]:
     (True, 1)
     """
     U, sizes, basis = np.linalg.svd(x, full_matrices=False)
-    # What is smaller is the rounding of the rows.
+    # Smaller singular values are rounding errors of the rows.
     rank = max(1, int((sizes > 1e-12 * sizes[0]).sum()))
     return np.ascontiguousarray(U[:, :rank] * sizes[:rank]), basis[:rank]
 
@@ -119,8 +122,8 @@ def of_parity(parity: Parity) -> GlobalResult:
     k, d = parity.k, parity.d
     alpha, beta = parity.witness()
     text = "1/sqrt(8 d)" if k == 2 else f"of {k} bits"
-    # One root: two of them round 1/4 of XOR to less than 1/4.
-    bracket = exact(
+    # One root: two roots would round 1/4 of XOR to less than 1/4.
+    bracket = exact_bracket(
         float(corner_constant(k) / np.sqrt(k * d)), f"closed form {text} on all corners"
     )
     nodes, n = alpha.size, 2**d
@@ -136,9 +139,11 @@ class Search:
     `unit` is 1, or about the margin where that is known to be small.
     """
 
-    def __init__(self, x: Array, y: Array, watch: Watch, seed: int, unit: float = 1.0) -> None:
+    def __init__(
+        self, x: Array, y: Array, watch: CancelToken, seed: int, unit: float = 1.0
+    ) -> None:
         self.x, self.y, self._unit = x, y, unit
-        self._watch = watch if unit == 1.0 else watch.within(SECONDS_ON_EDGE)
+        self._watch = watch if unit == 1.0 else watch.with_timeout(SECONDS_ON_EDGE)
         self._generator, self._zero = np.random.default_rng(seed), ZERO * unit
         n = len(x)
         self.lower, self.upper, self.above = -np.inf, np.inf, np.inf
@@ -146,7 +151,7 @@ class Search:
         self.weights, self.q = np.zeros(0), np.full(n, 1.0 / n)
         self._pool = self.atoms
 
-    def begin(self, columns: Array | None) -> None:
+    def add_directions(self, columns: Array | None) -> None:
         """Add directions (k, r) to the initial pool, with both signs."""
         if columns is None or not len(columns):
             return
@@ -160,7 +165,7 @@ class Search:
         q = q if q.sum() > 0.0 else np.ones(len(points))
         generation = Generation(x, y, (self._pool, q), self._generator, self._unit)
         last = generation.run(tolerance, self._zero, self._watch)
-        best = generation.ended(last)
+        best = generation.finish(last)
         if best.above < self.above:
             self.above = best.above
             self.q = np.zeros(len(self.x))
@@ -194,10 +199,10 @@ class Search:
                 return
             margins = state.weights @ state.atoms.columns(self.x, self.y)
             order = np.argsort(margins, kind="stable")[:MOST_JOINING]
-            # 1e-7: where the program's own tolerance begins, every point is violated.
+            # 1e-7: within the program's own tolerance every point would be violated.
             joining = order[margins[order] < state.value * (1.0 - 1e-7)]
             finer = FINE if len(joining) <= MOST_JOINING // 4 else tolerance
-            # Leaving at every turn would let the same points come and go for ever.
+            # Removal in every turn could repeat the same points for ever.
             leaving = turn == 0 or finer < tolerance
             spare = 0.0 if turn == 0 else SLACK
             tight = (state.q > 1e-9) | (margins[points] < state.value * (1.0 + spare))
@@ -229,7 +234,7 @@ class Search:
         return np.asarray(q / q.sum())
 
     def _proofs(self, limit: float) -> list[Proof]:
-        # A sixth of what is left for each try: there are five slacks.
+        # Each of the five slacks gets a sixth of the remaining time.
         left = max(FEWEST_SECONDS, self._watch.limit - self._watch.seconds)
         until = self._watch.seconds + left / 6.0
         c = self._weights() * self.y
@@ -280,7 +285,7 @@ def _bracket(search: Search, x: Array, near: float) -> Bracket:
 
 
 def global_margin(
-    x: Array, y: Array, watch: Watch, *, columns: Array | None = None, seed: int = 0
+    x: Array, y: Array, watch: CancelToken, *, columns: Array | None = None, seed: int = 0
 ) -> GlobalResult:
     """Return gamma_gl: the largest margin of ReLU networks with l1 norm 1 over unit directions.
 
@@ -292,7 +297,7 @@ def global_margin(
     ----------
     x, y : array (n, d), array (n,)
         Inputs, and labels in {-1, 1}.
-    watch : Watch
+    watch : CancelToken
         Cancellation, and the time limit of the search.
     columns : array (k, d), optional
         Directions to try, such as a trained network's V.
@@ -307,28 +312,30 @@ def global_margin(
     Examples
     --------
     >>> x, y = np.array([[1.0], [-2.0]]), np.array([1.0, -1.0])
-    >>> round(global_margin(x, y, Watch()).bracket.value, 3)  # weights 2/3, 1/3
+    >>> round(global_margin(x, y, CancelToken()).bracket.value, 3)  # weights 2/3, 1/3
     0.667
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     d = x.shape[1]
     sentence = why_not(x, y)
     if sentence:
-        return result_without_network(nothing(f"gamma_gl is 0: {sentence}"), d)
-    # Known in closed form, with witnesses that are exact.
+        return result_without_network(zero_bracket(f"gamma_gl is 0: {sentence}"), d)
+    # Known in closed form, with exact witnesses.
     parity = corner_parity(x, y)
     if parity is not None:
         return of_parity(parity)
     scale = float(np.linalg.norm(x, axis=1).max())
     near = pair_bound(x, y)
     inner, basis = row_space(x / scale)
-    watch.look()
+    watch.check()
     if near < SMALLEST * scale:
         why = "two examples of opposite labels have the same direction up to rounding"
         return result_without_network(unresolved_bracket(near, scale, True, why), d)
     search = Search(inner, y, watch, seed, near / scale if near < EDGE * scale else 1.0)
-    search.begin(None if columns is None else np.asarray(columns, dtype=np.float64) @ basis.T)
-    with suppress(ArithmeticError):  # what was found until then is a bound all the same
+    search.add_directions(
+        None if columns is None else np.asarray(columns, dtype=np.float64) @ basis.T
+    )
+    with suppress(ArithmeticError):  # the best bound so far remains valid
         search.generate()
     bracket = _bracket(search, x, near)
     if not bracket.exists:
@@ -353,5 +360,5 @@ class GlobalMargin(SampleMargin):
     factor = 0.5
     plain_relu = True
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         return global_margin(problem.dataset.x, problem.dataset.y, watch).bracket

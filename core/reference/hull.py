@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 # ---------------------------------------------------------- data on the edge of having no margin
 #
-# All of it is about predictors f(x) = sum_j w_j s_j relu(<v_j, x>), |v_j| = 1, sum |w_j| <= 1, and
-# about their limits (gamma_gl, gamma_ntk and the tangent kernel's margin). Such an f is positively
+# For predictors f(x) = sum_j w_j s_j relu(<v_j, x>), |v_j| = 1, sum |w_j| <= 1, and their limits
+# (gamma_gl, gamma_ntk and the tangent kernel's margin). Such an f is positively
 # homogeneous and 1-Lipschitz, f(0) = 0, and its odd part (f(x) - f(-x))/2 is linear, since
 # relu(z) - relu(-z) = z.
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
-ALIKE = 12  # decimals to which directions agree that are compared exactly
-BLOCK = 2**21  # pairs looked at at once
-CLOSEST = 200  # pairs whose distance is taken without cancellation
+ALIKE = 12  # decimals: directions that agree to them are compared exactly
+BLOCK = 2**21  # pairs per block
+CLOSEST = 200  # pairs whose distance is computed without cancellation
 
 
 def rounding(terms: int, size: float) -> float:
@@ -47,8 +47,8 @@ def why_not(x: Array, y: Array) -> str:
             f"point {index} is x = 0, where every network without biases is 0. Remove it, or use a "
             "network with biases."
         )
-    # As rational numbers: "nothing" is only said with a proof, and near-duplicates have a margin.
-    for i, k in _alike(x / lengths[:, None], y):
+    # In rational numbers: "no margin" requires a proof, and near-duplicates do have a margin.
+    for i, k in _opposed_pairs(x / lengths[:, None], y):
         if are_on_one_ray(x[i], x[k]):
             return (
                 f"points {i} and {k} are equal up to a positive factor and have opposite labels, "
@@ -63,7 +63,7 @@ def why_not(x: Array, y: Array) -> str:
     return ""
 
 
-def _alike(unit: Array, y: Array) -> Iterator[tuple[int, int]]:
+def _opposed_pairs(unit: Array, y: Array) -> Iterator[tuple[int, int]]:
     """Yield pairs of opposite labels, y_i = 1, whose directions agree to ALIKE decimals."""
     rays = np.round(unit, ALIKE) + 0.0  # + 0.0 turns -0.0 into 0.0
     _, ray, count = np.unique(rays, axis=0, return_inverse=True, return_counts=True)
@@ -87,7 +87,7 @@ def are_on_one_ray(a: Array, b: Array) -> bool:
     if a[pivot] * b[pivot] <= 0.0:
         return False
     left, right = a[pivot] * b, a * b[pivot]
-    # In floating point first: rational numbers are slow, and most pairs are plainly not on one ray.
+    # In floating point first: rational numbers are slow, and most pairs clearly are not on one ray.
     near = np.abs(left - right) <= 4.0 * EPS * np.maximum(np.abs(left), np.abs(right))
     if not near.all():
         return False
@@ -102,13 +102,13 @@ def _odd(x: Array, y: Array) -> bool:
     of y_i x_i, and so 0: no f is positive on all.
     """
     places = {row.tobytes(): k for k, row in enumerate(x + 0.0)}
-    # 0.0 - x and x + 0.0: their zeros are all +0.0, so that equal rows have equal bytes.
+    # 0.0 - x and x + 0.0 have only zeros +0.0, so that equal rows have equal bytes.
     antipodes = {i: places.get((0.0 - x[i]).tobytes(), i) for i in places.values()}
     used = [i for i, k in antipodes.items() if y[k] == -y[i]]
     if not used:
         return False
     signed = y[used, None] * x[used]
-    # fsum rounds once, at the end: it is 0 only where the exact sum is.
+    # fsum rounds once, at the end: it is 0 only if the exact sum is.
     return all(math.fsum(column) == 0.0 for column in signed.T)
 
 
@@ -131,7 +131,8 @@ def pair_bound(x: Array, y: Array) -> float:
         part = slice(first, first + step)
         squares = _squares(a[part, None], b, plus[part] @ minus.T)
         few = min(CLOSEST, squares.size) - 1
-        # Squares from products find near pairs but lose their distance: it is taken anew for those.
+        # Squared distances from products identify near pairs, but cancel: recompute those of near
+        # pairs.
         closest = np.argpartition(squares, few, axis=None)[: few + 1]
         rows, columns = np.unravel_index(closest, squares.shape)
         best = min(best, float(_distances(plus[part][rows], minus[columns]).min()))
@@ -226,7 +227,7 @@ def separate_from_origin(G: Array) -> Separation:
         basis, R = np.linalg.qr(rows.T)
         rows = R.T
     q = _weights(rows)
-    # Both: on degenerate data the support is not the optimum's, and solving on it anew can be
+    # Try both: on degenerate data the support differs from the optimum's, and solving on it can be
     # worse.
     bracket = _bracket(rows, q)
     polished = _polish(rows, q)
@@ -263,7 +264,7 @@ def _polish(rows: Array, q: Array) -> tuple[float, float, Array, Array] | None:
     if not len(chosen):
         return None
     z = np.linalg.lstsq(chosen.T, -first, rcond=None)[0]
-    # One step of refinement: the residual of the first solution is known better than the solution.
+    # One step of refinement: the residual is more accurate than the solution.
     z += np.linalg.lstsq(chosen.T, -(first + z @ chosen), rcond=None)[0]
     solution = np.r_[1.0 - z.sum(), z]
     if not np.isfinite(solution).all() or (solution < 0.0).any():

@@ -28,7 +28,7 @@ from core.reference.margin import (
     data_key,
     unresolved_bracket,
 )
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 MOST_EXAMPLES = 2000
 ENOUGH, ROUNDS, NEW_COLUMNS = 1e-7, 60, 40
@@ -87,7 +87,7 @@ def candidates(points: Array, c: Array, ends: Array) -> tuple[Array, Array]:
     """
     after = np.roll(ends, -1, axis=0)
     middle = ends + after
-    wide = np.linalg.norm(middle, axis=1) < 1e-6  # half the circle between two breakpoints
+    wide = np.linalg.norm(middle, axis=1) < 1e-6  # half a circle between two breakpoints
     middle[wide] = np.column_stack([-ends[wide, 1], ends[wide, 0]])
     forms = ((middle @ points.T) > 0.0) * c @ points
     length = np.linalg.norm(forms, axis=1)
@@ -96,18 +96,19 @@ def candidates(points: Array, c: Array, ends: Array) -> tuple[Array, Array]:
     return directions, np.maximum(directions @ points.T, 0.0) @ c
 
 
-def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple[float, float, int]:
+def l1_margin(
+    x: Array, y: Array, watch: CancelToken, enough: float = ENOUGH
+) -> tuple[float, float, int]:
     """Return bounds of gamma_l1 and the number of rounds, for x (n, 1) and y (n,).
 
     One point at 1: the best (w, b) is along (1, 1), so the margin is sqrt(2).
 
-    >>> lower, upper, _ = l1_margin(np.array([[1.0]]), np.array([1.0]), Watch())
+    >>> lower, upper, _ = l1_margin(np.array([[1.0]]), np.array([1.0]), CancelToken())
     >>> round(lower, 9), round(upper, 9)
     (1.414213562, 1.414213562)
     """
     points = lift(x)
-    ends = breakpoints(points)
-    columns = ends
+    ends = columns = breakpoints(points)
     size = float(np.linalg.norm(points, axis=1).max())
     lower, upper = 0.0, min(size, pair_bound(points, y))
     slack = rounding(y.size, size)
@@ -115,7 +116,7 @@ def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple
     turn = 0
     while turn < ROUNDS:
         turn += 1
-        watch.look()
+        watch.check()
         directions, h = candidates(points, c, ends)
         sizes = np.abs(h)
         upper = min(upper, float(sizes.max()) + slack)
@@ -123,7 +124,7 @@ def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple
             break
         best = np.argsort(-sizes)[:NEW_COLUMNS]
         columns = np.vstack([columns, directions[best]])
-        # In units of the bound so far: the tolerances of the linear program are absolute.
+        # In units of the bound so far, since tolerances of the linear program are absolute.
         reached, c, used = _master(points, y, columns, upper)
         columns = columns[used]
         lower = max(lower, reached - slack)
@@ -168,7 +169,7 @@ def _master(
     q = np.maximum(-solution.ineqlin.marginals, 0.0)
     reached = float((features @ signed).min())
     slack = solution.lower.marginals[:-1]
-    # Columns that are far from use go, or the program grows by forty in every round.
+    # Remove columns far from use; otherwise the program grows by forty in every round.
     near = np.minimum(slack[:count], slack[count:]) < 0.2 * max(reached, 1e-12)
     return reached * unit, q / q.sum() * y, near | (signed != 0.0)
 
@@ -193,7 +194,7 @@ class BiasMargin(SampleMargin):
     def applies(self, problem: Problem) -> bool:
         return binary(problem) and problem.dataset.d == 1 and problem.network.kind == "bias"
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data = problem.dataset
         lower, upper, rounds = l1_margin(data.x, data.y, watch)
         if not lower > 0.0:
@@ -281,12 +282,12 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
         q = _pull(F @ alpha)
         slopes = F.T @ q
         gap = objective - _dual(q, float(np.abs(slopes).max()), mu)
-        # The duality gap proves how far the objective is from its least value on these directions.
+        # The duality gap bounds the distance of the objective from its minimum on these directions.
         if gap <= ENOUGH * objective:
             break
-        heights = np.abs(slopes)  # peaks along the circle join
+        heights = np.abs(slopes)  # add peaks along the circle
         peaks = (heights >= np.roll(heights, 1)) & (heights >= np.roll(heights, -1))
-        # Only the peaks: neighbours of a peak are nearly the same column, and the problem
+        # Only the peaks: neighbours of a peak are nearly the same column, and make the problem
         # ill-conditioned.
         used |= peaks & (heights > mu)
         Z = np.concatenate([F[:, used], -F[:, used]], axis=1)
@@ -295,9 +296,9 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
             p = Z @ beta
             return _loss(p) + mu * float(beta.sum()), mu - Z.T @ _pull(p)
 
-        # alpha in two parts >= 0, so that |alpha|_1 is smooth.
+        # alpha as a difference of two parts >= 0, which makes |alpha|_1 smooth.
         start = np.concatenate([np.maximum(alpha[used], 0.0), np.maximum(-alpha[used], 0.0)])
-        # As far as L-BFGS comes: what counts is the duality gap, of the whole circle of directions.
+        # As far as L-BFGS converges: the criterion is the duality gap over the whole circle.
         options = {"ftol": 1e-16, "gtol": 1e-13, "maxiter": 20_000, "maxfun": 40_000}
         bounds = [(0.0, None)] * start.size
         solution = minimize(
@@ -341,7 +342,7 @@ def _pull(p: Array) -> Array:
 
 def _dual(q: Array, largest: float, mu: float) -> float:
     """Return the dual at q scaled into its feasible set: (1/n) sum of the entropy of n q_i."""
-    # Off 0, where u ln u is 0 and not NaN.
+    # Clipped above 0, where u ln u would be NaN instead of 0.
     u = np.clip(q.size * q * min(1.0, mu / largest if largest > 0.0 else 1.0), 1e-300, 1.0)
     rest = np.where(u < 1.0, (1.0 - u) * np.log1p(-np.minimum(u, 1.0 - 1e-16)), 0.0)
     return float(-(u * np.log(u) + rest).mean())
@@ -390,7 +391,7 @@ class PathMargin(SampleMargin):
     def key(self, problem: Problem) -> str:
         return data_key(problem, float(problem.experiment.loss.l2))
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         point = solve(problem)
         if point is None or not np.isfinite(point.margin):
             return absent_bracket("The penalty is so large that the best network is zero.")

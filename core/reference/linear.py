@@ -25,11 +25,11 @@ from core.reference.margin import (
     absent_bracket,
     binary,
     data_key,
-    nothing,
     signed_inputs,
     unresolved_bracket,
+    zero_bracket,
 )
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 
 def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float = 0.0) -> Bracket:
@@ -56,13 +56,13 @@ def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float =
         Certified bracket.
     """
     if best.farkas:
-        return nothing(
+        return zero_bracket(
             f"These data are not separable by {what}: weights q >= 0 of sum 1 (Farkas) have "
             f"|sum_i q_i y_i x_i| = {best.upper:.1e} at {int((best.q > 0).sum())} examples, "
             f"where the longest is {best.scale:.3g}."
         )
     slack = best.slack + error
-    # Widened by rounding: a proof in floating point is one up to what its sums may be off.
+    # Widened by rounding: a proof in floating point holds up to the error of its sums.
     lower, upper = (best.lower - slack) / divisor, (best.upper + slack) / divisor
     if not lower > 0.0:
         why = f"separability by {what} is lost in rounding"
@@ -95,9 +95,9 @@ class LinearMargin(SampleMargin):
         """
         return problem.network.plain_relu
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
-        # Not scikit-learn's SVC: its intercept cannot be switched off, so that its margin is
-        # another one on unbalanced data (docs/theory.md, 9).
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
+        # Not scikit-learn's SVC: it always fits an intercept, which changes the margin on
+        # unbalanced data (docs/theory.md, 9).
         G = np.unique(signed_inputs(problem), axis=0)
         return bracket_of(separate_from_origin(G), "a hyperplane through the origin")
 
@@ -130,12 +130,12 @@ class KernelMargin(SampleMargin):
         "networks without biases that have both layers (standard, scalar, normalised), two classes"
     )
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data = problem.dataset
-        # What defeats every finite network defeats their limits, which the functions here are.
+        # Data that no finite network separates are not separated by limits of networks either.
         why = why_not(data.x, data.y)
         if why:
-            return nothing(f"The tangent kernel has no margin: {why}")
+            return zero_bracket(f"The tangent kernel has no margin: {why}")
         K = tangent_kernel(data.x, data.x) * data.y[:, None] * data.y
         return in_space(K, rounding(data.d + data.n, float(K.diagonal().max())))
 
@@ -189,8 +189,8 @@ def features(problem: Problem) -> tuple[Array, Array, Array]:
     V = network.directions(origin)
     N, _ = network.statistics(V)
     arrays = network.unpack(origin)
-    with np.errstate(divide="ignore", invalid="ignore"):  # N(v) = 0 is answered in a sentence
-        # Inputs are x - mu already: batch norm centres them with the mean of the training set.
+    with np.errstate(divide="ignore", invalid="ignore"):  # N(v) = 0 gets an error message
+        # Inputs are already x - mu: batch norm centres them with the training mean.
         A = problem.inputs @ (V / N).T
     return arrays["a"], arrays["c"], np.asarray(A)
 
@@ -231,14 +231,14 @@ class FrozenMargin(SampleMargin):
         settings = (network.eps, network.normalise, network.m)
         return data_key(problem, settings, np.asarray(problem.start.origin))
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data, m = problem.dataset, problem.network.m
         a, c, A = features(problem)
         if not np.isfinite(A).all():
             return absent_bracket(
                 "A node's N(v) is zero at the start, so its features are not defined."
             )
-        # With V frozen the network is linear in this layer, so that its margin is a linear one.
+        # With frozen V the network is linear in this layer: its margin is a linear one.
         best = separate_from_origin(self.rows(a, c, A) * data.y[:, None])
         error = rounding(data.d + data.n, best.scale)  # of the features, and of N(v)
         return bracket_of(best, "this layer with V at its start", float(np.sqrt(m)), error)

@@ -17,7 +17,7 @@ from core.data.dataset import Array
 from core.errors import MarginscopeError
 from core.files import read_text, write_whole
 from core.problem.problem import Problem
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 NAN = float("nan")
 
@@ -30,7 +30,7 @@ class Bracket:
     `certified` is true if both bounds are proved for these data up to rounding. A heuristic upper
     bound, such as the best of many starts, is not, nor are bounds that hold with some probability.
     `method` says in a few words how the bracket was found, with the gap; without a number
-    (`absent_bracket`, `nothing`, `unresolved_bracket`) it is the sentence that says why.
+    (`absent_bracket`, `zero_bracket`, `unresolved_bracket`) it is the sentence that says why.
     """
 
     lower: float
@@ -49,7 +49,7 @@ class Bracket:
         return not self.exists and self.upper > 0.0
 
     @property
-    def nothing(self) -> bool:
+    def is_zero(self) -> bool:
         """True if it is proved that no predictor has a positive margin."""
         return not self.exists and self.certified and self.upper == 0.0
 
@@ -59,7 +59,7 @@ class Bracket:
         return (self.upper - self.lower) / self.upper if self.upper > 0.0 else NAN
 
 
-def exact(value: float, method: str) -> Bracket:
+def exact_bracket(value: float, method: str) -> Bracket:
     """Return a certified closed form: lower = upper = value."""
     return Bracket(value, value, value, True, method)
 
@@ -69,7 +69,7 @@ def absent_bracket(sentence: str) -> Bracket:
     return Bracket(NAN, NAN, NAN, False, sentence)
 
 
-def nothing(sentence: str) -> Bracket:
+def zero_bracket(sentence: str) -> Bracket:
     """Return the certified bracket of data that no predictor separates, with the proof."""
     return Bracket(0.0, 0.0, NAN, True, sentence)
 
@@ -121,9 +121,10 @@ class Reference(ABC):
     source: str
     label: str
     factor: float | None = None
-    where: str = "data of two classes"  # in words, for which data and networks it is defined
-    failure: float = 0.0  # chance that an uncertified bracket fails at either end; 0: not known
-    version: int = 1  # of the method: another one does not use what this one has cached
+    where: str = "data of two classes"  # data and networks for which it is defined, in words
+    # Probability that either end of an uncertified bracket is wrong; 0 if unknown.
+    failure: float = 0.0
+    version: int = 1  # of the method: cached values of other versions are not used
 
     def drawn_in(self, problem: Problem) -> bool:
         """Return True if factor * margin is comparable with margins of this problem's network."""
@@ -142,7 +143,7 @@ class Reference(ABC):
         """Return a digest of what the value depends on: the data, and frozen weights."""
 
     @abstractmethod
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
         """Return the bracket; `absent_bracket` for data without a margin.
 
         Slow methods check the watch.
@@ -209,7 +210,8 @@ def binary(problem: Problem) -> bool:
 def data_key(problem: Problem, *more: object) -> str:
     """Return the SHA-256 of the training examples and further values."""
     data = problem.dataset
-    # The last was whether one class is meant: points of one label had no margin if it was not.
+    # The last entry once stated whether a single class was meant; points of one label had no margin
+    # if it was not.
     single = np.unique(data.y).size == 1
     digest = hashlib.sha256(repr((data.x.shape, data.classes, single)).encode())
     for array in (data.x, data.y):
@@ -226,7 +228,7 @@ class SampleMargin(Reference):
     `too_many` is the sentence for more than `most_examples`.
     """
 
-    plain_relu = False  # only for networks of ReLU nodes on x itself
+    plain_relu = False  # True for networks of ReLU nodes on x itself only
     most_examples: float = math.inf
     too_many = "This margin's exact method needs at most {most} examples."
 
@@ -237,20 +239,20 @@ class SampleMargin(Reference):
         return data_key(problem)
 
     @final
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
         sentence, n = refusal(problem), problem.dataset.n
         if not sentence and n > self.most_examples:
             sentence = self.too_many.format(most=self.most_examples, n=n)
         if sentence:
             return absent_bracket(sentence)
-        watch.look()
+        watch.check()
         try:
             return self.of_sample(problem, watch)
         except ArithmeticError as error:
             return absent_bracket(str(error))
 
     @abstractmethod
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         """Return the bracket for examples that may have a margin.
 
         Raises ArithmeticError, with the sentence, where the method does not end.
@@ -310,10 +312,10 @@ def contradiction(x: Array, y: Array) -> tuple[int, int] | None:
 # ------------------------------------------------------------------------------- margins on disk
 #
 # The folder is the per-user cache folder; MARGINSCOPE_CACHE names another. A file's name is the
-# SHA-256 of the reference's name, the version of its method and what its value depends on. A
-# damaged or missing file is computed again, and a folder that cannot be written is no error.
+# SHA-256 of the reference's name, the version of its method and the inputs of its value. A damaged
+# or missing margin is computed again, and a folder that cannot be written is not an error.
 
-LARGEST_FILE = 100_000  # bytes; what is longer was not written by this module
+LARGEST_FILE = 100_000  # bytes; a longer file was not written by this module
 
 
 @final
@@ -338,7 +340,7 @@ def saved_margins_folder() -> Path:
 
 
 def saved_margin_path(reference: Reference, problem: Problem) -> Path:
-    # The version: what another method has found is not this one's bracket.
+    # With the version: a bracket of another method's version must not be reused.
     what = json.dumps([reference.name, reference.version, reference.key(problem)])
     return saved_margins_folder() / f"{hashlib.sha256(what.encode()).hexdigest()}.json"
 
@@ -347,7 +349,7 @@ def load_margin(path: Path) -> SavedMargin | None:
     """Return the margin in a file; None if the file is missing or unusable."""
     try:
         return _parse(json.loads(read_text(path, LARGEST_FILE, "margin")))
-    # Whatever is wrong with it, the margin can be computed again.
+    # Any invalid file is ignored, since the margin can be computed again.
     except (MarginscopeError, OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
 
@@ -382,7 +384,7 @@ def _parse(fields: Any) -> SavedMargin:
 def _read(value: object) -> float:
     if value is None:
         return NAN
-    # True is an int to Python, and no number of ours.
+    # bool is an int in Python.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError
     return float(value)

@@ -40,8 +40,8 @@ class Master:
         self._n, self._unit = n, unit
         self._columns = np.zeros((0, n))
         self._model = model = Highs()  # type: ignore[no-untyped-call]
-        # Without presolve each round begins at the basis of the one before; one thread, as others
-        # compute.
+        # Without presolve each round starts from the previous basis. One thread, as other cells or
+        # views compute too.
         model.setOptionValue("output_flag", False)
         model.setOptionValue("presolve", "off")
         model.setOptionValue("solver", "simplex")
@@ -71,8 +71,8 @@ class Master:
         self._model.run()
         solution = self._model.getSolution()
         q = np.array(solution.col_value)[: self._n]
-        # Row 0 is the sum of q. Multipliers of rows with an upper bound are <= 0 where one
-        # minimises.
+        # Row 0 is the sum of q. In a minimisation, multipliers of rows with an upper bound are <=
+        # 0.
         weights = -np.array(solution.row_dual)[1:]
         q, weights = np.maximum(q, 0.0), np.maximum(weights, 0.0)
         if not (q.sum() > 0.0 and weights.sum() > 0.0):

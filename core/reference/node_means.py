@@ -25,12 +25,12 @@ from core.data.dataset import Array
 # |theta| <= 1 at every w and theta = 0 beyond the cutoff: the first is not printed in Assumption
 # 1.3, but used in appendix A (docs/theory.md, 8.2).
 CUTOFF = 2.0
-RADII, HEIGHTS = 48, 60  # nodes of Gauss and Legendre; twice as many change 1e-9 at most
+RADII, HEIGHTS = 48, 60  # Gauss-Legendre nodes; twice as many change results by at most 1e-9
 INTERVALS = 2000
-# Of values that are interpolated linearly in sqrt |c|; the largest found is 7.3e-7, near 0.
+# Error of linear interpolation in sqrt |c|; the largest found is 7.3e-7, near 0.
 TABLE_ERROR = 1e-6
 LEAST_COSINE = 1e-12
-SPREAD = 9.0  # standard deviations of r that are integrated; what is left has a chance of 1e-18
+SPREAD = 9.0  # standard deviations of r that are integrated; the rest has probability 1e-18
 
 
 def integrate_sizes(c: Array, d: int, radii: int = RADII, heights: int = HEIGHTS) -> Array:
@@ -62,7 +62,7 @@ def integrate_sizes(c: Array, d: int, radii: int = RADII, heights: int = HEIGHTS
     x, weights = np.polynomial.legendre.leggauss(radii)
     angle = (low + high) / 2.0 + (high - low) / 2.0 * x
     r, reach = CUTOFF * np.sin(angle), CUTOFF * np.cos(angle)
-    # Not by scipy.stats, which takes 2.6 s to load.
+    # Not scipy.stats, which takes 2.6 s to load.
     log_density = (d - 1) * np.log(r) - d * r * r / 2.0 - math.lgamma(d / 2.0)
     density = np.exp(log_density + d / 2.0 * math.log(d) - (d / 2.0 - 1.0) * math.log(2.0))
     mass = (high - low) / 2.0 * weights * reach * density

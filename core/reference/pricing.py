@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled.zonotope import ascend, explore
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 # -------------------------------------------------------------- exact, in up to three dimensions
 
 Array = NDArray[np.float64]
-# Where the tree search prunes badly (docs/decisions/0008); in more the faces are too many.
+# Dimensions in which the tree search prunes badly (docs/decisions/0008); in more, the faces are too
+# many.
 MOST_DIMENSIONS = 3
 PARALLEL = 1e-9  # sine below which two points count as parallel
 
@@ -54,7 +55,7 @@ def unit(rows: Array) -> Array:
         Unit rows; those shorter than 1e-300 are left out.
     """
     lengths = np.linalg.norm(rows, axis=1)
-    # A shorter row has lost the digits of its direction.
+    # Shorter rows have lost the digits of their direction.
     kept = lengths > 1e-300
     return np.asarray(rows[kept] / lengths[kept, None])
 
@@ -133,7 +134,7 @@ def candidates_on_circle(x: Array, c: Array, normal: Array) -> Iterator[Array]:
     array (k, 3)
         Unit directions.
     """
-    # The right singular vectors but the first: an orthonormal basis across `normal`.
+    # All but the first right singular vector: an orthonormal basis orthogonal to `normal`.
     plane = np.linalg.svd(normal[None])[2][1:]
     flat = x @ plane.T
     lengths = np.linalg.norm(x, axis=1)
@@ -150,7 +151,7 @@ def candidates_on_circle(x: Array, c: Array, normal: Array) -> Iterator[Array]:
         yield unit((active + touching) @ x)
 
 
-def maximise(x: Array, c: Array, watch: Watch) -> tuple[float, Array, int]:
+def maximise(x: Array, c: Array, watch: CancelToken) -> tuple[float, Array, int]:
     """Return the maximum over unit v of sum_i c_i relu(<v, x_i>), exactly, for r <= 3.
 
     Parameters
@@ -159,7 +160,7 @@ def maximise(x: Array, c: Array, watch: Watch) -> tuple[float, Array, int]:
         Points.
     c : array (n,)
         Signed weights.
-    watch : Watch
+    watch : CancelToken
         Cancellation token.
 
     Returns
@@ -173,13 +174,13 @@ def maximise(x: Array, c: Array, watch: Watch) -> tuple[float, Array, int]:
 
     Examples
     --------
-    >>> value, v, _ = maximise(np.array([[3.0, 4.0]]), np.array([2.0]), Watch())
+    >>> value, v, _ = maximise(np.array([[3.0, 4.0]]), np.array([2.0]), CancelToken())
     >>> value, v.tolist()
     (10.0, [0.6, 0.8])
     """
     best, where, tried = -np.inf, np.zeros(x.shape[1]), 0
     for directions in candidates(x, c):
-        watch.look()
+        watch.check()
         if len(directions):
             values = value_at(x, c, directions)
             tried += len(values)
@@ -190,10 +191,10 @@ def maximise(x: Array, c: Array, watch: Watch) -> tuple[float, Array, int]:
 
 # --------------------------------------------------------------- climbed to, or proved by a tree
 
-BATCH_WORK = 2_000_000  # multiplications of the starts climbed from between two looks at the watch
+BATCH_WORK = 2_000_000  # multiplications of climbs between two checks of the watch
 TREE_WORK = 2_000_000  # the same for nodes of the tree
 ROUNDING = 1e-11  # relative, of |w|^2 updated from node to node
-DRIFT = 1e-6  # of sum |c_i x_i|: its square is what |w|^2 may have lost where it is small
+DRIFT = 1e-6  # relative to sum |c_i x_i|: its square bounds the loss of a small |w|^2
 
 
 @final
@@ -220,7 +221,7 @@ def zonotopes(x: Array, c: Array) -> Zonotopes:
     return Zonotopes(np.ascontiguousarray(rows[order]), int((c[order] > 0.0).sum()))
 
 
-def climb(x: Array, c: Array, starts: Array, watch: Watch) -> tuple[Array, Array]:
+def climb(x: Array, c: Array, starts: Array, watch: CancelToken) -> tuple[Array, Array]:
     """Return local maxima of sum_i c_i relu(<v, x_i>) over unit v.
 
     Parameters
@@ -231,7 +232,7 @@ def climb(x: Array, c: Array, starts: Array, watch: Watch) -> tuple[Array, Array
         Signed weights; those below 1e-13 of the largest are taken as 0.
     starts : array (k, r)
         Directions to start from; rows of 0 are left out.
-    watch : Watch
+    watch : CancelToken
         Cancellation token.
 
     Returns
@@ -241,7 +242,7 @@ def climb(x: Array, c: Array, starts: Array, watch: Watch) -> tuple[Array, Array
     values : array (k,)
         Their values.
     """
-    # Weights that are rounding would only make the climb longer.
+    # Weights at the level of rounding would only prolong the climb.
     small = np.abs(c) <= 1e-13 * np.abs(c).max()
     body = zonotopes(x, np.where(small, 0.0, c))
     n, r = body.rows.shape
@@ -252,10 +253,10 @@ def climb(x: Array, c: Array, starts: Array, watch: Watch) -> tuple[Array, Array
         return directions, np.minimum(directions @ body.rows.T, 0.0).sum(axis=1)
     squares = np.square(body.rows).sum(axis=1)
     u, w = np.empty(n), np.empty(r)
-    # A climb takes some hundred products at most.
+    # A climb takes at most about a hundred products.
     batch = max(1, BATCH_WORK // (100 * n * r))
     for first in range(0, len(directions), batch):
-        watch.look()
+        watch.check()
         part = slice(first, first + batch)
         ascend(body.rows, squares, body.split, directions[part], values[part], u, w)
     return directions, values
@@ -298,13 +299,13 @@ def spreads(gram: Array, split: int) -> Array:
     sums = np.zeros(split + 1)
     for f in range(1, split + 1):
         part = gram[:f, :f]
-        # 1e-12 more: a bound must not be below the eigenvalue by the rounding of its computation.
+        # 1e-12 covers the rounding of the eigenvalue, which the bound must not be below.
         top = float(np.linalg.eigvalsh(part)[-1]) * (1.0 + 1e-12)
         sums[f] = min(float(np.abs(part).sum()), f * top) / 4.0
     return sums
 
 
-def prove(x: Array, c: Array, limit: float, watch: Watch, until: float) -> Proof:
+def prove(x: Array, c: Array, limit: float, watch: CancelToken, until: float) -> Proof:
     """Prove that max over v of sum_i c_i relu(<v, x_i>) is at most `limit`, or raise the bound.
 
     A tree search covers every subset of the points with c_i > 0 (core.compiled.zonotope). In up to
@@ -319,7 +320,7 @@ def prove(x: Array, c: Array, limit: float, watch: Watch, until: float) -> Proof
         Signed weights.
     limit : float
         Bound to prove.
-    watch : Watch
+    watch : CancelToken
         Cancellation token.
     until : float
         Seconds on the watch at which the search ends unfinished.
@@ -346,7 +347,7 @@ def prove(x: Array, c: Array, limit: float, watch: Watch, until: float) -> Proof
     spread, nodes = spreads(gram, split), 0
     budget = max(100, TREE_WORK // (n * n))
     while place[0] >= 0 and watch.seconds < until:
-        watch.look()
+        watch.check()
         nodes += explore(gram, split, spread, u, g, place, best, squared, budget)
     size = float(np.linalg.norm(body.rows, axis=1).sum())
     bound = float(np.sqrt(squared[0] * (1.0 + ROUNDING) + (DRIFT * size) ** 2))

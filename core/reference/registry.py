@@ -32,7 +32,7 @@ from core.reference.population import (
 )
 from core.reference.spectral import SpectralMargin
 from core.reference.tangent import TangentMargin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.settings import Registry
 
 REFERENCES: Registry[Reference] = Registry(
@@ -75,7 +75,7 @@ def references_of(problem: Problem, unlisted: bool = False) -> tuple[Reference, 
 
 
 def compute(
-    reference: Reference, problem: Problem, watch: Watch, cache: bool = True
+    reference: Reference, problem: Problem, watch: CancelToken, cache: bool = True
 ) -> ReferenceMargin:
     """Return a margin, from the cache if possible.
 
@@ -87,7 +87,7 @@ def compute(
         Margin to compute.
     problem : Problem
         Problem for which it is defined.
-    watch : Watch
+    watch : CancelToken
         Cancellation, and the time limit in seconds.
     cache : bool
         False to neither read nor write the cache.
@@ -102,9 +102,9 @@ def compute(
     CancelledError
         The watch was cancelled.
     """
-    watch.look()
+    watch.check()
     allowed, drawn = watch.limit - watch.seconds, reference.drawn_in(problem)
-    # Studies refuse such data as they are read; those of another program's loop come here.
+    # Studies reject such data when they are read; those of recorded loops arrive here.
     if fault := range_fault(problem.dataset):
         return ReferenceMargin(reference, absent_bracket(f"Not computed: {fault}"), 0.0, drawn)
     path = saved_margin_path(reference, problem) if cache else None
@@ -115,7 +115,7 @@ def compute(
     bracket = reference.compute(problem, watch)
     seconds = time.perf_counter() - begin
     if path is not None:
-        closed = bracket.exists and bracket.lower == bracket.upper  # more time could not narrow it
+        closed = bracket.exists and bracket.lower == bracket.upper  # more time would not narrow it
         short = watch.timed_out and not closed
         save_margin(path, SavedMargin(bracket, seconds, allowed if short else None))
     return ReferenceMargin(reference, bracket, seconds, drawn)

@@ -32,20 +32,20 @@ from core.data.dataset import Array
 from core.problem.problem import Problem
 from core.reference.directions import Directions, arcs_of_plane, draw_directions
 from core.reference.hull import coordinates, why_not
-from core.reference.margin import Bracket, SampleMargin, data_key, nothing, unresolved_bracket
+from core.reference.margin import Bracket, SampleMargin, data_key, unresolved_bracket, zero_bracket
 from core.reference.node_means import TABLE_ERROR, NodeMeans, node_means
 from core.reference.tangent_weights import Weights, find_weights
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
-SEED = 13  # of the directions that q is found on; the next two of the pilot and of the bracket
-WORK, OVERHEAD = 1e10, 20  # most, of n (d + OVERHEAD) for each of the directions of the bracket
+SEED = 13  # seed of the directions for q; the next two are for the pilot and the bracket
+WORK, OVERHEAD = 1e10, 20  # limit of n (d + OVERHEAD) times the directions of the bracket
 FEWEST, MOST = 2**14, 2**21
-TARGET = 3e-3  # of the margin: what either end may lie off by the draw, if WORK allows
-SEARCHED, MOST_SEARCHED = 2**22, 2**16  # values <u, x_i>, and directions, of the search for q
+TARGET = 3e-3  # relative to the margin: target error of either end by the draw, if WORK allows
+SEARCHED, MOST_SEARCHED = 2**22, 2**16  # values <u, x_i>, and directions, in the search for q
 PILOT = 2**16  # directions of the pilot, for up to 64 examples
 FAILURE = 1e-6
 MOST_EXAMPLES = 1500
-CHUNK = 2**18  # values of a piece: what is taken of directions and examples
+CHUNK = 2**18  # values per piece of directions times examples
 LARGEST_FACTOR = 0.5
 
 
@@ -139,15 +139,15 @@ def evaluate(z: Array, sample: Sample, weights: Weights, means: NodeMeans) -> Va
 # ------------------------------------------------------------------------------------ d <= 2
 
 
-def integrate_plane(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
+def integrate_plane(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
     """Return the bracket of weights for examples in R or R^2, by quadrature over all directions."""
     means, n = node_means(sample.d), sample.y.size
     found = []
-    for count in (16, 32):  # nodes of an arc; the difference bounds what the second lacks
+    for count in (16, 32):  # nodes of an arc; the difference bounds the error of the second
         directions = arcs_of_plane(sample.rows, sample.y, weights.q, count)
         sums = np.zeros(n + 1)
         for z, mass in directions.chunks(max(1, CHUNK // n)):
-            watch.look()
+            watch.check()
             values = evaluate(z, sample, weights, means)
             e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
             sums += np.r_[mass @ values.length, mass @ e]
@@ -196,12 +196,12 @@ class Controls:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Pilot:
-    """What directions of their own say of the values without controls: means and variances."""
+    """Means and variances of the values without controls, from separate directions."""
 
     controls: Controls
     means: Array
     variances: Array
-    plain_means: Array  # with the controls
+    plain_means: Array  # of the values themselves, controls included
     plain_variances: Array
 
     def useful(self, sample: Sample, weights: Weights, means: NodeMeans, count: int) -> Pilot:
@@ -232,16 +232,16 @@ def control_means(weights: Weights) -> Array:
 
 
 def run_pilot(
-    sample: Sample, weights: Weights, means: NodeMeans, count: int, watch: Watch
+    sample: Sample, weights: Weights, means: NodeMeans, count: int, watch: CancelToken
 ) -> Pilot:
     """Regress each value on its controls, by `count` directions."""
     n = sample.y.size
     generator = np.random.default_rng(SEED + 1)
-    # Of value, first and second control: means, and means of products.
+    # Means of value, first and second control, and means of their products.
     sums, products = np.zeros((3, n + 1)), np.zeros((3, 3, n + 1))
     step = max(1, CHUNK // n)
     for begin in range(0, count, step):
-        watch.look()
+        watch.check()
         z = draw_directions(sample.rows, sample.outside, min(step, count - begin), generator)
         values = evaluate(z, sample, weights, means)
         e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
@@ -258,7 +258,7 @@ def run_pilot(
     covariance = np.array([[products[max(i, k), min(i, k)] for k in range(3)] for i in range(3)])
     covariance = covariance / count - centre[:, None] * centre[None, :]
     own, cross = np.moveaxis(covariance[1:, 1:], 2, 0), covariance[1:, 0].T
-    # A control that never varies, as with one example, has no coefficient.
+    # A constant control, as with one example, has no coefficient.
     coefficients = np.einsum("ikl,il->ki", np.linalg.pinv(own, rcond=1e-9, hermitian=True), cross)
     left = covariance[0, 0] - (coefficients * cross.T).sum(axis=0)
     controls = Controls(coefficients, control_means(weights))
@@ -279,7 +279,7 @@ def reach(sample: Sample, weights: Weights, pilot: Pilot, means: NodeMeans) -> A
     k1, k2, length = means.largest
     first, second = pilot.controls.coefficients
     above = length * most - (min(first[0], 0.0) + min(second[0], 0.0)) * most**2
-    # k1 |D|/sqrt(|D|^2 + floor^2) and first |D| have one sign: their difference is at most either.
+    # k1 |D|/sqrt(|D|^2 + floor^2) and first |D| have the same sign: the larger bounds |difference|.
     parts = [
         np.where(b >= 0.0, np.maximum(k, b * most), k - b * most)
         for k, b in ((k1, first[1:]), (k2, second[1:]))
@@ -307,7 +307,7 @@ def expected_deviation(variances: Array, ranges: Array, count: int) -> Array:
     return deviation(factors(variances, ranges, count), variances * count, ranges, count)
 
 
-def bound_by_draws(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
+def bound_by_draws(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
     """Return the bracket of weights by directions that they know nothing of.
 
     For a bounded value X >= m - R, m fixed before, and 0 <= b < 1, Fan, Grama and Liu (2015,
@@ -329,7 +329,7 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
     sums, squares = np.zeros(n + 1), np.zeros(n + 1)
     step = max(1, CHUNK // n)
     for begin in range(0, count, step):
-        watch.look()
+        watch.check()
         if watch.timed_out and begin >= FEWEST:
             count = begin
             break
@@ -350,7 +350,7 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
     return Bracket(lower, upper, min(max(float(found[0]), lower), upper), False, method)
 
 
-def bracket_of(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
+def bracket_of(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
     """Return the bracket of gamma_ntk that weights of the examples give."""
     bound = integrate_plane if sample.d <= 2 else bound_by_draws
     return bound(sample, weights, watch)
@@ -382,11 +382,11 @@ class TangentMargin(SampleMargin):
     def key(self, problem: Problem) -> str:
         return data_key(problem, SEED, WORK)
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data = problem.dataset
         why = why_not(data.x, data.y)
         if why:
-            return nothing(f"gamma_ntk is 0: {why}")
+            return zero_bracket(f"gamma_ntk is 0: {why}")
         sample = sample_of(data.x, data.y)
         stages = search_stages(sample)
         weights = find_weights(sample.rows, sample.y, sample.d, stages, watch)

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from core.reference.hull import EPS
 from core.reference.master import Master
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
-MOST_VERTICES = 1_000_000  # systems solved: 64 points in four dimensions have 384,000
-CHUNK = 2**14  # systems solved at once
-VALUES = 2**20  # of <v, x_i> at once
-DEPENDENT = 1e-8  # least singular value, of unit rows, of systems that are solved
-ADDED = 40  # columns of a round
-SMOOTHING = 0.85  # of the best q so far in the second q that is priced
+MOST_VERTICES = 1_000_000  # number of systems solved: 64 points in four dimensions have 384,000
+CHUNK = 2**14  # systems per batch
+VALUES = 2**20  # values <v, x_i> per batch
+DEPENDENT = 1e-8  # least singular value, for unit rows, of a system that is solved
+ADDED = 40  # columns per round
+SMOOTHING = 0.85  # weight of the best q so far in the second priced q
 CLOSE = 1e-9
 MOST_ROUNDS = 300
 
@@ -52,22 +52,22 @@ class Vertices:
     error: float
 
 
-def _systems(x: Array, free: tuple[int, ...], watch: Watch) -> Iterator[NDArray[np.intp]]:
+def _systems(x: Array, free: tuple[int, ...], watch: CancelToken) -> Iterator[NDArray[np.intp]]:
     """Yield all choices of len(free) points, (count, r), in chunks."""
     choices = combinations(range(len(x)), len(free))
     while chunk := list(islice(choices, CHUNK)):
-        watch.look()
+        watch.check()
         yield np.array(chunk, dtype=np.intp).reshape(len(chunk), len(free))
 
 
-def cube_vertices(x: Array, watch: Watch) -> Vertices:
+def cube_vertices(x: Array, watch: CancelToken) -> Vertices:
     """Return the vertices of the cube cut by the hyperplanes of points.
 
     Parameters
     ----------
     x : array (n, d)
         Points other than 0.
-    watch : Watch
+    watch : CancelToken
         Cancellation token.
 
     Returns
@@ -76,7 +76,7 @@ def cube_vertices(x: Array, watch: Watch) -> Vertices:
 
     Examples
     --------
-    >>> found = cube_vertices(np.array([[1.0, 1.0], [1.0, -1.0]]), Watch())
+    >>> found = cube_vertices(np.array([[1.0, 1.0], [1.0, -1.0]]), CancelToken())
     >>> len(np.unique(found.V, axis=0))
     4
     """
@@ -84,7 +84,7 @@ def cube_vertices(x: Array, watch: Watch) -> Vertices:
     unit = np.unique(x / np.linalg.norm(x, axis=1)[:, None], axis=0)
     found, solved, left_out = [], 1.0, 0.0
     for k in range(1, d + 1):
-        # One of each pair v, -v: the first of the coordinates at -1 or 1 is at 1.
+        # One of each pair v, -v: its first coordinate at -1 or 1 is at 1.
         signs = np.array(list(product((1.0, -1.0), repeat=k)))[: 2 ** (k - 1)]
         for fixed in combinations(range(d), k):
             free = tuple(j for j in range(d) if j not in fixed)
@@ -105,17 +105,17 @@ def cube_vertices(x: Array, watch: Watch) -> Vertices:
                 V[:, free], V[:, fixed] = inner[which, :, sign], signs[sign]
                 found.append(np.clip(V, -1.0, 1.0))
     half = np.vstack(found)
-    # A vertex whose systems are all left out is at most d moves, each of at most 2 sqrt(d) along
-    # its hyperplanes, from one that is solved.
+    # A vertex whose systems are all skipped is at most d moves away from a solved one, each of at
+    # most 2 sqrt(d) along its hyperplanes.
     error = 2.0 * d**2.5 * (left_out + 16.0 * d * EPS / solved)
     return Vertices(np.vstack([half, -half]), error)
 
 
-def compute_prices(V: Array, x: Array, c: Array, watch: Watch) -> Array:
+def compute_prices(V: Array, x: Array, c: Array, watch: CancelToken) -> Array:
     """Return sum_i c_i relu(<v, x_i>) at each row of V (K, d), (K,)."""
     found, step = np.empty(len(V)), max(1, VALUES // len(x))
     for first in range(0, len(V), step):
-        watch.look()
+        watch.check()
         part = slice(first, first + step)
         found[part] = np.maximum(V[part] @ x.T, 0.0) @ c
     return found
@@ -137,7 +137,7 @@ class BestNetwork:
     upper: float
 
 
-def find_best_network(V: Array, x: Array, y: Array, watch: Watch) -> BestNetwork:
+def find_best_network(V: Array, x: Array, y: Array, watch: CancelToken) -> BestNetwork:
     """Return the network of largest margin, to 1e-9, whose nodes are rows of V (K, d).
 
     Stops with the current bounds once the watch has timed out.

@@ -56,7 +56,8 @@ def digest(arrays: Iterable[NDArray[Any]]) -> str:
 # ----------------------------------------------------------------------------------------- schedule
 
 PLAIN_HORIZON = 10.0
-A_DECADE = 60  # frames, where no end is said: 400 lead to t = 10^6.7 of a loop that counts steps
+# Frames per decade without a known end: 400 reach t = 10^6.7 of a loop that counts steps.
+A_DECADE = 60
 
 
 def coordinate(log10_time: Array | float) -> Array:
@@ -120,7 +121,7 @@ def log10_schedule(first: float, last: float, frames: int, marks: tuple[float, .
         spaced = inverse_coordinate(np.linspace(low, high, room + 1))
     else:
         spaced = np.linspace(first, last, room + 1)
-    # Without the last: it is `last` but for rounding, and `kept` has that one exactly.
+    # Drop the last one, which equals `last` up to rounding: `kept` has the exact value.
     return np.array(sorted(kept | {float(x) for x in spaced[:-1]}), dtype=np.float64)
 
 
@@ -155,9 +156,9 @@ class Schedule:
         if until is not None:
             logs = tuple(math.log10(mark) for mark in self._marks)
             times = log10_schedule(math.log10(first), math.log10(until), frames, logs)
-            # Room for rounding: 10^2 - 1e-14 is step 100.
+            # Rounding margin: 10^2 - 1e-14 is step 100.
             self._times = [float(t) for t in 10.0**times * (1.0 - 1e-9)]
-        self.next = -math.inf  # the least t at which a frame is due
+        self.next = -math.inf  # least t at which a frame is due
 
     def due(self, t: float) -> bool:
         """Return True if a frame at t is due, which then counts as `note_frame`."""
@@ -176,7 +177,7 @@ class Schedule:
         elif t < self.first:
             after = min(after, self.first)
         else:
-            # 1e-6 of a slot is for rounding: 60 log10 of 10 is slot 60.
+            # 1e-6 of a slot is a rounding margin: 60 log10 of 10 is slot 60.
             slot = math.floor(A_DECADE * math.log10(t / self.first) + 1e-6)
             with suppress(OverflowError):
                 after = min(after, self.first * 10.0 ** ((slot + 1 - 1e-6) / A_DECADE))

@@ -21,7 +21,7 @@ from core.run_files.journal import connect_to_read, read_meta
 from core.run_files.meta import dump_json
 from core.run_files.schema import DTYPES, WHOLE, frame_crc
 
-DESCRIPTORS = Path("/proc/self/fd")  # where Linux names the places of open files
+DESCRIPTORS = Path("/proc/self/fd")  # Linux: paths of open files
 
 
 REMOVED, CUT = "removed", "cut short"
@@ -40,7 +40,7 @@ class FileLostError(MarginscopeError):
     """Error: another program removed or cut short a run file during its recording."""
 
     def __init__(self, text: str, loss: Loss = Loss(REMOVED), *, remedy: str = "") -> None:
-        super().__init__(text, remedy=remedy)  # pickle makes the error again from its text alone
+        super().__init__(text, remedy=remedy)  # pickle rebuilds the error from its text alone
         self.loss = loss
 
 
@@ -113,7 +113,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-# ------------------------------------------------------------------------------ what is in the file
+# ------------------------------------------------------------------------------ content of the file
 
 COLUMNS = "idx, step, time, log10_time, rho, parameters, dual"
 

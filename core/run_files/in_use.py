@@ -25,9 +25,9 @@ from typing import final
 # ------------------------------------------------------------------------------- machines and locks
 
 HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
-TRIES, LOCK_PAUSE_S = 50, 0.001  # `is_locked` of another process holds a lock for microseconds
+TRIES, LOCK_PAUSE_S = 50, 0.001  # another process holds the lock for microseconds in `is_locked`
 BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
-_UNKNOWN = secrets.token_hex(4)  # another one for each process
+_UNKNOWN = secrets.token_hex(4)  # different in each process
 
 
 def machine_name() -> str:
@@ -72,7 +72,7 @@ class WriterLock:
 def _lock_file(path: Path) -> int | None:
     """Return a descriptor with an exclusive lock; None where there can be none."""
     try:
-        # For writing: NFS refuses the lock otherwise.
+        # Opened for writing: NFS requires that for the lock.
         descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     except OSError:
         return None
@@ -91,7 +91,7 @@ def _lock_file(path: Path) -> int | None:
 def _unlock(descriptor: int | None, owner: int) -> None:
     if descriptor is None:
         return
-    if os.getpid() == owner:  # a copy of the process must not end the lock of the original
+    if os.getpid() == owner:  # a forked copy must not release the lock of the original
         with suppress(OSError):
             _flock(descriptor, "LOCK_UN")
     os.close(descriptor)
@@ -123,14 +123,14 @@ def is_locked(path: Path) -> bool:
 
 
 # --------------------------------------------------------------------------- the -wal of a run file
-# SQLite replays every `-wal` whose checksums are right, also one that another run has left under
-# this file's name, and would mix the pages of both. Its header holds the number of checkpoints so
-# far and a salt that grows by one with each (SQLite's "Database File Format", section 4.1), so that
-# their difference stays the same for all of a recording. The recorder notes it in `meta`, by its
-# first transaction, and a name of the run before that.
+# SQLite replays every `-wal` with valid checksums, even one that another run left under this file's
+# name, and would mix the pages of both. The header contains the number of checkpoints and a salt
+# that grows by one with each (SQLite's "Database File Format", section 4.1): their difference is
+# constant during a recording. The recorder's first transaction stores it in `meta`; the name of the
+# run is stored before.
 
 HEADER = struct.Struct(">8I")  # magic, version, page size, checkpoints, two salts, two checksums
-MAGIC = {0x377F0682: "<", 0x377F0683: ">"}  # the byte order of the words that are summed
+MAGIC = {0x377F0682: "<", 0x377F0683: ">"}  # byte order of the summed words
 WORDS = 1 << 32
 
 
@@ -200,14 +200,14 @@ def is_foreign(header: WalHeader, noted: str, same_name: bool) -> bool:
 
 # -------------------------------------------------------------------------------- recorders at work
 
-# Where Linux lists who holds locks, and the bytes of a database that each program in WAL mode keeps
-# locked for as long as it has it open (SQLite's "File Locking And Concurrency").
+# List of locks on Linux, and the bytes of a database that every program in WAL mode keeps locked
+# while it is open (SQLite's "File Locking And Concurrency").
 LOCKS, IN_USE = Path("/proc/locks"), ["1073741826", "1073742335"]
-# A reader has a file open for milliseconds; a recorder has it open at every look.
-LOOKS, LOOK_PAUSE_S = 4, 0.05
-# Held while a name is found free and taken: threads begin at once.
+# Readers open a file for milliseconds; a recorder has it open at every check.
+POLLS, POLL_PAUSE_S = 4, 0.05
+# Held from finding a free name to claiming it: threads start at once.
 TAKING = threading.Lock()
-_OURS: set[Path] = set()  # what recorders of this process write; the system does not tell
+_OURS: set[Path] = set()  # paths of recorders in this process, which the system does not report
 
 
 def hold(path: Path) -> None:
@@ -231,7 +231,7 @@ def _read_locks(path: Path) -> list[list[str]] | None:
         number, lines = path.stat().st_ino, LOCKS.read_text().splitlines()
     except (OSError, ValueError):
         return None
-    # 2: POSIX  ADVISORY  READ 26883 fe:00:2344305 1073741826 1073742335
+    # Format of a line: 2: POSIX  ADVISORY  READ 26883 fe:00:2344305 1073741826 1073742335
     held = (line.split()[-4:] for line in lines)
     return [
         [pid, *bounds] for pid, place, *bounds in held if place.rpartition(":")[2] == str(number)
@@ -266,11 +266,11 @@ def is_recorded(path: Path) -> bool:
         return True
     if is_journal_locked(path):
         return True
-    if not sqlite_companion(path, "-wal").exists():  # every such recorder has one
+    if not sqlite_companion(path, "-wal").exists():  # recorders that lock these bytes have a -wal
         return False
-    for look in range(LOOKS):
+    for look in range(POLLS):
         if look:
-            time.sleep(LOOK_PAUSE_S)
+            time.sleep(POLL_PAUSE_S)
         if not held_elsewhere(path):
             return False
     return True

@@ -24,11 +24,11 @@ from core.run_files.in_use import sqlite_companion
 from core.run_files.meta import dump_json
 from core.run_files.schema import GROWING, UPDATE_META
 
-PATIENCE_S = 5.0  # for locks of readers
-# Readers hold a growing file for milliseconds (`Run.batch`: under .1 s); others may hold it for
-# ever, and leave it in WAL mode, complete (docs/decisions/0002).
+PATIENCE_S = 5.0  # seconds to wait for locks of readers
+# Readers hold a growing file for milliseconds (`Run.batch`: under .1 s). Other programs may hold it
+# for ever, and leave it in WAL mode, complete (docs/decisions/0002).
 CLOSING_PATIENCE_S = 1.0
-# Locks that fail, and shared memory that cannot be made or mapped: of the file system, not its room
+# Errors of a file system without working locks or shared memory, not of a full disk.
 NO_LOCKS = {
     sqlite3.SQLITE_IOERR_LOCK,
     sqlite3.SQLITE_IOERR_RDLOCK,
@@ -43,7 +43,7 @@ NO_SHARED_MEMORY = {
     sqlite3.SQLITE_IOERR_SHMMAP,
     sqlite3.SQLITE_IOERR_SHMLOCK,
 }
-# A page of the shared memory that cannot be made is no more than "cannot open" to SQLite.
+# SQLite reports a page of shared memory that cannot be created only as "cannot open".
 LOCKS_UNKNOWN = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
 ALSO = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN}
 
@@ -124,13 +124,13 @@ def connect_to_write(path: Path, journal: Journal) -> sqlite3.Connection:
 def start_journal(connection: sqlite3.Connection, journal: Journal) -> None:
     """Choose the journal of a recording. Raises sqlite3.OperationalError if it is not possible."""
     connection.execute("PRAGMA synchronous=NORMAL")
-    # The rollback journal stays, so that its lock says who records.
+    # PERSIST keeps the rollback journal, whose lock shows who records.
     wanted = "wal" if journal is Journal.WAL else "persist"
     if connection.execute(f"PRAGMA journal_mode={wanted}").fetchone()[0] != wanted:
         error = sqlite3.OperationalError(f"the journal mode {wanted} is refused")
         error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMMAP
         raise error
-    # A checkpoint waits for the disk; this many pages (32 MiB) between two of them.
+    # A checkpoint waits for the disk; one every 4096 pages (32 MiB).
     connection.execute("PRAGMA wal_autocheckpoint=4096")
 
 
@@ -142,12 +142,12 @@ def close_as(connection: sqlite3.Connection, reason: str) -> None:
     changes = [(dump_json(value), key) for key, value in ending.items()]
     connection.executemany(UPDATE_META, changes)
     connection.execute("COMMIT")
-    # Short, and tried again: SQLite's own waiting would not see that the patience is over.
+    # Short and repeated: SQLite's own wait would ignore the deadline.
     connection.execute("PRAGMA busy_timeout=50")
     deadline = time.monotonic() + CLOSING_PATIENCE_S
     while not leave_journal(connection):
         if time.monotonic() > deadline:
-            return  # another program holds on to the file, which is complete with its -wal
+            return  # another program keeps the file open; it is complete with its -wal
         time.sleep(0.002)
 
 
@@ -220,7 +220,7 @@ def read_meta(connection: sqlite3.Connection, keys: tuple[str, ...] = ()) -> Map
 
 # -------------------------------------------------------------------- sentences about a file system
 
-MOUNTS = Path("/proc/mounts")  # where Linux lists them; a space in a path is octal there
+MOUNTS = Path("/proc/mounts")  # Linux: mounts; a space in a path is octal there
 
 
 def name_file_system(path: Path) -> str:
@@ -241,7 +241,7 @@ def name_file_system(path: Path) -> str:
         if len(words) < 3:
             continue
         place = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), words[1]))
-        # The longest, and of several at one place the last, which hides the others.
+        # The longest match; of several at one place the last, which hides the others.
         if folder.is_relative_to(place) and len(place.parts) >= found[0]:
             found = len(place.parts), f"{words[2]} file system at {place}"
     return found[1]

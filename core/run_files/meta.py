@@ -13,7 +13,7 @@ import numpy as np
 
 from core.program.version import __version__
 
-START = ("rho", "step", "log10_time", "continues")  # of a Description; one row of `meta`
+START = ("rho", "step", "log10_time", "continues")  # fields of a Description in one row of `meta`
 
 
 def dump_json(value: object) -> str:
@@ -26,6 +26,7 @@ def dump_json(value: object) -> str:
 
 
 def _plain(value: object) -> object:
+    """Convert NumPy numbers and tuples to JSON types; non-finite numbers become None."""
     if isinstance(value, Mapping):
         return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -85,7 +86,7 @@ class Description:
         """Return the rows of `meta` at the start of a recording."""
         own: dict[str, object] = {one.name: getattr(self, one.name) for one in fields(self)}
         start = {name: own.pop(name) for name in START}
-        for name in ("optimizer", "loop"):  # rows that earlier programs did not write
+        for name in ("optimizer", "loop"):
             if own[name] is None:
                 del own[name]
         values = {
@@ -96,8 +97,6 @@ class Description:
             "status": "recording",
             "reason": None,
             "counts": None,
-            # Drawn and not made from the run: the same experiment recorded twice is two runs, whose
-            # `-wal` must not be taken for each other's.
             "name": secrets.token_hex(8),
             "wal": None,
         }

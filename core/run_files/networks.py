@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 ROOT = math.sqrt(2.0 / math.pi)
-CUBIC = 0.044715  # of Hendrycks and Gimpel, "Gaussian error linear units", section 2
+CUBIC = 0.044715  # Hendrycks and Gimpel, "Gaussian error linear units", section 2
 
 
 def sigmoid(z: Array) -> Array:
@@ -112,9 +112,9 @@ def activation_value(name: str, slope: float, z: Array) -> Array:
 # -------------------------------------------------------------------------------------------- forms
 
 Layout = tuple[tuple[str, tuple[int, ...]], ...]
-# phi by name. A leaky ReLU has a slope g on the left, and g z + (1 - g) ln((1 + e^z)/2) is the
-# smooth one (frei23, section F.1); gelu is that of the normal distribution itself, gelu_tanh the
-# usual approximation of it.
+# phi by name. A leaky ReLU has the slope g on the left; its smooth version is g z + (1 - g) ln((1 +
+# e^z)/2) (frei23, section F.1). gelu uses the exact normal distribution, gelu_tanh the usual
+# approximation.
 ActivationName = Literal[
     "relu",
     "leaky_relu",
@@ -134,7 +134,7 @@ ActivationName = Literal[
 ACTIVATIONS: tuple[str, ...] = get_args(ActivationName)
 LEAKY = ("leaky_relu", "smooth_leaky_relu")
 UNKNOWN = "unknown"  # an activation without a name
-DEFAULT_SLOPE = 0.01  # that of PyTorch's LeakyReLU
+DEFAULT_SLOPE = 0.01  # default of PyTorch's LeakyReLU
 
 
 def split_vector(flat: Array, layout: Sequence[Sequence[Any]]) -> dict[str, Array]:
@@ -211,7 +211,7 @@ class Form:
         return (*parts, ("c", (self.k,))) if self.offset else parts
 
     @property
-    def fixed(self) -> Layout:
+    def fixed_arrays(self) -> Layout:
         """Arrays that are not trained."""
         if self.outer:
             return ()

@@ -27,7 +27,7 @@ from core.run_files.meta import dump_json
 from core.run_files.schema import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, TABLES, UPDATE_META
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
-# No room, a quota, a limit of the size of files, a failing disk: no other name would help.
+# Full disk, quota, limit of file size, failing disk: another name would not help.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -84,7 +84,7 @@ def claim(path: Path, force: bool) -> Path:
                 remedy="move it",
                 typed="overwrite it with --force",
             )
-        # SQLite would take an old `-wal` for that of the new file, and replay it.
+        # SQLite would replay an old `-wal` into the new file.
         elif any(leftover.exists() for leftover in old):
             raise InputError(
                 f"{path.name}-wal or {path.name}-shm, next to {path}, belongs to a run whose "
@@ -92,7 +92,7 @@ def claim(path: Path, force: bool) -> Path:
                 remedy="move it back to its file",
                 typed="move it back to its file, or remove it with --force",
             )
-        # Exclusively: of two recorders that begin at once one gets the name.
+        # O_EXCL: of two recorders that start at once only one gets the name.
         os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", None) in FULL:
@@ -132,7 +132,7 @@ def replace_target(made: Path, path: Path) -> None:
     for suffix in SIDE_FILES:
         sqlite_companion(path, suffix).unlink(missing_ok=True)
     made.replace(path)
-    for suffix in SIDE_FILES:  # there are none unless another program held on to the file
+    for suffix in SIDE_FILES:  # none, unless another program keeps the file open
         with suppress(FileNotFoundError):
             sqlite_companion(made, suffix).replace(sqlite_companion(path, suffix))
 
@@ -185,7 +185,7 @@ def _create(
     """
     connection = connect_to_write(path, journal)
     try:
-        # The page size first: it cannot be changed once a page is written.
+        # The page size first: it is fixed once a page is written.
         for pragma in (
             f"page_size={PAGE_SIZE}",
             "journal_mode=MEMORY",
@@ -203,8 +203,8 @@ def _create(
             connection.execute("INSERT INTO array VALUES (?, ?, ?, ?, ?)", row)
         connection.execute("COMMIT")
         start_journal(connection, journal)
-        # A new `-wal` has no older content that its header must not be taken for: it waits for the
-        # disk, and so does its name in the folder, with the first checkpoint.
+        # A new `-wal` has no older content that it could be confused with: its header, and its name
+        # in the folder, are synchronised with the first checkpoint.
         connection.execute("PRAGMA synchronous=OFF")
         note_wal(connection, path)
         connection.execute("PRAGMA synchronous=NORMAL")
@@ -219,7 +219,7 @@ def note_wal(connection: sqlite3.Connection, path: Path) -> None:
 
     By the journal of that write readers know that a recorder is active.
     """
-    connection.execute(UPDATE_META, ("0", "wal"))  # a value that stays the same writes nothing
+    connection.execute(UPDATE_META, ("0", "wal"))  # a changed value: an equal one writes nothing
     header = read_wal_header(sqlite_companion(path, "-wal"))
     noted = None if header is None else header.recording
     connection.execute(UPDATE_META, (dump_json(noted), "wal"))

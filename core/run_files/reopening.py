@@ -76,7 +76,7 @@ class RunFacts:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Earlier:
+class EarlierFile:
     """Recording that is continued: its file, held by this process, and its content so far."""
 
     path: Path
@@ -136,7 +136,7 @@ def _refusal(path: Path, error: sqlite3.OperationalError) -> MarginscopeError:
 
 def _roll_back(path: Path) -> None:
     """Undo the transaction in which a crash ended a recording without a `-wal`."""
-    for journal in usable_journals(path.parent)[-2:]:  # those without shared memory
+    for journal in usable_journals(path.parent)[-2:]:  # the journal modes without shared memory
         connection = connect_to_write(path, journal)
         try:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -158,7 +158,7 @@ def _check_wal(path: Path) -> None:
         try:
             names.append(read_meta(connection, ("name", "wal")))
         except sqlite3.Error:
-            return  # of a crash in the middle of a checkpoint: only both together are whole
+            return  # a crash within a checkpoint: only file and -wal together are complete
         finally:
             connection.close()
     alone, together = names
@@ -203,7 +203,7 @@ def _facts(connection: sqlite3.Connection) -> RunFacts:
     return RunFacts(meta, arrays, frames, int(row[1]), float(row[3]), events)
 
 
-def reopen(path: Path, facts: RunFacts, changes: Mapping[str, str]) -> Earlier:
+def reopen(path: Path, facts: RunFacts, changes: Mapping[str, str]) -> EarlierFile:
     """Take a run file to continue its recording, with `changes` of its meta.
 
     Parameters
@@ -253,7 +253,9 @@ def is_busy(path: Path) -> InputError:
     )
 
 
-def _reopen(path: Path, journal: Journal, facts: RunFacts, changes: Mapping[str, str]) -> Earlier:
+def _reopen(
+    path: Path, journal: Journal, facts: RunFacts, changes: Mapping[str, str]
+) -> EarlierFile:
     if is_journal_locked(path):
         raise is_busy(path)
     connection = connect_to_write(path, journal)
@@ -262,7 +264,7 @@ def _reopen(path: Path, journal: Journal, facts: RunFacts, changes: Mapping[str,
         _forget_wal(path, connection)
         start_journal(connection, journal)
         if read_wal_header(sqlite_companion(path, "-wal")) is None:
-            connection.execute(UPDATE_META, ("0", "wal"))  # a journal is there from here on
+            connection.execute(UPDATE_META, ("0", "wal"))  # from here on the file has a journal
         lock = lock_journal(path, journal.suffix)
         if not lock.is_held and is_journal_locked(path):
             raise is_busy(path)
@@ -283,7 +285,7 @@ def _reopen(path: Path, journal: Journal, facts: RunFacts, changes: Mapping[str,
             lock.release()
         raise
     opened = OpenFile(connection, journal)
-    return Earlier(path, opened, lock, sums, facts.log10_time, facts.events)
+    return EarlierFile(path, opened, lock, sums, facts.log10_time, facts.events)
 
 
 def _forget_wal(path: Path, connection: sqlite3.Connection) -> None:
@@ -291,13 +293,14 @@ def _forget_wal(path: Path, connection: sqlite3.Connection) -> None:
 
     One page is written, which a kill cannot leave half written.
     """
-    connection.execute("SELECT count(*) FROM meta").fetchone()  # what a crash left is recovered
+    connection.execute("SELECT count(*) FROM meta").fetchone()  # recovers after a crash
     if read_wal_header(sqlite_companion(path, "-wal")) is not None:
         return
     if connection.execute("PRAGMA journal_mode=MEMORY").fetchone()[0] != "memory":
         raise is_busy(path)
     connection.execute("BEGIN IMMEDIATE")
-    if read_wal_header(sqlite_companion(path, "-wal")) is not None:  # of another recording, by now
+    # The -wal of another, later recording.
+    if read_wal_header(sqlite_companion(path, "-wal")) is not None:
         raise is_busy(path)
     connection.execute(UPDATE_META, ("null", "wal"))
     connection.execute("COMMIT")

@@ -20,34 +20,35 @@ from functools import cache
 from itertools import chain
 from typing import Any, Final
 
-APPLICATION_ID = 0x4D53524E  # "MSRN"; SQLite keeps it at byte 68 of the file
+APPLICATION_ID = 0x4D53524E  # "MSRN"; SQLite stores it at byte 68 of the file
 SCHEMA_VERSION = 1
 PAGE_SIZE = 8192
 MAX_FRAMES = 2_000
-MAX_ELEMENTS = 50_000_000  # of n d and of m d: the most a run file holds
+MAX_ELEMENTS = 50_000_000  # largest n d and m d of a run file
 MAX_BLOB_BYTES = 1 << 30
-MAX_TEXT_BYTES = 8 << 20  # one value of meta, or the payload of one event
+MAX_TEXT_BYTES = 8 << 20  # of one value of meta, or of one event's payload
 MAX_META_ROWS = 100
-# 2,000 frames keep some 80 states, of ten parts or so each; the rest is room.
+# 2,000 frames keep about 80 states of about ten parts each; the rest is spare.
 MAX_ARRAYS = 4_000
 HISTORY_BYTES = 64 << 20  # of the frames before the start
-STATE_INTERVAL = 25  # frames from one state that is kept to the next: it is as long as two of them
+STATE_INTERVAL = 25  # frames between saved states: a state is as large as two frames
 MAX_METRICS = 64  # per frame
 MAX_EVENTS = 100_000
-NOT_FINITE: Final = "not_finite"  # event: a recorded state was left out; t, and the array
+# Event: a recorded state with a non-finite array was left out; payload: t and the array.
+NOT_FINITE: Final = "not_finite"
 MAX_NAME = 64
-# Names under which numbers that a loop passed beside its frames are columns: plain words, joined by
-# single dots, slashes or hyphens ("val_acc", "train/loss").
+# Column names of numbers passed with frames: plain words, joined by single dots, slashes or hyphens
+# ("val_acc", "train/loss").
 NUMBER_NAME = re.compile(rf"(?=.{{1,{MAX_NAME}}}\Z)\w+(?:[./-]\w+)*")
-# Names of what an optimizer says of itself.
+# Names of an optimizer's settings.
 OPTIMIZER_KEY = re.compile(rf"(?=.{{1,{MAX_NAME}}}\Z)[^\W\d]\w*")
-# Of frames and of starts. A flow is asked for log10 t <= 1e200 at most. Its margins grow as ln t,
-# so that |W| <= ln t / margin: rho = ln |W| < 1000 unless the margin is below 10^-230. 10^-324 is
-# no time, and e^-1000 no norm, but zero.
+# Limits of frames and starts. Flows run to log10 t <= 1e200 at most. Margins grow as ln t, and |W|
+# <= ln t / margin: rho = ln |W| < 1000 unless the margin is below 10^-230. 10^-324 and e^-1000
+# underflow to zero.
 MAX_LOG10_TIME, MIN_LOG10_TIME = 1e200, -324.0
 MAX_RHO, MIN_RHO = 1e3, -1e3
 
-# Statements as SQLite keeps them; a reader compares them letter by letter.
+# Statements exactly as SQLite stores them; readers compare them literally.
 TABLES = (
     "CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT",
     "CREATE TABLE array (name TEXT NOT NULL PRIMARY KEY, dtype TEXT NOT NULL, "
@@ -61,23 +62,23 @@ TABLES = (
     "payload TEXT NOT NULL) STRICT",
 )
 
-# What the arrays of a run may be stored as: name in the file -> NumPy's little-endian type.
+# Storage types of arrays: name in the file -> NumPy's little-endian type.
 DTYPES = {"float64": "<f8", "float32": "<f4"}
-# `basis` and `perpendicular` are those of core.problem.reduction; untrained parameters are
+# `basis` and `perpendicular` are described in core.problem.reduction; untrained parameters are
 # `fixed_NAME`.
 ARRAYS = ("x", "y", "x_test", "y_test", "origin", "start", "basis", "perpendicular")
-# What `data.scale` did: x = (raw - scale_shift) / scale_divisor, each (d,).
+# Constants of `data.scale`: x = (raw - scale_shift) / scale_divisor, each (d,).
 SCALING = ("scale_shift", "scale_divisor")
 FIXED = "fixed_"
-# What a dynamics carried at a frame, and the frames before the start: see core.runs.states.
+# Solver states, and the frames before the start: see core.runs.states.
 STATE, HISTORY = "state_", "history_"
 COLUMNS = ("steps", "times", "rho", "parameters", "complete", "errors")
 STATE_NAME = re.compile(STATE + r"(\d{1,4})_([a-z]{1,20})")
-# Arrays that are read when they are used, and not when a file is opened.
+# Arrays that are read on use, not when a file is opened.
 LATER = re.compile(f"{STATE_NAME.pattern}|{HISTORY}({'|'.join(COLUMNS)})")
 REASONS = ("completed", "cancelled", "diverged", "failed", "disk_full")
-WHOLE = ("completed", "diverged")  # reasons of runs that were not cut off
-GROWING = ("frame", "metric", "event")  # the tables whose rows a finished file counts
+WHOLE = ("completed", "diverged")  # reasons of complete runs
+GROWING = ("frame", "metric", "event")  # tables whose row counts a finished file stores
 
 SchemaRow = tuple[str, str, str, str | None]
 _NUMBERS = struct.Struct("<qqddd")
@@ -161,11 +162,11 @@ def frame_crc(
 
 # ------------------------------------------------------------------------------------- writing rows
 
-# Each statement lets go of the GIL, and a thread that paints is slow to give it back.
+# Each statement releases the GIL, and a painting thread is slow to return it.
 ROWS_PER_STATEMENT = 16
 INSERT_EVENT = "INSERT INTO event (frame, kind, payload) VALUES (?, ?, ?)"
 UPDATE_META = "UPDATE meta SET value = ? WHERE key = ?"
-Statement = tuple[str, Sequence[tuple[Any, ...]]]  # SQL, and the rows it is executed with
+Statement = tuple[str, Sequence[tuple[Any, ...]]]  # SQL, and the rows that it is executed with
 
 
 def insert_rows(table: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[Statement]:
@@ -179,5 +180,5 @@ def insert_rows(table: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[Stateme
         for first in range(0, whole, ROWS_PER_STATEMENT)
     ]
     yield f"INSERT INTO {table} VALUES {', '.join([row] * ROWS_PER_STATEMENT)}", many
-    # One by one, so that SQLite prepares two statements in all and not one for each length.
+    # Single rows, so that SQLite prepares two statements in all, not one per length.
     yield f"INSERT INTO {table} VALUES {row}", rows[whole:]

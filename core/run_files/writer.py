@@ -36,7 +36,7 @@ from core.run_files.in_use import (
 from core.run_files.journal import OpenFile, close_as, explain_refusal
 from core.run_files.meta import Description, dump_json
 from core.run_files.new_file import SIDE_FILES, claim, create_run_file, remove, replace_target
-from core.run_files.reopening import Earlier
+from core.run_files.reopening import EarlierFile
 from core.run_files.schema import (
     DTYPES,
     INSERT_EVENT,
@@ -56,7 +56,7 @@ from core.run_files.schema import (
     time_of,
 )
 
-# Whichever is first. A crash costs 50 ms of training, and what waits in memory stays below 16 MiB.
+# Whichever comes first. A crash costs 50 ms of training, and at most 16 MiB wait in memory.
 FRAMES_PER_COMMIT = 64
 SECONDS_PER_COMMIT = 0.05
 BYTES_PER_COMMIT = 16 << 20
@@ -91,7 +91,7 @@ class RunWriter:
         arrays: Mapping[str, NDArray[np.float64]],
         *,
         force: bool,
-        earlier: Earlier | None = None,
+        earlier: EarlierFile | None = None,
         rescuable: bool = False,
     ) -> None:
         self.path = Path(path).absolute()
@@ -99,8 +99,8 @@ class RunWriter:
         self._size, self._examples = description.size, description.sizes["n"]
         self.description = description
         self._dtype = np.dtype(DTYPES[description.dtype])
-        self.next, self._sums = 0, list[int]()  # index of the frame that comes next
-        self.committed = -1  # index of the last frame that is safe
+        self.next, self._sums = 0, list[int]()  # index of the next frame
+        self.committed = -1  # index of the last safe frame
         self._frames: list[tuple[Any, ...]] = []
         self._metrics: list[tuple[Any, ...]] = []
         self._others: list[Statement] = []
@@ -110,7 +110,7 @@ class RunWriter:
         self._last_commit = time.monotonic()
         self._thread = threading.get_ident()
         self._refusal: DiskError | None = None
-        self.place = self.path  # where it goes in the end
+        self.place = self.path  # the final path
         if earlier is None:
             self._hold(self._make(description.rows(), arrays, force))
         else:
@@ -125,7 +125,8 @@ class RunWriter:
     ) -> OpenFile:
         shown = self._shown
         with TAKING:
-            self.path = claim(self.path, force)  # removes things: after what may fail above
+            # After the steps that may fail, since claiming removes files.
+            self.path = claim(self.path, force)
             hold(self.path)
         try:
             return create_run_file(self.path, rows, arrays)
@@ -142,7 +143,7 @@ class RunWriter:
     def _hold(self, opened: OpenFile, lock: WriterLock | None = None) -> None:
         """Store a connection, and identify its files."""
         suffix = opened.journal.suffix
-        self.connection: sqlite3.Connection | None = opened.connection  # None once it is closed
+        self.connection: sqlite3.Connection | None = opened.connection  # None once closed
         self._lock = lock or lock_journal(self.path, suffix)
         self._file, self._journal = (
             HeldFile(self.path),
@@ -222,7 +223,7 @@ class RunWriter:
                 connection.execute("COMMIT")
             except sqlite3.OperationalError as error:
                 raise self._close_refused(error) from error
-            # Only after COMMIT: readers find in the file every frame that counts as committed.
+            # After COMMIT: readers must find every committed frame in the file.
             self.committed = self.next - 1
             self._forget()
         self._last_commit = time.monotonic()
@@ -248,7 +249,7 @@ class RunWriter:
         self.abandon()
         if moved == self.path:
             self._replace_target(reason)
-        else:  # by another program, where it is whole
+        else:  # closed by another program; the file is complete
             self.path = moved
 
     def abandon(self) -> None:
@@ -305,7 +306,8 @@ class RunWriter:
 
     def _due(self) -> bool:
         return (
-            self.committed < 0  # frame 0 does not wait: a disk that fills up next loses the rest
+            # Frame 0 is written at once: if the disk fills up, only later frames are lost.
+            self.committed < 0
             or self.next - 1 - self.committed >= FRAMES_PER_COMMIT
             or self._pending_bytes >= BYTES_PER_COMMIT
             or time.monotonic() - self._last_commit >= SECONDS_PER_COMMIT
@@ -341,7 +343,7 @@ class RunWriter:
         The recording is then closed, unless it is rescuable.
         """
         how, journal = self._file.find_loss(), self._journal.find_loss()
-        # Another program of SQLite may move everything into the file, and empty the `-wal`.
+        # Any SQLite program may checkpoint the `-wal` into the file and empty it.
         if journal == CUT and not how and is_intact(self.path, self.sums, self.description.dtype):
             journal = ""
         if not how and not journal:
@@ -361,7 +363,7 @@ class RunWriter:
         """Close a recording whose file is lost, and leave what has its name by now untouched."""
         connection = self.connection
         if connection is not None and not (loss.of_journal and loss.how == REMOVED):
-            # SQLite then moves nothing from the `-wal`, and does not delete it, when it closes.
+            # An interrupted SQLite neither checkpoints nor deletes the `-wal` on close.
             connection.interrupt()
         self.abandon()
         if not loss.of_journal and self._journal.is_in_place():
@@ -374,7 +376,7 @@ class RunWriter:
         connection = self.connection
         if connection is not None:
             with suppress(sqlite3.OperationalError):
-                # SQLite rolls back by itself for some refusals (a full disk), and a second ROLLBACK
+                # After some errors (a full disk) SQLite has rolled back already; another ROLLBACK
                 # is an error.
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")

@@ -46,13 +46,13 @@ from core.runs.looking import (
     status_of,
 )
 
-WAIT_S = 2.0  # for a recorder that is just closing the file
-IDLE_S = 5.0  # a `-wal` untouched for this long has no recorder that is about to close it
-OPS_PER_TICK, MAX_TICKS = 10_000, 3_000  # 3e7 operations: a whole run takes under 1e6
-# A run file has seven: of a schema with more so many are enough to see that it is another one.
+WAIT_S = 2.0  # seconds to wait for a recorder that is closing the file
+IDLE_S = 5.0  # seconds: a `-wal` untouched for longer has no recorder about to close it
+OPS_PER_TICK, MAX_TICKS = 10_000, 3_000  # 3e7 operations; reading a whole run takes under 1e6
+# A run file has seven entries; a longer schema is foreign, and need not be read completely.
 MAX_SCHEMA_ROWS = 100
-# What our own statements need, and no more, as SQLite's authors advise for files from strangers
-# ("Defense Against The Dark Arts").
+# Just enough for our own statements, as SQLite's authors recommend for untrusted files ("Defense
+# Against The Dark Arts").
 LIMITS = {
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 10_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 32,
@@ -66,18 +66,18 @@ LIMITS = {
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-# Not mapped: a file that is cut short while it is mapped ends the process by a signal.
+# Not memory-mapped: truncation of a mapped file kills the process by a signal.
 PRAGMAS = ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0")
 ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
 ALLOWED_FUNCTIONS = {"count", "length", "typeof"}
-# Python fails to decode SQLite's own message where that quotes a damaged schema.
+# Python cannot decode SQLite's own message if it quotes a damaged schema.
 READ_ERRORS = (sqlite3.Error, UnicodeError)
-# The last bytes of a rollback journal that names another file.
+# End of a rollback journal that names a super-journal.
 JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
-_WITHOUT_LOCKS: set[int] = set()  # devices whose files could not be locked
+_WITHOUT_LOCKS: set[int] = set()  # devices on which locking failed
 
 
-# STRICT and NOT NULL hold when SQLite writes, not for pages that somebody else wrote.
+# SQLite enforces STRICT and NOT NULL on writing only; a foreign page may violate both.
 def typed_column(column: str, kind: str) -> str:
     """Return SQL for a column's value if it has a type, else NULL (without reading it).
 
@@ -97,10 +97,10 @@ class Connection:
     def __init__(self, shown: Path, real: Path, *, immutable: bool, folder: Path | None) -> None:
         self.shown, self.real = shown, real
         self.identity: tuple[int, int] | None = None  # of the file, just before it was opened
-        self.copied: tuple[Path, tuple[object, ...]] | None = None  # what of, and how it was then
+        self.copied: tuple[Path, tuple[object, ...]] | None = None  # original and its signature
         self._immutable = immutable
         self._ticks = 0
-        # A private copy goes at the latest when the connection is forgotten.
+        # Garbage collection of the connection removes the private copy at the latest.
         self._remove = weakref.finalize(self, _remove_folder, folder)
         wal = sqlite_companion(real, "-wal")
         self._shared_wal = wal if folder is None and (immutable or wal.exists()) else None
@@ -135,7 +135,7 @@ class Connection:
             for name in ("application_id", "user_version")
         ]
         if values[0] != APPLICATION_ID:
-            if self.real.stat().st_size == 0:  # as a kill leaves one just made
+            if self.real.stat().st_size == 0:  # a recorder was killed just after creating the file
                 raise RunFileError(
                     f"{self.shown} is empty: its recording ended before the first frame; record "
                     "the run again."
@@ -154,7 +154,7 @@ class Connection:
         self._version = values[1]
 
     def _check_schema(self) -> None:
-        # Only now: the two PRAGMAs of the header are no SELECT.
+        # Only now: the authoriser would reject the two PRAGMAs of the header.
         self._sqlite.set_authorizer(_authorise)
         columns = "type, name, tbl_name, sql, rootpage"
         rows = list(self.query(f"SELECT {columns} FROM sqlite_schema LIMIT {MAX_SCHEMA_ROWS}"))
@@ -162,7 +162,7 @@ class Connection:
         roots = {row[4] for row in rows}
         if len(rows) != len(expected) or {row[:4] for row in rows} != expected:
             raise damaged_file_error(self.shown, "its tables are not exactly those of a run file")
-        # Written into one table, a row would be read from the other.
+        # With shared pages, a row written into one table is read from the other.
         if len(roots) != len(rows):
             raise damaged_file_error(self.shown, "two of its tables share their pages")
 
@@ -175,15 +175,15 @@ class Connection:
         """
         self._ticks = 0
         try:
-            # For each statement: of all values only parameters and arrays may be long.
+            # Set for each statement: only parameters and arrays may be long.
             self._sqlite.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
             yield from self._sqlite.execute(sql, parameters)
         except MemoryError as error:
-            raise self.damaged("a value is larger than this machine's memory") from error
+            raise self.fault("a value is larger than this machine's memory") from error
         except READ_ERRORS as error:
             raise _sentence(self.shown, error) from error
 
-    def damaged(self, what: str) -> RunFileError:
+    def fault(self, what: str) -> RunFileError:
         """Return the error for content that a run file cannot have."""
         return damaged_file_error(self.shown, what)
 
@@ -270,7 +270,7 @@ def connect(path: Path) -> Connection:
 
 
 def check_wal(connection: Connection) -> None:
-    """Raise RunFileError if the `-wal` beside a run file is that of another run.
+    """Raise RunFileError if the `-wal` beside a run file belongs to another run.
 
     The file is read once without it. It names its own `-wal` from the first checkpoint on; before
     that the first transaction of either run, which names it, is still in the `-wal`. Files of
@@ -282,7 +282,7 @@ def check_wal(connection: Connection) -> None:
     try:
         alone = Connection(connection.shown, connection.real, immutable=True, folder=None)
     except (RunFileError, *READ_ERRORS):
-        return  # of a crash in the middle of a checkpoint: only both together are whole
+        return  # after a crash within a checkpoint only file and `-wal` together are complete
     try:
         name, wal = _names(alone)
     finally:
@@ -346,7 +346,7 @@ def _connected_without_locks(path: Path, real: Path) -> Connection:
         if finished and not left:
             return alone
     except (RunFileError, *READ_ERRORS):
-        if not left:  # else only both together are whole
+        if not left:  # otherwise only file and journal together are complete
             raise
     if finished or (left and _names_others(sqlite_companion(real, "-journal"))):
         raise RunFileError(
@@ -357,7 +357,7 @@ def _connected_without_locks(path: Path, real: Path) -> Connection:
 
 
 def _names_others(journal: Path) -> bool:
-    """Return True if a journal names a super-journal, a file that SQLite would look at or remove.
+    """Return True if a journal names a super-journal, which SQLite would open or remove.
 
     See SQLite's "Database File Format", section 3.
     """
@@ -368,19 +368,19 @@ def _names_others(journal: Path) -> bool:
 
 def _connected_to_copy(path: Path, real: Path) -> Connection:
     """Connect to a private copy, which must be one of a single moment."""
-    # mkdtemp makes it for this user alone: the copy may be of a file that others must not read.
+    # mkdtemp gives access to this user only: the original may not be readable for others.
     folder = Path(tempfile.mkdtemp(prefix=scratch_prefix("copy")))
     before = file_signature(real)
     try:
         for source in (real, sqlite_companion(real, "-wal"), sqlite_companion(real, "-journal")):
             if source == real or status_of(source) is not None:
                 shutil.copyfile(source, folder / source.name)
-        # A file of one moment and a `-wal` of another would be two halves of no run.
+        # A file and a `-wal` of different moments do not form a run.
         if file_signature(real) != before:
             raise RunFileError(f"{path} is being written; open it again in a moment.")
         if is_left(folder / real.name):
             with closing(sqlite3.connect(folder / real.name)) as copy:
-                copy.execute("PRAGMA user_version").fetchone()  # rolls a crash's transaction back
+                copy.execute("PRAGMA user_version").fetchone()  # rolls back after a crash
     except BaseException:
         _remove_folder(folder)
         raise

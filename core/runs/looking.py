@@ -14,7 +14,7 @@ from core.run_files.in_use import sqlite_companion
 
 T = TypeVar("T")
 # A recorder closes its file within milliseconds, or gives up after a second (core.runs.recorder).
-LOOK_AGAIN_S, PATIENCE_S = 0.002, 2.0
+RETRY_S, PATIENCE_S = 0.002, 2.0
 FRESH_COPY = "get a fresh copy of the file or record the run again"
 
 
@@ -33,7 +33,7 @@ def regular_file(path: Path) -> Path:
         mode = real.stat().st_mode
         for suffix in ("-wal", "-journal"):
             other = sqlite_companion(real, suffix)
-            status = status_of(other)  # one look: a recorder may take it away at any moment
+            status = status_of(other)  # a single stat: a recorder may delete the file at any moment
             if status is not None and not stat.S_ISREG(status.st_mode):
                 raise damaged_file_error(path, f"{other.name} next to it is not a regular file")
     except FileNotFoundError as error:
@@ -65,8 +65,8 @@ def file_signature(path: Path) -> tuple[object, ...]:
     signs: list[object] = []
     for suffix in ("", "-wal"):
         try:
-            # More than one sign: a write within a tick of the clock leaves the time as it was, a
-            # checkpoint the size, and another file in its place may have both.
+            # Several fields: a write within a clock tick keeps the time, a checkpoint keeps the
+            # size, and a replacement may have both.
             now = status_of(sqlite_companion(path, suffix))
             signs.append(now and (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns))
         except (OSError, ValueError) as error:
@@ -88,7 +88,7 @@ def retry_while_changing(path: Path, look: Callable[[], T]) -> T:
         except RunFileError:
             if file_signature(_real(path)) == before or time.monotonic() > deadline:
                 raise
-        time.sleep(LOOK_AGAIN_S)
+        time.sleep(RETRY_S)
 
 
 def _real(path: Path) -> Path:

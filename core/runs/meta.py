@@ -1,6 +1,6 @@
 """The table `meta` as one checked value, and the lineage of a run among its rows.
 
-Both may come from a stranger's file.
+Both may come from an untrusted file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from core.study_file.words import setting_words
 # ------------------------------------------------------------------------------------------ lineage
 
 LONGEST, MOST_CHANGES, MOST_HEADED = 200, 40, 3
-Changes = Mapping[str, tuple[Any, Any]]  # by dotted keys what was and what is, None where nothing
+Changes = Mapping[str, tuple[Any, Any]]  # (before, now) by dotted keys, None for a missing one
 
 
 @final
@@ -76,7 +76,7 @@ class Lineage:
 
 
 def lineage_of(continues: Mapping[str, Any] | None) -> Lineage | None:
-    """Return the lineage in `meta.start.continues`; None for a run of its own.
+    """Return the lineage in `meta.start.continues`; None for a run without parent.
 
     >>> told = {"file": "a.msrun", "frame": 3, "log10_time": 2.5, "changes": {"loss.l2": [0, 1]}}
     >>> lineage_of(told).words
@@ -89,7 +89,7 @@ def lineage_of(continues: Mapping[str, Any] | None) -> Lineage | None:
     if continues is None:
         return None
     frame, time = continues.get("frame"), continues.get("log10_time", math.nan)
-    if time is None:  # as JSON has no -inf
+    if time is None:  # JSON has no -inf
         time = -math.inf
     real = isinstance(time, int | float) and type(time) is not bool
     if not real or not (time == -math.inf or MIN_LOG10_TIME <= time <= MAX_LOG10_TIME):
@@ -104,7 +104,7 @@ def lineage_of(continues: Mapping[str, Any] | None) -> Lineage | None:
 
 
 def _text(value: object, longest: int) -> str:
-    # Control characters would steer a reader's terminal.
+    # Control characters would act on a reader's terminal.
     return printable(value)[:longest].replace("\n", " ") if isinstance(value, str) else ""
 
 
@@ -128,6 +128,7 @@ def changes_text(changes: Changes) -> str:
 
 
 def _short(value: object) -> str:
+    """Return a value as text of at most 40 characters; rows as their number."""
     if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
         return f"{len(value)} rows"
     text = f"{value:g}" if isinstance(value, float) else str(value)
@@ -136,7 +137,7 @@ def _short(value: object) -> str:
 
 # ---------------------------------------------------------------------------------------- the table
 
-MOST_DIGITS = 20  # of a whole number: those of 64 bits have 19 and a sign
+MOST_DIGITS = 20  # of an integer: 64-bit ones have 19 digits and a sign
 Status = Literal["recording", "finished"]
 Reason = Literal["completed", "cancelled", "diverged", "failed", "disk_full"]
 
@@ -156,7 +157,7 @@ OptimizerValue = Plain | Annotated[list[Plain | PlainList | None], Field(max_len
 class Value(BaseModel):
     """Frozen part of meta: types exactly as declared, no NaN, unknown keys left out."""
 
-    # Unknown keys are left out and not refused: a newer program may have written more.
+    # Ignore unknown keys: a newer program may have written more.
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True, allow_inf_nan=False)
 
 
@@ -215,15 +216,15 @@ class Meta(Value):
     planned: int = Field(ge=0, le=MAX_FRAMES)
     temperature_cap: float | None = Field(None, gt=0)
     start: StartMeta
-    state: int = Field(0, ge=0, le=2**31)  # version of the dynamics' states; 0: it has none
+    state: int = Field(0, ge=0, le=2**31)  # version of the solver states; 0 without states
     status: Status
     reason: Reason | None = None
     counts: Counts | None = None
     name: str = Field("", max_length=64)
-    recorded: bool = False  # by another program's own loop: see marginscope.record
-    # What its optimizer said of itself; nothing is computed from it.
+    recorded: bool = False  # recorded from another program's training loop: see marginscope.record
+    # Settings reported by the loop's optimizer, for information only.
     optimizer: dict[OptimizerKey, OptimizerValue] = Field({}, max_length=64)
-    # Factors of a recorded loop's outputs and loss, which the frames have in them already.
+    # Factors of a recorded loop's outputs and loss, which the frames already include.
     loop: dict[Literal["scale", "loss_factor"], float] = Field({}, max_length=2)
     wal: int | None = Field(None, ge=0, lt=2**32)
 
@@ -231,10 +232,11 @@ class Meta(Value):
 def parse_json(text: str) -> Any:
     """Parse JSON; raise ValueError for NaN, lone surrogates and too deep nesting too."""
     try:
-        # Python would read NaN and Infinity, which are no JSON, and turn long numbers into integers
-        # in quadratic time.
+        # Python would accept NaN and Infinity, which are invalid JSON, and parse long integers in
+        # quadratic time.
         value = json.loads(text, parse_constant=_no_constant, parse_int=_integer)
-        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate fails here, not later
+        # An unpaired surrogate fails here, not later.
+        json.dumps(value, ensure_ascii=False).encode()
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     return value
@@ -277,7 +279,7 @@ def meta_of(
         layout=tuple((block.name, block.shape) for block in network.layout),
         network=network.kind,
         sizes={"n": data.n, "d": data.d, "m": network.m, "k": network.k},
-        experiment=problem.experiment.written(),
+        experiment=problem.experiment.to_file_values(),
         planned=planned,
         title=problem.title,
         source=problem.source,

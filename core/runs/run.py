@@ -37,10 +37,10 @@ from core.runs.run_file import (
 from core.runs.states import history_bytes, read_history, read_state, read_states
 from core.runs.whole import FrameCache, WholeRun, with_history
 
-# All frames of a run of usual size; of one with frames of megabytes those that views go between.
+# All frames of a typical run; of frames of megabytes, those that views alternate between.
 CACHE_BYTES = 128 << 20
 
-RENAME_S = 1.0  # from the end of a recording to its name, at most
+RENAME_S = 1.0  # seconds, at most, from the end of a recording to its renaming
 
 
 class RunFile(Run, ABC):
@@ -59,7 +59,8 @@ class RunFile(Run, ABC):
         self._closed = False
         self._depth = 0
         self._cache = FrameCache(CACHE_BYTES)
-        self._loop_names: tuple[tuple[str, ...], int] = ((), 0)  # and of how many frames
+        # Names, and the number of frames that they cover.
+        self._loop_names: tuple[tuple[str, ...], int] = ((), 0)
         self._identity: tuple[int, int] | None = None
         retry_while_changing(self.path, self._read_header)
 
@@ -72,7 +73,7 @@ class RunFile(Run, ABC):
             self._index = read_index(connection, self._header)
             check_counts(connection, self._header.meta.counts)
 
-    # ----------------------------------------------------------------------- how far it came
+    # ------------------------------------------------------------------------------------- progress
 
     @property
     def is_recording(self) -> bool:
@@ -90,12 +91,12 @@ class RunFile(Run, ABC):
     def bytes_on_disk(self) -> int:
         total = 0
         for path in (self.path, sqlite_companion(self.path.resolve(), "-wal")):
-            with suppress(FileNotFoundError):  # a recorder may take its -wal away at any moment
+            with suppress(FileNotFoundError):  # a recorder may delete its -wal at any moment
                 total += path.stat().st_size
         return total
 
     @property
-    def replaced(self) -> bool:
+    def is_replaced(self) -> bool:
         try:
             return identity(self.path) != self._identity
         except RunFileError:
@@ -109,9 +110,9 @@ class RunFile(Run, ABC):
         return self.frames
 
     def _reread_header(self) -> None:
-        # For each look by itself: others read on while one waits for a recorder.
+        # Locked per read, so that others read while one waits for a recorder.
         with self._lock, self._reading() as connection:
-            # The ending first: frames that came before "finished" are then all seen.
+            # Read the ending first: all frames before "finished" are then visible.
             ending = read_run_end(connection)
             self._index = read_index(connection, self._header, self._index)
             check_counts(connection, ending.counts)
@@ -132,11 +133,11 @@ class RunFile(Run, ABC):
 
     @property
     def loop_names(self) -> tuple[str, ...]:
-        if not self.recorded:
+        if not self.is_external:
             return ()
         with self._lock:
             names, read = self._loop_names
-            if read < self.frames:  # each frame of a growing run is looked through once
+            if read < self.frames:  # each frame of a growing run is checked once
                 with self._reading() as connection:
                     names = read_loop_names(connection, names, read, self.frames)
                 self._loop_names = names, self.frames
@@ -154,10 +155,10 @@ class RunFile(Run, ABC):
                 return frame
             with self._reading() as connection:
                 row = read_frame(connection, self._header, index)
-        # Not in the lock: another thread reads while checksums of megabytes are computed.
+        # Outside the lock: other threads read while checksums of megabytes are computed.
         frame = checked_frame(connection, self._header, index, row)
         with self._lock:
-            self._cache.put(index, frame)
+            self._cache.add(index, frame)
         return frame
 
     def _check(self, index: int) -> None:
@@ -187,7 +188,7 @@ class RunFile(Run, ABC):
             return history_bytes(connection)
 
     @property
-    def whole(self) -> Run:
+    def whole_run(self) -> Run:
         if self.continues is None or self.start.log10_time == -np.inf:
             return self
         with self._lock:
@@ -233,7 +234,7 @@ class RunFile(Run, ABC):
         connection.close()
 
     def _connect(self) -> Connection:
-        # A path may mean another file now: frames of two runs must not be shown as one.
+        # The path may name another file by now: never mix frames of two runs.
         before = self._identity
         if before is not None:
             self._adopt_new_path(before)

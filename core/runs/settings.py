@@ -9,7 +9,7 @@ from core.run_files.in_use import has_recorder
 from core.runs.base import Run
 from core.settings import NOT_RECORDED
 
-# Sections that a loop says: data, network and frames are known from what was recorded.
+# Sections that a loop describes; data, network and frames follow from the recording.
 STATED_SECTIONS = ("loss", "dynamics", "run")
 Tables = dict[str, dict[str, Any]]
 
@@ -19,7 +19,7 @@ def unknown_settings(run: Run) -> frozenset[str]:
 
     The experiment has their defaults, since every section needs values; they are not the loop's.
     """
-    if not run.recorded:
+    if not run.is_external:
         return frozenset()
     sections = {name: getattr(run.experiment, name) for name in STATED_SECTIONS}
     return frozenset(
@@ -54,6 +54,7 @@ def optimizer_text(run: Run) -> str:
 
 
 def _text(value: Any) -> str:
+    """Return a setting as text: lists in parentheses, yes, no and none."""
     if isinstance(value, list):
         return f"({', '.join(map(_text, value))})"
     if isinstance(value, bool | None):
@@ -65,7 +66,7 @@ def was_left(run: Run) -> bool:
     """Return True if a run is unfinished and the process that recorded it is gone."""
     if not run.is_recording or has_recorder(run.path) is not False:
         return False
-    run.refresh()  # a recorder finishes its file before it leaves it
+    run.refresh()  # a recorder finishes its file before it closes it
     return run.is_recording
 
 

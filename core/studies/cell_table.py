@@ -23,7 +23,8 @@ from core.studies.tables import value_text
 # --------------------------------------------------------------------------------------------- rows
 
 State = Literal["done", "failed", "cancelled"]
-Known = Mapping[str, Mapping[str, float]]  # values of runs by name, by the names of their cells
+# Values of runs by observable, by the names of their cells.
+Known = Mapping[str, Mapping[str, float]]
 
 
 @final
@@ -48,7 +49,7 @@ class Row:
     moments: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def known(self) -> dict[str, float]:
+    def all_values(self) -> dict[str, float]:
         """All values that are known of the run, by name."""
         return {**self.values, **self.moments}
 
@@ -62,7 +63,7 @@ def known_values(rows: Mapping[str, Row], paths: Mapping[str, Path]) -> Known:
     for name, row in rows.items():
         with suppress(OSError):
             if row.state == "done" and paths[name].stat().st_size == row.bytes:
-                known[name] = row.known
+                known[name] = row.all_values
     return known
 
 
@@ -205,7 +206,7 @@ def _write(columns: dict[str, list[Any]], path: Path) -> None:
     check_table(path)
     if path.suffix == ".csv":
         text = io.StringIO()
-        # csv's own end of line is that of Windows.
+        # csv's default line end is that of Windows.
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*([_cell(v) for v in values] for values in columns.values())))  # noqa: B905
@@ -229,17 +230,17 @@ def check_table(path: Path) -> None:
 
 
 def _columns(flat: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    # Of all rows: a cell that failed has none of the values.
+    # Over all rows: the row of a failed cell lacks values.
     names = list(dict.fromkeys(name for row in flat for name in row))
     return {name: [row.get(name) for row in flat] for name in names}
 
 
 def _cell(value: Any) -> Any:
+    """Return lists as text, other values unchanged."""
     return value_text(value) if isinstance(value, list | tuple) else value
 
 
 def _array(values: Sequence[Any]) -> NDArray[Any]:
-    # True is a number to Python; a column of yes, no and unknown is one of words.
     if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
         return np.array(values)
     return np.array(["" if v is None else str(_cell(v)) for v in values])
@@ -263,9 +264,6 @@ def _write_parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
         arrow.table({name: [_cell(v) for v in values] for name, values in columns.items()}), buffer
     )
     write_whole(path, buffer.getbuffer())
-
-
-# ----------------------------------------------------------- points of a plot, while the sweep runs
 
 
 @final

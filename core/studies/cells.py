@@ -16,7 +16,7 @@ from core.errors import InputError, did_you_mean
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES
 from core.reference.registry import REFERENCES, compute
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run, open_run
 from core.studies.formulas import ABSENT, FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
 from core.studies.moments import START, Moment, ValueRequest, names_of, observables_of, split
@@ -27,7 +27,7 @@ from core.study_file.experiment import Experiment
 
 Array = NDArray[np.float64]
 NAN = float("nan")
-MARGIN_SECONDS = 20.0  # for a reference margin, of which then the bracket at hand is quoted
+MARGIN_SECONDS = 20.0  # limit for a reference margin; then the bracket found so far is used
 
 
 @final
@@ -65,18 +65,18 @@ class StudyCell:
         """Content of the run file, read once."""
         return self.recorded()
 
-    def at(self, formula: str, moment: Moment) -> float:
+    def value_at(self, formula: str, moment: Moment) -> float:
         """Return the value of a formula at a moment; NaN where the run has no such frame."""
         key = (formula, moment)
         if key not in self.memo:
-            answer = self.answered(formula, moment)
+            answer = self.known_value(formula, moment)
             if answer is None:
                 frame = moment.frame(self.record.log10_times, self.record.steps)
                 answer = NAN if frame is None else self.value(formula, frame)
             self.memo[key] = answer
         return self.memo[key]
 
-    def answered(self, formula: str, moment: Moment) -> float | None:
+    def known_value(self, formula: str, moment: Moment) -> float | None:
         """Return a formula at a moment from `known`; None where only the run file has the value."""
         known = dict(self.symbols)
         for name in observables_of(formula):
@@ -85,14 +85,14 @@ class StudyCell:
             if answer is None:
                 return None
             known[name] = answer
-        # A size that the study leaves to its data or to a default is told by the file alone.
+        # Sizes left to the data or to a default are known from the file only.
         if names_of(formula) - known.keys() - set(FUNCTIONS):
             return None
         return _evaluate(formula, known)
 
     @property
     def seeds(self) -> tuple[Any, ...]:
-        """Seeds, which tell repetitions of a setting apart."""
+        """Seeds, which distinguish repetitions of a setting."""
         return tuple(self.settings.get(key) for key in SEEDS)
 
     def setting(self, formula: str) -> Any:
@@ -137,7 +137,7 @@ class StudyCell:
 
 def _evaluate(formula: str, known: Mapping[str, float]) -> float:
     """Evaluate a formula of known names; NaN where it is not defined."""
-    # Before the formula: min and max would pass over a NaN, by their order.
+    # Before the formula: min and max may skip a NaN, depending on the order.
     if not all(math.isfinite(value) for value in known.values()):
         return NAN
     try:
@@ -184,10 +184,10 @@ def settings_of(experiment: Experiment) -> dict[str, Any]:
 def cell_of(run: Run, study: Study) -> StudyCell:
     """Return a run as a cell; factors and variant are read from the file's name."""
     settings = settings_of(run.experiment)
-    # They are in no section of an experiment: nothing else of a run says them.
+    # Factors belong to no section: only the file name records them.
     for part in run.path.stem.split("__")[1:]:
         key, _, text = part.partition("=")
-        # The study's own value, of which the name has six digits.
+        # The exact value from the study: the name has six digits.
         if key.startswith(f"{FACTOR}."):
             known = [value for value in study.axes.get(key, ()) if value_text(value) == text]
             settings[key] = known[0] if known else _factor(run, key, text)
@@ -198,7 +198,7 @@ def cell_of(run: Run, study: Study) -> StudyCell:
 
 
 def _factor(run: Run, key: str, text: str) -> float:
-    """Return the factor in a file's name. Raises InputError for what is no number."""
+    """Return the factor in a file's name. Raises InputError unless it is a number."""
     try:
         return float(text)
     except ValueError:
@@ -213,12 +213,12 @@ def recorded_of(run: Run) -> RecordedValues:
     """Return the content of an open run."""
     frames, margins = run.frames, dict[str, float]()
 
-    # A reference margin is one of the data: the same at every frame.
+    # Reference margins depend on the data only: the same at every frame.
     def at(name: str, frame: int) -> float:
         if name not in REFERENCES:
-            return float(OBSERVABLES[name].at(run, frame))
+            return float(OBSERVABLES[name].value_at(run, frame))
         if name not in margins:
-            margins[name] = margin_of(run, name, Watch(MARGIN_SECONDS))
+            margins[name] = margin_of(run, name, CancelToken(MARGIN_SECONDS))
         return margins[name]
 
     activation = getattr(run.network, "activation", None)
@@ -256,7 +256,7 @@ def cell_by_row(
     return StudyCell(settings, recorded, path.stem, known)
 
 
-def margin_of(run: Run, name: str, watch: Watch) -> float:
+def margin_of(run: Run, name: str, watch: CancelToken) -> float:
     """Return the number to quote of a reference margin of a run's data and start.
 
     Parameters
@@ -265,7 +265,7 @@ def margin_of(run: Run, name: str, watch: Watch) -> float:
         Open run.
     name : str
         Name in REFERENCES.
-    watch : Watch
+    watch : CancelToken
         Limit of the computation, which returns its bracket then.
 
     Returns

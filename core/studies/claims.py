@@ -145,17 +145,17 @@ def parse_claims(entries: Any, where: str) -> tuple[Claim, ...]:
 
 
 # --------------------------------------------------------------------------------- the [hunt] table
-# Which runs `hunt` looks for, unless the command says so; core.extremes looks for them.
+# Default question of the command `hunt`; core.extremes answers it.
 #
 # [hunt]
 # minimise = "hard_margin / (gamma_gl / 2)"   # or maximise; a formula, slack:NAME or ratio:NAME
 # over = "seeds"                              # or data, start
-# take = "last"                               # of each run: its last value, or least, largest
+# take = "last"                               # of each run: last, least or largest value
 # at = 3.0                                    # log10 t; without it the last frame
-# after = "smoothed_margin"                   # least or largest of the frames once that is > 0
+# after = "smoothed_margin"                   # least or largest over frames after that is > 0
 # exclude_unfit = true                        # only runs that end without training errors
-# seeds = [0, 999]                            # the first and the last seed that may be drawn
-# drawn = 1000                                # runs that are drawn before any is refined
+# seeds = [0, 999]                            # first and last seed
+# drawn = 1000                                # runs drawn before any is refined
 # runs = 1000                                 # all runs
 # quick = { drawn = 12, runs = 16 }           # the same with --quick
 

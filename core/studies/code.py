@@ -64,7 +64,7 @@ def check_code(study: Study, name: str, files: bool = True) -> None:
 def _readable(study: Study) -> Iterator[tuple[Path, str]]:
     """Yield the files that a study names with their code; `resolve` reports what cannot be read."""
     for path in files_of(study):
-        with suppress(InputError):  # a file of another size, perhaps
+        with suppress(InputError):  # perhaps a file of another size of the study
             yield path, read_code(path)
 
 

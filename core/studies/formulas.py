@@ -40,12 +40,12 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     "round": round,
     "ceil": math.ceil,
 }
-# Words of the grammar, which no number is multiplied with.
+# Words of Python's grammar: no implied multiplication of a number by them.
 WORDS = frozenset({"and", "or", "not", "if", "else", "in", "is", "for", "lambda"})
 QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 Number = Callable[[Any], float]
-Names = Callable[[str], Number]  # what a name stands for; raises InputError for one not known
+Names = Callable[[str], Number]  # value of a name; raises InputError for unknown names
 
 
 def evaluate(formula: str, values: Mapping[str, float]) -> float:
@@ -68,7 +68,7 @@ def evaluate(formula: str, values: Mapping[str, float]) -> float:
     return value
 
 
-@lru_cache(maxsize=64)  # a study has a few, and thousands of cells
+@lru_cache(maxsize=64)  # a study has few formulas, and thousands of cells
 def _compile(formula: str) -> Number:
     node = parse(formula)
     if node is None:
@@ -98,7 +98,7 @@ def parse(formula: str, longest: int = LONGEST) -> ast.expr | None:
     if len(formula) > longest:
         return None
     try:
-        # Parsed and walked through, and never run: a study may come from a stranger.
+        # Parsed and walked, never executed: a study may be untrusted.
         return ast.parse(_in_python(formula), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -111,7 +111,7 @@ def _in_python(formula: str) -> str:
     """
     begin, parts = 0, []
     for match in QUOTED.finditer(formula):
-        # Written anew: to Python a backslash would be the beginning of another character.
+        # repr() escapes the text: a backslash would otherwise start an escape sequence.
         parts += [_with_signs(formula[begin : match.start()]), repr(match[0][1:-1])]
         begin = match.end()
     return " ".join([*parts, _with_signs(formula[begin:])]).strip()
@@ -200,9 +200,9 @@ def _constant(value: object, formula: str) -> Number:
 def _power(left: float, right: float, formula: str) -> float:
     if abs(right) > LARGEST_POWER:
         raise InputError(f"{formula}: the power {right:g} is larger than {LARGEST_POWER:g}.")
-    if math.isnan(left) or math.isnan(right):  # to Python nan^0 and 1^nan are 1
+    if math.isnan(left) or math.isnan(right):  # in Python nan^0 and 1^nan are 1
         return math.nan
-    # A negative number to a broken power is complex to Python, which float refuses.
+    # A negative number to a fractional power is complex in Python; float() raises an error for it.
     return float(left**right)
 
 
@@ -214,7 +214,7 @@ def _call(node: ast.Call, name: str, formula: str, named: Names, depth: int) -> 
 
     def called(values: Any) -> float:
         numbers = [one(values) for one in given]
-        # Of NaN and 1 Python's min is either, by their order.
+        # Python's min of NaN and 1 depends on their order.
         return math.nan if any(map(math.isnan, numbers)) else float(function(*numbers))
 
     return called
@@ -223,7 +223,7 @@ def _call(node: ast.Call, name: str, formula: str, named: Names, depth: int) -> 
 # ----------------------------------------------------------------- settings that follow from others
 
 FACTOR, VARIANT = "factor", "variant"
-FORMULA = "derived."  # before the key of a formula that only one variant has
+FORMULA = "derived."  # key prefix of a formula that only one variant has
 SYMBOLS = {
     "d": ("data", "d"),
     "n": ("data", "n"),
@@ -232,7 +232,7 @@ SYMBOLS = {
     "p": ("data", "p"),
     "b": ("dynamics", "first_batch"),
 }
-ABSENT = {"b": 0.0}  # of settings that most experiments do not have
+ABSENT = {"b": 0.0}  # values of settings that most experiments lack
 
 
 def apply_formulas(
@@ -261,7 +261,7 @@ def apply_formulas(
         known = {**ABSENT, **factors}
         for symbol, (section, name) in SYMBOLS.items():
             value = tables.get(section, {}).get(name)
-            # To Python a bool is a number, too.
+            # bool is a number in Python.
             if isinstance(value, int | float) and not isinstance(value, bool):
                 known[symbol] = float(value)
         section, name = key.split(".", 1)

@@ -38,7 +38,7 @@ from core.study_file.validation import (
 )
 
 Kind = Literal["traces", "sweep", "crossing", "activation", "points", "function"]
-PICTURES = ("activation", "points", "function")  # of data and functions, on linear axes
+PICTURES = ("activation", "points", "function")  # panels of data and functions, with linear axes
 NEEDED = {"traces": ("x", "y"), "sweep": ("x", "y"), "crossing": ("x", "y", "along")}
 MOST_PANELS, MOST_COLUMNS = 16, 4
 
@@ -143,7 +143,7 @@ def parse_layout(table: Any, where: str) -> FigureLayout:
 
 
 # ------------------------------------------------------------------------------- the [window] table
-# Which views of a run the window opens with:
+# Initial views of a run in the window:
 #
 # [window]
 # views = ["predictor", "margins", "curves"]
@@ -152,12 +152,11 @@ def parse_layout(table: Any, where: str) -> FigureLayout:
 # points = "directions"
 # cells = [{ variant = "flow", "data.d" = 12 }, { variant = "SGD" }]
 #
-# `cells` are those that the window trains of a study of many: the first cell with each of these
-# values. Without them it trains the first, and the first that differs in more than a seed. Without
-# `views` the window chooses by what the run has, and without `plane` by the data. The names are
-# those of the window's views, which are not known here; the window says which it does not know.
-# `curves` are what the view of curves draws first, by the names of observables, and `points` what
-# stands for a node among the neurons.
+# `cells` select the cells that the window trains: the first cell with each of these values. By
+# default it trains the first cell, and the first that differs in more than a seed. Without `views`
+# the window chooses by the run's contents, without `plane` by the data. View names belong to the
+# window, which reports unknown ones; they are not checked here. `curves` are the initial
+# observables of the view of curves, and `points` the representation of a node among the neurons.
 
 MOST_VIEWS, MOST_CURVES = 9, 6
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")

@@ -25,13 +25,13 @@ from core.studies.layout import PanelLayout
 from core.studies.study import Study
 
 Array = NDArray[np.float64]
-NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*")  # not the e of 1e-3
+NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*")  # does not match the e of 1e-3
 AT_START = "_0"
-# How far from a claim's moment its frame may be in log10 t: 12 % of t, and 2 % of log10 t far out,
-# where frames stand geometrically in log10 t.
+# Largest distance in log10 t of a frame from a claim's moment: 12 % of t; later 2 % of log10 t,
+# since late frames are spaced geometrically in log10 t.
 NEAR, NEAR_LATE = 0.05, 0.02
-MOST_REQUESTED = 24  # values a row; what else is asked is read from the files
-FORMULAS = ("of", "y")  # the options of named measures that are formulas of a moment
+MOST_REQUESTED = 24  # values per row; others are read from the files
+FORMULAS = ("of", "y")  # options of measures that are formulas at a moment
 
 
 @final
@@ -60,7 +60,7 @@ class Moment:
             return 0 if self.kind == "start" else count - 1
         if self.kind == "step":
             return int(np.argmin(np.abs(steps - self.place)))
-        # t = 0 stands at -inf, from which no distance can be taken.
+        # t = 0 has log10 t = -inf, for which differences are undefined.
         apart = np.abs(np.maximum(log10_times, -1e9) - self.place)
         nearest = int(np.argmin(apart))
         far = apart[nearest] > max(NEAR, NEAR_LATE * abs(self.place))
@@ -130,7 +130,7 @@ def requested_in(formula: str, moment: Moment) -> Iterator[ValueRequest]:
     for name in observables_of(formula):
         observable, at_start = split(name)
         known = OBSERVABLES.get(observable)
-        # Margins are of the data and of no moment; they are kept in a cache of their own.
+        # Margins depend on the data, not on a moment, and have their own cache.
         if known is not None and known.shape is Shape.SCALAR:
             yield ValueRequest(observable, START if at_start else moment)
 
@@ -181,6 +181,6 @@ def values_of(run: Run, requested: tuple[ValueRequest, ...]) -> Mapping[str, flo
     values = {}
     for one in requested:
         frame = one.moment.frame(times, steps)
-        known = math.nan if frame is None else OBSERVABLES[one.observable].at(run, frame)
+        known = math.nan if frame is None else OBSERVABLES[one.observable].value_at(run, frame)
         values[one.key] = float(known)
     return values

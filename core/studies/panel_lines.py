@@ -24,8 +24,8 @@ from core.studies.moments import END, moments_of
 from core.studies.statistics import by_setting, crossings, fits, matches, mean_bar, slope_of
 
 Array = NDArray[np.float64]
-ALL = ""  # what the only line of a panel stands for
-GRID = 401  # points of a curve
+ALL = ""  # value of the only line of a panel
+GRID = 401  # points per curve
 LABELS = {1.0: "y = +1", -1.0: "y = -1"}
 NETWORK, SVM = "network", "l1-SVM"
 
@@ -35,8 +35,8 @@ NETWORK, SVM = "network", "l1-SVM"
 class Line:
     """A line of a panel: x (k,), mean, low and high (k,), and of how many runs each, (k,).
 
-    x is log10 t where the panel's x is "t". `value` is what the line stands for: a value of the
-    setting `lines`, a formula, or a moment. `names`: the first run of each point, or of the line.
+    x is log10 t if the panel's x is "t". `value` is a value of the setting `lines`, a formula, or a
+    moment. `names`: the first run of each point, or of the line.
     """
 
     value: Any
@@ -45,8 +45,9 @@ class Line:
     low: Array
     high: Array
     count: NDArray[np.int64]
-    slope: tuple[float, float, float] | None = None  # of log y on log x, with its 0.95 interval
-    joined: bool = True  # false: points without a curve through them
+    # Slope of log y on log x, with its 0.95 interval.
+    slope: tuple[float, float, float] | None = None
+    joined: bool = True  # False for points without a curve
     names: tuple[str, ...] = ()
 
 
@@ -66,14 +67,14 @@ def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]
         lines = _activations(panel, kept)
     else:
         lines = {"points": points, "function": functions}[panel.kind](kept)
-    # A line without any number would still stand in the key.
+    # A line without numbers would still appear in the legend.
     return tuple(line for line in lines if np.isfinite(line.mean).any())
 
 
 def _is_included(cell: StudyCell, panel: PanelLayout) -> bool:
     if not matches(cell, panel.where):
         return False
-    return not panel.exclude_unfit or fits(cell.at("train_error", END)) is not False
+    return not panel.exclude_unfit or fits(cell.value_at("train_error", END)) is not False
 
 
 def _by_line(cells: Sequence[StudyCell], panel: PanelLayout) -> list[tuple[Any, list[StudyCell]]]:
@@ -106,7 +107,7 @@ def _trace(cell: StudyCell, panel: PanelLayout, formula: str) -> tuple[Array, Ar
     else:
         x = np.array([cell.value(panel.x, frame) for frame in frames])
     y = np.array([cell.value(formula, frame) for frame in frames])
-    # Frame 0, at t = 0, has no place on an axis of log10 t.
+    # Frame 0, at t = 0, has no position on a log10 t axis.
     shown = np.isfinite(x) & ((x > 0.0) | (panel.x_scale == "linear") | (panel.x == "t"))
     return x[shown], y[shown]
 
@@ -128,12 +129,12 @@ def _mean_trace(
 
 
 def _interpolate(grid: Array, x: Array, y: Array, log: bool) -> Array:
-    # As runs of one setting mostly do, and then nothing is interpolated.
+    # Common case: runs of one setting share their grid, and nothing is interpolated.
     if np.array_equal(grid, x):
         return y
     order = np.argsort(x, kind="stable")
     places, targets = (np.log(x[order]), np.log(grid)) if log else (x[order], grid)
-    # Beyond its own ends a run has no value: an end that is held would bend the mean.
+    # NaN outside a run's own range: holding its end values would bend the mean.
     return np.interp(targets, places, y[order], left=np.nan, right=np.nan)
 
 
@@ -147,7 +148,7 @@ def _sweep(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
         for formula in panel.y:
             for value, group in _by_line(cells, panel):
                 places = by_setting(group, panel.x)
-                by_x = [(x, [c.at(formula, moment) for c in some]) for x, some in places]
+                by_x = [(x, [c.value_at(formula, moment) for c in some]) for x, some in places]
                 label = formula if len(panel.y) > 1 else moment.place if len(moments) > 1 else value
                 line = _line(label, by_x, panel.spread, panel.y_scale == "log")
                 lines.append(replace(line, names=tuple(some[0].name for _, some in places)))
@@ -168,17 +169,18 @@ def _crossings(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     """Return n* as geometric means over seeds, with the slope and the wider of its intervals."""
 
     def y(cell: StudyCell) -> float:
-        return cell.at(panel.y[0], END)
+        return cell.value_at(panel.y[0], END)
 
     lines = []
     for value, group in _by_line(cells, panel):
         table = crossings(group, panel.x, panel.along, panel.level, y)
-        # n* is a point on a logarithmic axis: its mean over seeds is that of the logarithm.
+        # n* is positioned on a logarithmic axis: average its logarithm over seeds.
         fit = slope_of(table, "geometric")
         slope = (fit.value, fit.low, fit.high) if math.isfinite(fit.value) else None
         by_x = [(x, [*by_seed.values()]) for x, by_seed in table]
         line = _line(value, by_x, panel.spread, log=True)
-        names = tuple(some[0].name for _, some in by_setting(group, panel.x))  # in the same order
+        # In the order of the line's points.
+        names = tuple(some[0].name for _, some in by_setting(group, panel.x))
         lines.append(replace(line, slope=slope, names=names))
     return lines
 

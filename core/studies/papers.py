@@ -135,6 +135,14 @@ PAPERS: Registry[Paper] = Registry(
         "2025",
         "Steepest descent in a norm raises the margin in that norm: each optimiser has its own.",
     ),
+    Paper(
+        "chizat19",
+        "Chizat et al. 2019",
+        "On lazy training in differentiable programming",
+        "Chizat, Oyallon, Bach",
+        "2019",
+        "Scaled up at the start, a network is trained by its kernel and learns no features.",
+    ),
 )
 
 
@@ -142,7 +150,7 @@ PAPERS: Registry[Paper] = Registry(
 
 OWN_KEY = "marginscope"
 ANONYMOUS = "anonymous"
-# TeX's own characters, and what stands for each in a text.
+# TeX's special characters and their escapes.
 ESCAPES = {
     "\\": r"\textbackslash{}",
     "{": r"\{",

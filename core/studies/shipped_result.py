@@ -22,13 +22,13 @@ from core.program import result_file
 from core.studies.cells import StudyCell
 from core.studies.panel_lines import Line, lines_of
 from core.studies.study import Study
-from core.studies.verdicts import Judged
+from core.studies.verdicts import JudgedClaim
 
 Array = NDArray[np.float64]
 SIZE = "quick"
-DIGITS = 5  # of the numbers that are kept: finer than a line on the screen
-MOST_POINTS = 96  # of a line along a run
-# Keys of a study file that change words alone, and no number of a result.
+DIGITS = 5  # significant digits of stored numbers: below a pixel on screen
+MOST_POINTS = 96  # points of a line along a run
+# Keys of a study file that change text only, not the numbers of a result.
 WORDS = frozenset(
     {"title", "source", "note", "text", "basis", "reason", "legend", "names", "x_label", "y_label"}
 )
@@ -44,7 +44,7 @@ class ShippedResult:
 
     runs: int
     panels: tuple[tuple[Line, ...], ...]
-    claims: tuple[Judged, ...]
+    claims: tuple[JudgedClaim, ...]
 
 
 def at_result_size(study: Study) -> Study:
@@ -81,7 +81,7 @@ def _without_words(value: Any) -> Any:
 
 
 def result_text(
-    study: Study, runs: int, cells: Sequence[StudyCell], judged: Sequence[Judged]
+    study: Study, runs: int, cells: Sequence[StudyCell], judged: Sequence[JudgedClaim]
 ) -> str:
     """Return the file of a result.
 
@@ -93,7 +93,7 @@ def result_text(
         How many of its runs are done.
     cells : sequence of StudyCell
         Runs of its figure, none if it has no layout.
-    judged : sequence of Judged
+    judged : sequence of JudgedClaim
         Verdicts on its claims, in their order.
 
     Returns
@@ -130,7 +130,7 @@ def _line_table(study_id: str, line: Line) -> dict[str, Any]:
 
 
 def _select_points(line: Line) -> NDArray[np.int64]:
-    """Return the positions of the points that are kept: all, or some of a long line."""
+    """Return the positions of the stored points: all, or some of a long line."""
     points = line.x.size
     if len(line.names) == points or not line.joined:
         return np.arange(points)
@@ -148,13 +148,13 @@ def parse_result(text: str) -> ShippedResult:
     """Return a result from its file. Raises ValueError, KeyError or TypeError for other texts."""
     table = json.loads(text)
     panels = tuple(tuple(map(_line, panel)) for panel in table["panels"])
-    names = {one.name for one in fields(Judged)}
+    names = {one.name for one in fields(JudgedClaim)}
     numbers = ("measured", "low", "high", "value", "tolerance")
     rows: list[dict[str, Any]] = [
         {k: _number(v) if k in numbers else v for k, v in one.items() if k in names}
         for one in table["claims"]
     ]
-    claims = tuple(Judged(**row) for row in rows)
+    claims = tuple(JudgedClaim(**row) for row in rows)
     return ShippedResult(int(table["runs"]), panels, claims)
 
 

@@ -21,9 +21,9 @@ from core.studies.tables import value_text
 
 Array = NDArray[np.float64]
 NAN = float("nan")
-LEVEL = 0.95  # of every interval
-RESAMPLES, PAIRED_RESAMPLES = 1000, 2000  # of bootstraps: of slopes, and of ratios of pairs
-LEAST_FOR_INTERVAL = 3  # runs: Student's interval of two is 12.7 standard errors each way
+LEVEL = 0.95  # of all intervals
+RESAMPLES, PAIRED_RESAMPLES = 1000, 2000  # bootstrap samples: for slopes, and for ratios of pairs
+LEAST_FOR_INTERVAL = 3  # runs: with two, Student's interval is 12.7 standard errors to each side
 
 
 # ------------------------------------------------------------------------- means and their spread
@@ -85,7 +85,7 @@ def spread(values: Sequence[float], unfit: int = 0, excluded: bool = False) -> S
     >>> s.mean, s.sd, round(s.se, 6), round(s.low, 4), round(s.high, 4)
     (2.0, 1.0, 0.57735, -0.4841, 4.4841)
     """
-    # A run without a number is counted by who asks (core.studies.measures), and no part of a mean.
+    # Runs without a number are counted by the caller (core.studies.measures), not averaged.
     finite = np.array([value for value in values if math.isfinite(value)])
     mean = aggregate(finite.tolist(), "mean")
     if finite.size < 2:
@@ -144,7 +144,7 @@ def mean_bar(values: Sequence[float], bar: str, log: bool = False) -> tuple[floa
 
 
 def _student(freedom: int) -> float:
-    # Not scipy.stats, which takes three times as long to load.
+    # scipy.special instead of scipy.stats, which takes three times as long to load.
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.5 + LEVEL / 2.0)) if freedom > 0 else NAN
@@ -170,7 +170,7 @@ def ratio_of_means(first: Array, second: Array) -> tuple[float, float, float]:
     value = float(second.mean() / first.mean())
     if first.size < LEAST_FOR_INTERVAL:
         return value, NAN, NAN
-    # Pairs are drawn together: data sets that are hard at one end are hard at the other.
+    # Draw pairs together: data sets that are hard at one end are hard at the other.
     drawn = np.random.default_rng(0).integers(first.size, size=(PAIRED_RESAMPLES, first.size))
     below = first[drawn].mean(axis=1)
     if not below.all():
@@ -202,11 +202,12 @@ def first_below(x: Array, y: Array, level: float) -> float:
     4.0
     """
     below = np.flatnonzero(y <= level)
-    # Where the first point is below already, the crossing lies somewhere left of the grid.
+    # If the first point is below, the crossing is somewhere left of the grid.
     if below.size == 0 or below[0] == 0:
         return NAN
     k = int(below[0])
-    # In ln x, as grids of n are geometric; rounded, so that a crossing at a point is that point.
+    # Interpolated in ln x, as grids of n are geometric; rounded, so that a crossing at a point is
+    # exact.
     share = (y[k - 1] - level) / (y[k - 1] - y[k])
     return float(round(np.exp(np.log(x[k - 1]) + share * np.log(x[k] / x[k - 1])), 12))
 
@@ -233,7 +234,7 @@ def slope_of(table: Sequence[tuple[float, Mapping[Any, float]]], over: str) -> S
     if fit is None:
         return Slope(NAN, note="fewer than two points")
     value, error = fit
-    # The line itself takes two degrees of freedom.
+    # The line itself uses two degrees of freedom.
     residual = _student(int(np.isfinite(y).sum()) - 2) * error
     low, high = _bootstrap(x, [np.array([*s.values()]) for _, s in table], over)
     name, interval = "bootstrap over seeds", (low, high)
@@ -257,7 +258,7 @@ def fitted_slope(x: Array, y: Array) -> tuple[float, float] | None:
     rest = v - v.mean() - slope * u
     freedom = u.size - 2
     error = math.sqrt(float(rest @ rest) / freedom / float(u @ u)) if freedom else math.nan
-    # Rounded, so that an exact power has its exact exponent.
+    # Rounded, so that an exact power gets its exact exponent.
     return round(slope, 12), error
 
 
@@ -286,7 +287,7 @@ class HasSettings(Protocol):
 
     @property
     def seeds(self) -> tuple[Any, ...]:
-        """Values of SEEDS, which tell repetitions apart."""
+        """Values of SEEDS, which distinguish repetitions."""
 
     def setting(self, formula: str) -> Any:
         """Return a setting, the variant, or a formula over d, n, m, k and factors."""
@@ -312,7 +313,7 @@ def by_setting(runs: Iterable[R], formula: str) -> list[tuple[Any, list[R]]]:
     """Group runs by a setting or formula: numbers sorted, words in their first order."""
     groups = group_by(runs, lambda run: run.setting(formula))
     if all(isinstance(value, int | float) for value in groups):
-        # Keys differ, so that no lists of runs are compared.
+        # Keys differ, so that sorting never compares the lists of runs.
         return sorted(groups.items())
     return list(groups.items())
 
@@ -346,16 +347,16 @@ def crossings(
         for seeds, members in group_by(some, lambda run: run.seeds).items():
             pairs = sorted((float(run.setting(along)), y(run)) for run in members)
             grid, values = np.array(pairs).T
-            # A curve for each seed: n* of a mean curve is not the mean of n*.
+            # One curve per seed: n* of a mean curve is not the mean of n*.
             by_seed[seeds] = first_below(grid, values, level)
         table.append((float(place), by_seed))
     return table
 
 
-def same(one: Any, other: Any) -> bool:
+def are_equal(one: Any, other: Any) -> bool:
     """Return True if two settings are the same, numbers to one part in 1e9."""
     if isinstance(one, int | float) and isinstance(other, int | float):
-        # Values of formulas and of file names come by different ways to the same number.
+        # Formulas and file names may give the same number with different rounding.
         return math.isclose(one, other, rel_tol=1e-9)
     return value_text(one) == value_text(other)
 
@@ -363,13 +364,13 @@ def same(one: Any, other: Any) -> bool:
 def matches(run: HasSettings, where: Iterable[tuple[str, Any]]) -> bool:
     """Return True if a run has all of these settings; a tuple allows several values."""
     return all(
-        any(same(run.setting(key), value) for value in (v if isinstance(v, tuple) else (v,)))
+        any(are_equal(run.setting(key), value) for value in (v if isinstance(v, tuple) else (v,)))
         for key, v in where
     )
 
 
 def is_seed(key: str) -> bool:
-    """Return True if a setting only tells repetitions apart."""
+    """Return True if a setting only distinguishes repetitions."""
     return key.endswith(".seed")
 
 

@@ -39,10 +39,10 @@ from core.study_file.validation import (
 
 RESULTS = ("claims", "sweep", "hunt")
 MAX_STUDY_BYTES = 1_000_000
-MOST_CHECKED = 40  # cells of a grid that is checked whole when it is read
+MOST_CHECKED = 40  # largest grid whose cells are all checked on reading
 
 
-# Without slots, since cached properties are kept in the instance's dictionary.
+# Without slots, since cached properties need the instance's dictionary.
 @dataclass(frozen=True)
 class Study:
     """A base experiment as plain tables, varied along axes (dotted key -> values)."""
@@ -59,8 +59,8 @@ class Study:
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     figure: Mapping[str, Any] = field(default_factory=dict)
     window: Mapping[str, Any] = field(default_factory=dict)
-    results: Mapping[str, Any] = field(default_factory=dict)  # claims, sweep, hunt, as written
-    # Of the settings of a recorded loop: keys that it did not say, and what its optimizer said.
+    results: Mapping[str, Any] = field(default_factory=dict)  # claims, sweep and hunt as written
+    # Of a recorded loop: keys that it did not state, and settings reported by its optimizer.
     unknown: frozenset[str] = frozenset()
     optimizer: str = ""
 
@@ -94,9 +94,9 @@ class Study:
     @cached_property
     def _all_cells(self) -> tuple[Cell, ...]:
         """Made once: thousands of cells take seconds, and tables use them again and again."""
-        return tuple(self.each())
+        return tuple(self.iter_cells())
 
-    def each(self) -> Iterator[Cell]:
+    def iter_cells(self) -> Iterator[Cell]:
         """Yield the cells, each made when it is taken."""
         for place in self.places():
             yield self.cell(place)
@@ -127,7 +127,7 @@ class Study:
             raise error
 
     def errors(self) -> Iterator[InputError]:
-        """Yield what is not allowed in the grid.
+        """Yield the errors of the grid.
 
         A large grid is checked in each value of an axis, the other axes at their first value:
         making thousands of cells takes seconds.
@@ -307,16 +307,16 @@ def parse_study(
     Raises InputError for text that is not TOML, unknown keys and kinds, and wrong values.
     """
     file = table_of(StudyFile, parse_toml(text, file_name or identifier), identifier)
-    tables = file.given(SECTIONS)
+    tables = file.given_tables(SECTIONS)
     axes = study_tables.axes(file.axes, identifier)
     sizes = study_tables.sizes(file.sizes, identifier)
     study_tables.check_derived(file.derived, identifier)
     study_tables.check_variants(file.variants, identifier)
-    for key, values in axes.items():  # a base without its axis values need not be complete
+    for key, values in axes.items():  # the base may be incomplete without the values of its axes
         section, name = key.split(".", 1)
         if section != FACTOR:
             tables[section] = {**tables.get(section, {}), name: values[0]}
-    if not file.derived and not file.variants:  # else the cells are what is checked
+    if not file.derived and not file.variants:  # otherwise the cells are checked
         build_experiment(tables, identifier)
     study = Study(
         id=identifier,
@@ -331,9 +331,9 @@ def parse_study(
         variants=file.variants,
         figure=file.figure,
         window=file.window,
-        results=file.given(RESULTS),
+        results=file.given_tables(RESULTS),
     )
-    # Read once now, so that what is wrong with figure and claims is said when the study is opened.
+    # Parse once now, so that errors in figure and claims are reported on opening the study.
     study.layout()
     _ = study.claims, study.sweep, hunt_of(study.results, identifier), study.opens_with
     study.check()
@@ -383,7 +383,7 @@ def load_study(name: str) -> Study:
     Raises InputError when neither exists, or when the study is not valid.
     """
     for entry in _shipped_files():
-        # Before any file: one of this name in the present folder is meant by ./NAME.
+        # Shipped studies take precedence: a file of that name in the current folder is ./NAME.
         if entry.name == f"{name}.toml":
             return parse_study(entry.read_text(encoding="utf-8"), name)
     path = Path(name)

@@ -162,13 +162,13 @@ class StudyFile(Table):
     @field_validator("title", "source", "note")
     @classmethod
     def _printable(cls, text: str, info: ValidationInfo) -> str:
-        # Titles and sources are also in run files, which have no narrow spaces.
+        # Titles and sources are stored in run files too, which allow no narrow spaces.
         allowed = f"\n\t{NARROW_SPACE}" if info.field_name == "note" else "\n\t"
         if any(not char.isprintable() and char not in allowed for char in text):
             raise ValueError(f"{info.field_name} holds a character that cannot be printed")
         return text
 
-    def given(self, names: Iterable[str]) -> dict[str, Any]:
+    def given_tables(self, names: Iterable[str]) -> dict[str, Any]:
         """Return those of the tables that the file has."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
@@ -289,7 +289,7 @@ def axis(key: str, values: Any, where: str) -> tuple[Any, ...]:
             f"the axis {key} has {len(values)} values; at most {MAX_CELLS} are allowed.",
             where=where,
         )
-    # By their text, since it names the run file: two values of one text would be one file.
+    # Compare by text, since it names the run file: values of equal text would share a file.
     repeated = sorted(t for t, count in Counter(map(value_text, values)).items() if count > 1)
     if repeated:
         raise InputError(f"the axis {key} has the value {repeated[0]} twice.", where=where)
@@ -368,12 +368,12 @@ def set_in_variants(
 
 # -------------------------------------------------------------------------------------------- cells
 
-Place = Mapping[str, Any]  # the values of a study's axes, by their keys
+Place = Mapping[str, Any]  # values of a study's axes by key
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One experiment of a study: `name` is `network.m=16` or empty where there are no axes.
+    """Experiment of a study. `name` is such as `network.m=16`, or empty without axes.
 
     `values` are those of the axes, factors among them, and `variant`.
     """

@@ -12,7 +12,7 @@ from core.studies.formulas import VARIANT
 from core.studies.study import Study
 from core.studies.tables import Cell, Place, name_of
 
-MOST_EXAMINED = 100_000  # places of a grid
+MOST_EXAMINED = 100_000  # largest number of cells that are examined
 
 
 def worth_seeing(study: Study, count: int, names: Collection[str] = ()) -> tuple[Cell, ...]:

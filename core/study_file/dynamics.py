@@ -16,9 +16,10 @@ from core.study_file.descent import Adam, GradientDescent, StochasticGradientDes
 from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
 from core.study_file.steepest import SteepestDescent
 
-FLOW_STEP = 1e4  # multiply-adds that the fixed 59 us of a flow's step are worth (6 ns each)
-FLOW_RATE = 3e4  # of such work a second: the steps of a unit of log10 t are not counted by it
-KERNEL_TESTS = 4096.0  # test points of a kernel predictor, about
+FLOW_STEP = 1e4  # multiply-adds equivalent to the fixed 59 us of a flow's step (6 ns each)
+# `work` per second of a flow, calibrated without the number of steps in a unit of log10 t.
+FLOW_RATE = 3e4
+KERNEL_TESTS = 4096.0  # approximate number of test points of a kernel predictor
 FLOW_ANEW = (
     "the flow's steps restart there and agree with an uninterrupted run within the integration "
     "error"
@@ -116,7 +117,7 @@ class GradientFlow(DynamicsSection):
         return True
 
     def check(self, experiment: Any) -> None:
-        # Only flow is refused: descent to t = 1e4 is as good in float32 (docs/theory.md, 9).
+        # Only flow is rejected: descent to t = 1e4 is as accurate in float32 (docs/theory.md, 9).
         if experiment.run.precision == "float32":
             raise RuleError(
                 'run.precision = "float32" cannot follow gradient flow, whose margins depend on '
@@ -224,7 +225,7 @@ class PerturbedFlow(DynamicsSection):
     source: ClassVar[str] = "wei19, section 3 (equation 3.2) and section E.3; lambda is loss.l2"
     kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
     count_is_all: ClassVar[bool] = True
-    # How many particles are replaced follows from the step.
+    # The step determines how many particles are replaced.
     fixed_by: ClassVar[frozenset[str]] = frozenset({"step"})
 
     kind: Literal["perturbed"] = "perturbed"
@@ -335,7 +336,7 @@ class KernelPredictor(DynamicsSection):
 
     @model_validator(mode="after")
     def _one_of_two(self) -> KernelPredictor:
-        # The default is no contradiction: run files state every key.
+        # The default value is accepted, since run files state every key.
         if self.hard and "ridge" in self.model_fields_set and self.ridge != 1e-8:
             raise RuleError(
                 "dynamics.hard = true has no ridge; leave dynamics.ridge out, or set hard = false",
@@ -347,7 +348,7 @@ class KernelPredictor(DynamicsSection):
         """Return 80 ns (n^2 + 4096 n) + n^3 / 3 at 60 GFLOP/s, in ns."""
         return 80.0 * (n * n + KERNEL_TESTS * n) + n**3 / 3.0 / 60.0
 
-    def held(self, n: float) -> float:
+    def count_stored(self, n: float) -> float:
         return 2.0 * n * n + KERNEL_TESTS * n
 
 

@@ -24,20 +24,20 @@ class DynamicsSection(Section):
     words: ClassVar[str] = ""
     furthest: ClassVar[float] = 15.0
     fits_targets: ClassVar[bool] = False
-    takes_group_penalty: ClassVar[bool] = False  # loss.l23
+    takes_group_penalty: ClassVar[bool] = False  # accepts loss.l23
     full_gradient: ClassVar[bool] = False  # W follows -grad R, by flow or full-batch descent
-    log_time: ClassVar[bool] = False  # followed in ln t, so that its steps grow with t
-    # The groups of compiled kernels (core.compiled.warming) that its engines are made of, and those
-    # of networks without a compiled twin.
+    log_time: ClassVar[bool] = False  # integrates in ln t, so that steps grow with t
+    # Groups of compiled kernels (core.compiled.warming) of its engines, and those for networks
+    # without compiled kernels.
     kernels: ClassVar[tuple[str, ...]] = ()
     kernels_without_twin: ClassVar[tuple[str, ...]] = ()
-    # Whether a frame says all that a further run needs, or with it the number of steps since t = 0;
-    # else the state is kept, and what was trained since is trained again where it is not.
+    # True if a frame, or a frame and the number of steps since t = 0, is enough to continue.
+    # Otherwise the state is saved, and training since the last saved state is repeated.
     frame_is_all: ClassVar[bool] = False
     count_is_all: ClassVar[bool] = False
-    fixed_by: ClassVar[frozenset[str]] = frozenset()  # keys that a further run may not change
-    long_state: ClassVar[bool] = False  # carries arrays as long as the parameters from step to step
-    rate: ClassVar[float] = 2e9  # of `work` a second on one core, as measured: 1.2e9 to 2.2e9
+    fixed_by: ClassVar[frozenset[str]] = frozenset()  # keys that a continued run may not change
+    long_state: ClassVar[bool] = False  # its state has arrays as long as the parameters
+    rate: ClassVar[float] = 2e9  # `work` per second on one core: 1.2e9 to 2.2e9 were measured
     if TYPE_CHECKING:
         kind: str
 
@@ -69,7 +69,7 @@ class DynamicsSection(Section):
         """
         return self.steps() * n * m * d
 
-    def held(self, n: float) -> float:
+    def count_stored(self, n: float) -> float:
         """Return how many numbers are stored beside data, parameters and activations."""
         return 0.0
 
@@ -91,6 +91,7 @@ class DynamicsSection(Section):
             )
 
     def _needs_relu(self, experiment: Any) -> None:
+        """Raise RuleError for a leaky slope."""
         if experiment.network.slope > 0.0:
             raise RuleError(
                 f'dynamics.kind = "{self.kind}" needs the ReLU; use network.slope = 0',
@@ -98,6 +99,7 @@ class DynamicsSection(Section):
             )
 
     def _needs_float64(self, experiment: Any) -> None:
+        """Raise RuleError for single precision."""
         if experiment.run.precision == "float32":
             raise RuleError(
                 f'dynamics.kind = "{self.kind}" needs run.precision = "float64"',

@@ -30,11 +30,11 @@ from core.study_file.dynamics_section import DynamicsSection
 class LossSection(Section):
     """Loss of an experiment, with its penalties."""
 
-    vanishes: ClassVar[bool] = True  # l(z) -> 0 as z -> infinity, so that flow has a log time
-    exp_tailed: ClassVar[bool] = False  # of a margin y f, with -l'(z) e^z -> 1
-    several: ClassVar[bool] = False  # of the logits of three and more classes
+    vanishes: ClassVar[bool] = True  # l(z) -> 0 as z -> infinity: flow has a log time
+    exp_tailed: ClassVar[bool] = False  # for a margin y f, with -l'(z) e^z -> 1
+    several: ClassVar[bool] = False  # for logits of three or more classes
     fits_targets: ClassVar[bool] = False
-    known: ClassVar[bool] = True  # False: whatever it is, for any number of classes
+    known: ClassVar[bool] = True  # False for an unknown loss, of any number of classes
     kind: str
     l2: float = setting(
         0.0,
@@ -269,7 +269,7 @@ class Experiment(Section):
                     f"of a run file; choose a smaller {name} or d",
                     keys=(key, "data.d"),
                 )
-        # Where a file will say d: what is too large for one coordinate is so for more.
+        # If a file defines d, check d = 1: too large then is too large for any d.
         too_large = self.network.too_large(1 if d is None else d, 1)
         if too_large:
             raise RuleError(f"network: {too_large}", keys=("network.m",))

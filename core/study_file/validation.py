@@ -21,11 +21,11 @@ from core.numbers import is_ambiguous
 from core.settings import Section
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
 
-MOST_PARTS = 20  # of a dotted key
+MOST_PARTS = 20  # parts of a dotted key
 DEEPEST = 20
-LARGEST = 2**63  # TOML's integers are of 64 bits
+LARGEST = 2**63  # TOML integers have 64 bits
 QUOTED = re.compile(r"""\"[^"\n]*+\"|'[^'\n]*+'""")
-# Without a way back (++), so that a text is gone through once.
+# Possessive quantifiers (++), so that a text is scanned once.
 DOTTED = re.compile(rf"(?:[A-Za-z0-9_-]++|{QUOTED.pattern}|[ \t]*+\.[ \t]*+)++")
 POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -121,7 +121,7 @@ Where = Annotated[
 
 # ----------------------------------------------------------------------------------------- sections
 
-# pydantic writes bounds such as 2^63 - 1 with all their digits. Fractions keep theirs: 0.7071...
+# pydantic prints bounds such as 2^63 - 1 with all digits. Fractions keep theirs: 0.7071...
 LONG_NUMBER = re.compile(r"(?<![\d.])\d{12,}(?![\d.])")
 SECTIONS = (*KINDS, *PLAIN_SECTIONS)
 DEFAULT_KINDS = {"data": "parity", "network": "standard", "loss": "exponential", "dynamics": "flow"}
@@ -280,7 +280,7 @@ def check_keys(table: Mapping[str, Any], cls: type[Section], section: str, where
         if name not in accepted:
             raise InputError(f"{key} does not exist; {did_you_mean(name, accepted)}", where=where)
         wrong = ""
-        # pydantic would take true as the number 1, and text such as `1_000` as a number.
+        # pydantic would accept true as the number 1, and text such as `1_000` as a number.
         if isinstance(value, bool) and accepted[name] != "bool":
             wrong = f"{key} = {str(value).lower()}: a number or text is needed."
         if isinstance(value, str) and accepted[name] == "number" and not NUMBER.fullmatch(value):
@@ -297,6 +297,7 @@ def _accepted_types(cls: type[Section]) -> Mapping[str, str]:
 
 
 def _accepted_type(annotation: Any) -> str:
+    """Return "bool", "number", or "" for any other type of a field."""
     plain = {kind for kind in (annotation, *get_args(annotation)) if not get_args(kind)}
     if annotation is bool:
         return "bool"
@@ -335,7 +336,7 @@ def value_text(value: object) -> str:
     """Return a given value as text of a readable length."""
     try:
         text = repr(value)
-    except ValueError:  # Python writes no numbers of more than 4,300 digits
+    except ValueError:
         return "a number of too many digits"
     return text if len(text) <= 200 else f"{text[:200]} ..."
 
@@ -350,7 +351,6 @@ def _without_kind(location: tuple[int | str, ...], tables: Mapping[str, Any]) ->
     section, *rest = map(str, location or ("",))
     kind = tables.get(section, {}).get("kind")
     if rest and section in KINDS and rest[0] == kind and kind not in ("", None):
-        # A key may be called as its kind is, such as the points of data of points.
         own = section_class(section, {"kind": kind}).model_fields
         rest = rest if kind in own else rest[1:]
     return (section, *rest) if location else ()

@@ -25,14 +25,14 @@ from core.study_file.experiment import Experiment
 
 # -------------------------------------------------------------------------------- the size of a run
 
-# What training has at once: arrays as long as m n (2.9 and 3.8 were measured, by flow and descent),
-# as long as the parameters (stages of a step, the state, what is written), and as the data.
+# Memory of training in units of arrays: of m n numbers (2.9 and 3.8 were measured, by flow and
+# descent), of all parameters (stages of a step, the state, frames being written), and of the data.
 ACTIVATIONS, COPIES, DATA_COPIES = 4.0, 10.0, 3.0
-SHOWN_BYTES = 17.0  # of a node and a frame in the window (app.state.display)
-FRAME_RATE = 2e9  # multiply-adds a second of what is computed for a frame
-STEP_SECONDS = 1e-6  # of a step of next to no work
+SHOWN_BYTES = 17.0  # per node and frame in the window (app.state.display)
+FRAME_RATE = 2e9  # multiply-adds per second of the observables of a frame
+STEP_SECONDS = 1e-6  # seconds of a step with almost no work
 FURTHEST = 20.0  # log10 t beyond which a flow in log time takes ever fewer steps
-GAIN, SMALLEST = 2.0, 1e6  # where row-space form is worth it (core.dynamics.rows)
+GAIN, SMALLEST = 2.0, 1e6  # where row-space form pays off (core.dynamics.rows)
 
 
 @final
@@ -82,7 +82,7 @@ def size_of(experiment: Experiment) -> RunSize:
     width = 4 if experiment.run.precision == "float32" else 8
     file = 8.0 * (n * (d + 1) + kept) + form
     file += frames_bytes(int(kept), int(n), (frames, states), width)
-    values = ACTIVATIONS * m * n + DATA_COPIES * n * d + COPIES * weights + dynamics.held(n)
+    values = ACTIVATIONS * m * n + DATA_COPIES * n * d + COPIES * weights + dynamics.count_stored(n)
     seconds, sure = _seconds(experiment, n, m, rank)
     return RunSize(
         file,
@@ -144,8 +144,7 @@ def frames_bytes(size: int, examples: int, counts: tuple[int, int], width: int) 
 
 def _pages(row: int, count: int) -> int:
     """Return the pages of a table of equal rows: several to a leaf, or a leaf part and overflow."""
-    # SQLite's "Database File Format", section 1.6: which part of a row stays in the leaf of a
-    # table.
+    # SQLite's "Database File Format", section 1.6: the part of a row in the leaf of a table.
     usable, longest = PAGE_SIZE, PAGE_SIZE - 35
     if row <= longest:
         return ceil(count / max((usable - 8) // (row + 6), 1))
@@ -158,15 +157,16 @@ def _pages(row: int, count: int) -> int:
 
 # -------------------------------------------------------------------------- the limits of a machine
 
-# What is asked about before it begins. A file of 2 GB no longer opens at once, nor fits into a
-# mail; a tenth of what is free is missed by others. Beyond half of the memory that is free, the
-# system and the window itself begin to swap. An hour is more than somebody stays to watch.
+# Limits above which the user is asked first. A file of 2 GB opens slowly and does not fit into a
+# mail; others miss a tenth of the free space. Beyond half of the free memory the system and the
+# window start to swap. An hour is longer than users wait.
 LARGE_FILE, FREE_SHARE = 2e9, 0.1
 MEMORY_SHARE = 0.5
 LONG = 3600.0
 YEAR = 365.25 * 86400.0
 LOWER = "choose a smaller {keys}"
-SLOW = ("dynamics.until_log10_time", "network.m", "data.n")  # what the time of a run grows with
+# Settings that the time of a run grows with.
+SLOW = ("dynamics.until_log10_time", "network.m", "data.n")
 
 
 @final
@@ -256,7 +256,7 @@ def blocking_reason(weight: ResourceEstimate, room: MachineLimits) -> str:
         return ""
     keys = _keys(weight, memory=size.memory > room.memory)
     named = " and ".join(f"{key} = {value}" for key, value in keys.items())
-    lower = LOWER.format(keys=_either(list(keys)))
+    lower = LOWER.format(keys=_join_names(list(keys)))
     remedy = lower if size.memory > room.memory else f"free some space there, or {lower}"
     return f"{named} take about {take}, but {there}; {remedy}."
 
@@ -298,19 +298,19 @@ def resource_warnings(weight: ResourceEstimate, room: MachineLimits) -> list[str
     size, found = weight.size, []
     if size.file > min(LARGE_FILE, FREE_SHARE * room.disk):
         free = "" if room.disk == inf else f", of {size_text(room.disk)} free"
-        keys = _either(list(_keys(weight, memory=False)))
+        keys = _join_names(list(_keys(weight, memory=False)))
         found.append(
             f"The file takes about {size_text(size.file)}{free}; {LOWER.format(keys=keys)}."
         )
     if size.memory > MEMORY_SHARE * room.free:
-        keys = _either(list(_keys(weight, memory=True)))
+        keys = _join_names(list(_keys(weight, memory=True)))
         found.append(
             f"Training takes about {size_text(size.memory)} of memory, of {size_text(room.free)} "
             f"free; {LOWER.format(keys=keys)}."
         )
     if size.seconds > LONG:
         known = _settings(weight)
-        keys = _either([key for key in SLOW if known.get(key)])
+        keys = _join_names([key for key in SLOW if known.get(key)])
         found.append(f"Training may take about {weight.time_words}; {LOWER.format(keys=keys)}.")
     return found
 
@@ -347,7 +347,7 @@ def _settings(weight: ResourceEstimate) -> dict[str, float]:
     }
 
 
-def _either(keys: Sequence[str]) -> str:
+def _join_names(keys: Sequence[str]) -> str:
     """Return names in a row: a, b or c."""
     *most, last = keys or ["network.m"]
     return f"{', '.join(most)} or {last}" if most else last

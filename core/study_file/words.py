@@ -14,7 +14,8 @@ from core.numbers import number_text, time_text
 from core.study_file.dynamics import DYNAMICS
 from core.study_file.experiment import LOSSES
 
-# By dotted key: a text with {} for the value, or the words of single values, "" those of others.
+# By dotted key: a text with {} for the value, or texts of single values; "" is the text of the
+# others.
 WORDS: Mapping[str, str | Mapping[str, str]] = {
     "data.kind": "{}",
     "data.points": {"": "{}", "paper": "the paper's points", "symmetric": "symmetric points"},
@@ -34,7 +35,7 @@ WORDS: Mapping[str, str | Mapping[str, str]] = {
     "factor.eta": "\u03b7 = {}",
     "variant": "{}",
 }
-# A kind says by its attribute `words` what it is called where the text above does not fit.
+# The attribute `words` of a kind replaces the text above where that does not fit.
 KINDS: Mapping[str, Mapping[str, type]] = {
     "data": DATA,
     "network": NETWORKS,
@@ -78,7 +79,7 @@ def kind_words(section: str, kind: str) -> str:
     ('Two cones', 'Gradient flow in plain time')
     """
     words = setting_words(f"{section}.kind", kind)
-    # Not of "own data", which alone would say nothing.
+    # Keeps "own data", since "own" alone would be meaningless.
     words = re.sub(rf"^{section} with |(?<!^own) {section}$", "", words)
     return words[:1].upper() + words[1:]
 

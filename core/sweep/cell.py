@@ -37,12 +37,12 @@ class Task:
     """Content of a worker's order to record a cell; small, and readable on any machine.
 
     `requested` are the values that the study's figure and claims need of the row
-    (core.studies.moments), and `asked` computes other values of the finished run, by name; it can
-    be pickled. `extensions` are the modules of kinds that are not this program's own. `stage`
-    records in a folder of the worker's own and moves the finished file to `path`, for folders that
-    several machines share, on which run files cannot grow (SQLite's WAL needs one machine's
-    memory). `trusted` are the SHA-256 of code that the user has trusted where the task was made; a
-    worker on another machine has a trust folder of its own.
+    (core.studies.moments), and `compute_values` computes other values of the finished run, by name;
+    it can be pickled. `extensions` are the modules of kinds that are not this program's own.
+    `stage` records in a folder of the worker's own and moves the finished file to `path`, for
+    folders that several machines share, on which run files cannot grow (SQLite's WAL needs one
+    machine's memory). `trusted` are the SHA-256 of code that the user has trusted where the task
+    was made; a worker on another machine has a trust folder of its own.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Task:
     columns: tuple[str, ...]
     stage: bool = False
     requested: tuple[ValueRequest, ...] = ()
-    asked: Callable[[Run], Mapping[str, float]] | None = None
+    compute_values: Callable[[Run], Mapping[str, float]] | None = None
     extensions: tuple[str, ...] = field(default_factory=Registry.extensions)
     trusted: tuple[str, ...] = ()
 
@@ -84,7 +84,7 @@ def is_complete(path: Path) -> bool:
     """Return True if a run file is complete: its run completed or diverged, and was not cut off."""
     try:
         with open_run(path) as recorded:
-            return recorded.finished
+            return recorded.is_complete
     except (RunFileError, OSError):
         return False
 
@@ -116,7 +116,7 @@ def row_of(run_: Run, name: str, columns: Sequence[str], seconds: float, worker:
     for column in columns:
         observable = OBSERVABLES.get(column)
         known = observable is not None and last >= 0
-        values[column] = float(observable.at(run_, last)) if known else float("nan")  # type: ignore[union-attr]
+        values[column] = float(observable.value_at(run_, last)) if known else float("nan")  # type: ignore[union-attr]
     reason = run_.reason or "cancelled"
     state: State = "done" if reason in ("completed", "diverged") else "failed"
     if reason == "cancelled":
@@ -180,8 +180,8 @@ def row_of_recording(task: Task, path: Path, worker: str = "") -> Row:
             from core.studies.moments import values_of
 
             row = replace(row, moments=values_of(recorded, task.requested))
-        if row.state == "done" and task.asked is not None:
-            row = replace(row, moments={**row.moments, **task.asked(recorded)})
+        if row.state == "done" and task.compute_values is not None:
+            row = replace(row, moments={**row.moments, **task.compute_values(recorded)})
     if path.name != Path(task.path).name and row.state == "cancelled":
         path.unlink(missing_ok=True)
     return row
@@ -189,10 +189,10 @@ def row_of_recording(task: Task, path: Path, worker: str = "") -> Row:
 
 def _record(task: Task, control: Control | None) -> Path | None:
     """Record the run and return its file; None if the sweep was stopped before."""
-    from core.training.trajectory import run  # loads numba, which a plan does without
+    from core.training.trajectory import run  # loads numba, which planning does not need
 
     path = Path(task.path)
-    for module in task.extensions:  # a worker is another process
+    for module in task.extensions:  # a worker is another process, without the extensions
         import_module(module)
     if not task.stage:
         return run(task.problem(), partial(Recorder, path, force=True), control).path
@@ -204,8 +204,8 @@ def _record(task: Task, control: Control | None) -> Path | None:
 
 
 def publish(local: Path, path: Path) -> None:
-    """Put a finished file into a shared folder whole, or not at all, also beside other writers."""
-    # Two workers that were given one cell write into two files, and neither is listed as a cell.
+    """Copy a finished file into a shared folder, whole or not at all, despite other writers."""
+    # Two workers with the same cell write separate files, whose suffix keeps both out of listings.
     with replace_file(path, path.with_suffix(".cell")) as (_, file), local.open("rb") as recorded:
         shutil.copyfileobj(recorded, file, COPY_BYTES)
 
@@ -216,7 +216,7 @@ def run_batch(tasks: Sequence[Task]) -> list[Row]:
     return [run_cell(task) for task in tasks]
 
 
-@cache  # looking for the libraries takes as long as a small cell
+@cache  # finding the libraries takes as long as a small cell
 def one_thread() -> None:
     """Restrict this process to one thread of numerics: the sweep has as many workers as cores.
 
@@ -224,9 +224,9 @@ def one_thread() -> None:
     """
     from threadpoolctl import threadpool_limits
 
-    # PyTorch takes two seconds to import and few cells need it: it reads this when it is loaded.
+    # PyTorch takes two seconds to import, and few cells need it; it reads this on import.
     os.environ["OMP_NUM_THREADS"] = "1"
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(1)
-    # Not as a context: for as long as this process lives.
+    # Not as a context manager: the limit lasts for the process.
     threadpool_limits(1)

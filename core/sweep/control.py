@@ -46,7 +46,7 @@ class SweepControl:
         self._lock = threading.Lock()
         self._status = SweepStatus()
         self._enough = False
-        self.cell = Control()  # of the cell that runs in this process, where one does
+        self.cell = Control()  # controls the cell that runs in this process, if any
 
     @property
     def status(self) -> SweepStatus:
@@ -72,7 +72,7 @@ class SweepControl:
             self._enough = True
 
     def pause(self) -> None:
-        """Start no more cells; those in other processes are finished, one in this process waits."""
+        """Start no more cells; those in workers finish, one in this process waits."""
         self.cell.pause()
 
     def resume(self) -> None:

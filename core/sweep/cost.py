@@ -25,7 +25,8 @@ from core.study_file.experiment import Experiment
 from core.sweep.cell import expected_experiment, run_batch
 from core.sweep.plan import task_of
 
-START_SECONDS = 3.0  # of a worker, which imports and loads the compiled kernels
+# Seconds until a worker has imported the program and loaded the compiled kernels.
+START_SECONDS = 3.0
 
 
 @final
@@ -72,7 +73,7 @@ class Cost:
         last cells leave some cores idle, so half a longest cell more.
         """
         most = max((group.most for group in self.groups), default=0.0)
-        # However many cores there are, the longest cell takes its time.
+        # The longest cell is a lower bound, whatever the number of cores.
         return START_SECONDS + max(self.total / self.cores + 0.5 * most, most)
 
 
@@ -159,11 +160,11 @@ def _probe_cells(
     """Run cells here, the cheapest first, while they fit the budget; return (work, seconds)."""
     order = sorted(sized, key=lambda one: one.work)
     begin = time.perf_counter()
-    _seconds(study, order[0])  # compiled kernels are loaded by this one
+    _seconds(study, order[0])  # a first cell, untimed, loads the compiled kernels
     points = [(order[0].work, _seconds(study, order[0]))]
     for place in (len(order) // 4, len(order) // 2, (3 * len(order)) // 4, len(order) - 1):
         one = order[place]
-        # Two points of nearly the same work say little of the rate.
+        # Two points of similar work do not determine a rate.
         if one.work <= 1.5 * points[-1][0]:
             continue
         predicted = points[-1][1] * one.work / points[-1][0]
@@ -195,7 +196,7 @@ def fit_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     if np.ptp(works) <= 1e-9 * works.max():
         return 0.0, float(seconds.mean() / works.mean())
     scale = works.max()
-    # Errors are relative, since cells take from 5 ms to an hour.
+    # Relative errors, since cells take from 5 ms to an hour.
     rows = np.column_stack([1.0 / seconds, works / scale / seconds])
     sizes, _ = nnls(rows, np.ones(works.size))
     return float(sizes[0]), float(sizes[1] / scale)

@@ -23,7 +23,7 @@ from core.studies.cells import runs_of, studies_in
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import SIZES
 from core.studies.trials import Opened, trials_of
-from core.studies.verdicts import Judged, judge
+from core.studies.verdicts import JudgedClaim, judge
 from core.sweep.plan import (
     SUFFIX,
     Ledger,
@@ -139,10 +139,10 @@ def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True)
         try:
             task = task_of(study, cell, file)
             row = recorded_row(task if values else replace(task, columns=()), file, math.nan)
-        except InputError:  # a run of other settings
+        except InputError:  # a run with other settings
             continue
         if row is not None:
-            ledger.put(row, digest_of(cell.experiment))
+            ledger.set_row(row, digest_of(cell.experiment))
     return ledger
 
 
@@ -151,7 +151,7 @@ def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True)
 
 def judged_in(
     folder: Path, ledger: Ledger, size: str | None, opened: Opened | None = None
-) -> list[Judged]:
+) -> list[JudgedClaim]:
     """Judge the claims of a swept study.
 
     Parameters
@@ -167,7 +167,7 @@ def judged_in(
 
     Returns
     -------
-    list of Judged
+    list of JudgedClaim
         One for each claim, in their order.
     """
     judged_size = (size or ledger.size) if ledger.study.sizes else None
@@ -180,7 +180,7 @@ def judged_rows(
     folder: Path,
     size: str | None,
     opened: Opened | None = None,
-) -> list[Judged]:
+) -> list[JudgedClaim]:
     """Judge the claims of a study by the rows of its cells, whose runs are in a folder.
 
     Parameters
@@ -198,12 +198,12 @@ def judged_rows(
 
     Returns
     -------
-    list of Judged
+    list of JudgedClaim
         One for each claim, in their order.
     """
     paths = run_paths(study, folder)
-    # A row outlives its run file. A cell that failed never had one, and counts among the runs that
-    # a claim is about.
+    # Drop rows whose run file was deleted, except failed cells, which never had one and count among
+    # the runs of a claim.
     there = {
         name: row
         for name, row in rows.items()

@@ -25,9 +25,10 @@ from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.plan import Plan
 from core.sweep.pools import RETRIES, Pool
 
-BATCH_SECONDS = 0.25  # cells that are shorter go together, so that handing over costs little
+# Target seconds of a batch: short cells are batched, which makes dispatching cheap.
+BATCH_SECONDS = 0.25
 MOST_IN_BATCH = 64
-AHEAD = 2  # batches per worker that are handed out: one that runs, one that waits
+AHEAD = 2  # batches per worker: one running, one queued
 SAVE_SECONDS = 2.0
 POLL_SECONDS = 0.1
 
@@ -41,26 +42,27 @@ class _Work:
         self.queue: deque[Task] = deque(plan.tasks)
         self.running: dict[Future[list[Row]], tuple[Task, ...]] = {}
         self.tries: dict[str, int] = {}
-        self.busy = 0.0  # seconds of the cells that ended
-        self.ended = 0
-        self.begin = time.perf_counter()
-        self.saved = self.begin
+        self.busy = 0.0  # seconds of all finished cells
+        self.n_ended = 0
+        self.started_at = time.perf_counter()
+        self.saved_at = self.started_at
 
     def submit_batches(self) -> None:
         """Submit cells until every worker is supplied, unless a pause is requested."""
         while self.queue and len(self.running) < AHEAD * self.pool.workers:
             if self.control.pause_requested or self.control.stop_requested:
                 return
-            # A cell that has cost two workers runs alone: it can take no other along.
+            # A cell that has cost two workers runs alone, so that it takes down no other.
             if any(self._runs_alone(batch[0]) for batch in self.running.values()):
                 return
             if self.running and self._runs_alone(self.queue[0]):
                 return
             batch = tuple(self.queue.popleft() for _ in range(self._batch_size()))
-            if self.pool.workers == 1:  # where `submit` may be the work itself
+            if self.pool.workers == 1:  # where `submit` may run the batch itself
                 self.control.publish(at_work=frozenset(task.name for task in batch), running=1)
             self.running[self.pool.submit(batch)] = batch
-            # With one worker `submit` may be the work itself: no more before its rows are in.
+            # With one worker `submit` may run the batch itself: submit no more before its rows are
+            # stored.
             if self.pool.workers == 1 or self._runs_alone(batch[0]):
                 return
 
@@ -70,11 +72,11 @@ class _Work:
 
     def _batch_size(self) -> int:
         """Return the number of cells for a quarter of a second; the last batches end together."""
-        # Cells take nobody knows how long yet; or one of them kills its worker, and is to be found.
-        if self.ended == 0 or any(task.name in self.tries for task in self.queue):
+        # Single cells, while durations are unknown, or to find the cell that kills its worker.
+        if self.n_ended == 0 or any(task.name in self.tries for task in self.queue):
             return 1
         fair = len(self.queue) // (4 * self.pool.workers)
-        needed = int(BATCH_SECONDS * self.ended / max(self.busy, 1e-9))
+        needed = int(BATCH_SECONDS * self.n_ended / max(self.busy, 1e-9))
         return max(1, min(needed, fair, MOST_IN_BATCH, len(self.queue)))
 
     def collect_results(self) -> list[Row]:
@@ -87,8 +89,8 @@ class _Work:
             try:
                 error = future.exception()
             except CancelledError:
-                raise self.pool.lost() from None
-            # A full disk would fail every other cell as well.
+                raise self.pool.lost_workers_error() from None
+            # A full disk would fail every other cell too.
             if isinstance(error, DiskError):
                 raise error
             if error is None:
@@ -99,9 +101,9 @@ class _Work:
         if died:
             self._renew()
         for row in rows:
-            self.plan.ledger.put(row, self.plan.digests[row.name])
+            self.plan.ledger.set_row(row, self.plan.digests[row.name])
             self.busy += row.seconds
-            self.ended += 1
+            self.n_ended += 1
         return rows
 
     def _renew(self) -> None:
@@ -129,8 +131,8 @@ class _Work:
         states = [entry.row.state for entry in self.plan.ledger.entries.values()]
         done, failed = states.count("done"), states.count("failed")
         left = len(self.queue) + sum(map(len, self.running.values()))
-        seconds = time.perf_counter() - self.begin
-        eta = left * seconds / self.ended if self.ended else (math.nan if left else 0.0)
+        seconds = time.perf_counter() - self.started_at
+        eta = left * seconds / self.n_ended if self.n_ended else (math.nan if left else 0.0)
         last = rows[-1] if rows else self.control.status.last
         return self.control.publish(
             total=len(self.plan.paths),
@@ -154,9 +156,9 @@ class _Work:
 
     def save(self, now: bool = False) -> None:
         """Write the ledger, at most every two seconds unless `now`."""
-        if now or time.perf_counter() - self.saved > SAVE_SECONDS:
+        if now or time.perf_counter() - self.saved_at > SAVE_SECONDS:
             self.plan.ledger.save()
-            self.saved = time.perf_counter()
+            self.saved_at = time.perf_counter()
 
 
 def missing_kernels(tasks: Iterable[Task]) -> tuple[str, ...]:
@@ -169,11 +171,11 @@ def _compile_first(work: _Work) -> Iterator[SweepStatus]:
     """Compile kernels once for all workers, each of which would do it; yield statuses meanwhile."""
     needed = missing_kernels(work.queue)
     with compiling(needed) as beside:
-        while not (beside.ended() or work.control.stop_requested):
+        while not (beside.is_finished() or work.control.stop_requested):
             yield work.control.publish(compiling=needed)
             time.sleep(POLL_SECONDS)
     work.control.publish(compiling=())
-    work.begin = time.perf_counter()
+    work.started_at = time.perf_counter()
 
 
 def sweep(
@@ -198,7 +200,7 @@ def sweep(
     Yields
     ------
     SweepStatus
-        The last one has `ended`.
+        The last one has `n_ended`.
 
     Raises
     ------
@@ -212,7 +214,7 @@ def sweep(
     try:
         work.save(now=True)
         yield work.status([])
-        if not pool.shared:  # a cluster has caches of its own
+        if not pool.shared:  # workers of a cluster have their own caches
             yield from _compile_first(work)
         while (work.queue or work.running) and not control.stop_requested:
             if control.enough_requested:

@@ -33,13 +33,13 @@ from core.sweep.cell import Task, expected_experiment, is_complete, row_of
 
 # --------------------------------------------------------------------------------------- the ledger
 
-FORMAT, WITHOUT_SUMS = 2, 1  # earlier versions wrote no checksums
+FORMAT, WITHOUT_SUMS = 2, 1  # format 1, of earlier versions, has no checksums
 SUFFIX = ".sweep.json"
-HUNT_SUFFIX = ".hunt.json"  # of the runs that a hunt has tried (core.extremes)
-MOST_BYTES = 100_000_000  # a cell takes half a kilobyte
+HUNT_SUFFIX = ".hunt.json"  # of the ledger of a hunt's runs (core.extremes)
+MOST_BYTES = 100_000_000  # a cell takes about 500 bytes
 # A cell has nine fields, its columns, and at most 24 moments (core.studies.moments).
 MOST_COMMAS = 60 * MAX_CELLS
-MOST_BRACES = 3 * MAX_CELLS + 3  # of cells, their values and moments; of the study's own tables
+MOST_BRACES = 3 * MAX_CELLS + 3  # of cells, their values and moments, and of the study's own tables
 ROW = TypeAdapter(Row)
 UNREADABLE = (
     OSError,
@@ -83,7 +83,7 @@ class Ledger:
         """Rows of the cells that have ended, by name."""
         return {name: entry.row for name, entry in self.entries.items()}
 
-    def put(self, row: Row, digest: str) -> None:
+    def set_row(self, row: Row, digest: str) -> None:
         """Record the end of a cell."""
         self.entries[row.name] = LedgerEntry(row, digest)
 
@@ -120,7 +120,8 @@ def read_ledger(path: Path, suffix: str = SUFFIX) -> Ledger:
         if document["format"] not in (FORMAT, WITHOUT_SUMS):
             raise InputError(f"{path} was written by another version of the program.")
         name = str(document["study"])
-        if path.name != f"{name}{suffix}":  # or its runs would be looked for somewhere else
+        # A renamed ledger would look for its runs under another name.
+        if path.name != f"{name}{suffix}":
             raise InputError(f"{path} is the ledger of another study, {name[:60]!r}.")
         study = parse_study(document["toml"], name)
         size = document["size"]
@@ -130,7 +131,7 @@ def read_ledger(path: Path, suffix: str = SUFFIX) -> Ledger:
             if document["format"] == WITHOUT_SUMS or _is_whole(cell, fields):
                 ledger.entries[cell] = _entry(cell, fields)
     except UNREADABLE as error:
-        reason = " ".join(str(error).split())[:200]  # pydantic's reasons have several lines
+        reason = " ".join(str(error).split())[:200]  # pydantic's messages have several lines
         raise InputError(
             f"{path} cannot be read as the ledger of a sweep ({reason}); move it away, to "
             "rebuild it from the run files next to it."
@@ -141,7 +142,7 @@ def read_ledger(path: Path, suffix: str = SUFFIX) -> Ledger:
 def _document(path: Path) -> Any:
     """Parse the JSON of a ledger, of bounded size. Raises InputError, ValueError."""
     content = read_whole(path, MOST_BYTES, "ledger")
-    # Before the parser, which would first make all of it (decision 0012).
+    # Before parsing, which would build all of it in memory (decision 0012).
     if content.count(b"{") > MOST_BRACES or content.count(b",") > MOST_COMMAS:
         raise ValueError("it has more entries than a sweep has cells")
     if content.count(b"[") > MAX_CELLS:
@@ -152,7 +153,7 @@ def _document(path: Path) -> Any:
 def _plain(entry: LedgerEntry) -> dict[str, Any]:
     fields = asdict(entry.row)
     del fields["name"]
-    # JSON has no NaN: what is not finite is kept as a word, which float reads back.
+    # JSON has no NaN: non-finite numbers are stored as words that float() parses.
     for table in ("values", "moments"):
         fields[table] = {k: v if math.isfinite(v) else str(v) for k, v in fields[table].items()}
     fields["seconds"] = entry.row.seconds if math.isfinite(entry.row.seconds) else "nan"
@@ -165,7 +166,7 @@ def _with_checksum(name: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_whole(name: str, fields: Mapping[str, Any]) -> bool:
-    """Return True if the fields of a cell are those that were written."""
+    """Return True if the fields of a cell match their checksum."""
     others = {key: value for key, value in fields.items() if key != "sum"}
     return bool(fields["sum"] == _sum(name, others))
 
@@ -183,7 +184,7 @@ def _entry(name: str, fields: Mapping[str, Any]) -> LedgerEntry:
 
 # ----------------------------------------------------------------------------------------- the plan
 
-LONGEST_NAME = 240  # file systems take 255 bytes, and SQLite adds its own ends
+LONGEST_NAME = 240  # file systems allow 255 bytes, and SQLite appends its suffixes
 
 
 @final
@@ -240,7 +241,7 @@ def problems(study: Study, say: Callable[[str], None] | None = None) -> Iterator
     said = {""}
     for cell in study.cells():
         problem = resolve_problem(cell.experiment, study.folder, study.title, study.source)
-        understood = problem.dataset.understood
+        understood = problem.dataset.reading_sentence
         if say is not None and understood not in said:
             say(understood)
             said.add(understood)
@@ -282,7 +283,7 @@ def plan(
             task_of(study, cell, file), stage=shared, requested=requested, trusted=trusted
         )
         row = None
-        # Run files are the truth: the ledger only saves the work of reading them (decision 0009).
+        # Run files are authoritative: the ledger only spares reading them (decision 0009).
         if not force and file.exists():
             entry = known.get(cell.name)
             if (
@@ -302,7 +303,7 @@ def plan(
             tasks.append(task)
         else:
             kept.append(row)
-            ledger.put(row, digest)
+            ledger.set_row(row, digest)
     check_room((task.experiment for task in tasks), folder, memory=not shared)
     return Plan(study, folder, ledger, paths, digests, tuple(tasks), tuple(kept))
 
@@ -372,9 +373,9 @@ def recorded_row(task: Task, file: Path, seconds: float, *, is_known: bool = Fal
                     remedy="choose another folder",
                     typed="overwrite it with --force, or choose another folder with --out",
                 )
-            return row_of(run, task.name, task.columns, seconds) if run.finished else None
+            return row_of(run, task.name, task.columns, seconds) if run.is_complete else None
     except RunFileError:
-        # What a crash has left is recorded anew; what is of somebody else is not replaced.
+        # Files left by a crash are recorded again; foreign files are never replaced.
         if _is_foreign(file):
             raise InputError(
                 f"{file} exists and is not a run file",

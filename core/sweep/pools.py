@@ -24,16 +24,16 @@ from core.sweep.cell import Task, run_batch, run_cell
 from core.training.control import Control
 
 Rows = Future[list[Row]]
-PROTOCOLS = ("tcp", "tls")  # of addresses of schedulers
-WORKERS_SECONDS = 2.0  # between two looks at the workers of a cluster
-RETRIES = 3  # times that a cell is started again when its worker dies
+PROTOCOLS = ("tcp", "tls")  # of scheduler addresses
+WORKERS_SECONDS = 2.0  # seconds between two queries of a cluster's workers
+RETRIES = 3  # restarts of a cell whose worker dies
 
 
 class Pool(ABC):
     """Workers for batches of cells, `workers` at a time. Close it at the end."""
 
     workers: int
-    shared: bool = False  # whether workers see the folder of runs through a network
+    shared: bool = False  # workers access the folder of runs through a network
 
     @abstractmethod
     def submit(self, tasks: Sequence[Task]) -> Rows:
@@ -54,7 +54,7 @@ class Pool(ABC):
         """Return False while batches wait for a worker and none is left. Cheap enough to poll."""
         return True
 
-    def lost(self) -> MarginscopeError:
+    def lost_workers_error(self) -> MarginscopeError:
         """Return the error for batches that have lost their workers."""
         return MarginscopeError(
             "The workers ended before their cells; run the remaining cells again."
@@ -131,7 +131,7 @@ class ClusterPool(Pool):
             ) from error
         _check_protocol(distributed, address)
         try:
-            _reach(address, patience)  # a client that reaches nobody leaves threads behind
+            _reach(address, patience)  # an unconnected client leaves threads behind
             self._client = distributed.Client(address, timeout=patience, set_as_default=False)
             self._client.wait_for_workers(1, timeout=patience)
         except (OSError, TimeoutError, ValueError) as error:
@@ -144,11 +144,11 @@ class ClusterPool(Pool):
             ) from error
         threads = self._client.nthreads()
         self.workers = max(1, sum(threads.values()))
-        # Not pure: a cell that is handed out again is to be run again, not answered from memory.
+        # Not pure: a repeated cell must run again, not return a cached result.
         self._executor = self._client.get_executor(pure=False, retries=RETRIES)
         self._address = address
-        self._has_workers, self._next_look = True, 0.0
-        # Of a lost scheduler a sentence is enough.
+        self._has_workers, self._next_check = True, 0.0
+        # Our own sentence reports a lost scheduler; its log would repeat it.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
 
     def submit(self, tasks: Sequence[Task]) -> Rows:
@@ -157,22 +157,22 @@ class ClusterPool(Pool):
             future: Rows = self._executor.submit(run_batch, tuple(tasks))
         except Exception as error:
             if self._client.status in ("closing", "closed"):
-                raise self.lost() from error
+                raise self.lost_workers_error() from error
             raise
         return future
 
     def has_workers(self) -> bool:
         """Return False while no worker is connected to the scheduler."""
         now = time.monotonic()
-        if now >= self._next_look and self._client.status == "running":
-            self._next_look = now + WORKERS_SECONDS
-            # A scheduler that does not answer is another matter: its client closes by itself.
+        if now >= self._next_check and self._client.status == "running":
+            self._next_check = now + WORKERS_SECONDS
+            # An unresponsive scheduler is handled elsewhere: its client closes by itself.
             with suppress(OSError, TimeoutError, ValueError):
                 ask, most = self._client.scheduler.ncores, WORKERS_SECONDS
                 self._has_workers = bool(self._client.sync(ask, callback_timeout=most))
         return self._has_workers
 
-    def lost(self) -> MarginscopeError:
+    def lost_workers_error(self) -> MarginscopeError:
         """Return the error for a scheduler that is gone."""
         return MarginscopeError(
             "the Dask scheduler no longer answers; finished cells are kept",
@@ -272,7 +272,7 @@ def pool_for(
 
 def cores() -> int:
     """Return the number of processors that this process may use."""
-    # A job of Slurm, or a container, may be allowed fewer than there are.
+    # A Slurm job or container may be limited to fewer cores than the machine has.
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -32,7 +32,7 @@ def report_full_memory() -> Iterator[None]:
         ) from error
 
 
-# The derivatives of the losses in the outputs, on tensors: the twins of core.compiled.descent.
+# Derivatives of the losses in the outputs, on tensors; core.compiled.descent has the same ones.
 
 Slopes = Callable[[Tensor, Tensor, float], tuple[Tensor, Tensor]]
 
@@ -76,7 +76,7 @@ def logistic(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
         Slopes in the outputs, and the sum.
     """
     p = y * f
-    # max(-p, 0) alone would be 0 at p = +infinity, and hide that the network has diverged.
+    # max(-p, 0) alone is 0 at p = +infinity, which would hide a divergence of the network.
     gaps = torch.where(p.isfinite(), (-p).clamp_min(0.0), p.abs())
     return torch.sigmoid(-p) * y * -scale, gaps.sum()
 
@@ -154,7 +154,8 @@ SLOPES: dict[str, Slopes] = {
 }
 
 
-BLOCK_BYTES = 1 << 30  # activations at a time: memory does not grow with the number of examples
+# Bytes of activations at a time: memory does not grow with the number of examples.
+BLOCK_BYTES = 1 << 30
 
 
 @final
@@ -188,7 +189,7 @@ class Stepper:
             weighted = g @ alpha.T if alpha.ndim == 2 else g[:, None] * alpha
             d_U += (phi.slopes(z) * weighted).T @ x
         slope = self._network.pull(self.flat, d_alpha, d_U)
-        # Both in one answer: each waits for the device.
+        # One transfer for both numbers: each transfer waits for the device.
         worst, largest = torch.stack((measure, slope.abs().amax())).tolist()
         return slope, worst, largest != 0.0
 

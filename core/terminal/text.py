@@ -17,13 +17,13 @@ from core.errors import InputError
 
 # ------------------------------------------------------------------------------------ printed lines
 
-# Control, format (with the bidirectional controls), lone surrogate, line and paragraph separator.
+# Control, format (including bidirectional), lone surrogate, line separator, paragraph separator.
 STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 JOINERS = "\u200c\u200d"  # format characters that Persian, Indic scripts and emoji need
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-NAME = 60  # characters of a name in a key, a table or a list
+NAME = 60  # characters of a name in a legend, table or list
 
 
 def shorten(text: str, most: int = NAME) -> str:
@@ -61,16 +61,10 @@ def escape_controls(text: str, keep: str = "") -> str:
 
 def _escape(character: str) -> str:
     code = ord(character)
-    # As TOML and JSON spell it, so that an escaped study file can still be read.
     return SHORT.get(character) or (f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}")
 
 
-# ------------------------ command lines, from which a shell reads exactly the words that were meant
-
-# Words that cmd.exe and PowerShell both take without quotes. PowerShell makes an array of `a,b` and
-# splits `-a.b` before it calls a program.
 BARE_ON_WINDOWS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/\\-]*|--?[A-Za-z][A-Za-z-]*")
-# Special within double quotes in cmd.exe (%, !) or PowerShell ($, `, and every kind of quote).
 SPECIAL_ON_WINDOWS = frozenset('"%!$`\u201c\u201d\u201e')
 
 
@@ -106,8 +100,6 @@ def _quote(word: str) -> str:
         raise _unquotable(word)
     if not any(map(is_steering, word)):
         return shlex.quote(word)
-    # Bytes, since a name may be no UTF-8, and bash 3.2 of macOS does not know \u. Octal digits for
-    # the quote as well: a shell that does not know $'..' then still finds the end of the word.
     try:
         content = word.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
@@ -124,7 +116,6 @@ def _quote_on_windows(word: str) -> str:
         raise _unquotable(word)
     if BARE_ON_WINDOWS.fullmatch(word):
         return word
-    # The C runtime reads backslashes before the closing quote as escapes of that quote.
     slashes = len(word) - len(word.rstrip("\\"))
     return f'"{word}{chr(92) * slashes}"'
 

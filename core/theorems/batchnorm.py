@@ -53,7 +53,7 @@ def eps_n(run: Run) -> float:
     """Return eps_N of Assumption 1.1: 1/sqrt(eps), or the start's value if eps = 0; at least 1."""
     eps = float(network_of(run).eps)
     largest = 1.0 / math.sqrt(eps) if eps > 0.0 else largest_inverse(run)
-    # At least 1, as the proofs take it.
+    # At least 1, as in the proofs.
     return max(1.0, largest)
 
 
@@ -98,7 +98,7 @@ def interval(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypoth
     run, margin = context.run, gamma(context)
     steps = common.counted_steps(run) if trained else 1.0
     logarithm = np.log(5.0 * run.dataset.n * steps / context.delta)
-    # With both ends no width is left at d = 64 (digits): the theorem then says nothing.
+    # With both bounds no width remains at d = 64 (digits), and the theorem is void.
     lower = logarithm**1.5 * common.divide(2.0**29 * eps_n(run) ** 3, common.power(margin, 2))
     count = "5nt" if trained else "5n"
     formula = f"2^29 eps_N^3 ln^1.5({count}/delta)/gamma^2"
@@ -152,7 +152,7 @@ def sgd_error(context: Context) -> Comparison:
     first = common.divide(2.0**23 * eps_n(run) ** 4, common.power(gamma(context), 2)) / t
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
     error = common.least_before(context.trace("test_error"))
-    return common.throughout("<=", bound, error, "test_error")
+    return common.compare_all_frames("<=", bound, error, "test_error")
 
 
 def descent_error(context: Context) -> Comparison:
@@ -161,7 +161,7 @@ def descent_error(context: Context) -> Comparison:
     root = max(gamma(context), 0.0) ** (1.0 / 3.0)
     first = common.divide(2.0**17 * m ** (1.0 / 3.0) * eps_n(run) ** 4, root) / (t * math.sqrt(n))
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
-    return common.throughout("<=", bound, context.trace("test_error"), "test_error")
+    return common.compare_all_frames("<=", bound, context.trace("test_error"), "test_error")
 
 
 def proved_error(context: Context) -> Comparison:
@@ -170,7 +170,7 @@ def proved_error(context: Context) -> Comparison:
     bound = common.divide(2.0**11, gamma(context) * math.sqrt(n))
     bound += 3.0 * math.sqrt(math.log(2.0 / context.delta) / (2.0 * n))
     error = np.minimum.accumulate(context.trace("test_error"))
-    return common.throughout("<=", bound, error, "test_error")
+    return common.compare_all_frames("<=", bound, error, "test_error")
 
 
 def outer_radius(context: Context) -> float:
@@ -183,16 +183,20 @@ def outer_radius(context: Context) -> float:
 
 def sgd_outer(context: Context) -> Comparison:
     trace = context.trace("outer_displacement")
-    return common.throughout("<=", outer_radius(context), trace, "outer_displacement")
+    return common.compare_all_frames("<=", outer_radius(context), trace, "outer_displacement")
 
 
 def descent_outer(context: Context) -> Comparison:
-    return common.throughout("<=", 8.0, context.trace("outer_displacement"), "outer_displacement")
+    return common.compare_all_frames(
+        "<=", 8.0, context.trace("outer_displacement"), "outer_displacement"
+    )
 
 
 def inner(context: Context) -> Comparison:
     bound = 1.0 / (2.0 * eps_n(context.run))
-    return common.throughout("<=", bound, context.trace("inner_displacement"), "inner_displacement")
+    return common.compare_all_frames(
+        "<=", bound, context.trace("inner_displacement"), "inner_displacement"
+    )
 
 
 # ----------------------------------------------------------- Assumptions and Proposition 1.1
@@ -220,7 +224,7 @@ def assumption_1_2(context: Context) -> Comparison:
     margin = gamma(context)
     if margin > 0.0:
         return common.compare_once(">=", 0.0, margin)
-    return common.undecided(">=", 0.0, margin, "no positive margin is known with V at its start")
+    return common.leave_open(">=", 0.0, margin, "no positive margin is known with V at its start")
 
 
 def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -236,7 +240,7 @@ def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def dyadic(context: Context) -> Comparison:
     d = context.run.dataset.d
-    # The best a, and not the proof's own: that one has a negative margin unless m is far above 4^d.
+    # With the best a: the proof's choice has a negative margin unless m is far above 4^d.
     bound = math.sqrt(d) / 40.0 * math.sqrt(3.0 / (4.0 ** (d + 1) - 4.0))
     return common.compare_once(">=", bound, context.upper("gamma_a"))
 
@@ -261,7 +265,7 @@ def start_outer(context: Context) -> Comparison:
 def start_inner(context: Context) -> Comparison:
     """Compare the larger of max_j |v_j|/2 and max_j 1/(5 |v_j|) with 1."""
     run = context.run
-    # One number for both halves of the lemma: it is at most 1 where each of them holds.
+    # One number for both parts of the lemma: at most 1 if both hold.
     sizes = np.linalg.norm(run.network.directions(run.origin), axis=1)
     largest = float(max(sizes.max() / 2.0, 1.0 / (5.0 * sizes.min())))
     return common.compare_once("<=", 1.0, largest, frame=0)

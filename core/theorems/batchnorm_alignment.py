@@ -30,15 +30,15 @@ from core.theorems.batchnorm import (
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis
 
-MOST_SIGNS = 12  # examples up to which every vector of signs is taken
-DRAWN = 256  # vectors of signs that are drawn beyond that
+MOST_SIGNS = 12  # examples up to which all vectors of signs are used
+DRAWN = 256  # vectors of signs drawn for more examples
 SEED = 17  # of the signs
-BLOCK = 32  # of them are multiplied with the features at a time
+BLOCK = 32  # vectors multiplied with the features at a time
 
 
 def inner_radius(run: Run) -> float:
     """Return R_V = 1/(2 eps_N)."""
-    # eps_N/2 in D.2 and E by mistake; the proofs use this one (docs/theory.md, 8.6).
+    # D.2 and E print eps_N/2 by mistake; the proofs use this one (docs/theory.md, 8.6).
     return 1.0 / (2.0 * eps_n(run))
 
 
@@ -75,7 +75,7 @@ def along_reference(
             if reference is not None:
                 return compare(context, reference)
             why = "the features of the start do not separate the data in both layers"
-        return common.undecided(">=", common.NAN, common.NAN, why)
+        return common.leave_open(">=", common.NAN, common.NAN, why)
 
     return compared
 
@@ -109,14 +109,14 @@ def alignment(context: Context, reference: Reference) -> Comparison:
     """Compare min_i <Ubar, d_U p_i(W_t)> with gamma sqrt(m)/2: item (1)."""
     run = context.run
     direction = np.zeros(run.network.size)
-    # U = (a, c) stands first, as all that a network is homogeneous in (decision 0004).
+    # U = (a, c) comes first, like all homogeneous parameters (decision 0004).
     direction[: run.network.scaled] = reference.direction
     frames = frames_near_start(context)
     least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(frames):
         least[k] = slopes_along(run, int(k), direction).min()
     bound = gamma(context) * math.sqrt(run.network.m) / 2.0
-    return common.throughout(">=", bound, least, frames=frames, why=AWAY)
+    return common.compare_all_frames(">=", bound, least, frames=frames, why=AWAY)
 
 
 @along_reference
@@ -137,7 +137,7 @@ def progress(context: Context, reference: Reference) -> Comparison:
         p = run.network.margins(now, run.inputs, run.dataset.y)
         least[k] = (slopes_along(run, int(k), direction) - p).min()
     bound = r * gamma(context) * math.sqrt(m) / 4.0
-    return common.throughout(">=", bound, least, frames=frames, why=AWAY)
+    return common.compare_all_frames(">=", bound, least, frames=frames, why=AWAY)
 
 
 # ------------------------------------------------------------------------------------ Lemma E.1
@@ -164,8 +164,7 @@ def outer_gradient(context: Context) -> Comparison:
     flat = run.physical_parameters(run.frames - 1)
     largest = 0.0
     for i in range(run.dataset.n):
-        # A network has the gradient of a sum over examples: of one alone where only that one is
-        # given.
+        # `gradient` sums over examples; a single example gives its own gradient.
         slope = run.network.gradient(flat, run.inputs[i : i + 1], np.ones(1))
         largest = max(largest, float(np.square(slope[: run.network.scaled]).sum()))
     return common.compare_once("<=", 2.0**11 * eps_n(run) ** 4 * run.network.m, largest, frame=-1)
@@ -188,7 +187,8 @@ def sign_vectors(n: int) -> Array:
     """
     if n > MOST_SIGNS:
         return np.random.default_rng(SEED).choice([-1.0, 1.0], (DRAWN, n))
-    numbers = np.arange(2 ** (n - 1))[:, None]  # the first sign is +: both signs count alike
+    # The first sign is +: vectors s and -s are equivalent.
+    numbers = np.arange(2 ** (n - 1))[:, None]
     return np.asarray(1.0 - 2.0 * ((numbers >> np.arange(n)) & 1))
 
 

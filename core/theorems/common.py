@@ -22,7 +22,7 @@ from core.theorems.statement import Comparison, Context, Hypothesis, proved_belo
 from core.theorems.states import State
 
 Array = NDArray[np.float64]
-HOMOGENEOUS_ROOM = 1e-6  # a user's own network may compute in float32
+HOMOGENEOUS_ROOM = 1e-6  # relative tolerance: a user's network may compute in float32
 ROUNDING = states.ROUNDING
 NAN = float("nan")
 INFINITE = "the bound or the measured value is infinite"
@@ -49,7 +49,7 @@ def at_least(text: str, needed: Any, present: Any) -> Hypothesis:
 
     Either may be a trace (T,): its last frame is reported, and the state follows the run.
     """
-    # The room lies below what is needed, also where that is negative.
+    # The tolerance lowers the requirement, also if it is negative.
     return _make_hypothesis((text, ">="), needed, present, present >= needed - _room(needed))
 
 
@@ -95,7 +95,7 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
         return Hypothesis(text, "> 0", "not known", None)
     bracket = margin.bracket
     if not bracket.exists:
-        return Hypothesis(text, "> 0", bracket.method, False if bracket.nothing else None)
+        return Hypothesis(text, "> 0", bracket.method, False if bracket.is_zero else None)
     present = format_number(bracket.lower)
     # Beyond the plane gamma_ntk is known by a draw only, which may miss: it meets no hypothesis,
     # however narrow its bracket (decision 0008).
@@ -123,7 +123,7 @@ def flow(run: Run) -> Hypothesis:
     """Return the hypothesis of gradient flow without a penalty; descent only approximates it."""
     dynamics: Any = run.experiment.dynamics
     text = "gradient flow"
-    if run.recorded:
+    if run.is_external:
         return _undecided_steps(run, text, "dW/dt = -grad R")
     if run.experiment.loss.is_penalised:
         present = f"{dynamics.words} with {_penalty(run)}"
@@ -153,7 +153,7 @@ def follows_gradient(run: Run, mirror: bool = False) -> bool:
 
 def plain_risk(run: Run) -> Hypothesis:
     """Return the hypothesis of training without a penalty, as in the papers' descent."""
-    if run.recorded:
+    if run.is_external:
         return _undecided_steps(run, "the risk without a penalty", "l2 = 0")
     plain = not run.experiment.loss.is_penalised
     return Hypothesis("the risk without a penalty", "l2 = 0", _penalty(run), plain)
@@ -169,7 +169,7 @@ def _penalty(run: Run) -> str:
 
 def one_fresh_example(run: Run, present: str) -> Hypothesis:
     """Return the hypothesis of SGD on a new example each step; `present` is the paper's wording."""
-    if run.recorded:
+    if run.is_external:
         return _undecided_steps(run, "one fresh example a step", "fresh")
     dynamics = run.experiment.dynamics
     fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
@@ -202,7 +202,7 @@ def homogeneous(run: Run) -> Hypothesis:
 
 def unit_ball(run: Run) -> Hypothesis:
     """Return the hypothesis |x_i| <= 1 for the run's examples."""
-    # Assumed throughout telgarsky22 and homogeneity; wei19's own D has |x| = sqrt(d - 1).
+    # Assumed throughout telgarsky22 and homogeneity; the data D of wei19 have |x| = sqrt(d - 1).
     largest = float(np.linalg.norm(run.dataset.x, axis=1).max())
     return at_most("inputs |x| <= 1", 1.0, largest)
 
@@ -212,17 +212,17 @@ def paper_start(run: Run, law: str) -> Hypothesis:
     section: Any = run.experiment.network
     init = getattr(section, "init", "paper")
     present = f'init = "{init}"'
-    if run.recorded:
+    if run.is_external:
         words = "the start of another program, whose law is not known"
         return Hypothesis(f"start {law}", 'init = "paper"', words, None)
-    if run.changed:
+    if run.has_changed_rule:
         words = "the end of a run with other settings"
         return Hypothesis(f"start {law}", 'init = "paper"', words, False)
     if not run.complete:
         words = f"{present}, then an unknown run"
         return Hypothesis(f"start {law}", 'init = "paper"', words, None)
     particles = getattr(run.experiment.dynamics, "particles", "network")
-    if particles != "network":  # the perturbed flow then draws its own start
+    if particles != "network":  # the perturbed flow draws its own start
         return Hypothesis(f"start {law}", 'init = "paper"', f'particles = "{particles}"', False)
     return Hypothesis(f"start {law}", 'init = "paper"', present, init == "paper")
 
@@ -266,16 +266,16 @@ def margin_at_least(
 
 def where_proved(context: Context, name: str, comparison: Comparison) -> Comparison:
     """Make a violation by a margin's upper end undecided unless that end is proved."""
-    if comparison.holds is False and not context.proved(name):
+    if comparison.holds is False and not context.is_proved(name):
         return replace(comparison, holds=None, why=f"the upper end of {name} is not proved")
     return comparison
 
 
-def undecided(sense: str, bound: float, measured: float, why: str, view: str = "") -> Comparison:
+def leave_open(sense: str, bound: float, measured: float, why: str, view: str = "") -> Comparison:
     return Comparison(sense, bound, measured, None, view, why=why)
 
 
-def throughout(
+def compare_all_frames(
     sense: str, bound: Any, measured: Any, view: str = "", frames: Any = None, why: str = ""
 ) -> Comparison:
     """Compare a trace with a trace or a number at the frames of a mask; the worst frame decides.
@@ -384,7 +384,7 @@ def power(value: Any, exponent: float) -> Any:
     >>> power(3.0, 2), power(1e-200, -2)
     (9.0, inf)
     """
-    # NumPy's number, since Python's own raises where a power overflows.
+    # A NumPy float, since Python's own raises on overflow.
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         powers = np.asarray(value, dtype=np.float64) ** exponent
     return powers if powers.ndim else float(powers)
@@ -393,7 +393,7 @@ def power(value: Any, exponent: float) -> Any:
 def fitted_frames(context: Context) -> Array:
     """Return the mask of frames at which R(W) < l(0)/n, (T,)."""
     loss, n = context.run.loss, context.run.dataset.n
-    # Below l(0)/n every example is right and the smoothed margin is positive (docs/theory.md, 3.4):
-    # from there on the papers let margins and norms grow.
+    # Below l(0)/n every example is classified correctly and the smoothed margin is positive
+    # (docs/theory.md, 3.4): from there on the papers let margins and norms grow.
     threshold = loss.at_zero if context.run.experiment.loss.exp_tailed else NAN
     return np.asarray(context.trace("log10_risk") < math.log10(threshold / n))

@@ -46,12 +46,12 @@ def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def becomes_kkt(context: Context) -> Comparison:
-    residual = float(OBSERVABLES[KKT].at(context.run, context.run.frames - 1))
+    residual = float(OBSERVABLES[KKT].value_at(context.run, context.run.frames - 1))
     comparison = common.compare_once("<=", 0.01, residual, KKT, frame=-1)
     if comparison.holds:
         return comparison
     why = "a limit without a rate: not reached yet"
-    return replace(common.undecided("<=", 0.01, residual, why, KKT), frame=-1)
+    return replace(common.leave_open("<=", 0.01, residual, why, KKT), frame=-1)
 
 
 def time_bound(context: Context) -> Comparison:
@@ -83,29 +83,29 @@ def compare_time(context: Context) -> Comparison:
     low, _ = lengths(run)
     risk = context.trace("log10_risk")
     n = run.dataset.n
-    # In logarithms, since t_0 may be beyond float64.
+    # In logarithms, since t_0 may exceed float64.
     constant = common.divide(85.0 * ratio(run) ** 2 * n**3, slope(run) ** 2 * low**2)
     bound = float(risk[0]) + common.log(constant) / math.log(10.0)
     fits = fitted_frames(context)
-    # t_0 lies after the last frame before the fit, and not after the first one with it.
+    # t_0 is after the last frame before the fit, and at or before the first one with it.
     before = int(fits[0]) - 1 if fits.size else run.frames - 1
     unfit = float(run.log10_time[before]) if before >= 0 else -math.inf
     if math.isnan(bound):
-        return common.undecided("<=", bound, common.NAN, "an input is zero: no bound exists")
+        return common.leave_open("<=", bound, common.NAN, "an input is zero: no bound exists")
     if unfit > bound:
         return common.compare_once("<=", bound, unfit)
     if not fits.size:
-        return common.undecided("<=", bound, common.NAN, "L < log(2)/n is not reached yet")
+        return common.leave_open("<=", bound, common.NAN, "L < log(2)/n is not reached yet")
     first = float(run.log10_time[fits[0]])
     if first > bound:
-        return common.undecided(
+        return common.leave_open(
             "<=", bound, first, "no frame is recorded between t_0 and the bound"
         )
     return common.compare_once("<=", bound, first)
 
 
 def proxy(context: Context) -> Comparison:
-    return common.throughout(">=", 1.0, context.trace("proxy_pl"), "proxy_pl")
+    return common.compare_all_frames(">=", 1.0, context.trace("proxy_pl"), "proxy_pl")
 
 
 def mean_direction(context: Context) -> Comparison:
@@ -153,7 +153,7 @@ def lemma_b_8(context: Context) -> Comparison:
     best = optimum(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)
     expected = np.array([8.0 / (4.0 * eps + 5.0), 8.0 / (4.0 * eps + 5.0), 1.6])
     apart = common.NAN if best is None else float(np.abs(best.multipliers - expected).max())
-    # A closed form against one: they may differ by rounding alone.
+    # Both are closed forms, and differ by rounding alone.
     return common.compare_once("<=", 1e-9, apart)
 
 

@@ -33,7 +33,7 @@ def c_r(run: Run) -> float:
 def largest_step(run: Run) -> float:
     """Return (A1): gamma^2/(5 n Rmax^2 R^2 C_R max(1, H)), H = (1 - gamma)/4."""
     _, high = lengths(run)
-    # max(1, H) is 1, since H = (1 - gamma)/4 is the largest second derivative of the activation.
+    # max(1, H) = 1, since H = (1 - gamma)/4 is the largest second derivative of the activation.
     most = 5.0 * run.dataset.n * high**2 * ratio(run) ** 2 * c_r(run)
     return common.divide(slope(run) ** 2, most)
 
@@ -43,7 +43,7 @@ def start_scale(run: Run) -> float:
     # The paper's w_TF = sqrt(2/(m + d)), and its "1/50", are standard deviations, not variances.
     section = run.experiment.network
     assert isinstance(section, FixedOuterNetwork)
-    if run.recorded:  # by another program, whose law is not known
+    if run.is_external:  # by another program, with an unknown law
         return math.nan
     return float(section.init_multiple * math.sqrt(2.0 / (run.network.m + run.dataset.d)))
 
@@ -112,12 +112,12 @@ def loss_falls(context: Context) -> Comparison:
     low, _ = lengths(run)
     risk = context.trace("log10_risk")
     constant = common.divide(16.0 * run.dataset.n * ratio(run) ** 2, slope(run) ** 2 * low**2)
-    # T counts iterates from W^(0) on, so that W^(T-1) is the one after t = T - 1 steps.
+    # T counts iterates from W^(0): W^(T-1) is the iterate after t = T - 1 steps.
     steps = run.steps[: run.frames].astype(np.float64) + 1.0
     start = common.log(constant / common.step_size(run)) / math.log(10.0)
     inside = start + float(risk[0]) - np.log10(steps)
     bound = math.log10(2.0) + 0.5 * inside
-    return common.throughout("<=", bound, risk, "log10_risk", frames_after_start(run))
+    return common.compare_all_frames("<=", bound, risk, "log10_risk", frames_after_start(run))
 
 
 def node_growth(context: Context) -> Comparison:
@@ -133,14 +133,16 @@ def node_growth(context: Context) -> Comparison:
         ]
     )
     factor = common.divide(low**2, 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n))
-    return common.throughout(">=", factor * sums(context), smallest, frames=frames_after_start(run))
+    return common.compare_all_frames(
+        ">=", factor * sums(context), smallest, frames=frames_after_start(run)
+    )
 
 
 def stable_rank(context: Context) -> Comparison:
     run = context.run
     bound = 256.0 * c_r(run) * ratio(run) ** 4 / slope(run) ** 2
     trace = context.trace("stable_rank")
-    return common.throughout("<=", bound, trace, "stable_rank", frames_after_start(run))
+    return common.compare_all_frames("<=", bound, trace, "stable_rank", frames_after_start(run))
 
 
 def start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -162,7 +164,7 @@ def start_means(context: Context) -> Comparison:
     run = context.run
     V = run.network.unpack(run.origin)["V"]
     mean = run.dataset.y @ run.inputs
-    # In row-space form V has one more coordinate, which is across all inputs and their mean.
+    # In row-space form V has one more coordinate, orthogonal to all inputs and their mean.
     inner = np.abs(V[:, : mean.size] @ mean).max() / np.linalg.norm(mean)
     bound = 2.0 * start_scale(run) * math.sqrt(math.log(4.0 * run.network.m / context.delta))
     return common.compare_once("<=", bound, float(inner), frame=0)
@@ -170,7 +172,7 @@ def start_means(context: Context) -> Comparison:
 
 def loss_ratio(context: Context) -> Comparison:
     ratio = 10.0 ** context.trace("log10_loss_ratio")  # infinite where the column has no number
-    return common.throughout("<=", c_r(context.run), ratio, "loss_ratio")
+    return common.compare_all_frames("<=", c_r(context.run), ratio, "loss_ratio")
 
 
 def start_ratio(context: Context) -> Comparison:
@@ -185,7 +187,7 @@ def interpolates(context: Context) -> Comparison:
     run = context.run
     after = np.flatnonzero(frames_after_start(run))
     if not after.size:
-        return common.undecided(">=", 0.0, common.NAN, "no step is recorded yet")
+        return common.leave_open(">=", 0.0, common.NAN, "no step is recorded yet")
     index = int(after[0])
     p = run.network.margins(run.parameters(index), run.inputs, run.dataset.y)
     return common.compare_once(">=", 0.0, float(p.min()), "train_error", frame=index)
@@ -197,7 +199,7 @@ def frobenius(context: Context) -> Comparison:
     size = np.sqrt(context.trace("norm_squared"))
     rate = math.sqrt(2.0 * c_r(run)) * lengths(run)[1] / math.sqrt(run.dataset.n)
     bound = size[0] + rate * sum_bounds(run)[1].cumsum()
-    return common.throughout("<=", bound, size, "norm_squared")
+    return common.compare_all_frames("<=", bound, size, "norm_squared")
 
 
 def spectral(context: Context) -> Comparison:
@@ -207,7 +209,7 @@ def spectral(context: Context) -> Comparison:
     most = 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n)
     factor = common.divide(slope(run) * low**2, most)
     trace = context.trace("sigma_1")
-    return common.throughout(
+    return common.compare_all_frames(
         ">=", factor * sums(context), trace, "sigma_1", frames_after_start(run)
     )
 
@@ -215,7 +217,7 @@ def spectral(context: Context) -> Comparison:
 def gradient(context: Context) -> Comparison:
     """Compare the gradient with (E.14), which is (15) with 3/4 of its constant."""
     # 3/4 of sqrt(2)/3 is 1/(2 sqrt 2).
-    return common.throughout(
+    return common.compare_all_frames(
         ">=", 0.75, context.trace("proxy_pl"), "proxy_pl", frames_after_start(context.run)
     )
 
@@ -223,7 +225,7 @@ def gradient(context: Context) -> Comparison:
 def start_rank(context: Context) -> Comparison:
     run = context.run
     m, d = run.network.m, run.dataset.d
-    # By the edge of Marchenko and Pastur's law; no statement of the paper.
+    # The edge of the Marchenko-Pastur law; not a statement of the paper.
     expected = m * d / (math.sqrt(m) + math.sqrt(d)) ** 2
     return common.compare_once(
         "<=", expected, float(context.trace("stable_rank")[0]), "stable_rank"

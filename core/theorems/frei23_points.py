@@ -21,7 +21,7 @@ from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 from core.theorems.states import State, state_of
 
 of_frei23 = partial(Statement, "frei23")
-TOLERANCE = 1e-3  # of the items of Theorem 3.2 at a KKT point to CLOSE
+TOLERANCE = 1e-3  # tolerance of the items of Theorem 3.2 at a KKT point accurate to CLOSE
 CLOSE = 1e-4
 KKT = "kkt_residual"
 
@@ -156,9 +156,9 @@ def _mean(group: Array) -> Array:
 
 def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
-    residual = float(OBSERVABLES[KKT].at(run, run.frames - 1))
+    residual = float(OBSERVABLES[KKT].value_at(run, run.frames - 1))
     point = common.at_most("W is a KKT point: residual at the last frame", CLOSE, residual)
-    # A residual is a least-squares problem: that of the last frame alone is known.
+    # A residual requires a least-squares problem, solved for the last frame only.
     at = np.full(run.frames, State.OPEN, dtype=np.int8)
     at[-1] = state_of(point.met)
     return (*network_hypotheses(run), near_orthogonal(run), replace(point, at=at))
@@ -167,10 +167,10 @@ def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def why_not_near(context: Context) -> str:
     """Return why the last frame is not a KKT point to the tolerance; "" if it is."""
     run = context.run
-    residual = float(OBSERVABLES[KKT].at(run, run.frames - 1))
-    slack = float(OBSERVABLES["complementarity"].at(run, run.frames - 1))
-    # Both: the multipliers of the residual may lie on examples with p_i > 1, which only the slack
-    # tells.
+    residual = float(OBSERVABLES[KKT].value_at(run, run.frames - 1))
+    slack = float(OBSERVABLES["complementarity"].value_at(run, run.frames - 1))
+    # Both are needed: the multipliers of the residual may be on examples with p_i > 1, which only
+    # the slack shows.
     if residual <= CLOSE and slack <= CLOSE:
         return ""
     return (
@@ -191,13 +191,13 @@ def item(
         point = KktPoint(context.run)
         if not point.least > 0.0:
             why = "some example is on the wrong side: no W has min p = 1"
-            return replace(common.undecided(sense, bound, common.NAN, why), frame=-1)
+            return replace(common.leave_open(sense, bound, common.NAN, why), frame=-1)
         comparison = common.compare_once(sense, bound, measure(point, context), frame=-1)
         why = why_not_near(context)
-        # An item that fails before the run has come near its limit contradicts nothing.
+        # An item that fails before the run is near its limit contradicts nothing.
         if comparison.holds or not why:
             return comparison
-        return replace(common.undecided(sense, bound, comparison.measured, why), frame=-1)
+        return replace(common.leave_open(sense, bound, comparison.measured, why), frame=-1)
 
     return compare
 
@@ -278,9 +278,9 @@ def disagreements(point: KktPoint, context: Context) -> float:
     """
     run = context.run
     points = points_of(run)
-    inputs = point.x  # in row-space form z is only known along the training data
+    inputs = point.x  # in row-space form z is known along the training data only
     if points is not None and run.reduction is None:
-        inputs, _ = run.seen(points.x)
+        inputs, _ = run.as_network_inputs(points.x)
     outputs = run.network.outputs(run.parameters(run.frames - 1), inputs)
     return float((np.sign(outputs) != np.sign(inputs @ point.z)).mean())
 

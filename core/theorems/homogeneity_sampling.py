@@ -17,7 +17,7 @@ from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.telgarsky22_global import population_gamma, support_hypothesis
 
 MOST_VALUES = 1_000_000  # n m of the features
-REACHED = 1e-6  # of gamma/4: what the margin of the measure that is found may lack
+REACHED = 1e-6  # of gamma/4: tolerated deficit of the margin of the computed measure
 
 
 def can_sample(run: Run) -> bool:
@@ -67,12 +67,12 @@ def nearest_measure(Z: Array, margin: float) -> NearestMeasure:
     from scipy.special import xlogy
 
     n, m = Z.shape
-    # The lemma's own bound on |u|, without which a lesser D could lie on few nodes.
+    # The lemma's bound on |u|, without which a smaller D could concentrate on few nodes.
     cap = 1.0 / math.sqrt(m)
 
     def measure(multipliers: Array) -> tuple[Array, Array]:
         s = multipliers @ Z
-        # Where e^s would overflow the cap has long taken over.
+        # Where e^s would overflow, `cap` is smaller anyway.
         return s, np.minimum(np.exp(np.minimum(s, 700.0)) / m, cap)
 
     def negative(multipliers: Array) -> tuple[float, Array]:
@@ -80,7 +80,7 @@ def nearest_measure(Z: Array, margin: float) -> NearestMeasure:
         value = margin * multipliers.sum() + (xlogy(u, m * u) - u + 1.0 / m - u * s).sum()
         return -float(value), Z @ u - margin
 
-    # Below the cap D is largest for u = 0 or u = cap. No dual value exceeds it where u exists.
+    # Below the cap D is largest for u = 0 or u = cap. If u exists, no dual value exceeds that.
     largest = max(1.0, m * (cap * math.log(m * cap) - cap) + 1.0)
 
     def stop(intermediate_result: Any) -> None:
@@ -100,7 +100,7 @@ def nearest_measure(Z: Array, margin: float) -> NearestMeasure:
     )
     s, u = measure(np.asarray(solution.x))
     ceiling = common.divide(cap * float(np.maximum(s, 0.0).sum()), float(solution.x.sum()))
-    # The dual is unbounded where no measure has the margin: its iterates then lack it.
+    # If no measure has the margin the dual is unbounded, and its iterates miss the margin.
     if (Z @ u).min() < margin * (1.0 - REACHED):
         return NearestMeasure(math.inf, u, ceiling)
     return NearestMeasure(float((xlogy(u, m * u) - u + 1.0 / m).sum()), u, ceiling)
@@ -126,7 +126,7 @@ def measure_exists(context: Context) -> Comparison:
     """
     run, gamma = context.run, population_gamma(context)
     if not gamma > 0.0:
-        return common.undecided("<=", common.NAN, common.NAN, "gamma_D is not known")
+        return common.leave_open("<=", common.NAN, common.NAN, "gamma_D is not known")
     known, margin = _measures_of(run), gamma / 4.0
     if gamma not in known:
         known[gamma] = nearest_measure(start_features(run), margin)
@@ -136,7 +136,7 @@ def measure_exists(context: Context) -> Comparison:
             "<=", (run.dataset.d - 1.0) * math.log(48.0 / gamma), found.divergence
         )
     if not found.ceiling < margin:
-        return common.undecided(">=", margin, common.NAN, "the search for a measure did not end")
+        return common.leave_open(">=", margin, common.NAN, "the search for a measure did not end")
     why = "no measure has the margin gamma/4: measured is the largest margin, from above"
     return replace(common.compare_once(">=", margin, found.ceiling), why=why)
 

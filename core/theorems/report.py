@@ -52,7 +52,7 @@ def _slack(one: Assessment, style: Style, least: str = "") -> str:
     slack, ratio = one.comparison.slack, one.comparison.ratio
     if not math.isfinite(slack):
         return ""
-    # Two numbers that are equal but for rounding are told as what they are, without a sign.
+    # Numbers that are equal up to rounding are printed without a sign.
     words = (
         f"{least}slack {style.number(slack)}"
         if slack >= 0.0 or one.comparison.holds

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.reference.margin import ReferenceMargin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run
 from core.theorems import states
 from core.theorems.states import State, States
 
-# The times that a verdict refers to.
+# Times to which a verdict refers.
 
 
 @final
@@ -86,10 +86,10 @@ def make_timing(
 
 
 Array = NDArray[np.float64]
-DELTA = 0.05  # the user's failure probability, unless another is given
+DELTA = 0.05  # default of the user's failure probability
 NAN = float("nan")
 ROUNDING = states.ROUNDING
-UNCHECKED = 1e-4  # a flow's margins are good to a third of this
+UNCHECKED = 1e-4  # margins of a flow are accurate to a third of this
 
 
 @final
@@ -234,7 +234,7 @@ class Context:
     run: Run
     margins: Mapping[str, ReferenceMargin]
     delta: float = DELTA
-    watch: Watch | None = None
+    watch: CancelToken | None = None
 
     def lower(self, name: str) -> float:
         """Return the proved lower end of a reference margin; NaN if unknown or unproved."""
@@ -247,11 +247,10 @@ class Context:
         margin = self.margins.get(name)
         return margin.bracket.upper if margin is not None and margin.bracket.exists else NAN
 
-    def proved(self, name: str) -> bool:
+    def is_proved(self, name: str) -> bool:
         """Return True if both ends of a reference margin are proved."""
         margin = self.margins.get(name)
-        # Not `proved_below`: what violates needs the upper end too, which only a certificate
-        # proves.
+        # Not `proved_below`: a violation needs the upper end too, which only a certificate proves.
         return margin is not None and margin.bracket.certified
 
     def trace(self, observable: str) -> Array:
@@ -267,7 +266,7 @@ class Context:
         one, run = OBSERVABLES[observable], self.run
         if not one.applies(run):
             return np.full(run.frames, NAN)
-        return one.trace(run, self.watch.look if self.watch is not None else None)
+        return one.trace(run, self.watch.check if self.watch is not None else None)
 
 
 @final
@@ -308,8 +307,8 @@ def assess(statement: Statement, context: Context) -> Assessment:
     run = context.run
     comparison = within_error(run, statement.compare(context))
     timing = make_timing(comparison.states, comparison.frame, run.log10_time[: run.frames])
-    premises = states.all_of((one.states() for one in hypotheses), run.frames)[run.before :]
-    comparison = _at_own_frames(comparison, run.before)
+    premises = states.all_of((one.states() for one in hypotheses), run.frames)[run.frames_before :]
+    comparison = _at_own_frames(comparison, run.frames_before)
     verdict = _verdict(statement, hypotheses, comparison)
     counts = run.counts_steps
     return Assessment(statement, hypotheses, comparison, verdict, timing, premises, counts)
@@ -330,7 +329,7 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
     sign = 1.0 if comparison.sense == "<=" else -1.0
     with np.errstate(invalid="ignore"):
         short = np.nan_to_num(sign * (measured - bound), nan=0.0, posinf=np.inf)
-    # A margin that is compared with an earlier one is off by what either of both is off by.
+    # A comparison with an earlier margin has the errors of both.
     most, room = float(short.max()), errors + np.concatenate([[0.0], errors[:-1]])
     asked = ~np.isnan(bound)
     found = (
@@ -341,7 +340,7 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
     fails = found == State.FAILS
     spared = short <= room + ROUNDING * np.abs(measured)
     left = np.where(fails & spared, State.HOLDS, found).astype(np.int8)
-    if not errors.any():  # nothing is known of what a small amount means
+    if not errors.any():  # the scale of a small deviation is unknown
         left = np.where((left == State.FAILS) & (short < UNCHECKED), State.OPEN, left)
         left = left.astype(np.int8)
     comparison = replace(comparison, states=left)
@@ -379,7 +378,7 @@ def _at_own_frames(comparison: Comparison, before: int) -> Comparison:
 def _verdict(
     statement: Statement, hypotheses: tuple[Hypothesis, ...], comparison: Comparison
 ) -> Verdict:
-    # First of all: a conclusion with O(.) can neither hold nor be violated.
+    # First: a conclusion with O(.) can neither hold nor be violated.
     if not statement.constants:
         return Verdict.NO_CONSTANT
     if comparison.holds is None:
@@ -387,7 +386,7 @@ def _verdict(
     met = all(hypothesis.met for hypothesis in hypotheses)
     if comparison.holds:
         return Verdict.HOLDS if met else Verdict.HOLDS_ANYWAY
-    # Example 4.1 of homogeneity alone is evaluated as printed, since its text states nothing else
+    # Only Example 4.1 of homogeneity is evaluated as printed, since its text has no other reading
     # that could be (docs/theory.md, 8.1).
     if statement.printed and met:
         return Verdict.TEXT_SLIP

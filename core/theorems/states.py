@@ -1,7 +1,7 @@
 """States of a statement frame by frame, and the spans of frames that share one.
 
-The verdict is made from the same states (core.theorems.common.throughout), so that a time line of
-them cannot contradict it.
+The verdict is made from the same states (core.theorems.common.compare_all_frames), so that a time
+line of them cannot contradict it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 States = NDArray[np.int8]
-ROUNDING = 1e-9  # relative
+ROUNDING = 1e-9  # relative tolerance
 
 
 @final
@@ -65,7 +65,7 @@ def relative_room(sense: str, bound: Array, measured: Array) -> Array:
         room = sign * (bound - measured)
         size = np.maximum(np.abs(bound), np.abs(measured))
         share = np.where(size > 0.0, room / np.where(size > 0.0, size, 1.0), 0.0)
-        # inf - inf has no sign: one that asks for nothing is kept to, and the other is not.
+        # inf - inf has no sign: an infinite bound that demands nothing is met, the other is not.
         share = np.where(np.isnan(share), np.where(bound == sign * np.inf, 1.0, -1.0), share)
     return np.where(np.isnan(bound) | np.isnan(measured), np.nan, share)
 
@@ -139,7 +139,7 @@ def all_of(conditions: Iterable[Any], frames: int) -> States:
     for one in conditions:
         states = np.broadcast_to(np.asarray(one, dtype=np.int8), (frames,))
         fails = (together == State.FAILS) | (states == State.FAILS)
-        # Of what is left the larger one is the open one, where either is.
+        # Without a failure the larger state counts: SILENT before OPEN before HOLDS.
         together = np.where(fails, State.FAILS, np.maximum(together, states)).astype(np.int8)
     return together
 

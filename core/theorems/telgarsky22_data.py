@@ -23,17 +23,17 @@ from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 # With S(v) = sum_i q_i y_i relu(<v, x_i>), q in the simplex, theta(w) = (S/max(|S|, s), 0) where
 # |w| < 2: the sign of S, but linear where |S| < s. By minimax the largest min_i E theta g_i, g_i(w)
 # = y_i relu(<v, x_i>) 1[|w| < 2], is min over q of E |sum_i q_i g_i|. A sample of nodes gives q and
-# s by reweighted least squares, which minimise the Huber loss of S in place of |S|. The sign alone
+# s by reweighted least squares, which minimise the Huber loss of S instead of |S|. The sign alone
 # may be far from the best theta even if q is nearly best, since it jumps where S = 0. On fresh
 # nodes the empirical Bernstein inequality (Maurer and Pontil 2009, Theorem 4) then bounds gamma
 # below, so that theta and gamma are a pair of Assumption 1.3 with probability 1 - 1e-6.
 
-MOST_EXAMPLES = 300  # of a transport
-FEWEST, FRESH, BLOCK = 4000, 2**17, 2**13  # nodes of q (at least), of gamma, and of one piece
-MOST, WORK = 16_000, 6e7  # nodes of q, and n^2 for each of them: a second for the rounds
+MOST_EXAMPLES = 300  # examples of a transport
+FEWEST, FRESH, BLOCK = 4000, 2**17, 2**13  # nodes of q (at least), of gamma, and per block
+MOST, WORK = 16_000, 6e7  # nodes of q, and n^2 times nodes: a second for the rounds
 ROUNDS = 30
-SMOOTH = 0.2  # s over the mean of |S| while q is sought
-SHARP = (1.0, 0.25, 0.0)  # shares of it that theta may have
+SMOOTH = 0.2  # s over the mean of |S| during the search for q
+SHARP = (1.0, 0.25, 0.0)  # fractions of SMOOTH that theta may have
 FAILURE = 1e-6
 CUTOFF = 2.0
 SEED = 19
@@ -125,7 +125,7 @@ def nodes(x: Array, count: int, seed: int) -> Iterator[Array]:
         v = generator.standard_normal((size, along.shape[1]))
         squares = np.square(v).sum(axis=1)
         squares += generator.chisquare(outside, size) if outside else 0.0
-        # |w|^2 = a^2 + |v|^2, of which v alone has variance 1/d.
+        # |w|^2 = a^2 + |v|^2, in which only v has variance 1/d.
         squares = squares / d + np.square(generator.standard_normal(size))
         kept = squares < CUTOFF**2
         yield np.maximum(v @ along.T / math.sqrt(d), 0.0) * kept[:, None]
@@ -177,7 +177,7 @@ def margin_lower_bound(x: Array, y: Array, mixture: Mixture) -> float:
     mean = np.asarray(total / FRESH)
     variance = np.maximum(squares / FRESH - mean**2, 0.0) * FRESH / (FRESH - 1.0)
     width = 2.0 * CUTOFF * float(np.linalg.norm(x, axis=1).max())  # |theta g_i| <= 2 |x_i|
-    # By n: the bound is to hold for all examples at once.
+    # The factor n: the bound must hold for all examples at once.
     logarithm = math.log(2.0 * n / FAILURE)
     room = np.sqrt(2.0 * variance * logarithm / FRESH)
     return float((mean - room).min()) - 7.0 * width * logarithm / (3.0 * (FRESH - 1.0))
@@ -223,7 +223,7 @@ def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Co
         linear = context.margins.get("gamma_linear")
         why = ""
         if linear is not None and not linear.bracket.exists:
-            nothing = linear.bracket.nothing
+            nothing = linear.bracket.is_zero
             why = "no linear margin exists" if nothing else "no linear margin is known"
         return common.margin_at_least(context, name, bound, why=why)
 
@@ -242,7 +242,7 @@ def parity_ntk(context: Context) -> Comparison:
 
 
 def parity_global(context: Context) -> Comparison:
-    # A lower bound in the paper; for all corners it is the margin (docs/theory.md, 5.4).
+    # A lower bound in the paper; for all corners it equals the margin (docs/theory.md, 5.4).
     bound = 1.0 / math.sqrt(8.0 * context.run.dataset.d)
     return common.margin_at_least(context, "gamma_gl", bound)
 

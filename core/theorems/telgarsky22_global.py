@@ -14,8 +14,11 @@ from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.telgarsky22_data import GAUSSIAN, of_telgarsky22, two_parity
 
-# Margins climb for much longer: at m = 16 Figure 1's has .0352 at log10 t = 1e4, .0406 at 1e20.
-LATE = 10.0  # log10 t from which "for all large t" and limits are judged
+# log10 t from which "for all large t" and limits are judged. Margins still grow long after: at m =
+# 16 that of Figure 1 is .0352 at log10 t = 1e4, .0406 at 1e20.
+# log10 t from which "for all large t" and limits are judged. Margins still grow long after: at m =
+# 16 that of Figure 1 is .0352 at log10 t = 1e4, .0406 at 1e20.
+LATE = 10.0
 EXPONENTIAL = "exponential"
 
 
@@ -65,7 +68,7 @@ def positive_unit_data(run: Run) -> tuple[Hypothesis, Hypothesis]:
 
 def two_cones_data(context: Context) -> tuple[Hypothesis, ...]:
     """Return the hypotheses of the proposition on the data."""
-    # The last example is x', which is of neither cone.
+    # The last example is x', which belongs to neither cone.
     x, first = context.run.dataset.x[:-1], context.run.dataset.n // 2
     across = float((x[:first] @ x[first:].T).max()) if x.shape[0] > first else -1.0
     apart = common.at_most("<x_i, x_j> across S_1 and S_2", -math.sqrt(0.5), across)
@@ -91,8 +94,8 @@ def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def escapes(context: Context) -> Comparison:
     # With one label u is one ReLU node a <v, x>, whose |W|^2 margin is half of the linear one
-    # (docs/theory.md, 5.2); the text compares with the linear margin itself. The limit has to be
-    # above it, and so above the upper end.
+    # (docs/theory.md, 5.2); the text compares with the linear margin itself. The limit must exceed
+    # it, and therefore its upper end.
     bound = context.upper("gamma_linear") / 2.0
     return compare_limit(">=", bound, context.trace("hard_margin"), context)
 
@@ -142,7 +145,7 @@ def covering_width(context: Context, base: float, r: float) -> float:
     float
     """
     exponent = math.log(2.0) + context.run.dataset.d * math.log(base)
-    # Any width beyond float64 is out of reach alike.
+    # All widths beyond float64 are equally out of reach.
     return math.exp(min(exponent, 700.0)) * float(common.log_term(r, context.delta))
 
 
@@ -183,7 +186,9 @@ def potential_bound(context: Context) -> Comparison:
     potential = context.trace("cone_potential")
     # (1/2) ln |W|, from the column of |W|^2.
     bound = 0.25 * np.log(context.trace("norm_squared"))
-    return common.throughout("<=", bound, potential, "cone_potential", np.isfinite(potential))
+    return common.compare_all_frames(
+        "<=", bound, potential, "cone_potential", np.isfinite(potential)
+    )
 
 
 # ------------------------------------------------------------------------------- Theorem 3.3
@@ -253,7 +258,7 @@ def scalar_balance(context: Context) -> Comparison:
     with np.errstate(under="ignore"):
         shrunk = np.exp(sizes - np.maximum.accumulate(sizes))
     drift = shrunk * context.trace("balance_drift")
-    return common.throughout("<=", drift_tolerance(context.run), drift, "balance_drift")
+    return common.compare_all_frames("<=", drift_tolerance(context.run), drift, "balance_drift")
 
 
 ON_CONES = (is_on_cones, "the standard network, exponential loss, cones")

@@ -20,7 +20,7 @@ from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.telgarsky22_data import GAUSSIAN, WITH_THETA, of_telgarsky22, outer_transport
 from core.theorems.telgarsky22_global import EXPONENTIAL, collapse, two_cones, two_cones_data
 
-KKT_ROOM = 1e-6  # relative: to what the linear solution's multipliers are found
+KKT_ROOM = 1e-6  # relative tolerance of the linear solution's multipliers
 
 # ------------------------------------------------------------------------- Lemmas A.4, A.5, C.1
 
@@ -49,7 +49,9 @@ def growth(context: Context) -> Comparison:
     """Compare the smallest increase of ln |u| between frames, which is never negative, with 0."""
     rise = np.concatenate([[0.0], np.diff(common.log_norms(context.run))])
     frames = np.concatenate([[False], after_fit(context)[:-1]])
-    return common.throughout(">=", -1e-9, rise, "norm_squared", frames, "R < l(0)/n is not reached")
+    return common.compare_all_frames(
+        ">=", -1e-9, rise, "norm_squared", frames, "R < l(0)/n is not reached"
+    )
 
 
 def growth_a_5(context: Context) -> Comparison:
@@ -62,14 +64,14 @@ def growth_a_5(context: Context) -> Comparison:
             common.log(math.log(run.dataset.n)) - run.network.degree * run.rho[: run.frames]
         )
     slack = slack / powers
-    # Where p is 0, as of dead nodes, both sides are differences of numbers of the size of ln n.
+    # Where p is 0, for example with dead nodes, both sides are differences of numbers of size ln n.
     bound = smoothed + slack + common.ROUNDING * (np.abs(smoothed) + slack)
-    dual = np.array([OBSERVABLES["dual_margin"].at(run, k) for k in range(run.frames)])
-    # Under the temperature cap q is softer than the true one, which makes sum q_i p_i larger.
+    dual = np.array([OBSERVABLES["dual_margin"].value_at(run, k) for k in range(run.frames)])
+    # Under the temperature cap q is softer than the exact one, which increases sum q_i p_i.
     cap = run.temperature_cap
     if cap is not None:
         bound = np.maximum(bound, smoothed + math.log(run.dataset.n) / cap)
-    return common.throughout("<=", bound, dual, "margins")
+    return common.compare_all_frames("<=", bound, dual, "margins")
 
 
 def any_weights(context: Context) -> tuple[Hypothesis, ...]:
@@ -96,13 +98,13 @@ def cover_eps(context: Context) -> float:
 
 
 def cover_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    # Beyond eps = 2 the lemma says nothing: no two unit vectors are further apart.
+    # For eps > 2 the lemma is void: no two unit vectors are that far apart.
     small = common.at_most("eps with m = 2 (2/eps)^d ln(r/delta)", 2.0, cover_eps(context))
     return common.paper_start(context.run, "v_j ~ N(0, I/d)"), small
 
 
 def cover(context: Context) -> Comparison:
-    measured = float(OBSERVABLES["covering_radius"].at(context.run, 0))
+    measured = float(OBSERVABLES["covering_radius"].value_at(context.run, 0))
     return common.compare_once(
         "<=", min(cover_eps(context), 2.0), measured, "covering_radius", frame=0
     )
@@ -169,7 +171,7 @@ def near_the_start(context: Context) -> Comparison:
     bound = gamma * math.sqrt(run.network.m) - (math.sqrt(32.0 * log_n) + 4.0 * far + 4.0)
     bound = bound - (4.0 * log_n + 4.0 * far + far**2)
     share = np.where(np.isfinite(bound), 1.0, np.nan)
-    return common.throughout(">=", bound, mixed_term(context, share))
+    return common.compare_all_frames(">=", bound, mixed_term(context, share))
 
 
 def compare_width(context: Context) -> Comparison:
@@ -178,7 +180,7 @@ def compare_width(context: Context) -> Comparison:
     share = np.maximum(context.trace("distance"), 8.0) / 8.0
     bound = 0.5 * gamma * share * math.sqrt(run.network.m) - 160.0 * share**2
     share = np.where(np.isfinite(bound), share, np.nan)
-    return common.throughout(">=", bound, mixed_term(context, share))
+    return common.compare_all_frames(">=", bound, mixed_term(context, share))
 
 
 # ------------------------------------------------------------------------------------ Lemma A.6
@@ -258,7 +260,7 @@ def compare_promise(context: Context) -> Comparison:
     best = np.full(run.frames, np.nan)
     best[tau:] = np.fmax.accumulate(margins[tau:])
     why = "the potential is not finite at two frames yet"
-    return common.throughout(">=", bound, best, "margins", why=why)
+    return common.compare_all_frames(">=", bound, best, "margins", why=why)
 
 
 # --------------------------------------------------------------------- Proposition 2.6, item 1
@@ -287,9 +289,9 @@ def linear_is_kkt(context: Context) -> Comparison:
     """
     run, flat = context.run, linear_network(context)
     if flat is None:
-        return common.undecided("<=", KKT_ROOM, common.NAN, "no linear margin exists")
+        return common.leave_open("<=", KKT_ROOM, common.NAN, "no linear margin exists")
     p = run.network.margins(flat, run.inputs, run.dataset.y)
-    # f is of degree 2, so that its margins are those of the scaled network.
+    # f is of degree 2: dividing W by sqrt(min p) divides the margins by min p.
     flat, p = flat / math.sqrt(float(p.min())), p / float(p.min())
     active = p <= 1.0 + KKT_ROOM
     kernel = score_gram(run, flat)[np.ix_(active, active)]

@@ -80,7 +80,7 @@ def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def kernel_gap(context: Context) -> Comparison:
     """Compare the error with the constant 1."""
-    # Omega(1) has no constant: 1 is the bracket, and there is no verdict.
+    # Omega(1) has no constant: compare with 1, and give no verdict.
     return common.compare_final("<=", 1.0, context.trace("test_error"), "test_error")
 
 
@@ -122,7 +122,7 @@ def path(context: Context) -> Comparison:
     """Compare the margin at this lambda with gamma*, its limit; always undecided."""
     measured = common.last_value(context.trace("hard_margin"))
     why = "a limit in lambda: one run is one point of the path"
-    return common.undecided(">=", best(context, False), measured, why, "margins")
+    return common.leave_open(">=", best(context, False), measured, why, "margins")
 
 
 def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -133,7 +133,7 @@ def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def classes_path(context: Context) -> Comparison:
     measured = common.last_value(context.trace("hard_margin"))
     why = "gamma* of several classes is not computed, and one run is one point of the path"
-    return common.undecided(">=", common.NAN, measured, why, "margins")
+    return common.leave_open(">=", common.NAN, measured, why, "margins")
 
 
 def approximate_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -147,7 +147,7 @@ def approximate_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def approximate(context: Context) -> Comparison:
     measured = common.last_value(context.trace("hard_margin"))
-    # gamma*/(10 alpha) at the largest alpha of the theorem, 2.
+    # gamma*/(10 alpha) at alpha = 2, the largest of the theorem.
     return common.compare_once(">=", best(context, False) / 20.0, measured, "margins", frame=-1)
 
 
@@ -162,9 +162,11 @@ def unit_nodes(context: Context) -> tuple[Hypothesis, ...]:
 
 def never_above(context: Context) -> Comparison:
     trace = context.trace("hard_margin")
-    # hard <= l1/2 <= gamma* takes min p >= 0: with a wrong example a larger norm makes the margin
-    # larger (docs/theory.md, 3.4).
-    comparison = common.throughout("<=", best(context, True), trace, "margins", trace >= 0.0)
+    # hard <= l1/2 <= gamma* requires min p >= 0: with a misclassified example a larger norm
+    # increases the margin (docs/theory.md, 3.4).
+    comparison = common.compare_all_frames(
+        "<=", best(context, True), trace, "margins", trace >= 0.0
+    )
     return common.where_proved(context, best_name(context.run), comparison)
 
 
@@ -187,7 +189,7 @@ def generalisation(context: Context) -> Comparison:
         bound = size / (margin * math.sqrt(2.0 * n)) + np.sqrt(inner / n)
     bound = bound + math.sqrt(math.log(1.0 / context.delta) / n)
     trace = context.trace("test_error")
-    return common.throughout("<=", bound, trace, "test_error", margin > 0.0)
+    return common.compare_all_frames("<=", bound, trace, "test_error", margin > 0.0)
 
 
 def is_perturbed(run: Run) -> bool:

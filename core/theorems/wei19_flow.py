@@ -20,8 +20,8 @@ from core.theorems.wei19 import (
     of_wei19,
 )
 
-ROOM = 1e-3  # relative: ReLU kinks that a difference crosses
-STEP = 1e-5  # of L in one difference
+ROOM = 1e-3  # relative tolerance, for ReLU kinks within a difference
+STEP = 1e-5  # relative change of L in a difference
 MOST_VALUES = 250_000  # n m of the features of a linear program
 
 # ------------------------------------------------------------------------------------ Lemma E.7
@@ -105,13 +105,13 @@ def decrease(context: Context) -> Comparison:
         size = sum(abs(part) for part in parts)
         if not size > 0.0:
             continue
-        # So that L changes by one part in 1e5 at most.
+        # Changes L by at most one part in 1e5.
         h = STEP * objective(run, k, 0.0) / size
         if not h > 0.0:  # L = 0
             continue
         rate = (objective(run, k, h) - objective(run, k, -h)) / (2.0 * h)
         errors[k] = abs(rate - sum(parts)) / size
-    return common.throughout("<=", ROOM, errors, "log10_risk")
+    return common.compare_all_frames("<=", ROOM, errors, "log10_risk")
 
 
 # ---------------------------------------------------------------------------------- Theorem B.9
@@ -170,7 +170,7 @@ def regression_path(context: Context) -> Comparison:
     most = fitting_norm(run, index)
     if not math.isfinite(most):
         why = "no network that fits is known: none has the run's directions"
-        return common.undecided("<=", common.NAN, measured, why, "log10_risk")
+        return common.leave_open("<=", common.NAN, measured, why, "log10_risk")
     return common.compare_once("<=", l2 * most, measured, "log10_risk", frame=-1)
 
 

@@ -41,16 +41,16 @@ from core.training.continuation import (
 )
 
 CODE = ("network.code", "network.path")
-# How a start is drawn, which a branch has from its parent.
+# Settings of how a start is drawn; a branch takes the start from its parent.
 DRAWN = ("network.m", "network.init", "network.init_path", "network.content", "network.seed")
-NEAR = 1e-9  # in log10 t: a time that was typed with all digits of a frame's own is that frame's
-AGREE = 1e-9  # of the largest |f|: products of the weights are taken in another order
-PROBES = 64  # points besides the training examples at which two networks are compared
-LONGEST_NAME, MOST_NAMED = 100, 4  # letters, and settings, in the name of a file
+NEAR = 1e-9  # in log10 t: a time typed with all digits of a frame's time means that frame
+AGREE = 1e-9  # relative to the largest |f|: the two networks sum products in different orders
+PROBES = 64  # random points, besides the training examples, at which two networks are compared
+LONGEST_NAME, MOST_NAMED = 100, 4  # letters, and settings, in a file name
 FRAME = re.compile(r"[0-9]{1,18}")
 
 
-# ------------------------------------------------------------------------------- where, and what
+# -------------------------------------------------------------------------------- frame and changes
 
 
 def frame_of(run: RecordedRun, text: str) -> int:
@@ -206,7 +206,7 @@ def branch(run: RecordedRun, index: int, experiment: Experiment) -> Problem:
     problem = replace(run.problem, experiment=experiment)
     if experiment.data != parent.data:
         problem = _with_labels(problem, changes)
-    return _another(run, index, problem, facts)
+    return _restart_problem(run, index, problem, facts)
 
 
 def check_branch(run: RecordedRun, experiment: Experiment) -> Changes:
@@ -241,15 +241,15 @@ def _note_restart(problem: Problem, index: int) -> Problem:
     """Note in the start which state a changed dynamics restarts."""
     start, dynamics = problem.start, problem.experiment.dynamics
     words = dynamics.describe_restart(problem.network.fixed_features)
-    # What a flow carries is the length of its steps, of which the trajectory knows nothing.
-    if start.goes_on or not words or dynamics.log_time or start.log10_time == -np.inf:
+    # A flow's state is its step length, which does not affect the trajectory.
+    if start.same_dynamics or not words or dynamics.log_time or start.log10_time == -np.inf:
         return problem
     note = f"Frame {index} was reached with other settings: {words}."
     continues = {**(start.continues or {}), "note": note}
     return replace(problem, start=replace(start, continues=continues))
 
 
-def _another(
+def _restart_problem(
     run: RecordedRun, index: int, problem: Problem, facts: Mapping[str, object]
 ) -> Problem:
     """Return a problem of other labels or another network, which starts at the frame."""
@@ -266,12 +266,12 @@ def _another(
             where=run.path,
             remedy="branch from an earlier frame",
         )
-    start = Start(flat, physical, rho, step, time, said, goes_on=first)
+    start = Start(flat, physical, rho, step, time, said, same_dynamics=first)
     problem = replace(problem, start=start)
     experiment = problem.experiment
     if experiment.network != run.experiment.network:
         problem = _with_network(replace(problem, experiment=run.experiment), experiment)
-    # Not drawn any more, whatever the parent's was: the start is in the file.
+    # The init kind becomes "file" whatever the parent's was: the start is stored in the run file.
     section = experiment.network.model_copy(update={"init": "file", "init_path": None})
     experiment = experiment.model_copy(update={"network": section})
     return _note_restart(prepare(replace(problem, experiment=experiment)), index)
@@ -385,7 +385,7 @@ def _kinds_of(problem: Problem, arrays: Mapping[str, Array]) -> Iterator[str]:
             continue
         try:
             section = network.section.model_validate({"kind": kind, "m": problem.network.m})
-        except ValueError:  # one that cannot do without a file of the user's
+        except ValueError:  # a kind that needs a user's file
             continue
         if same_function(problem, section, arrays) is not None:
             yield kind

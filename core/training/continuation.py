@@ -22,7 +22,7 @@ from core.studies.tables import split_key
 from core.study_file.dynamics import KernelPredictor
 from core.study_file.experiment import Experiment
 
-LARGEST_LOG_NORM = 900.0  # a run file holds frames up to 1000, and runs grow
+LARGEST_LOG_NORM = 900.0  # run files store frames up to 1000, and |W| still grows
 CHANGEABLE = ("loss", "dynamics", "recording")
 UNTIL = "dynamics.until_log10_time"
 NO_FACTS: Mapping[str, object] = MappingProxyType({})
@@ -114,7 +114,7 @@ def resume_problem(
 
     refuse_fitted(experiment)
     facts = {**facts_about(run, index), **facts}
-    if run.log10_time[index] == -np.inf:  # the same start, to the last digit
+    if run.log10_time[index] == -np.inf:  # the run's own start, to the last digit
         start = Start(np.array(run.origin), np.array(run.origin), continues=facts)
     else:
         start = _start(run, index, experiment, facts)
@@ -142,8 +142,8 @@ def _start(
 ) -> Start:
     """Return the start of a run that continues from a frame after t = 0."""
     goes_on = _is_same_dynamics(run.experiment, experiment)
-    # With another step it goes on, but is not the run that began with it.
-    changed = run.changed or not goes_on or _step(run.experiment) != _step(experiment)
+    # With another step the dynamics continues, but the result is not the original run.
+    changed = run.has_changed_rule or not goes_on or _step(run.experiment) != _step(experiment)
     start = Start(
         parameters=np.array(run.parameters(index)),
         origin=np.array(run.origin),
@@ -151,7 +151,7 @@ def _start(
         step=int(run.steps[index]),
         log10_time=float(run.log10_time[index]),
         continues={**facts, "anew": not goes_on, "changed": changed},
-        goes_on=goes_on,
+        same_dynamics=goes_on,
         history=earlier_frames(run, index),
     )
     return with_state(run, start, index, experiment) if goes_on else start
@@ -166,8 +166,9 @@ def _is_same_dynamics(before: Experiment, now: Experiment) -> bool:
     """Return True if the dynamics of a run continues in another, if perhaps with another step."""
     if (before.loss, before.run.precision) != (now.loss, now.run.precision):
         return False
-    # Another step is no other dynamics, but for the perturbed flow, which draws by its step
-    # (docs/decisions/0011). Whatever else is changed begins anew, with an order of its own.
+    # A new step leaves the dynamics the same, except for the perturbed flow, which draws by its
+    # step (docs/decisions/0011). Any other change restarts the dynamics, with its own order of
+    # examples.
     free = {"until_log10_time", "step"} - now.dynamics.fixed_by
     return before.dynamics.model_dump(exclude=free) == now.dynamics.model_dump(exclude=free)
 
@@ -200,27 +201,28 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
         return replace(start, state=run.state(index))
     dynamics = run.experiment.dynamics
     note = dynamics.describe_restart(run.network.fixed_features)
-    # Orders of examples and replacements are found by counting, where they began at t = 0.
+    # Orders and replacements of examples follow from the step count if the run started at t = 0.
     counted = dynamics.count_is_all and run.start.log10_time == -np.inf and not kept
     if not note and (counted or dynamics.frame_is_all):
         return start
-    earlier = _earlier(run, kept) if known else None
-    if earlier is not None and earlier[0] == index:  # where that run itself began, stateless
+    earlier = _find_earlier_state(run, kept) if known else None
+    # The run itself started at this frame, without state.
+    if earlier is not None and earlier[0] == index:
         before = {"note": run.note} if run.note else {}
-        begun = earlier[1].goes_on
+        begun = earlier[1].same_dynamics
         same = {**before, **(start.continues or {}), "anew": not begun}
-        return replace(start, goes_on=begun, continues=same)
+        return replace(start, same_dynamics=begun, continues=same)
     if earlier is not None:
         marks = tuple(run.log10_time[earlier[0] + 1 : index + 1].tolist())
-        # With the step that it was trained with, whatever the one from here on is.
-        return replace(start, earlier=earlier[1], marks=marks, way=dynamics)
+        # Replay with the step of the original training, whatever the step from here on is.
+        return replace(start, earlier=earlier[1], replay_times=marks, replay_dynamics=dynamics)
     if not note:
         return start
     words = f"{run.path.name} does not contain the state of its dynamics at frame {index}: {note}."
     return replace(start, continues={**(start.continues or {}), "note": words})
 
 
-def _earlier(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
+def _find_earlier_state(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
     """Return the last frame with a complete state, and the start of a run there."""
     begun = run.problem.start
     if kept:
@@ -234,22 +236,23 @@ def _earlier(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
             state=run.state(frame),
         )
         return frame, kept_start
-    # A run that took up a state has it at frame 0, unless it was interrupted before that.
-    stateless = not begun.goes_on or "note" in (run.continues or {})
+    # A run that started from a saved state has that state at frame 0, unless it was interrupted
+    # before.
+    stateless = not begun.same_dynamics or "note" in (run.continues or {})
     return (0, begun) if stateless or begun.log10_time == -np.inf else None
 
 
 def earlier_frames(run: RecordedRun, index: int) -> History:
     """Return the frames before a frame, those before the run included; thinned beyond 64 MiB."""
-    whole = run.whole
-    # Those at t = 0 are the origin, which every file has.
-    chosen = list(range(1, whole.before + index))
-    # Evenly thinned out: statements speak of all s <= t.
+    whole = run.whole_run
+    # Frames at t = 0 equal the origin, which every file stores.
+    chosen = list(range(1, whole.frames_before + index))
+    # Thin out evenly, since statements cover all s <= t.
     most = most_earlier(run.network.size) - 1
     if len(chosen) > most:
         chosen = np.unique(np.linspace(1, chosen[-1], most).astype(int)).tolist()
     rows = np.array([whole.parameters(frame) for frame in chosen])
-    ends = [*chosen, whole.before + index]
+    ends = [*chosen, whole.frames_before + index]
     return History(
         whole.steps[chosen],
         whole.log10_time[chosen],
@@ -307,11 +310,11 @@ def with_settings(experiment: Experiment, settings: Sequence[str], command: str)
         A setting is not allowed, or has several values.
     """
     tables: dict[str, Any] = experiment.model_dump(mode="python", exclude_none=True)
-    # By a study of one cell, so that settings are read and refused as everywhere.
+    # Through a study of one cell, which parses and rejects settings as everywhere else.
     study = Study(command, "", "", tables, axes={}, sizes={}).with_settings(settings)
     if study.axes:
         raise InputError(f"{command} makes one run; give one value for each --set.")
-    return next(study.each()).experiment
+    return next(study.iter_cells()).experiment
 
 
 def with_later_end(experiment: Experiment, time: float, asked: bool = False) -> Experiment:
@@ -337,7 +340,7 @@ def with_later_end(experiment: Experiment, time: float, asked: bool = False) -> 
         The end is not after the frame, or no later one is possible.
     """
     until = experiment.dynamics.until_log10_time
-    # The horizon of a run that came to its end, but for rounding: it goes on to a later one.
+    # 1e-12 covers rounding: a run that reached its horizon continues to the next one.
     if until <= time * (1 + 1e-12) and not asked:
         return _extend(experiment, until)
     if until <= time:

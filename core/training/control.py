@@ -19,7 +19,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, final
 
-MOST_NOTES = 8  # kept of a run
+MOST_NOTES = 8  # notes kept per run
 
 
 @final
@@ -119,7 +119,7 @@ class Control:
         """Replace fields of the status; only the thread that runs the run calls this."""
         with self._changed:
             self._status = replace(self._status, **changes)
-            # Whoever looks late must not miss what was said before the last thing.
+            # Keep earlier messages for readers that poll later than the next message.
             self._add_note((self._status.details or {}).get("note", ""))
             self._changed.notify_all()
             return self._status

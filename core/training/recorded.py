@@ -32,13 +32,13 @@ from core.studies.study import load_study
 from core.study_file.experiment import Experiment
 from core.training.control import FinishReason
 
-if TYPE_CHECKING:  # loads numba, which whoever reads a recording need not wait for
+if TYPE_CHECKING:  # loads numba, which reading a recording does not need
     from core.dynamics.integrator import Integrator
 
 STUDY = "telgarsky22-figure-1"
 FOLDER = "recorded"
 SUFFIX = ".frames"
-STEP = 2.0**-18  # unit vectors' components are rounded to multiples of it
+STEP = 2.0**-18  # components of unit vectors are rounded to multiples of it
 
 
 @final
@@ -75,7 +75,7 @@ def file_of(experiment: Experiment) -> Traversable | None:
     """Return the shipped recording of exactly this experiment, or None."""
     folder = RESOURCES.joinpath(FOLDER)
     for file in folder.iterdir() if folder.is_dir() else ():
-        # Read as settings, and not as a text: keys that are younger than it have their defaults.
+        # Parse as settings instead of comparing text: keys added later get their defaults.
         if file.name.endswith(SUFFIX):
             recorded = type(experiment).model_validate(_header(file)["experiment"])
             if recorded == experiment:
@@ -126,22 +126,23 @@ def encode_recording(experiment: Experiment, dynamics: Integrator) -> bytes:
         frames += chunk.frames
         if chunk.outcome not in (Outcome.GOING, Outcome.COMPLETED):
             raise RuntimeError(f"the run ended as {chunk.outcome.value}: it cannot be shipped")
-    # Whole numbers from here on: sums of their differences give them back exactly.
+    # Integers from here on: sums of their differences restore them exactly.
     rounded = np.rint(np.array([f.parameters for f in frames]) / STEP).astype(np.int32)
     start = np.zeros_like(rounded[:1])
     second = np.diff(np.diff(rounded, axis=0, prepend=start), axis=0, prepend=start).T
-    folded = ((second << 1) ^ (second >> 31)).astype(np.uint32)  # small ones, whatever their sign
+    # Small numbers of either sign become small unsigned ones.
+    folded = ((second << 1) ^ (second >> 31)).astype(np.uint32)
     buffer = io.BytesIO()
     np.savez(
         buffer,
         log10_time=np.array([f.log10_time for f in frames]),
         rho=np.array([f.rho for f in frames]),
         steps=np.array([f.step for f in frames], dtype=np.int64),
-        # Byte by byte: bytes of one weight lie together, which bzip2 packs 3 to 9 % smaller.
+        # Bytes of one weight are stored together, which bzip2 packs 3 to 9 % smaller.
         planes=np.array([folded >> 8 * k & 255 for k in range(4)], dtype=np.uint8),
     )
     header = {
-        "experiment": experiment.written(),
+        "experiment": experiment.to_file_values(),
         "engine": dynamics.engine,
         "temperature_cap": dynamics.temperature_cap,
     }

@@ -26,10 +26,10 @@ from core.training.control import Control, FinishReason, RunState, Status
 
 # -------------------------------------------------------- duration of a run, from its first seconds
 
-# Seconds of training of the first look, and how many there are, each twice as late as the one
-# before; three are needed. Kernels are loaded in half a second before.
-FIRST_LOOK, MOST_LOOKS = 0.375, 12
-LONG = 3600.0  # seconds: less is not worth a sentence
+# Seconds until the first measurement, and the number of measurements, each twice as late as the one
+# before; an estimate needs three. Loading kernels takes half a second before.
+FIRST_CHECK_S, MAX_CHECKS = 0.375, 12
+LONG = 3600.0  # seconds: shorter runs get no message
 LONGEST = 1e12
 EARLY = 3.0  # log10 t
 ACCELERATES = 1.15
@@ -68,35 +68,35 @@ class PaceWatch:
     ) -> None:
         self._end, self._log_time = min(log10_end, EARLY) if log_time else log10_end, log_time
         self._remedy, self._clock = remedy, clock
-        self._begun: float | None = None
-        self._start = -math.inf  # log10 t then
-        self._seen: list[tuple[float, float]] = []  # seconds, log10 t
-        self._said = False
+        self._started_at: float | None = None
+        self._start = -math.inf  # log10 t at the first chunk
+        self._samples: list[tuple[float, float]] = []  # seconds, log10 t
+        self._has_warned = False
 
     def restart(self) -> None:
         """Measure from the next chunk on: the run was paused, or its kernels were missing."""
-        self._begun, self._seen = None, []
+        self._started_at, self._samples = None, []
 
     def note(self, log10_time: float) -> str:
-        """Return the sentence once, when it is due, else ""; the training is at this log10 t."""
-        if self._said or len(self._seen) == MOST_LOOKS:
+        """Return the sentence once it is due, else ""; the training is at this log10 t."""
+        if self._has_warned or len(self._samples) == MAX_CHECKS:
             return ""
         now = self._clock()
-        if self._begun is None:
-            if log10_time == -math.inf:  # kernels are being loaded, or the first step is long
+        if self._started_at is None:
+            if log10_time == -math.inf:  # kernels are loading, or the first step is long
                 return ""
-            self._begun, self._start = now, log10_time
-        seconds = now - self._begun
-        if seconds < FIRST_LOOK * 2.0 ** len(self._seen):
+            self._started_at, self._start = now, log10_time
+        seconds = now - self._started_at
+        if seconds < FIRST_CHECK_S * 2.0 ** len(self._samples):
             return ""
-        self._seen.append((seconds, log10_time))
-        sentence = self._sentence(seconds) if len(self._seen) >= 3 else ""
-        self._said = bool(sentence)
+        self._samples.append((seconds, log10_time))
+        sentence = self._sentence(seconds) if len(self._samples) >= 3 else ""
+        self._has_warned = bool(sentence)
         return sentence
 
     def _sentence(self, seconds: float) -> str:
         left = self._log_time_left(seconds) if self._log_time else self._steps_left(seconds)
-        if not left >= LONG:  # NaN where nothing is known
+        if not left >= LONG:  # false for NaN: the pace is unknown
             return ""
         years = left > 2.0 * YEAR
         words = "years" if years else f"about {duration_text(left)}"
@@ -107,20 +107,20 @@ class PaceWatch:
         )
 
     def _steps_left(self, seconds: float) -> float:
-        here = self._seen[-1][1]
-        begun = 10.0 ** (self._start - here)  # in units of t, which may be beyond float64
+        here = self._samples[-1][1]
+        begun = 10.0 ** (self._start - here)  # relative to the present t, which may exceed float64
         left = min(self._end - here, 300.0)
         return seconds * (10.0**left - 1.0) / (1.0 - begun) if begun < 1.0 else math.nan
 
     def _log_time_left(self, seconds: float) -> float:
-        (first, before), (middle, then), (_, here) = self._seen[-3:]
+        (first, before), (middle, then), (_, here) = self._samples[-3:]
         doublings = math.log2(seconds / middle)
         gain, left = (here - then) / doublings, self._end - here
         if not math.isfinite(gain) or gain <= 0.0:
             return math.nan
         earlier = (then - before) / math.log2(middle / first)
         ratio = gain / earlier if math.isfinite(earlier) and earlier > 0.0 else 1.0
-        # A chunk more or less, of 17 ms, is no acceleration.
+        # One chunk of 17 ms more or less is no acceleration.
         ratio = ratio if ratio > ACCELERATES else 1.0
         total = seconds
         while left > 0.0 and total < LONGEST:
@@ -163,7 +163,7 @@ def wait_for_kernels(problem: Problem, control: Control, say: Callable[[str], ob
     lacking = warming.missing(groups_of(problem.experiment))
     if not lacking:
         return
-    check_device(problem)  # first: an absent device is an error at once
+    check_device(problem)  # first: an absent device is an immediate error
     say(f"{warming.compiling_words(lacking)} Training starts automatically.")
     with compiling(lacking) as beside:
         beside.wait(lambda: control.stop_requested)
@@ -176,7 +176,7 @@ REASONS = {
 }
 
 
-# Makes the recorder of a problem, of whose run `engine`, `planned` and `temperature_cap` are known.
+# Creates the recorder of a problem from `engine`, `planned` and `temperature_cap`.
 OpenSink = Callable[..., Recorder]
 
 
@@ -206,7 +206,7 @@ def record(
     dynamics : Integrator, optional
         Integrator of this very problem, which is prepared then.
     """
-    if control.stop_requested:  # before anything: there is nothing to keep, and no file
+    if control.stop_requested:  # before any work: there is nothing to save, and no file
         yield control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
         return
     if dynamics is None:
@@ -234,7 +234,7 @@ def record(
             if chunk.outcome is Outcome.GOING:
                 control.add_note(pace.note(dynamics.log10_progress(chunk.log10_time)))
             if sink.state_due():
-                sink.keep(dynamics.state())
+                sink.save_state(dynamics.state())
             yield control.status
     except DiskError:
         control.publish(state=RunState.FINISHED, reason=FinishReason.DISK_FULL)
@@ -242,7 +242,7 @@ def record(
     except GeneratorExit:
         _finish_recording(sink, dynamics, control, FinishReason.CANCELLED)
         raise
-    # Ctrl-C too: whatever ends a run, its file says that it ended and how.
+    # Including Ctrl-C: every file states that its run ended, and how.
     except BaseException:
         _finish_recording(sink, dynamics, control, FinishReason.FAILED)
         raise
@@ -269,7 +269,7 @@ def _attend(dynamics: Integrator, sink: Recorder, control: Control) -> Iterator[
 
 def _record_chunk(chunk: Chunk, sink: Recorder, control: Control) -> FinishReason | None:
     """Write, then publish; return the reason if this was the last chunk."""
-    # What others are told of is on disk: a crash loses what nobody has seen.
+    # Only frames on disk are published: a crash loses nothing that was shown.
     committed = sink.append(chunk.frames) if chunk.frames else control.status.committed
     if chunk.event is not None:
         sink.event(*chunk.event)
@@ -284,7 +284,7 @@ def _record_chunk(chunk: Chunk, sink: Recorder, control: Control) -> FinishReaso
 
 
 def _add_notes(notes: Sequence[str], sink: Recorder, control: Control) -> None:
-    """Record sentences about defaults beside the first frame, and publish them."""
+    """Record sentences about defaults with the first frame, and publish them."""
     for note in notes:
         sink.event("note", {"note": note})
         control.add_note(note)
@@ -295,7 +295,7 @@ def _finish_recording(
 ) -> None:
     control.publish(state=RunState.FINISHING)
     try:
-        sink.keep(dynamics.state())
+        sink.save_state(dynamics.state())
         committed = sink.flush()
         sink.finish(reason.value)
     except DiskError:

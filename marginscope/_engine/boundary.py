@@ -138,5 +138,5 @@ class Folder:
 
 def _remove(path: Path, owner: int, lock: WriterLock) -> None:
     lock.release()
-    if os.getpid() == owner:  # not a copy of the process
+    if os.getpid() == owner:  # not in a forked copy of the process
         shutil.rmtree(path, ignore_errors=True)

@@ -90,7 +90,7 @@ def draw(
         check_figure_path(place)
     elif f".{kind}" not in SUFFIXES:
         raise InputError(f"kind = {kind!r:.40}; choose 'png', 'svg' or 'pdf'.")
-    made = scene()  # once all else is known to be right: it may have to be trained
+    made = scene()  # last: it may have to be trained, and everything else is valid by now
     if place is None:
         check_resolution(made, f".{kind}", dpi)
         return bytes(figure_bytes(made, f".{kind}", dpi))
@@ -142,7 +142,7 @@ def scene_of(runs: Sequence[Run], options: Options, dark: bool = False) -> Figur
             [drawn_margins(run, options.margins, options.limit) for run in runs]
             if options.margins
             else (),
-            look=make_view_options(options.curves, options.against, runs),
+            view=make_view_options(options.curves, options.against, runs),
             sheet=PageSize(options.width_mm, options.height_mm, caption=options.caption),
         ),
     )
@@ -161,7 +161,7 @@ def _moment(until: float | str | None) -> float | None:
 def make_view_options(
     curves: tuple[str, ...] | None, against: str | None, runs: Sequence[Run] = ()
 ) -> ViewOptions:
-    """Check the curves of the panel "curves", and return the look of a figure with them.
+    """Check the curves of the panel "curves", and return the figure's style options.
 
     Parameters
     ----------
@@ -216,17 +216,17 @@ def drawn_margins(run: Run, which: Sequence[str], limit: float) -> tuple[Referen
     """
     names: Iterable[str] | None = None if tuple(which) == ("all",) else which
     margins = Margins(run.problem, names, limit)
-    return tuple(one for one in map(margins.computed, margins) if one.drawable)
+    return tuple(one for one in map(margins.compute_margin, margins) if one.drawable)
 
 
 # ------------------------------------------------------------------------------- pages that play
 
-# Its scripts run, and reach nothing of the notebook: not its cells, its cookies or its kernel.
+# Scripts of the page run, but cannot access the notebook's cells, cookies or kernel.
 SANDBOX = "allow-scripts allow-downloads"
-# Pixels of a frame 900 wide: title, controls and caption, and a line of four views. It is no higher
-# than a screen, where the controls would be out of sight; what has no room is scrolled in it.
+# Pixel heights for a frame 900 wide: title, controls and caption, and a line of four views. At most
+# a screen, so that the controls stay visible; the rest is scrolled.
 AROUND, LINE, IN_LINE, MOST = 210, 290, 4, 1000
-LOWEST, HIGHEST = 200, 4000  # that can be asked for
+LOWEST, HIGHEST = 200, 4000  # range of heights that a user may choose
 
 
 class PlayerOptions(TypedDict, total=False):
@@ -310,20 +310,20 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
     _check_names("player", options, PlayerOptions.__annotations__)
     limit, plane = options.get("limit", LIMIT_S), options.get("plane")
     page = PageOptions(
-        _whole("frames", options.get("frames", PAGE_FRAMES)),
+        _check_whole_number("frames", options.get("frames", PAGE_FRAMES)),
         str(options.get("title") or ""),
         str(options.get("colours", "system")),
     )
-    which, height = _which(options), _check_height(options.get("height"))
-    runs = open_runs()  # once all else is known to be right: they may have to be trained
+    which, height = _parse_which(options), _check_height(options.get("height"))
+    runs = open_runs()  # last: they may have to be trained, and everything else is valid by now
     views = _names(options, "views")
     views = views_of(runs) if views is None else views
-    check_page(runs, views, page)  # before margins are computed, which takes a while
+    check_page(runs, views, page)  # before margins are computed, which takes long
     looked = FigureOptions(
         LIGHT,
         COORDINATES if plane is None else parse_plane(plane),
         [drawn_margins(run, which, limit) for run in runs] if which else (),
-        look=make_view_options(_names(options, "curves"), options.get("against"), runs),
+        view=make_view_options(_names(options, "curves"), options.get("against"), runs),
     )
     title = "".join(text for text, _ in title_of(runs, page.title))
     html = page_html(runs, views, looked, page)
@@ -338,14 +338,14 @@ def _names(options: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
     return (given,) if isinstance(given, str) else tuple(map(str, given))
 
 
-def _which(options: Mapping[str, Any]) -> tuple[str, ...]:
+def _parse_which(options: Mapping[str, Any]) -> tuple[str, ...]:
     which = _names(options, "margins")
     if which is None and "margins" not in options:
         return ("all",)
     return () if which == ("none",) else which or ()
 
 
-def _whole(name: str, value: Any) -> int:
+def _check_whole_number(name: str, value: Any) -> int:
     try:
         return index(value)
     except TypeError:
@@ -355,7 +355,7 @@ def _whole(name: str, value: Any) -> int:
 def _check_height(given: Any) -> int | None:
     if given is None:
         return None
-    height = _whole("height", given)
+    height = _check_whole_number("height", given)
     if not LOWEST <= height <= HIGHEST:
         raise InputError(f"height = {height} pixels; give {LOWEST} to {HIGHEST}.")
     return height

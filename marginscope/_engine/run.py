@@ -32,13 +32,13 @@ from marginscope._engine.tables import (
 )
 from marginscope._show import Time, show
 
-if TYPE_CHECKING:  # these load what only they need
+if TYPE_CHECKING:  # each is loaded only on use
     from core.theorems.report import Report
     from marginscope._engine.figures import Kind, Player, PlayerOptions
     from marginscope._engine.margins import Margins
 
 Floats = NDArray[np.float64]
-DPI = 110.0  # of a still in a notebook
+DPI = 110.0  # of a static image in a notebook
 
 
 @final
@@ -101,10 +101,10 @@ class Run(RunFile):
         The file is no run. Frames and names that do not exist raise InputError too.
     """
 
-    _kept: object = None  # what must stay as long as the run is used: a temporary folder
-    _still: tuple[int, bytes] | None = None  # a figure, of so many frames
+    _temporary: object = None  # keeps a temporary folder alive as long as the run is used
+    _still: tuple[int, bytes] | None = None  # number of frames, and the image of a figure
 
-    # ------------------------------------------------------------------------------ what it is
+    # ---------------------------------------------------------------------------------- description
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
@@ -124,7 +124,7 @@ class Run(RunFile):
     def is_left(self) -> bool:
         """True if the recording stopped without being finished: its process is gone.
 
-        False for finished runs, and where the system does not tell (Windows).
+        False for finished runs, and where the system does not report it (Windows).
         """
         return was_left(self)
 
@@ -193,7 +193,7 @@ class Run(RunFile):
         InputError
             No such frame.
         """
-        count, index = len(self), operator.index(index)  # of NumPy, too
+        count, index = len(self), operator.index(index)  # accepts NumPy integers
         at = index + count if index < 0 else index
         if not 0 <= at < count:
             raise InputError(
@@ -237,7 +237,8 @@ class Run(RunFile):
         return np.asarray(weights_of(self, name))
 
     def __dir__(self) -> list[str]:
-        return [*vars(Run), "close", "path", "refresh", "steps", "t", "title"]  # what is documented
+        # Documented names only.
+        return [*vars(Run), "close", "path", "refresh", "steps", "t", "title"]
 
     # ---------------------------------------------------------------------------- observables
 
@@ -342,7 +343,7 @@ class Run(RunFile):
 
     def _repr_png_(self) -> bytes | None:
         if not self.frames:
-            return None  # `_repr_html_` has the facts
+            return None  # `_repr_html_` prints the facts
         if self._still is None or self._still[0] != self.frames:
             self._still = (self.frames, bytes(self.figure(dpi=DPI, caption=False)))
         return self._still[1]
@@ -357,7 +358,7 @@ class Run(RunFile):
         show(self, at=at, views=views)
 
     def __del__(self) -> None:
-        if hasattr(self, "_connection"):  # else it could not be opened
+        if hasattr(self, "_connection"):  # missing if opening failed
             self.close()
 
     def __repr__(self) -> str:
@@ -371,7 +372,7 @@ class Run(RunFile):
 
 def hold_object(run: Run, what: object) -> Run:
     """Return the run, which from now on holds an object such as its temporary folder."""
-    run._kept = what
+    run._temporary = what
     return run
 
 

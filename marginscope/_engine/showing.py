@@ -203,7 +203,7 @@ def player(shown: Shown, /, **options: Unpack[PlayerOptions]) -> Player:
 
 
 def _scene(shown: Any, options: Options, dark: bool, stack: ExitStack) -> FigureScene:
-    """Return what is drawn of what was given; a study's own layout is only the default."""
+    """Return the scene of the given objects; a study's own layout is only the default."""
     shown, palette = _read(shown, stack), DARK if dark else LIGHT
     if isinstance(shown, Path) and options == PLAIN:
         scene = folder_figure(shown, stack.enter_context, palette)
@@ -220,7 +220,7 @@ def _scene(shown: Any, options: Options, dark: bool, stack: ExitStack) -> Figure
 
 
 def _read(shown: Any, stack: ExitStack) -> Any:
-    """Return the run or folder that a path or a study leads to; return all else unchanged."""
+    """Return the run or folder of a path or study; return all else unchanged."""
     if isinstance(shown, str | os.PathLike):
         shown = _of_path(shown, stack)
     return _train_study(shown, stack) if isinstance(shown, Study) else shown
@@ -246,7 +246,7 @@ def _of_path(shown: str | os.PathLike[str], stack: ExitStack) -> Run | Study | P
     if text in shipped_ids() or path.suffix == ".toml":
         return find_study(text, {})
     if path.is_dir():
-        runs_in(path)  # raises where there are none
+        runs_in(path)  # raises if the folder has none
         return path
     if path.suffix != RUN and not path.is_file():
         return find_study(text, {})  # raises an error with the closest names
@@ -256,7 +256,7 @@ def _of_path(shown: str | os.PathLike[str], stack: ExitStack) -> Run | Study | P
 def _train_study(study: Study, stack: ExitStack) -> Path:
     """Train a study for one figure, and return the folder of its runs."""
     folder = Folder("figure")
-    stack.callback(folder.close)  # the stack holds it until the figure is drawn
+    stack.callback(folder.close)  # the stack keeps the folder until the figure is drawn
     made = train(study, out=folder.path)
     for run in [made] if isinstance(made, Run) else made:
         run.close()

@@ -201,7 +201,7 @@ def _start(made: Recording, left: FoundRecording | None, start: Weights) -> Reco
         else:
             made.resume(left, start)
     except BaseException:
-        made.close("failed")  # which lets go of the loop's modules
+        made.close("failed")  # releases the modules of the loop
         raise
     return made
 
@@ -231,7 +231,7 @@ def _find_left(path: Path, resume: bool, overwrite: bool) -> tuple[FoundRecordin
             "resume=True continues a recording and overwrite=True replaces it; give one of them."
         )
     left = find_left(path)
-    return left, left is None and path.is_file()  # which was left without a frame
+    return left, left is None and path.is_file()  # a file left without a frame
 
 
 def _read_batch(batch: Any, n: int) -> int | None:
@@ -283,7 +283,7 @@ def _find_layers(
         return choose_layers(candidates, model, examples, options, outputs)
     except MarginscopeError:
         raise
-    except Exception as error:  # of modules without weights yet, such as LazyLinear
+    except Exception as error:  # modules without weights yet, such as LazyLinear
         what = " ".join(str(error).split())[:200]
         raise InputError(
             f"the layers cannot be read ({what}); call the model once before recording it."

@@ -30,7 +30,7 @@ def as_numpy(value: Any, name: str) -> Floats:
     [[1.0, 2.0]]
     """
     try:
-        if callable(getattr(value, "detach", None)):  # PyTorch
+        if callable(getattr(value, "detach", None)):  # a tensor of PyTorch
             value = value.detach().cpu()
             value = (value.float() if "bfloat16" in str(value.dtype) else value).numpy()
         array = np.asarray(value)
@@ -39,7 +39,7 @@ def as_numpy(value: Any, name: str) -> Floats:
         if array.dtype.kind not in "fiub":
             raise TypeError(f"it holds {array.dtype}")
         return array.astype(np.float64, copy=False)
-    except Exception as error:  # whatever another library raises
+    except Exception as error:  # other libraries may raise anything
         raise InputError(
             f"{name} is not an array of real numbers ({' '.join(str(error).split())[:200]}); give "
             "an array of NumPy, or a tensor of PyTorch or JAX."
@@ -142,7 +142,7 @@ def _points(value: Any, name: str) -> Floats:
 
 def _labels(value: Any, name: str, n: int) -> Floats:
     array = np.array(as_numpy(value, name), dtype=np.float64)
-    # As (n, 1), which losses of PyTorch want beside outputs of this shape.
+    # (n, 1) is the shape that PyTorch's losses need beside outputs of this shape.
     array = array[:, 0] if array.shape == (n, 1) else array
     if array.shape != (n,):
         raise InputError(
@@ -265,9 +265,11 @@ class NetworkArrays:
         return np.result_type(*(self.parts[name] for name, _ in self.form.layout))
 
     @property
-    def fixed(self) -> dict[str, NDArray[np.float64]]:
+    def fixed_arrays(self) -> dict[str, NDArray[np.float64]]:
         """Arrays that are not trained, by name, as float64."""
-        return {name: np.asarray(self.parts[name], np.float64) for name, _ in self.form.fixed}
+        return {
+            name: np.asarray(self.parts[name], np.float64) for name, _ in self.form.fixed_arrays
+        }
 
     def flatten(self, dtype: np.dtype[Any]) -> Floats:
         """Copy the trained arrays into one vector."""
@@ -394,4 +396,4 @@ def describe_scale(scale: float, m: int) -> str:
 
 def describe_shapes(form: Form) -> str:
     """Return the shapes of a network's arrays, for a sentence."""
-    return ", ".join(f"{name} {size}" for name, size in (*form.layout, *form.fixed))
+    return ", ".join(f"{name} {size}" for name, size in (*form.layout, *form.fixed_arrays))

@@ -34,7 +34,7 @@ from marginscope._record.state_files import open_state
 SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".tar", ".npz", ".safetensors", ".pkl", "")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 MOST_DIGITS = 18
-# What a number in a name counts: "epoch=3-step=120" is step 120.
+# Units of numbers in names: "epoch=3-step=120" is step 120.
 STEP = re.compile(r"(?:step|iter|iteration)s?[=_\- ]*(\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
@@ -104,7 +104,7 @@ def _distinct(texts: Sequence[str]) -> list[float] | None:
 def steps_of_files(paths: Sequence[Path]) -> list[float] | None:
     """Return the steps in the names of files, or of their folders, or None."""
     steps = steps_in([_stem(path) for path in paths])
-    # One folder alone says nothing: any number may be in its name.
+    # A single folder is ambiguous: its name may contain any number.
     folders = [str(path.parent) for path in paths]
     return steps_in(folders) if steps is None and len(paths) > 1 else steps
 
@@ -195,7 +195,7 @@ class StateReader:
     ) -> None:
         self._names, self._sizes, self._ignored = names, sizes, ignored
         self._places: dict[str, Name | None] | None = None
-        self._unnumbered = ""  # why the names of the files do not have the steps
+        self._unnumbered = ""  # why the names of the files do not give the steps
         if names["V"] is None and any(name is not None for name in names.values()):
             raise InputError("V, the inner weights, is missing; name it with the others.")
 
@@ -266,7 +266,7 @@ class StateReader:
     def _number_states(
         self, states: Any, by_names: bool, stack: ExitStack
     ) -> Iterator[tuple[float | None, Any]]:
-        """Yield states, and their steps as far as names tell."""
+        """Yield states, and their steps if names contain them."""
         if isinstance(states, Mapping):
             yield from self._split(states, None)
             return
@@ -296,7 +296,7 @@ class StateReader:
             yield from numbered
 
     def _split(self, content: Any, step: float | None) -> Iterator[tuple[float | None, Any]]:
-        """Yield the states that a file holds; one, of this step, if it holds no more."""
+        """Yield the states that a file holds: several, or a single one of this step."""
         many = split_states(content, self._names, self._sizes)
         yield from [(step, content)] if many is None else many
 
@@ -336,9 +336,9 @@ class StateReader:
         return places
 
     def _warn(self, state: Any, places: Mapping[str, Name | None], V: tuple[int, ...]) -> None:
-        """Warn of arrays beside V, of shape (m, d), that fit the network and were not named."""
+        """Warn of unnamed arrays of shape (m, d) besides V that fit the network."""
         known = {one: tuple(name) for one, name in places.items() if isinstance(name, list | tuple)}
-        if "V" not in known or len(V) != 2:  # what is wrong with V is said with the first frame
+        if "V" not in known or len(V) != 2:  # errors in V are reported with the first frame
             return
         hidden = [one for one, name in places.items() if callable(name)]
         found = unnamed_arrays(state, known, V[0], self._sizes, (hidden, self._ignored))
@@ -354,7 +354,7 @@ def _name_text(name: Name) -> str:
 
 @contextmanager
 def open_content(state: Any) -> Iterator[Any]:
-    """Open a state as a mapping: a file by its name, anything else as it was given."""
+    """Open a state as a mapping: a file by its name, other objects unchanged."""
     if isinstance(state, str | os.PathLike):
         with open_state(Path(state)) as content:
             yield content

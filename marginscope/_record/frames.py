@@ -77,7 +77,7 @@ def is_number(t: object) -> bool:
 
 # -------------------------------------------------------------------------------------- thinning
 
-DENSE = 1000  # frames from which others are thinned
+DENSE = 1000  # number of frames from which they are thinned
 
 
 @final
@@ -92,7 +92,7 @@ class Thinning:
         self._sparse.note_frame(t)
 
     def explain(self, frames: int, t: float) -> str:
-        """Return why a frame beside so many others is left out; "" if it is recorded."""
+        """Return why a frame is left out by thinning; "" if it is recorded."""
         if frames < DENSE or self._sparse.due(t):
             return ""
         return (
@@ -142,8 +142,8 @@ class LoopNumbers:
 
 def _as_number(name: str, value: Any) -> float:
     try:
-        # A loss of PyTorch still has its gradient, of which float would warn, as it does of an
-        # array of NumPy with one element.
+        # Detach a loss of PyTorch, whose gradient makes float() warn; item() avoids the warning for
+        # NumPy arrays with one element.
         bare = value.detach() if hasattr(value, "detach") else value
         return float(bare.item() if hasattr(bare, "item") else bare)
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:

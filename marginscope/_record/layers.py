@@ -21,7 +21,7 @@ LAYERS_REMEDY = "give layers=(inner, outer)"
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
-    """Weights (outputs, inputs) and biases (outputs,) of one layer, read whenever asked for.
+    """Weights (outputs, inputs) and biases (outputs,) of one layer, read on each access.
 
     `source` is a module with `weight` and `bias` (PyTorch, Equinox), a mapping with `kernel` and
     `bias` (Flax), an array of weights, or a pair of arrays. `columns` says that a node is a column.
@@ -143,7 +143,7 @@ def find_layers(model: Any, d: int) -> tuple[Layers, ...]:
 
 
 def _from_parameters(model: Any, d: int) -> tuple[Layers, ...]:
-    """Layers of a module that holds its arrays itself, told apart by their shapes."""
+    """Return the layers of a module with its own arrays, identified by their shapes."""
     shapes = {name: tuple(array.shape) for name, array in model.named_parameters()}
     found = tuple(
         Layers(
@@ -201,7 +201,7 @@ def _as_layer(layer: Any, which: str) -> Layer:
             "(weights with a row for each output, biases)."
         )
     for old in ("weight_g", "weight_orig"):
-        if hasattr(layer, old):  # of which `weight` is that of the last forward pass
+        if hasattr(layer, old):  # weight norm: `weight` is that of the last forward pass
             raise InputError(
                 f"the {which} layer has {old}, of torch.nn.utils.weight_norm or spectral_norm, "
                 "whose weights are one step old; use torch.nn.utils.parametrizations instead."
@@ -223,7 +223,7 @@ class _Names:
 
 
 def _names_by_shape(shapes: Mapping[str, tuple[int, ...]], d: int) -> list[_Names]:
-    """Every way to tell arrays apart by their shapes, nodes in rows first."""
+    """Yield every assignment of arrays by their shapes, nodes in rows first."""
     return [
         names
         for columns in (False, True)
@@ -253,8 +253,8 @@ def _with_inner(shapes: Mapping[str, tuple[int, ...]], V: str, columns: bool) ->
 # ---------------------------------------------------------------------------- first forward pass
 
 Floats = NDArray[np.float64]
-MOST_ROWS = 64  # of a batch
-ENOUGH = 20  # values that dropout left, by which activations are told apart
+MOST_ROWS = 64  # rows of a batch
+ENOUGH = 20  # values kept by dropout that identify the activation
 CLOSE = 1e-3  # relative to the largest value
 BIASES = (
     "the weights belong to layers with biases, but {biases} not given: the network in the file "
@@ -300,7 +300,7 @@ class FirstPass:
         if place is None or weight is None:
             return
         found: list[tuple[str, str]] = []
-        with suppress(Exception):  # the loop is another's, and goes on whatever is wrong here
+        with suppress(Exception):  # an error here must not stop the user's loop
             self._modules[place] = module
             if place == 0:
                 self._z = _rows(output)

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 
-MOST_BYTES = 512 << 20  # of the arrays that are read of one state, as float64
-# Bytes of the pickle that describes the tensors, some 200 a tensor. One byte of a hostile pickle
-# makes up to 100 bytes of objects.
+MOST_BYTES = 512 << 20  # of the arrays read from one state, as float64
+# Bytes of the pickle that describes the tensors, about 200 per tensor. One byte of a hostile pickle
+# creates up to 100 bytes of objects.
 MOST_PICKLE = 4 << 20
-# Bytes of a list of contents: a zip's, of which zipfile takes ten times as much, or the header of
+# Bytes of a directory: a zip's, for which zipfile needs ten times as much memory, or the header of
 # a safetensors file.
 MOST_DIRECTORY = 4 << 20
 MOST_DIMENSIONS = 32

@@ -18,11 +18,11 @@ from marginscope._record.options import Options
 
 Floats = NDArray[Any]
 REDUCTIONS = ("mean", "sum")
-# Outputs of a model that a loss takes: logits or any numbers, logits up to a constant of each
-# example, probabilities, their logarithms; or whichever the model has.
+# Model outputs that a loss expects: logits (or any numbers), logits up to a constant per example,
+# probabilities, log-probabilities; ANY accepts all of them.
 LOGITS, SHIFTED, PROBABILITIES, LOGARITHMS, ANY = "logits", "shifted", "probs", "logs", "any"
 SQUARES = ("squared", "least_squares", "mse")
-# Losses of PyTorch, as a module's class or a function is called, and what they are here.
+# Names of losses in PyTorch, as class or function, and here.
 TORCH = {
     "BCEWithLogitsLoss": ("logistic", LOGITS),
     "binary_cross_entropy_with_logits": ("logistic", LOGITS),
@@ -37,7 +37,7 @@ TORCH = {
     "MSELoss": ("mse", LOGITS),
     "mse_loss": ("mse", LOGITS),
 }
-# Options of PyTorch's losses, with the values that leave the loss what it is.
+# Options of PyTorch's losses at the values that leave the loss unchanged.
 PLAIN = {"weight": None, "pos_weight": None, "label_smoothing": 0.0, "ignore_index": -100}
 
 
@@ -140,14 +140,16 @@ _LOSSES: dict[str, Callable[[Floats, Floats], Floats]] = {
 
 # ------------------------------------------------------------------------------------ comparison
 
-RISKS = ("risk", "loss")  # names under which loops hand over their risk
-FIRST_FRAMES = 8  # of which every risk is compared; later ones at powers of two
-# Of a cause that is named: one of some thirty is met by chance in fewer than 1 of 1,000 loops.
+RISKS = ("risk", "loss")  # names of a loop's risk
+FIRST_FRAMES = 8  # every risk of the first 8 frames is compared, later ones at powers of two
+# Tolerance for naming a cause: about thirty candidates give a false match in fewer than 1 of 1,000
+# loops.
 SAME = 1e-5
 CLOSE_HALF = 4e-2  # of weights in half precision
-CLOSE = 1e-3  # relative; single precision has 1e-4 in sums of thousands of terms
-FAR = 0.25  # where steps between two frames may have passed a higher risk
-ROUNDING = 1e-6  # of the largest risk: ln(1 + e^-p) in single precision, as loops write it
+CLOSE = 1e-3  # relative; single precision errs by 1e-4 in sums of thousands of terms
+FAR = 0.25  # tolerance if steps between two frames may have had a higher risk
+# Relative to the largest risk: ln(1 + e^-p) in single precision, as loops compute it.
+ROUNDING = 1e-6
 CAUSES = (
     "biases that were not given (layers=, or b and c), a factor of the outputs (scale=), a sum or "
     "another factor of the loss (reduction=, loss=), another activation, a skip connection, a "
@@ -159,8 +161,8 @@ CAUSES = (
 class NumberCheck:
     """Comparison of a loop's own numbers with the recorded network, at a few frames.
 
-    A loop often hands over the risk from before its step. A number passes if it agrees with the
-    network of the frame, with that of the frame before, or lies between both.
+    Loops often pass the risk from before the step. A number passes if it agrees with the network of
+    the frame, with that of the frame before, or is between both.
     """
 
     def __init__(
@@ -174,7 +176,7 @@ class NumberCheck:
         self._close = CLOSE_HALF if half else CLOSE
         self._before, self._last_t = start, 0.0
         self._count = 0
-        self._largest = 0.0  # risk of the network so far
+        self._largest = 0.0  # largest risk of the network so far
 
     def compare(
         self, t: float, network: NetworkArrays, numbers: Mapping[str, float], outputs: Any
@@ -229,7 +231,7 @@ class NumberCheck:
         found = [factor * self._risk(one) for one in networks]
         low, high = min(found), max(found)
         if self._options.batch is not None:
-            # A batch's mean lies between the losses of single examples.
+            # The mean over a batch is between the losses of single examples.
             single = [factor * self._losses(one) for one in networks]
             low, high = (min(map(np.min, single)), max(map(np.max, single)))
         elif not is_next:

@@ -88,7 +88,7 @@ def check_count(count: int) -> None:
 
 
 def step_of(state: Any) -> float | None:
-    """Return the step that a state says it is of ("step", "global_step", "epoch"); else None.
+    """Return the step stored in a state ("step", "global_step", "epoch"), or None.
 
     >>> step_of({"epoch": 2, "step": 120}), step_of({"w": 1})
     (120.0, None)
@@ -199,7 +199,7 @@ def _frames(content: Mapping[Any, Any], names: Mapping[str, Name | None]) -> Num
 
 
 def _steps_beside(content: Mapping[Any, Any], count: int) -> Sequence[float] | None:
-    """Return the steps that are listed beside the states of a file; None if there are none."""
+    """Return the steps listed beside the states of a file, or None."""
     for name in STEPS:
         if name in content:
             values = content[name]
@@ -218,7 +218,7 @@ def _has_length(values: Any, count: int) -> bool:
 
 @final
 class Part(LazyArrays):
-    """Those arrays of a mapping whose names begin alike, by the rest of their names."""
+    """Arrays of a mapping with a common prefix, by the rest of their names."""
 
     def __init__(self, content: Mapping[Any, Any], keys: Mapping[str, Any]) -> None:
         super().__init__(keys)

@@ -18,17 +18,18 @@ from marginscope._record.arrays import Examples, NetworkArrays, NetworkOptions
 from marginscope._record.losses import ANY, LOGARITHMS, LOGITS, PROBABILITIES, SHIFTED
 
 Floats = NDArray[np.float64]
-MOST_ROWS = 256  # of x in a forward pass
-TAILS = 1e-3  # of |z|: rounding in tails of GELU and the like is not relative to phi(z)
-# Of the allowed error: a network that a program may have written is taken in place of the fitted
-# one if its own error is at most so much larger, or as small as this.
+MOST_ROWS = 256  # rows of x in a forward pass
+TAILS = 1e-3  # relative to |z|: rounding in tails of GELU and similar is not relative to phi(z)
+# Relative to the allowed error: a network that programs commonly use replaces the fitted one if its
+# error is at most 1.5 times as large, or below 5 %.
 WORSE, AS_GOOD = 1.5, 5e-2
 TINY = 1e-300  # where outputs are 0
-PROBES = 32  # random points of each length beside them
-REACH = 3.0  # typical |<v, x>| of the longer probes, where activations differ from each other
-# Relative errors of a forward pass by its floating-point type.
+PROBES = 32  # random points of each length, in addition
+REACH = 3.0  # typical |<v, x>| of the longer probes, at which activations differ
+# Relative errors of a forward pass by floating-point type.
 ERRORS = {"float64": 1e-9, "float32": 1e-4}
-GPU_ERROR, COARSE_ERROR = 2e-3, 4e-2  # TF32, which torch.set_float32_matmul_precision allows; half
+# TF32, which torch.set_float32_matmul_precision enables; half precision.
+GPU_ERROR, COARSE_ERROR = 2e-3, 4e-2
 USUAL = (
     "biases that were not given, transposed weights, a final sigmoid or softmax that the loss "
     "does not expect, a skip connection, a normalisation, an inner factor such as 1/sqrt(d), or "
@@ -102,7 +103,7 @@ def identify(
     passed = _call_model(model, weights["V"], examples)
     network = plain.arrange(weights, a_fixed, examples)
     if not any(network.parts[name].any() for name in ("a", "A") if name in network.parts):
-        return options, ""  # f = 0 whatever the activation: compared again at later frames
+        return options, ""  # f = 0 for every activation: compared again at later frames
     fits = [
         fit
         for head in HEADS[outputs]
@@ -119,7 +120,7 @@ def identify(
     if best is None:
         return options, ""
     if best.excess <= 1.0:
-        # The first that fits about as well: numbers as programs write them come first.
+        # The first of the fits that are about equally good: common numbers come first.
         most = max(WORSE * best.excess, AS_GOOD)
         return next(fit.options for fit in fits if fit.excess <= most), ""
     near = best.options
@@ -152,7 +153,8 @@ def _log_centred(f: Floats) -> Floats:
         return _centre(np.log(f)) if (f > 0.0).all() else np.full(f.shape, np.nan)
 
 
-# What a model may put behind its outputs without being another network, by what its loss takes.
+# Functions that a model may apply to its outputs without being another network, by the loss's
+# inputs.
 HEADS: dict[str, tuple[Callable[[Floats], Floats], ...]] = {
     LOGITS: (_identity,),
     SHIFTED: (_identity, _centre),
@@ -290,7 +292,8 @@ def _call(model: Callable[[Any], Any], x: Floats, V: Any, k: int) -> ModelOutput
             stack.enter_context(torch.no_grad())
             stack.enter_context(torch.random.fork_rng(devices=[]))
             stack.enter_context(_evaluating(model))
-            if type(model).__name__ == "OptimizedModule":  # not compiled again for other shapes
+            # Would be compiled again for other shapes.
+            if type(model).__name__ == "OptimizedModule":
                 stack.enter_context(torch.compiler.set_stance("force_eager"))
             given = torch.as_tensor(x, dtype=V.dtype, device=V.device)
         out = model(given)

@@ -25,8 +25,8 @@ from marginscope._record.model_check import identify
 from marginscope._record.optimizer import learning_rates
 from marginscope._record.options import Options
 
-FRAMES_AT_START = 3  # frames of unchanged weights from which they are remarked on
-CHECKED_FRAMES = (2, 3, 5, 9)  # at which the model is called again, counted from 1
+FRAMES_AT_START = 3  # frames of unchanged weights before a warning
+CHECKED_FRAMES = (2, 3, 5, 9)  # frames, counted from 1, at which the model is called again
 
 
 @final
@@ -36,9 +36,9 @@ class Source:
 
     layers: Layers | None = None
     model: Any = None
-    search: bool = False  # for the activation
-    scale: float | None = None  # that the user named
-    outputs: str = ANY  # of the model, by the loss: logits, probabilities, or either
+    search: bool = False  # search for the activation
+    scale: float | None = None  # given by the user
+    outputs: str = ANY  # outputs of the model, by the loss: logits, probabilities, or either
     optimizer: Any = None
 
 
@@ -266,6 +266,7 @@ class NetworkReader:
             )
 
     def _identify(self, weights: Weights, search: bool) -> Any:
+        """Identify the network of some weights from the model's outputs on the examples."""
         options = self.options
         return identify(
             self._source.model,

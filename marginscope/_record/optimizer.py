@@ -19,14 +19,14 @@ DYNAMICS = ("gd", "sgd", "adam", "flow")
 STEPPED = ("gd", "sgd", "adam")
 DESCENTS = ("gd", "sgd")
 MOST_KEYS, MOST_VALUES, LONGEST, MOST_TEXT = 64, 64, 100, 20_000
-# How PyTorch computes a step, and not which step it is.
+# Options of PyTorch that affect how a step is computed, not its result.
 IGNORED_SETTINGS = {"params", "param_names", "foreach", "capturable", "differentiable", "fused"}
-# Settings with which a rule is still that of `gd` or `adam`; any other changes it where it is set.
+# Settings that `gd` or `adam` allow; any other one, if set, changes the rule.
 OF_SGD = ("kind", "lr", "dampening")
 OF_ADAM = ("kind", "lr", "betas", "eps")
 ADAMS = ("adam", "adamw")
 UNSET = ("", "none", "constant")
-MOST_LR = 1e-6  # relative difference of two step sizes that are the same, one of them float32
+MOST_LR = 1e-6  # relative difference of equal step sizes, one of them in float32
 Settings = dict[str, Any]
 
 
@@ -51,7 +51,7 @@ class Optimizer:
         return float(lr) if _is_number(lr) else None
 
     def check(self, dynamics: str, eta: float | None) -> None:
-        """Raise InputError where what was said beside the optimizer contradicts it."""
+        """Raise InputError if given options contradict the optimizer."""
         kind = self.settings["kind"]
         allowed = DESCENTS if self.dynamics in DESCENTS else (self.dynamics,)
         if dynamics in DYNAMICS and dynamics not in allowed:
@@ -187,7 +187,7 @@ def _select_settings(settings: Mapping[Any, Any]) -> Settings:
 
 
 def _plain(name: str, value: Any, depth: int = 2) -> Any:
-    """Return a setting as JSON has it.
+    """Convert a setting to JSON types.
 
     Raises InputError for anything but a number, a truth, a text or a list of these.
     """

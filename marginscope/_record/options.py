@@ -144,7 +144,7 @@ class Options:
             time, step = t * self.time_per_t, int(t)
         else:
             time, step = t * self.time_per_t, 0 if steps is None else int(steps)
-        # NumPy's logarithm, which may differ from Python's in the last digit, as in all runs.
+        # NumPy's logarithm, as in all runs: Python's may differ in the last digit.
         return step, float(np.log10(time)) if time > 0.0 else -math.inf
 
     def dynamics_section(self) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def _one_of(name: str, value: object, allowed: Sequence[str], others: str = "") 
 
 # --------------------------------------------------------------------------- content of the file
 
-# Libraries that a recorded loop runs on.
+# Libraries of recorded loops.
 
 
 def describe_engine() -> str:
@@ -197,7 +197,7 @@ def describe_file(
     fixed: Mapping[str, Floats],
     start: Frame,
 ) -> tuple[Description, dict[str, Floats]]:
-    """Describe a file that begins with a frame.
+    """Describe a file that starts with a frame.
 
     Parameters
     ----------

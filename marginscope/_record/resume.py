@@ -1,4 +1,4 @@
-"""`marginscope.record(..., resume=True)`: the recording that a job left goes on in its file."""
+"""`marginscope.record(..., resume=True)`: continue a recording that a job left."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.run_files.writer import RunWriter
 from marginscope._record.arrays import NetworkOptions, Weights
 from marginscope._record.options import Options
 
-# Arguments of `record` by the keys of the experiment; others are named by their keys.
+# Arguments of `record` by the keys of the experiment; other keys are their own names.
 ARGUMENTS = {
     "data.targets": "targets",
     "loss.kind": "loss",
@@ -33,7 +33,7 @@ ARGUMENTS = {
     "network.slope": "slope",
     "run.precision": "precision of V0",
 }
-# How far the loop is to come may differ; arrays themselves are compared, and the network's kind.
+# Settings that may differ: the end of the loop, and those compared through arrays.
 FREE = {"dynamics.until_log10_time", "data.content", "network.content", "network.kind"}
 SECTIONS = ("data", "network", "loss", "dynamics", "run")
 
@@ -116,7 +116,7 @@ class FoundRecording:
             return
         experiment = json.loads(dump_json(now.experiment))
         differences = [*_differences(meta["experiment"], experiment)]
-        if meta["network"] != now.network:  # of the same arrays: phi decides which kind that is
+        if meta["network"] != now.network:  # with equal arrays, phi decides the network's kind
             phi = options.network.activation
             yield f"activation = {phi!r} now, of a network of kind {meta['network']!r} in the file"
         yield from differences
@@ -160,8 +160,8 @@ class FoundRecording:
 def find_left(path: Path) -> FoundRecording | None:
     """Find the recording that a job left at a path; None where there is none with a frame.
 
-    A recording that was to replace an old file lies beside it until it is finished, and is the
-    one that goes on. Raises InputError for a file that is none, or is being recorded.
+    A recording that was to replace an old file is beside that file until it is finished, and is the
+    one continued. Raises InputError for other files, and for one being recorded.
     """
     path = path.absolute()
     for place in (new_beside(path), path):

@@ -1,4 +1,4 @@
-"""A thread that writes one run file, and goes on in a new one if the file is lost."""
+"""Thread that writes one run file, and continues in a new one if the file is lost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from core.run_files.writer import RunWriter
 # ------------------------------------------------------------------------------------ a new file
 
 Arrays = Mapping[str, NDArray[np.float64]]
-Describe = Callable[[Frame], tuple[Description, Arrays]]  # of a file that begins with this frame
+# Describes a file that starts with this frame.
+Describe = Callable[[Frame], tuple[Description, Arrays]]
 MOST_NAMES = 1000
 
 
@@ -119,7 +120,7 @@ def _read_saved(
     old: RunWriter, sums: Sequence[int], lost: list[int], bare: list[int]
 ) -> Iterator[tuple[int, Frame]]:
     assert old.connection is not None
-    # A file that is shorter than its header says is read all the same, as SQLite's recovery does.
+    # Like SQLite's recovery, read a file that is shorter than its header states.
     old.connection.execute("PRAGMA writable_schema=ON")
     frames = read_saved(old.connection, sums, old.description.dtype, bare)
     for index, frame in enumerate(frames):
@@ -201,9 +202,9 @@ def _as_ranges(numbers: Sequence[int]) -> str:
 
 # ------------------------------------------------------------------------------------ the thread
 
-PATIENCE_S = 0.03  # as long as a frame waits: with its commit it is safe after 50 ms
-SOON = 8 << 20  # bytes that are not waited with
-MOST_PENDING = 128 << 20  # bytes; a loop that is faster than its disk is held up beyond
+PATIENCE_S = 0.03  # wait for more frames: with its commit a frame is safe after 50 ms
+SOON = 8 << 20  # bytes that are written at once
+MOST_PENDING = 128 << 20  # bytes; beyond, a loop that is faster than its disk is blocked
 Ending = tuple[str, dict[str, str]]
 Note = tuple[str, dict[str, Any]]  # kind and payload of an event
 
@@ -229,7 +230,7 @@ class Saver:
         self._ending: Ending | None = None
         self._change = threading.Condition()
         self._ready = threading.Event()
-        # Never waited for by an interpreter that ends: whoever records sees to the end (atexit).
+        # A daemon, which the interpreter does not wait for: the recording finishes it (atexit).
         self._thread = threading.Thread(target=self._run, name=f"record {path.name}", daemon=True)
         self._thread.start()
         self._ready.wait()
@@ -239,7 +240,7 @@ class Saver:
     def add(self, frame: Frame) -> None:
         """Take a frame, whose array is this thread's from now on.
 
-        Where the file seems lost, wait until what is left of it is safe.
+        If the file seems lost, wait until the remaining frames are safe.
         """
         urgent = self._writer is not None and self._writer.seems_lost()
         with self._change:
@@ -247,7 +248,7 @@ class Saver:
                 self._change.wait(1.0)
             if self.failed is not None:
                 raise self.failed
-            # The thread wakes for the first of some frames, and not for each.
+            # Wake the thread for the first of several frames, not for each.
             first, before = not self._waiting, self._bytes
             self._waiting.append(frame)
             self._bytes += frame.parameters.nbytes
@@ -271,11 +272,11 @@ class Saver:
         return self._writer.description.experiment
 
     def take_notices(self) -> list[str]:
-        """Return what is to be said to the user since the last call."""
+        """Return the notices for the user since the last call."""
         return [self._notices.popleft() for _ in range(len(self._notices))]
 
-    def end(self, reason: str, meta: dict[str, str]) -> None:
-        """Write what is left, and rows of meta that are only known now; waits until it is done.
+    def finish(self, reason: str, meta: dict[str, str]) -> None:
+        """Write the remaining frames and final rows of meta; return when done.
 
         Raises what the writer raised.
         """
@@ -298,7 +299,7 @@ class Saver:
         try:
             while self._step():
                 pass
-        except MarginscopeError as error:  # the disk's refusal, which has closed the file
+        except MarginscopeError as error:  # an error of the disk, which has closed the file
             self._fail(error)
         except BaseException as error:
             self._fail(error)
@@ -313,7 +314,7 @@ class Saver:
             self._change.notify_all()
 
     def _step(self) -> bool:
-        """Write what is there; False when that was the last."""
+        """Write the pending frames; return False after the last."""
         with self._change:
             self._change.wait_for(self._has_work)
             self._change.wait_for(self._has_to_hurry, PATIENCE_S)
@@ -329,7 +330,7 @@ class Saver:
                 self._write(writer, waiting, ending)
                 break
             except FileLostError as error:
-                waiting = _uncommitted(waiting, writer.committed - before)
+                waiting = _select_uncommitted(waiting, writer.committed - before)
                 frames = [item for item in waiting if isinstance(item, Frame)]
                 self._writer, notice = rescue(writer, self._place, error, frames, self._describe)
                 self.path = self._writer.path
@@ -366,7 +367,7 @@ class Saver:
         return self._ending is not None or self._urgent or self._bytes > SOON
 
 
-def _uncommitted(waiting: list[Frame | Note], committed: int) -> list[Frame | Note]:
+def _select_uncommitted(waiting: list[Frame | Note], committed: int) -> list[Frame | Note]:
     """Return what comes after the frames that were committed."""
     places = [place for place, item in enumerate(waiting, 1) if isinstance(item, Frame)]
     return waiting[places[committed - 1] :] if committed > 0 else waiting

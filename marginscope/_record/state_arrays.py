@@ -19,10 +19,10 @@ Path = tuple[Any, ...]
 Shape = tuple[int, ...]
 PARTS = ("V", "a", "b", "c")
 DEPTH, MOST_NAMES = 4, 20_000
-MOST_ARRAYS = 1_000  # of a mapping in which layers are looked for: each header is read
-# What checkpoints call the weights, where they hold others as well (averages, the optimizer).
+MOST_ARRAYS = 1_000  # arrays of a mapping that are searched for layers: each header is read
+# Names of weights in checkpoints that also hold averages or the optimizer's state.
 WEIGHTS = ("state_dict", "model_state_dict", "model", "network", "net", "params", "weights")
-FEW = 4  # names in a sentence
+FEW = 4  # names in a message
 NO_MAPPING = "a state must map names to arrays; for a PyTorch module give its state_dict()"
 
 
@@ -73,7 +73,7 @@ def select_array(state: Any, name: Name | None, which: str) -> Any:
                 near = did_you_mean(str(part), [printable(str(key)) for key in state])
                 raise InputError(f"{which}: a state has no {part!r}; {near}")
             state = state[part]
-    # A tensor of a few bytes can repeat them without end (strides of 0), until it is copied.
+    # A few bytes can repeat a tensor without limit (strides of 0), which a copy would expand.
     if isinstance(shape := getattr(state, "shape", None), tuple):
         check_size(tuple(shape), which)
     return state
@@ -87,7 +87,7 @@ def shape_of(state: Mapping[Any, Any], key: Any) -> Shape | None:
     if isinstance(state, LazyArrays):
         try:
             return state.float_shape(key)
-        except InputError:  # a damaged array that may not be needed
+        except InputError:  # a damaged array that may be unused
             return None
     shape, kind = getattr(state[key], "shape", None), str(getattr(state[key], "dtype", ""))
     return tuple(shape) if isinstance(shape, tuple) and "float" in kind else None
@@ -107,9 +107,9 @@ def mappings(state: Any) -> Iterator[tuple[Path, Mapping[Any, Any]]]:
             continue
         yield path, one
         seen += len(one)
-        if seen > MOST_NAMES:  # a pickle can hold mappings that hold themselves
+        if seen > MOST_NAMES:  # mappings in a pickle can contain themselves
             return
-        # The values of an open file are arrays, and would all be read.
+        # Values of an open file are arrays, all of which would be read.
         if len(path) == DEPTH or is_open_file(one):
             continue
         todo += [((*path, key), value) for key, value in one.items() if isinstance(value, Mapping)]
@@ -223,7 +223,7 @@ def _layers_in(state: Mapping[Any, Any], sizes: Sizes) -> dict[str, Any] | None:
 
 
 def bias_of(weight: Any) -> str:
-    """Return what the bias beside a matrix of weights is called.
+    """Return the name of the bias of a matrix of weights.
 
     >>> bias_of("fc1.weight"), bias_of("V"), bias_of("a")
     ('fc1.bias', 'b', 'c')
@@ -241,7 +241,7 @@ def unnamed_arrays(
     sizes: Sizes,
     known: tuple[Sequence[str], Sequence[str]],
 ) -> dict[str, tuple[Shape, str]]:
-    """Return the arrays beside V that fit the network and have no part in it.
+    """Return the arrays besides V that fit the network but are not part of it.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def unnamed_arrays(
         layer = len(shape) == 2 and set(shape) <= {m, sizes.d, sizes.k}
         if layer or any(shape in shapes for shapes in fits.values()):
             parts = [part for part in missing if shape in fits[part]]
-            # The bias of the same layer, where there is one.
+            # The bias of the same layer, if any.
             parts = [p for p in parts if own.get(p) == key or own.get(p) not in beside]
             found[str(key)] = shape, parts[0] if parts else ""
     return found

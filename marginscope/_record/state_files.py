@@ -33,10 +33,10 @@ from marginscope._record.tensor_files import (
 
 NPZ, TORCH, LEGACY_TORCH, TENSORS = "npz", "torch", "legacy torch", "safetensors"
 HEAD_BYTES = 512
-# The first pickle of torch.save before version 1.6: its magic number.
+# Magic number in the first pickle of torch.save before version 1.6.
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 UNPACK = "unpack it, and name the files in it"
-OTHERS = (  # first bytes, what the file is, and what to do
+OTHERS = (  # first bytes, kind of the file, and remedy
     (b"ustar", "a tar archive", UNPACK),
     (b"\x1f\x8b", "compressed by gzip", UNPACK),
     (b"BZh", "compressed by bzip2", UNPACK),
@@ -47,11 +47,11 @@ OTHERS = (  # first bytes, what the file is, and what to do
     (b"version http", "a pointer of Git LFS", "fetch the file with git lfs pull"),
 )
 MOST_HEADER = 10_000  # bytes of an array's header: NumPy's own limit
-RATIO = 1032  # deflate packs at most so many bytes into one (zlib's "Maximum Compression Factor")
+RATIO = 1032  # largest compression ratio of deflate (zlib's "Maximum Compression Factor")
 CHUNK = 1 << 20
-# A zip's last 22 bytes: signature, disks, counts, directory's size and offset, length of a note.
+# Last 22 bytes of a zip: signature, disks, counts, directory's size and offset, length of a note.
 END = struct.Struct("<4s4H2LH")
-# Before those in a zip64: signature, size, versions, disks, counts, directory's size and offset;
+# In a zip64 before them: signature, size, versions, disks, counts, directory's size and offset;
 # then the locator: signature, disk, offset of this record, disks.
 END64 = struct.Struct("<4sQ2H2L4Q4sLQL")
 
@@ -128,7 +128,7 @@ def unknown_format(path: Path, head: bytes) -> InputError:
 def open_plain(path: Path) -> BinaryIO:
     """Open a plain file for reading. Raises InputError for others, without waiting for a pipe."""
     try:
-        # Checked before opening, since opening a device may act on it, and after.
+        # Checked before opening, since opening a device may act on it, and again after.
         plain = stat.S_ISREG(path.stat().st_mode)
         if plain:
             flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -150,8 +150,8 @@ def open_plain(path: Path) -> BinaryIO:
 def check_directory(file: BinaryIO) -> None:
     """Check the end of a zip before anything reads its list of contents.
 
-    The list must be short, and lie directly before the end: zipfile and PyTorch search for it in
-    different ways, and a file could show each of them another list.
+    The directory must be short and directly before the end: zipfile and PyTorch search for it in
+    different ways, and a file could show each of them another one.
 
     Raises
     ------

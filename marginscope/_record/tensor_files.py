@@ -46,7 +46,7 @@ DTYPES = {
     "U8": "|u1",
     "BOOL": "|b1",
 }
-NOTES = "__metadata__"  # texts, which are not arrays
+NOTES = "__metadata__"  # key of texts, which are not arrays
 
 
 def is_tensor_file(head: bytes, length: int) -> bool:
@@ -138,11 +138,11 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 # ------------------------------------------------------------------------------------ torch.save
 #
-# torch.load refuses all but tensors (weights_only), in a page of text; users need one sentence.
+# With weights_only, torch.load rejects other types by a page of text; users get one sentence.
 
 # ------------------------------------------------------------------------------ types in pickles
 
-# What torch.load makes with weights_only: its _weights_only_unpickler has the list.
+# Types that torch.load creates with weights_only, from its _weights_only_unpickler.
 PLAIN = re.compile(
     r"torch\.(\w+|_utils\.\w+|storage\.\w+|_tensor\.\w+|nn\.parameter\.Parameter"
     r"|serialization\._get_layout)|collections\.(OrderedDict|Counter)"
@@ -152,7 +152,7 @@ MODULE = re.compile(r"torch\.nn\.modules\.")
 PUTS = ("PUT", "BINPUT", "LONG_BINPUT")
 GETS = ("GET", "BINGET", "LONG_BINGET")
 MOST_TYPES = 1000
-LONGEST = 100  # characters of a type's name in a sentence
+LONGEST = 100  # characters of a type's name in a message
 
 
 def other_types(file: IO[bytes], count: int = 1) -> list[str]:
@@ -176,14 +176,14 @@ def other_types(file: IO[bytes], count: int = 1) -> list[str]:
             for name in islice(_globals(file), MOST_TYPES):
                 if not PLAIN.fullmatch(name):
                     found[name] = None
-    except Exception:  # damaged: whatever comes first says so
+    except Exception:  # damaged: torch.load reports it
         pass
     return list(found)
 
 
 def _globals(file: IO[bytes]) -> Iterator[str]:
     """Yield what a pickle imports: "module.name"."""
-    texts: list[Any] = ["", ""]  # the last two values of the stack, as far as they are texts
+    texts: list[Any] = ["", ""]  # last two values of the stack, if they are texts
     memo: dict[int, Any] = {}
     start = file.tell()
     for code, argument, _ in pickletools.genops(file):
@@ -240,9 +240,10 @@ def refusal(path: Path, types: list[str], torch: bool = True) -> InputError:
 
 # ----------------------------------------------------------------------------------------- files
 
-# torch.load calls these while unpickling, and a few bytes repeat them on a megabyte each.
+# Called by torch.load during unpickling: a few bytes repeat each on a megabyte.
 COPYING = ("_codecs encode", "builtins bytearray", "__builtin__ bytearray")
-LEGACY_PICKLES = 5  # of a file from before PyTorch 1.6: magic number, version, system, data, keys
+# Pickles in a file of PyTorch before 1.6: magic number, version, system, data, keys.
+LEGACY_PICKLES = 5
 AGAIN = "save it again with torch.save"
 
 
@@ -279,7 +280,7 @@ def load_tensors(path: Path, file: BinaryIO, zipped: bool) -> Any:
     else:
         copies = _check_pickles(file, LEGACY_PICKLES)
     if copies:
-        if types := _other_types(file, zipped):  # NumPy's numbers are raw bytes as well
+        if types := _other_types(file, zipped):  # NumPy scalars are stored as raw bytes too
             raise refusal(path, types)
         raise LimitError("it holds raw bytes besides tensors", FEWER)
     try:
@@ -292,11 +293,11 @@ def load_tensors(path: Path, file: BinaryIO, zipped: bool) -> Any:
             "marginscope[torch], or save the arrays with numpy.savez where PyTorch is."
         ) from error
     try:
-        # A large file is mapped, so that only the pages of the named tensors are read. A small one
-        # is not: a program that shortens a mapped file ends this one (SIGBUS).
+        # Memory-map large files, so that only the pages of the named tensors are read. Small files
+        # are read: truncation of a mapped file kills the process (SIGBUS).
         return torch.load(str(path), map_location="cpu", weights_only=True, mmap=mapped)
     except Exception as error:
-        # Only now: a program can have PyTorch allow types of its own.
+        # Only after the failure: a program can register more types with PyTorch.
         if types := _other_types(file, zipped):
             raise refusal(path, types) from error
         raise

@@ -1,4 +1,4 @@
-"""The picker of curves, opened by its action, and used with the mouse."""
+"""The curve picker, opened by its action and used with the mouse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def open_picker(program: Marginscope, qtbot: QtBot) -> CurvePicker:
 
 
 def tick(picker: CurvePicker, title: str) -> None:
-    """Click the curve with a title, which is searched for first."""
+    """Find the curve with a title by searching, and click it."""
     picker.line.setText(title)
     item = next(one for one in picker._items() if one.text() == title)
     picker.list.scrollToItem(item)
@@ -29,7 +29,7 @@ def tick(picker: CurvePicker, title: str) -> None:
 
 
 def pick_curve(program: Marginscope, qtbot: QtBot, *titles: str) -> None:
-    """Tick curves, or untick those that are shown, and close the picker."""
+    """Tick or untick curves, and close the picker."""
     picker = open_picker(program, qtbot)
     for title in titles:
         tick(picker, title)

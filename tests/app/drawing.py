@@ -1,4 +1,4 @@
-"""Drawing data with the mouse and the keys, in tests of the window for that."""
+"""Helpers for drawing data with mouse and keys in tests of the drawing window."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 
 
 def begin_with_four(window: DrawingWindow) -> None:
-    """Show four points, and the square from -1.2 to 1.2."""
-    window.begin(FOUR)
+    """Show four points in the square from -1.2 to 1.2."""
+    window.start(FOUR)
     window.canvas.plot.set_home(type(window.canvas.plot.home)(-1.2, 1.2, -1.2, 1.2))
 
 

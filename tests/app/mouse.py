@@ -1,4 +1,4 @@
-"""The mouse, as Qt tells widgets of it: over plots, and through menus."""
+"""Mouse and key events for tests: in plots, menus and dialogs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 
 
 def pixel(plot: Plot, x: float, y: float) -> QPoint:
-    """Where a point of the axes lies in a plot's viewport."""
+    """Return the viewport position of a point of the axes."""
     return QPointF(*plot.pixels(np.array([[x, y]]))[0]).toPoint()
 
 
@@ -40,7 +40,7 @@ def move(qtbot: QtBot, plot: Plot, x: float, y: float) -> None:
 
 
 def pull(plot: Plot, start: QPoint, end: QPoint, button: Qt.MouseButton = LEFT) -> None:
-    """Press, move in steps, release."""
+    """Press, move in steps, and release."""
     kinds = [(QEvent.Type.MouseButtonPress, start, button, button)]
     for share in (0.3, 0.7, 1.0):
         here = start + (end - start) * share
@@ -61,12 +61,12 @@ def wheel(plot: Plot, here: QPoint, notches: int) -> None:
 
 
 def entry(menu: QMenuBar | QMenu, text: str) -> QAction:
-    """An entry of a menu by its text, without the mark of its key."""
+    """Return a menu's entry by its text, without the mnemonic."""
     return next(one for one in menu.actions() if one.text().replace("&", "") == text)
 
 
 def opened(qtbot: QtBot, window: QMainWindow, *texts: str) -> QMenu:
-    """A menu, opened by clicks: on a title of the menu bar, and on entries that are menus."""
+    """Return a menu after opening it by clicks on a title of the menu bar and on submenus."""
     place: QMenuBar | QMenu = window.menuBar()
     for text in texts:
         action = entry(place, text)
@@ -80,7 +80,7 @@ def opened(qtbot: QtBot, window: QMainWindow, *texts: str) -> QMenu:
 
 
 def pick(qtbot: QtBot, window: QMainWindow, *texts: str) -> QAction:
-    """Choose an entry of a menu with the mouse: the titles on the way to it, and its text."""
+    """Choose a menu entry with the mouse, by the titles on the way to it and its text."""
     menu = opened(qtbot, window, *texts[:-1])
     action = entry(menu, texts[-1])
     click(qtbot, menu, action)
@@ -88,7 +88,7 @@ def pick(qtbot: QtBot, window: QMainWindow, *texts: str) -> QAction:
 
 
 def click(qtbot: QtBot, menu: QMenu, action: QAction) -> None:
-    """Press an entry of an open menu, and close it if that does not."""
+    """Click an entry of an open menu, and wait until the menu is closed."""
     assert action.isEnabled(), action.text()
     QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
     if isinstance(menu, TickMenu) and action.isCheckable():
@@ -97,7 +97,7 @@ def click(qtbot: QtBot, menu: QMenu, action: QAction) -> None:
 
 
 def keys(qtbot: QtBot, window: QMainWindow, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
-    """Press a shortcut: only the active window has any, which it may not be yet after a menu."""
+    """Press a shortcut, after waiting for the window to be active."""
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
     QTest.keyClick(window, key, modifiers)
@@ -109,7 +109,7 @@ def close_menus() -> None:
 
 
 def click_on(program: Marginscope, key: str) -> None:
-    """Press the button of an action, or choose it in a menu of the top bar."""
+    """Click the button of an action, or choose the action in a menu of the top bar."""
     action, window = program.actions[key], program.window
     buttons = [one for one in window.findChildren(QToolButton) if one.defaultAction() is action]
     seen = [one for one in buttons if one.isVisible()]
@@ -122,7 +122,7 @@ def click_on(program: Marginscope, key: str) -> None:
 
 
 def when_open(kind: type[QDialog], act: Callable[[QDialog], None], tries: int = 1500) -> None:
-    """Call `act` with the modal dialog of a kind that opens next; one that is left is closed.
+    """Call `act` with the next modal dialog of a class; close the dialog if `act` fails.
 
     Call this before the dialog opens: until it closes, nothing after it runs.
     """
@@ -143,7 +143,7 @@ def when_open(kind: type[QDialog], act: Callable[[QDialog], None], tries: int = 
 
 
 def press_in_box(words: str) -> None:
-    """Press the button with these words in the message box that opens next."""
+    """Press the button with this text in the next message box."""
 
     def press(box: QDialog) -> None:
         assert isinstance(box, QMessageBox)
@@ -154,7 +154,7 @@ def press_in_box(words: str) -> None:
 
 
 def view_menu(program: Marginscope, part: QWidget) -> ViewMenu:
-    """Open the menu of a view by a right click on its header, or on the viewport of its plot."""
+    """Open a view's menu by a right click on its header, or on the viewport of its plot."""
     here = part.rect().center()
     QTest.mouseClick(part, Qt.MouseButton.RightButton, NONE, here)
     by_mouse = QContextMenuEvent.Reason.Mouse
@@ -164,7 +164,7 @@ def view_menu(program: Marginscope, part: QWidget) -> ViewMenu:
 
 
 def choose(menu: QMenu, text: str) -> None:
-    """Choose an entry of an open menu, which closes first, as by the mouse."""
+    """Choose an entry of an open menu, which closes first, as with the mouse."""
     action = entry(menu, text)
     assert action.isEnabled(), text
     menu.close()

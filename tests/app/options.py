@@ -1,4 +1,4 @@
-"""Changes of one panel, as the display applies them to all."""
+"""Apply options to a single panel, as the display does to all."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Several runs compared: alignment, differences, bands, settings, figure and command."""
+"""Comparison of several runs: alignment, differences, bands, settings, figure, command."""

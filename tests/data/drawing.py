@@ -1,4 +1,4 @@
-"""Data sections of studies, made concrete."""
+"""Problems made from data sections of studies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def law_of(problem: Problem) -> Distribution:
 
 
 def fresh_of(problem: Problem, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Further examples of a problem's distribution, from a generator of their own."""
+    """Return further examples of a problem's distribution, from a separate generator."""
     drawn = law_of(problem).fresh(np.random.default_rng(99), count, problem.dataset)
     assert drawn is not None
     return drawn

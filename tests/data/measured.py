@@ -1,4 +1,4 @@
-"""Data as people measure them: columns of different units, drawn from a seed."""
+"""Data like real measurements: columns in different units, drawn from a seed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.data.dataset import Array
 
 
 def measured_data(n: int = 120) -> tuple[Array, Array]:
-    """Points (n, 8) whose columns reach from about .1 to 4,254, and labels -1 and +1."""
+    """Return points (n, 8), columns on scales from about .1 to 4,254, and labels -1 and +1."""
     generator = np.random.default_rng(5)
     units = np.array([0.05, 0.1, 1.2, 14.0, 26.0, 92.0, 655.0, 880.0])
     z = generator.standard_normal((n, units.size))

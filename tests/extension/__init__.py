@@ -1,1 +1,1 @@
-"""One new kind of everything, each in a file of its own: what docs/extend.md shows."""
+"""One new kind of each sort, each in its own file: the examples of docs/extend.md."""

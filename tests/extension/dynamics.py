@@ -29,7 +29,7 @@ class HeavyBall(DynamicsSection):
 
 @final
 class HeavyBallDescent(Stepper):
-    """One step at a time, by `network.gradient`; the velocity u goes on in continued runs."""
+    """Heavy-ball descent by `network.gradient`; continued runs keep the velocity u."""
 
     def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics
@@ -43,7 +43,7 @@ class HeavyBallDescent(Stepper):
     def _parts(self) -> saved.Parts:
         return {**super()._parts(), "velocity": self._velocity}
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         problem, y = self.problem, self.problem.dataset.y
         for done in range(count):
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has diverged

@@ -8,7 +8,7 @@ from core.cli.main import main as command
 
 
 def main(given: list[str]) -> int:
-    """The status of `hunt ARGUMENTS --cluster ADDRESS`."""
+    """Return the status of `hunt ARGUMENTS --cluster ADDRESS`."""
     from distributed import LocalCluster
 
     with LocalCluster(

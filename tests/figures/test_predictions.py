@@ -44,7 +44,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Run]]:
 
 def curves_of(run: Run, *names: str) -> Panel:
     look = ViewOptions(names or CURVES)
-    return build_scene([run], ["curves"], options=FigureOptions(look=look)).panels[0]
+    return build_scene([run], ["curves"], options=FigureOptions(view=look)).panels[0]
 
 
 def test_they_are_dashed_beside_their_curves(runs: dict[str, Run]) -> None:
@@ -56,7 +56,7 @@ def test_they_are_dashed_beside_their_curves(runs: dict[str, Run]) -> None:
     for line, (k, name) in zip(drawn, enumerate(("mode_saxe", "log10_risk_matrix")), strict=True):
         wanted = panel.y.strips[k].heights(OBSERVABLES[name].trace(run))
         assert np.allclose(line.y[0], wanted, equal_nan=True)
-    look = FigureOptions(look=ViewOptions(CURVES))
+    look = FigureOptions(view=ViewOptions(CURVES))
     svg = figure_bytes(build_scene([run], ["curves"], options=look), ".svg").decode()
     assert "Dashed: predictions" in svg
 
@@ -65,14 +65,14 @@ def test_a_run_without_a_known_solution_has_none(runs: dict[str, Run]) -> None:
     panel = curves_of(runs["random"])
     assert [one.dash for one in panel.ink.curves] == ["solid"] * 3
     assert panel.ink.words == ()
-    look = FigureOptions(look=ViewOptions(CURVES))
+    look = FigureOptions(view=ViewOptions(CURVES))
     svg = figure_bytes(build_scene([runs["random"]], ["curves"], options=look), ".svg").decode()
     assert "predictions" not in svg
 
 
 def test_pages_have_their_numbers_and_names(runs: dict[str, Run]) -> None:
     run = runs["aligned"]
-    look = FigureOptions(look=ViewOptions(CURVES))
+    look = FigureOptions(view=ViewOptions(CURVES))
     (row,) = page_of([run], ["curves"], look)["rows"]
     drawn = [one for one in row["panels"]["curves"]["curves"] if one["dash"] == "dashed"]
     assert len(drawn) == 2

@@ -1,4 +1,4 @@
-"""Quadratic network of largest margin on addition modulo p, and its margin by NumPy alone."""
+"""Quadratic network of largest margin on addition modulo p, and its margin by plain NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of tables, as tests of observables read them."""
+"""Columns of tables, in the form that tests of observables need."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def test_where_no_solution_is_known_one_sentence_says_so(
             assert name not in scalar_columns(run)
             with pytest.raises(InputError, match=f"'{name}' is a prediction that.*{sentence}"):
                 check_columns(run, [name])
-            assert np.isnan(OBSERVABLES[name].at(run, 0))
+            assert np.isnan(OBSERVABLES[name].value_at(run, 0))
 
 
 def test_unknown_names(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""The public module: what other people's programs rely on."""
+"""Tests of the public module, on which other programs rely."""

@@ -1,4 +1,4 @@
-"""Small studies of the program's own, and what the command line makes of them."""
+"""Small studies, and the results of the command line for them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def trained(**settings: Any) -> ms.Run:
 
 
 def typed(settings: dict[str, Any]) -> list[str]:
-    """Settings as options of the command line."""
+    """Return settings as options of the command line."""
     pairs = [setting_text(key, value) for key, value in settings.items()]
     return [word for pair in pairs for word in ("--set", pair)]
 
@@ -54,7 +54,7 @@ def as_json(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
 
 
 def written(path: Path, claims: str = "") -> Path:
-    """A study file of one's own, with two widths."""
+    """Write a study file with two widths, and return its path."""
     path.write_text(
         'title = "Mine"\n[data]\nd = 4\nn = 8\n[network]\nm = 4\n'
         "[dynamics]\nuntil_log10_time = 0.5\n[recording]\nframes = 6\n"

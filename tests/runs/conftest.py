@@ -1,4 +1,4 @@
-"""The file that tests of run files change."""
+"""The run file that these tests change."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A real browser without a window, driven by its own protocol over a pair of pipes: JSON that ends
-with a zero byte. It needs no package of Python, and listens on no port.
-"""
+"""A headless browser, driven by its own protocol over pipes: JSON ended by a zero byte."""
 
 from __future__ import annotations
 
@@ -43,8 +41,7 @@ def browser_path() -> str | None:
 
 @final
 class Browser:
-    """One page of a browser. `said` is what it wrote to its console, and errors; `asked` all
-    addresses that it asked for."""
+    """One page of a browser: `said` is its console and errors, `asked` all requested addresses."""
 
     def __init__(self, incoming: int, outgoing: int) -> None:
         self._incoming, self._outgoing = incoming, outgoing
@@ -119,7 +116,7 @@ class Browser:
             time.sleep(0.02)
 
     def value(self, expression: str) -> Any:
-        """What an expression is worth in the page, promises fulfilled."""
+        """Return the value of an expression in the page, with promises resolved."""
         answer = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -128,8 +125,7 @@ class Browser:
 
     @contextmanager
     def within(self) -> Iterator[None]:
-        """Ask the first sandboxed frame of the page instead, which is a process of its own; events
-        of mouse and keys belong to the page all the same, and find their way."""
+        """Use the first sandboxed frame of the page, a process of its own, in place of the page."""
         end, session = time.monotonic() + PATIENCE, self._session
         found: list[str] = []
         while not found:
@@ -147,7 +143,7 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", **size)
 
     def prefer(self, scheme: str) -> None:
-        """The colours of the reader's system: light or dark."""
+        """Set the colour scheme of the reader's system: light or dark."""
         feature = {"name": "prefers-color-scheme", "value": scheme}
         self.call("Emulation.setEmulatedMedia", features=[feature])
 
@@ -158,7 +154,7 @@ class Browser:
         self.call("Input.dispatchKeyEvent", **given, type="keyUp")
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
-        """An event of the mouse: mouseMoved, mousePressed or mouseReleased."""
+        """Send a mouse event: mouseMoved, mousePressed or mouseReleased."""
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
         # Pages hear of moves when the next picture is due.
         self.value("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
@@ -169,7 +165,7 @@ class Browser:
 
 @contextmanager
 def browser(program: str) -> Iterator[Browser]:
-    """A browser with a folder of its own, gone at the end."""
+    """Yield a browser with its own folder, and end it afterwards."""
     # The browser reads commands from 3 and answers on 4, which a shell can make of 0 and 1.
     shell = 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1'
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:

@@ -1,4 +1,4 @@
-"""A cold cache made up: a compiler that says a group is ready when a test lets it."""
+"""A simulated cold cache: groups of kernels become ready when a test releases them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ for i, group in enumerate(groups, 1):
 
 @final
 class Cold:
-    """What is ready is what a test has released."""
+    """Compiler whose groups are ready once a test has released them."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""Runs that are recorded in pieces, and the same in one go."""
+"""Runs recorded in pieces, and the same runs recorded in one go."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 
 
 def with_marks(problem: Problem, marks: Sequence[float]) -> Problem:
-    """The problem with these times (log10 t) for all its frames, to the last of them."""
+    """Return the problem with these times (log10 t) for all its frames."""
     experiment = problem.experiment
     dynamics = experiment.dynamics.model_copy(update={"until_log10_time": marks[-1]})
     changes: dict[str, Any] = {
@@ -40,14 +40,14 @@ def recorded_at(path: Path, problem: Problem) -> Status:
 
 
 def continued_at(path: Path, source: Path, *settings: str, frame: int | None = None) -> Status:
-    """Go on from a frame of a run file, into another one."""
+    """Continue a run file from one of its frames, into another file."""
     with open_run(source) as begun:
         problem, _ = continue_problem(begun, frame, settings)
     return recorded_at(path, problem)
 
 
 def assert_frames_agree(part: RecordedRun, whole: RecordedRun, rounding: float) -> None:
-    """The frames of a part are those that the whole run has at their times, with all numbers."""
+    """Assert that the frames of a part equal the whole run's at their times."""
     times = part.log10_time
     places = np.searchsorted(whole.log10_time, times)
     assert np.array_equal(whole.log10_time[places], times)

@@ -1,4 +1,4 @@
-"""A training loop of somebody else's, in a process of its own, that does what it is told."""
+"""Another program's training loop, in a separate process that follows commands."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ with ms.record(path, x, y, loss=loss, V0=V, a0=a, strict=True, **settings) as r:
 
 
 class Apart:
-    """`frames(n)` records n more, `end()` lets the recording end, `kill()` ends it as it is."""
+    """Loop: `frames(n)` records n more, `end()` ends the recording, `kill()` kills the process."""
 
     def __init__(self, path: Path, **settings: object) -> None:
         import json
@@ -58,7 +58,7 @@ class Apart:
         return line.rstrip("\n")
 
     def frames(self, count: int) -> int:
-        """Record some more; returns how many frames there are then, the start included."""
+        """Record more frames; return their number, the start included."""
         self._process.stdin.write(f"{count}\n")
         self._process.stdin.flush()
         return int(self._said()) + 1

@@ -1,4 +1,4 @@
-"""Small recorded runs, their reference margins, and what the statements say of them."""
+"""Small recorded runs, their reference margins, and the verdicts of the statements."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, resolve_problem
-from core.reference.margin import Bracket, Reference, ReferenceMargin, exact
+from core.reference.margin import Bracket, Reference, ReferenceMargin, exact_bracket
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.theorems.registry import assess_all
@@ -32,7 +32,7 @@ def problem_of(
     frames: int = 8,
     seed: int = 0,
 ) -> Problem:
-    """2-parity at d = 6, n = 16 unless other data are named."""
+    """Return 2-parity at d = 6, n = 16, unless other data are given."""
     tables = {
         "data": data or {"d": 6, "n": 16},
         "network": network,
@@ -58,7 +58,7 @@ def margin(name: str, lower: float, upper: float | None = None) -> ReferenceMarg
 def margins_of(
     problem: Problem, limit: float = 5.0, without: Collection[str] = ()
 ) -> dict[str, ReferenceMargin]:
-    """Return every reference margin that is defined for a problem, but for those named."""
+    """Return every reference margin defined for a problem, except those named."""
     return {
         reference.name: _margin_of(reference, problem, limit)
         for reference in references_of(problem)
@@ -73,20 +73,20 @@ def _margin_of(reference: Reference, problem: Problem, limit: float) -> Referenc
     """Compute a margin once for equal data, by the key of the program's own cache."""
     key = (reference.name, reference.key(problem), limit)
     if key not in _BRACKETS:
-        _BRACKETS[key] = compute(reference, problem, Watch(limit)).bracket
+        _BRACKETS[key] = compute(reference, problem, CancelToken(limit)).bracket
     return ReferenceMargin(reference, _BRACKETS[key], 0.0, reference.drawn_in(problem))
 
 
 def exactly(**values: float) -> dict[str, ReferenceMargin]:
-    """Made-up margins that are known exactly, by name."""
+    """Return made-up margins with exact values, by name."""
     return {
-        name: ReferenceMargin(REFERENCES[name], exact(value, "made up"), 0.0)
+        name: ReferenceMargin(REFERENCES[name], exact_bracket(value, "made up"), 0.0)
         for name, value in values.items()
     }
 
 
 def judged(run: Run, margins: Margins, delta: float = DELTA) -> dict[tuple[str, str], Assessment]:
-    """Every applicable statement's assessment by (source, name)."""
+    """Return every applicable statement's assessment by (source, name)."""
     found = assess_all(run, margins, delta)
     return {(one.statement.source, one.statement.name): one for one in found}
 
@@ -100,14 +100,14 @@ def of_paper(
 
 
 def condition(one: Assessment, part: str) -> Hypothesis:
-    """The hypothesis whose text has a part in it."""
+    """Return the hypothesis whose text contains a part."""
     found = [hypothesis for hypothesis in one.hypotheses if part in hypothesis.text]
     assert len(found) == 1, [hypothesis.text for hypothesis in one.hypotheses]
     return found[0]
 
 
 def violated(found: Mapping[tuple[str, str], Assessment]) -> list[str]:
-    """The statements that a run refutes although their hypotheses are met."""
+    """Return the statements that a run refutes although their hypotheses are met."""
     return [
         f"{source}, {name}: measured {one.comparison.measured:g} {one.comparison.sense} "
         f"{one.comparison.bound:g}"
@@ -117,7 +117,7 @@ def violated(found: Mapping[tuple[str, str], Assessment]) -> list[str]:
 
 
 def without_numbers(found: Mapping[tuple[str, str], Assessment]) -> list[str]:
-    """The statements with a verdict of which a compared number is not finite."""
+    """Return the statements with a verdict but without a finite number to compare."""
     return [
         f"{source}, {name}: {one.verdict.value}, {one.comparison.measured} "
         f"{one.comparison.sense} {one.comparison.bound}"
@@ -128,7 +128,7 @@ def without_numbers(found: Mapping[tuple[str, str], Assessment]) -> list[str]:
 
 
 def check_margins(run: Run, best: ReferenceMargin | None) -> None:
-    """hard <= l1/2 <= gamma_gl/2 where min p_i >= 0, on every frame."""
+    """Check hard <= l1/2 <= gamma_gl/2 on every frame with min p_i >= 0."""
     comparable = run.network.plain_relu or run.network.kind == "bias"
     if not comparable or run.dataset.classes != 2:
         return

@@ -1,4 +1,4 @@
-"""Small loops of somebody else's, written without this program."""
+"""Small loops as other people write them, without this program."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Loop:
 
 
 def loop(n: int = 12, d: int = 4, m: int = 6, seed: int = 1) -> Loop:
-    """Parity of the first two coordinates, and a Gaussian start."""
+    """Return a loop on parity of the first two coordinates, with a Gaussian start."""
     rng = np.random.default_rng(seed)
     x = rng.choice([-1.0, 1.0], (n, d))
     y = x[:, 0] * x[:, 1]
@@ -41,7 +41,7 @@ def loop(n: int = 12, d: int = 4, m: int = 6, seed: int = 1) -> Loop:
 
 
 def recorded(path: Path, steps: int = 40, **settings: Any) -> list[tuple[int, Floats, Floats]]:
-    """Record a loop; what was handed over: (t, V, a), the start first."""
+    """Record a loop; return what it passed on: (t, V, a), the start first."""
     one = loop()
     given = [(0, one.V, one.a)]
     settings = {"loss": "logistic", "V0": one.V, "a0": one.a, "until": steps} | settings
@@ -55,7 +55,7 @@ def recorded(path: Path, steps: int = 40, **settings: Any) -> list[tuple[int, Fl
 
 
 def states(count: int = 5, every: int = 3) -> Iterator[tuple[int, dict[str, Floats]]]:
-    """Checkpoints by the names of PyTorch: (step, state_dict)."""
+    """Yield checkpoints by PyTorch's names: (step, state_dict)."""
     one = loop()
     for index in range(count):
         yield index * every, {"fc1.weight": one.V, "fc2.weight": one.a[None, :]}

@@ -1,4 +1,4 @@
-"""Runs with made-up frames: what a figure shows does not depend on how the frames came about."""
+"""Runs with made-up frames: the content of a figure does not depend on their origin."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ TIMES = (-np.inf, *np.linspace(-1.0, 4.0, 11).tolist())
 
 
 def problem_of(*settings: str, title: str = "A title") -> Problem:
-    """A problem of the first shipped study with some settings, without its axis."""
+    """Return a problem of the first shipped study with some settings, without its axis."""
     study = load_study("telgarsky22-figure-1").with_settings(["network.m=6", "data.d=4", *settings])
     return resolve_problem(study.cells()[0].experiment, title=title, source="telgarsky22")
 
 
 def growing(problem: Problem, position: int) -> tuple[Array, float]:
-    """Parameters that turn and grow, in a direction drawn once, with the scale in rho."""
+    """Return parameters that turn and grow, in a direction drawn once, with the scale in rho."""
     generator = np.random.default_rng(5)
     target = generator.standard_normal(problem.network.size)
     flat = problem.start.parameters + 0.3 * position * target
@@ -38,7 +38,7 @@ def written(
     parameters: Callable[[Problem, int], tuple[Array, float]] = growing,
     reason: str = "completed",
 ) -> Run:
-    """A recorded run whose frames were computed by `parameters`, from a file that is gone again."""
+    """Return a recorded run whose frames are computed by `parameters`; its file is deleted."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "made-up.msrun"
         recorder = Recorder(path, problem, engine="tests", planned=len(times), temperature_cap=None)
@@ -67,12 +67,12 @@ def far_run() -> Run:
 
 
 def zeros(problem: Problem, position: int) -> tuple[Array, float]:
-    """A network of which nothing is left."""
+    """Return parameters that are all 0."""
     return np.zeros(problem.network.size), 0.0
 
 
 def half_dead(problem: Problem, position: int) -> tuple[Array, float]:
-    """A network in which node 0 is 0, and the others turn."""
+    """Return parameters whose node 0 is 0 while the others turn."""
     flat, rho = growing(problem, position)
     blocks = problem.network.unpack(flat)
     blocks["V"][0] = 0.0
@@ -80,7 +80,7 @@ def half_dead(problem: Problem, position: int) -> tuple[Array, float]:
 
 
 def huge(problem: Problem, position: int) -> tuple[Array, float]:
-    """Parameters as late as a flow may go."""
+    """Return parameters as large as a flow may reach."""
     return growing(problem, position)[0], 10.0 + 22.0 * position
 
 

@@ -1,4 +1,4 @@
-"""Hunts whose runs are not trained: what a run comes to is a function of its problem."""
+"""Hunts without training: the result of a run is a function of its problem."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ frames = 4
 
 @final
 class MadeUpPool(Pool):
-    """Rows of a function, which raises for a run that fails; each run leaves a small file."""
+    """Pool whose rows come from a function, which raises if a run fails; each leaves a file."""
 
     workers = 1
     shared = True  # nothing is compiled
@@ -63,7 +63,7 @@ class MadeUpPool(Pool):
         return Row(task.name, "done", self.reason, moments={VALUE: value})
 
     def renew(self) -> None:
-        """Nothing dies."""
+        """Do nothing, since no process dies."""
 
     def close(self, at_once: bool = False) -> None:
         self.closed = True
@@ -96,5 +96,5 @@ def run(hunt: Hunt, pool: Pool, runs: int, control: SweepControl | None = None) 
 
 
 def values(hunt: Hunt) -> list[tuple[int, str, int, float]]:
-    """What the runs of a hunt came to, the best first."""
-    return [(one.index, one.phase, one.parent, one.value) for one in hunt.ranked()]
+    """Return the results of a hunt's runs, the best first."""
+    return [(one.index, one.phase, one.parent, one.value) for one in hunt.ranked_runs()]

@@ -1,4 +1,4 @@
-"""Runs that were never trained, and small ones that were recorded."""
+"""Library entries of runs that were never trained, and small recorded runs."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def entry(
 
 
 def with_headings(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """The same runs, headed by what differs."""
+    """Return the runs, named by their differences."""
     some = list(entries)
     heads = headings([one.facts for one in some])
     return tuple(replace(one, heading=head) for one, head in zip(some, heads, strict=True))
 
 
 def many(count: int) -> tuple[Entry, ...]:
-    """Runs of which every third has no margin, and every fifth none that is a number."""
+    """Return runs of which every third has no margin, and every fifth a margin that is NaN."""
     entries = []
     for number in range(count):
         results = {} if number % 3 == 0 else {"hard_margin": 0.001 * (number % 50)}
@@ -65,6 +65,6 @@ def library_of(folder: Path) -> Library:
 
 
 def chosen(entries: Iterable[Entry], text: str) -> list[Entry]:
-    """Return the entries that a query is true of."""
+    """Return the entries that match a query."""
     condition = query(text)
     return [entry for entry in entries if condition(entry)]

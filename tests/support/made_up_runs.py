@@ -10,7 +10,7 @@ from tests.support.made_up_figures import TIMES, growing, problem_of
 
 
 def run_file(path: Path, *settings: str) -> Path:
-    """A finished run of twelve frames in a file."""
+    """Return the path of a finished run of twelve frames."""
     problem = problem_of(*settings)
     recorder = Recorder(path, problem, engine="tests", planned=len(TIMES), temperature_cap=None)
     frames = []

@@ -1,4 +1,4 @@
-"""Ways to damage a file: of bytes, and of texts with numbers, words and brackets."""
+"""Ways to damage a file: bytes, or texts with numbers, words and brackets."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ LENGTHS = (0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 2**63 - 1, 
 
 
 def damaged_bytes(data: bytes, chance: random.Random) -> bytes:
-    """A file with some bits, stretches, lengths or its end changed."""
+    """Return a file with some bits, sections, lengths or its end changed."""
     changed = bytearray(data)
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         if not changed:
@@ -96,7 +96,7 @@ def damaged_bytes(data: bytes, chance: random.Random) -> bytes:
 
 
 def damaged_text(data: bytes, chance: random.Random) -> bytes:
-    """A text with numbers, words, lines or brackets changed; at times as if it were no text."""
+    """Return a text with numbers, words, lines or brackets changed, or turned into non-text."""
     if chance.random() < 0.15:
         return damaged_bytes(data, chance)
     for _ in range(chance.choice((1, 1, 1, 2, 3))):

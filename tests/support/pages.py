@@ -1,4 +1,4 @@
-"""What tests of pages share: the data of a page, read back, and a hostile run."""
+"""Helpers for tests of pages: a page's data, read back, and a hostile run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOSTILE = '</script><img src=x onerror="document.title=1;alert(1)"><b>&\u2028{{s
 
 
 def data_of(text: str) -> dict[str, Any]:
-    """What a page holds, its arrays unpacked."""
+    """Return the content of a page, with arrays unpacked."""
     match = DATA.search(text)
     assert match is not None
     found: dict[str, Any] = unpacked(json.loads(match[1]))
@@ -28,14 +28,14 @@ def data_of(text: str) -> dict[str, Any]:
 
 
 def decoded(item: dict[str, Any]) -> np.ndarray:
-    """Return an array, as a page reads it."""
+    """Return an array, decoded like in a page."""
     planes = np.frombuffer(zlib.decompress(base64.b64decode(item["data"])), dtype=np.uint8)
     content = planes.reshape(int(item["type"][1:]), -1).T.tobytes()
     return np.frombuffer(content, dtype=f"<{item['type']}").reshape(item["shape"])
 
 
 def unpacked(value: Any) -> Any:
-    """Arrays in the place of what they were packed into."""
+    """Return the data with packed arrays replaced by arrays."""
     if isinstance(value, list):
         return [unpacked(one) for one in value]
     if not isinstance(value, dict):
@@ -51,12 +51,12 @@ def page_of(
     shown: FigureOptions | None = None,
     **more,
 ) -> dict[str, Any]:
-    """The data of a page of some runs."""
+    """Return the data of a page of some runs."""
     return data_of(page_html(runs, panels, shown, PageOptions(**more)))
 
 
 def points_at(row: dict[str, Any], panel: dict[str, Any], stop: int) -> np.ndarray:
-    """Where the nodes of a row stand on the axes at a stop, (m, 2), as the page draws them."""
+    """Return the nodes' positions on the axes at a stop, (m, 2), as the page draws them."""
     shares = row["nodes"]["points"][stop].astype(np.float64)
     state = panel["states"][panel["state"][stop]]
     places = shares * row["nodes"]["reach"][stop] * 10.0 ** (panel["power"] - state["power"])

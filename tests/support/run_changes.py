@@ -1,4 +1,4 @@
-"""Statements that put other content into a run file, with checksums that match."""
+"""Statements that change the content of a run file, with matching checksums."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Change = str | tuple[str, tuple[object, ...]]
 
 
 def meta(key: str, value: Any) -> Change:
-    """A statement that sets a key of meta to a value."""
+    """Return a statement that sets a key of meta to a value."""
     return "UPDATE meta SET value = ? WHERE key = ?", (json.dumps(value), key)
 
 
 def raw_meta(key: str, text: str) -> Change:
-    """A statement that sets a key of meta to a text, JSON or not."""
+    """Return a statement that sets a key of meta to a text, valid JSON or not."""
     return "UPDATE meta SET value = ? WHERE key = ?", (text, key)
 
 
 def experiment(**changes: Any) -> Change:
-    """A statement that changes sections of the experiment."""
+    """Return a statement that changes sections of the experiment."""
     tables = small_problem().experiment.model_dump(mode="json")
     for section, values in changes.items():
         tables[section] = {**tables.get(section, {}), **values}
@@ -33,7 +33,7 @@ def experiment(**changes: Any) -> Change:
 
 
 def array(name: str, values: np.ndarray, dtype: str = "float64", shape: Any = None) -> Change:
-    """A statement that sets an array, with a checksum that matches."""
+    """Return a statement that sets an array, with a matching checksum."""
     data = values.tobytes()
     shape = json.dumps(list(values.shape) if shape is None else shape)
     sql = "INSERT OR REPLACE INTO array VALUES (?, ?, ?, ?, ?)"
@@ -41,7 +41,7 @@ def array(name: str, values: np.ndarray, dtype: str = "float64", shape: Any = No
 
 
 def frame(index: int, parameters: np.ndarray, **numbers: Any) -> Change:
-    """A statement that sets a frame, with a checksum that matches."""
+    """Return a statement that sets a frame, with a matching checksum."""
     old = frame_of(small_problem(), index)
     row = {"step": old.step, "log10_time": old.log10_time, "rho": old.rho} | numbers
     step, log10_time, rho = row["step"], row["log10_time"], row["rho"]

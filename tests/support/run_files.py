@@ -1,4 +1,4 @@
-"""Small problems, frames whose content is known, and files that have been tampered with."""
+"""Small problems, frames with known content, and tampered files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FLOAT32 = ("dynamics.kind=gd", "run.precision=float32")
 
 @cache
 def small_problem(m: int = 4, d: int = 3, n: int = 5, settings: tuple[str, ...] = ()) -> Problem:
-    """A problem of the first shipped study with few nodes and examples."""
+    """Return a problem of the first shipped study with few nodes and examples."""
     sizes = (f"network.m={m}", f"data.d={d}", f"data.n={n}")
     for seed in range(1, 100):  # until both classes are among the few examples
         changes = [*sizes, f"run.seed={seed}", *settings]
@@ -37,7 +37,7 @@ def small_problem(m: int = 4, d: int = 3, n: int = 5, settings: tuple[str, ...] 
 
 
 def frame_of(problem: Problem, index: int) -> Frame:
-    """Frame `index` of a made-up run: every number follows from the index."""
+    """Return frame `index` of a made-up run: the index determines every number."""
     generator = np.random.default_rng([7, index])
     parameters = generator.standard_normal(problem.network.size)
     log10_time = -np.inf if index == 0 else -1.0 + 0.25 * index
@@ -53,7 +53,7 @@ def frames_of(problem: Problem, count: int) -> list[Frame]:
 
 
 def recorder_at(path: Path, problem: Problem, planned: int = 40, force: bool = False) -> Recorder:
-    """A recorder with the engine and the cap that the tests look for."""
+    """Return a recorder with the engine and the cap that the tests expect."""
     return Recorder(
         path, problem, engine="tests", planned=planned, temperature_cap=1e5, force=force
     )
@@ -69,7 +69,7 @@ def record(path: Path, problem: Problem | None = None, count: int = 6) -> Path:
 
 
 def crash(path: Path, problem: Problem | None = None, count: int = 6) -> Path:
-    """The same run as a crash leaves it: the rows are in the `-wal` beside the file."""
+    """Write a run as a crash leaves it, with its rows in the `-wal` beside the file."""
     problem = problem or small_problem()
     aside = path.with_name("recording")
     aside.mkdir()
@@ -84,7 +84,7 @@ def crash(path: Path, problem: Problem | None = None, count: int = 6) -> Path:
 
 
 def assert_frames(run: Run, frames: Sequence[Frame]) -> None:
-    """Every frame of a run equals, to the bit, the one that was given to the recorder."""
+    """Assert that every frame of a run equals, to the bit, the one given to the recorder."""
     assert run.frames == len(frames)
     for index, frame in enumerate(frames):
         parameters, dual = run.parameters(index), run.dual(index)
@@ -100,7 +100,7 @@ def assert_frames(run: Run, frames: Sequence[Frame]) -> None:
 
 
 def tamper(path: Path, *statements: str | tuple[str, tuple[object, ...]]) -> Path:
-    """Change a file with SQLite itself, where the schema is also allowed to be written."""
+    """Change a file with SQLite itself, with a writable schema."""
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         connection.execute("PRAGMA writable_schema=ON")
@@ -113,7 +113,7 @@ def tamper(path: Path, *statements: str | tuple[str, tuple[object, ...]]) -> Pat
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """The bytes of every file but `-shm`, which is SQLite's scratch memory beside a `-wal`."""
+    """Return the bytes of all files except `-shm`, SQLite's scratch memory beside a `-wal`."""
     return {
         path.name: path.read_bytes()
         for path in folder.iterdir()
@@ -122,7 +122,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def read_all(path: Path) -> int:
-    """Open a file and read all there is; the number of frames."""
+    """Read an entire file; return the number of frames."""
     with open_run(path) as run:
         for index in range(run.frames):
             assert np.isfinite(run.parameters(index)).all()
@@ -133,7 +133,7 @@ def read_all(path: Path) -> int:
 
 
 def refused(path: Path, read: Callable[[Path], object] = read_all) -> str:
-    """The sentence with which a file is refused; its bytes stay as they are."""
+    """Return the sentence with which a file is refused; check that its bytes are unchanged."""
     before = content(path.parent) if path.parent.is_dir() else {}
     with pytest.raises(RunFileError) as caught:
         read(path)
@@ -147,7 +147,7 @@ def refused(path: Path, read: Callable[[Path], object] = read_all) -> str:
 
 
 def continued(problem: Problem) -> Problem:
-    """The same problem as if it went on from another run's last frame."""
+    """Return the problem as if continued from another run's last frame."""
     start = replace(
         problem.start,
         parameters=2.0 * problem.start.origin,
@@ -160,7 +160,7 @@ def continued(problem: Problem) -> Problem:
 
 
 def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
-    """The connections to files that are made from here on, recorders' among them."""
+    """Record the connections to files made from now on, those of recorders included."""
     made: list[sqlite3.Connection] = []
     connect = sqlite3.connect
 

@@ -1,4 +1,4 @@
-"""Studies swept in this process, and shipped claims judged on runs of other settings."""
+"""Studies swept in this process, and claims of shipped studies judged on other settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.studies.study import Study, load_study, parse_study
 from core.studies.trials import Trial, trials_of
-from core.studies.verdicts import Judged, judge
+from core.studies.verdicts import JudgedClaim, judge
 from core.sweep.control import SweepControl
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
@@ -24,14 +24,14 @@ def recorded_trials(study: Study, folder: Path) -> tuple[Trial, ...]:
 
 
 def with_claims(study: Study, claim: str) -> Study:
-    """A study whose only claim is this one, which need not have a text."""
+    """Return a study whose only claim is this one, with or without a text."""
     text = "" if "text =" in claim else 'text = "t"\n'
     told = parse_study(f"{QUICK}[[claims]]\n{text}{claim}", "told")
     return replace(study, results=told.results)
 
 
 def only(study: Study, starts: Sequence[str]) -> Study:
-    """A study with those of its claims whose texts begin so, one for each."""
+    """Return a study with only the claims whose texts begin with these words, one for each."""
     entries = study.results["claims"]
     found = [[entry for entry in entries if entry["text"].startswith(start)] for start in starts]
     assert [len(some) for some in found] == [1] * len(starts), starts
@@ -40,7 +40,7 @@ def only(study: Study, starts: Sequence[str]) -> Study:
 
 def judged_on(
     name: str, settings: Sequence[str], folder: Path, starts: Sequence[str]
-) -> list[Judged]:
-    """The claims of a shipped study whose texts begin so, on runs of these settings."""
+) -> list[JudgedClaim]:
+    """Return the claims whose texts begin with these words, judged on runs of these settings."""
     study = only(load_study(name), starts).at_size("quick").with_settings(list(settings))
     return judge(study, recorded_trials(study, folder), None)

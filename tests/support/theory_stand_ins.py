@@ -1,4 +1,4 @@
-"""Reference margins and statements made up for the window, with numbers that a test knows."""
+"""Made-up reference margins and statements for the window, with known numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.theory.judge import Case
 from app.worker import Request
 from core.problem.problem import Problem
 from core.reference.margin import Bracket, Reference, ReferenceMargin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run, open_run
 from core.theorems.statement import (
     Assessment,
@@ -31,7 +31,7 @@ from core.theorems.states import State, States
 
 @final
 class MadeUp(Reference):
-    """A margin with a bracket given; where it waits, until it is let go or cancelled."""
+    """Margin with a given bracket; it can wait until it is released or cancelled."""
 
     def __init__(
         self, name: str, factor: float | None, bracket: Bracket, wait: threading.Event | None = None
@@ -45,7 +45,7 @@ class MadeUp(Reference):
         self.begun = threading.Event()
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what waits: the process of a film gets a margin to draw it."""
+        """Leave out the events: the process of a film needs only the margin's values."""
         return {**vars(self), "_wait": None, "begun": None}
 
     def applies(self, problem: Problem) -> bool:
@@ -54,22 +54,22 @@ class MadeUp(Reference):
     def key(self, problem: Problem) -> str:
         return f"{problem.dataset.n}"
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
         self.computed += 1
         self.begun.set()
         while self._wait is not None and not self._wait.wait(0.01):
-            watch.look()
+            watch.check()
         return self.bracket
 
 
 def no_final_margin(request: Request, key: int, path: Path, *_: object) -> FinalBracket:
-    """Return what `bracket_final_margin` does for a run of which nothing is known."""
+    """Return the result of `bracket_final_margin` for a run without a bracket."""
     with open_run(path) as run:
         return FinalBracket(key, run.frames)
 
 
-def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMargin:
-    """What core.reference.registry.compute does, without a disk."""
+def compute(reference: Reference, problem: Problem, watch: CancelToken) -> ReferenceMargin:
+    """Compute a margin like core.reference.registry.compute, without a disk."""
     return ReferenceMargin(reference, reference.compute(problem, watch), 0.25)
 
 
@@ -117,12 +117,12 @@ FITS, BEGINS = 4, 9  # frames
 
 
 def premises_of(frames: int) -> States:
-    """The hypotheses hold from frame FITS on."""
+    """Return hypotheses that hold from frame FITS on."""
     return np.where(np.arange(frames) < FITS, State.FAILS, State.HOLDS).astype(np.int8)
 
 
 def states_of(frames: int) -> States:
-    """Nothing is said before FITS; then the conclusion fails, and holds from BEGINS on."""
+    """Return states: silent before FITS; then the conclusion fails, and holds from BEGINS on."""
     states = np.where(np.arange(frames) < BEGINS, State.FAILS, State.HOLDS)
     return np.where(np.arange(frames) < FITS, State.SILENT, states).astype(np.int8)
 
@@ -130,12 +130,12 @@ def states_of(frames: int) -> States:
 @final
 @dataclass
 class MadeUpStatements:
-    """Says the same of every run: a verdict of each kind."""
+    """Statements with the same verdicts for every run, one of each kind."""
 
     verdicts: Sequence[Verdict] = tuple(Verdict)
     asked: int = 0
 
-    def assess(self, run: Run, case: Case, watch: Watch) -> Sequence[Assessment]:
+    def assess(self, run: Run, case: Case, watch: CancelToken) -> Sequence[Assessment]:
         self.asked += 1
         trace = np.linspace(-0.01, 0.03, run.frames)
         made, told = [], min(BEGINS, run.frames - 1)
@@ -170,7 +170,7 @@ class MadeUpStatements:
             )
         return made
 
-    def alarms(self, run: Run, watch: Watch) -> Sequence[MadeUpAlarm]:
+    def alarms(self, run: Run, watch: CancelToken) -> Sequence[MadeUpAlarm]:
         frame = run.frames // 2
         return (
             MadeUpAlarm(
@@ -186,7 +186,7 @@ class MadeUpStatements:
 @final
 @dataclass(frozen=True)
 class MadeUpAlarm:
-    """What core.observables.alarms.Alarm has."""
+    """Alarm with the attributes of core.observables.alarms.Alarm."""
 
     frame: int
     kind: str

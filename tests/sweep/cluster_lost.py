@@ -1,4 +1,4 @@
-"""A sweep on a Dask cluster whose only worker is killed, then replaced, and then its scheduler.
+"""A sweep on a Dask cluster that loses its only worker, gets another, and loses its scheduler.
 
 Run in a process of its own; prints JSON.
 """
@@ -28,7 +28,7 @@ def start(*words: str) -> subprocess.Popen[bytes]:
 
 
 def main(folder: Path) -> None:
-    """Sweep, and tell what was said after each loss."""
+    """Run the sweep, and print the messages after each loss."""
     where = folder / "scheduler.json"
     local = ("--port", "0", "--host", "127.0.0.1")
     scheduler = start("scheduler", *local, "--scheduler-file", str(where))

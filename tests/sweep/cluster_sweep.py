@@ -1,4 +1,4 @@
-"""A sweep on a Dask cluster of two workers of which one is killed; run in a process of its own.
+"""A sweep on a two-worker Dask cluster that loses one worker; run in a separate process.
 
 Prints JSON: the statuses' last numbers, the rows by cell, and the processes that were left.
 """
@@ -22,7 +22,7 @@ from tests.support.small_studies import SLOW
 
 
 def main(folder: Path) -> None:
-    """Start the cluster, sweep, kill a worker in mid-sweep, and tell what came of it."""
+    """Start the cluster and the sweep, kill a worker during it, and print the results."""
     from distributed import Client, LocalCluster
 
     study = parse_study(SLOW, "slow")

@@ -42,32 +42,32 @@ class CounterRun:
 
 
 def changed(settings: str, *changes: tuple[str, str]) -> CounterRun:
-    """Return a counter-run of settings that semicolons separate."""
+    """Return a counter-run with settings separated by semicolons."""
     return CounterRun(tuple(settings.split("; ")), changes)
 
 
 def untrained(settings: str = "") -> CounterRun:
-    """Return a run of one step or none."""
+    """Return a run of at most one step."""
     return changed(f"{EARLY}; {settings}" if settings else EARLY)
 
 
 def whole(number: int, other: int) -> tuple[str, str]:
-    """Return the change of a whole number that stands alone."""
+    """Return the replacement of an isolated whole number."""
     return rf"(?<![\d.]){number}(?![\d.])", str(other)
 
 
 def widths(one: int, other: int) -> tuple[tuple[str, str], ...]:
-    """Return the changes that exchange two whole numbers."""
+    """Return the replacements that exchange two whole numbers."""
     return whole(one, 99999), whole(other, one), whole(99999, other)
 
 
 def literally(old: str, new: str) -> tuple[str, str]:
-    """Return the change of a text that is no pattern."""
+    """Return the replacement of a literal text."""
     return re.escape(old), new.replace("\\", r"\\")
 
 
 def exchanged(one: str, other: str) -> tuple[tuple[str, str], ...]:
-    """Return the changes that exchange two texts."""
+    """Return the replacements that exchange two texts."""
     return literally(one, "@@"), literally(other, one), literally("@@", other)
 
 
@@ -131,6 +131,14 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
     "boursier25-spurious": (
         untrained("network.m=[16,64]; run.seed=[0]"),
         changed("recording.frames=4; run.seed=[0]", *POINTS),
+    ),
+    "chizat19-lazy-and-rich": (
+        # Small and large starts are exchanged, and the kernel is of fewer nodes.
+        changed(
+            "recording.frames=2; run.seed=[0]; network.m=32",
+            literally('"network.scale" = "scale"', '"network.scale" = "1 / scale"'),
+            literally("(1 + scale^2)", "(1 + 1 / scale^2)"),
+        ),
     ),
     "cohen21-edge-logistic": (
         changed(TINY, *LABELS),

@@ -18,7 +18,7 @@ def physical(run: Run, index: int) -> Array:
 
 
 def slopes(run: Run, flat: Array, direction: Array) -> Array:
-    """<direction, grad p_i(W)>, (n,), by central differences."""
+    """Return <direction, grad p_i(W)>, (n,), by central differences."""
     h = 1e-6 / np.linalg.norm(direction)
     return (
         run.problem.margins(flat + h * direction) - run.problem.margins(flat - h * direction)

@@ -1,4 +1,4 @@
-"""Small problems that between them every statement of the papers is about."""
+"""Small problems to which, between them, every statement of the papers applies."""
 
 from __future__ import annotations
 

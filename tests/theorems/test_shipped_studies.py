@@ -31,6 +31,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "boursier22-orthonormal": ("network.m=8", "factor.decades=3"),
     "boursier25-alignment-times": ("network.m=8", "factor.decades=2"),
     "boursier25-spurious": ("network.m=8",),
+    "chizat19-lazy-and-rich": ("data.d=4", "data.n=8", "network.m=8", SHORT),
     "cohen21-edge-logistic": ("data.n=6", "network.m=4", "dynamics.until_log10_time=1"),
     "cohen21-edge-squared": ("data.n=6", "network.m=4", "dynamics.until_log10_time=1"),
     "frei23-figure-1": (
@@ -125,7 +126,7 @@ def test_nothing_is_violated(name: str, tmp_path: Path) -> None:
     study = load_study(name).at_size("quick").with_settings(["recording.frames=6", *SMALL[name]])
     without = () if name in NEAR_THEIR_START else ("gamma_ntk",)
     seen, wanted = set(), set(study.variants) or {""}
-    for number, cell in enumerate(study.each()):
+    for number, cell in enumerate(study.iter_cells()):
         if seen == wanted:
             break
         variant = cell.values.get("variant", "")

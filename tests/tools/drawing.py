@@ -39,7 +39,7 @@ Edges = Counter[tuple[str, str]]
 
 
 def layers() -> list[list[str]]:
-    """The layers of app and of core by the import contracts, most dependent first.
+    """Return the layers of app and core by the import contracts, most dependent first.
 
     Of app its folders.
     """
@@ -57,19 +57,19 @@ def layers() -> list[list[str]]:
 
 
 def is_shown(name: str) -> bool:
-    """Whether a package or module has a row."""
+    """Return True if a package or module has a row."""
     path = ROOT / Path(*name.split("."))
     return name.startswith("core.") or ("." in name and path.is_dir())
 
 
 # Modules that are one with the application: its parts and their wires.
 def package_of(module: str) -> str:
-    """The package, or the module at the top, that a module belongs to."""
+    """Return the package, or the top-level module, to which a module belongs."""
     return ".".join(module.split(".")[:2])
 
 
 def imports(names: set[str]) -> Edges:
-    """How many modules of one package import something of another one."""
+    """Return how many modules of one package import something of another."""
     graph = grimp.build_graph("core", "app", cache_dir=None)
     found: Edges = Counter()
     for module in graph.modules:
@@ -80,7 +80,7 @@ def imports(names: set[str]) -> Edges:
 
 
 def implied(edges: Edges, one: str, other: str) -> bool:
-    """Whether `one` imports `other` by way of a third package too."""
+    """Return True if `one` also imports `other` by way of a third package."""
     seen, open_ = {one}, [b for a, b in edges if a == one and b != other]
     while open_:
         name = open_.pop()
@@ -93,7 +93,7 @@ def implied(edges: Edges, one: str, other: str) -> bool:
 
 
 def sentence(name: str) -> str:
-    """The first sentence of a package or module, or the clauses of it that there is room for."""
+    """Return the first sentence of a package or module, or as many clauses as fit."""
     path = ROOT / Path(*name.split("."))
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     words = (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").replace("\n", " ")
@@ -104,7 +104,7 @@ def sentence(name: str) -> str:
 
 
 def places(rows: list[list[str]]) -> dict[str, float]:
-    """The middle of each package's row."""
+    """Return the middle of each package's row."""
     found, y = {}, float(TOP)
     for layer in rows:
         for name in layer:
@@ -120,7 +120,7 @@ def text(x: float, y: float, words: str, size: float, fill: str, more: str = "")
 
 
 def boxes(y: dict[str, float]) -> Iterator[str]:
-    """A box for each package, with its first sentence."""
+    """Return a box for each package, with its first sentence."""
     for name, middle in y.items():
         fill, edge = FILLS[name.split(".")[0]]
         yield (
@@ -132,14 +132,14 @@ def boxes(y: dict[str, float]) -> Iterator[str]:
 
 
 def arc(x: float, y: tuple[float, float], far: float, style: str) -> str:
-    """A line from one height to another at x, that swings out to `far`."""
+    """Return a line from one height to another at x, with a bulge to `far`."""
     one, other = y
     path = f"M{x:g} {one:g}C{far:.1f} {one:g} {far:.1f} {other:g} {x:g} {other:g}"
     return f'<path d="{path}" {style}/>'
 
 
 def arcs(y: dict[str, float], edges: Edges) -> Iterator[str]:
-    """A line for each pair of packages of which the upper one imports the lower one."""
+    """Return a line for each pair of packages of which the upper one imports the lower one."""
     strong = {pair for pair in edges if not implied(edges, *pair)}
     for pair in sorted(edges, key=lambda pair: (pair in strong, pair)):
         ends = y[pair[0]] + 4, y[pair[1]] - 4
@@ -151,7 +151,7 @@ def arcs(y: dict[str, float], edges: Edges) -> Iterator[str]:
 
 
 def ways(y: dict[str, float]) -> Iterator[str]:
-    """The two ways on the left, with their stations numbered."""
+    """Return the two ways on the left, with numbered stations."""
     for number, (colour, words, stations) in enumerate(WAYS):
         x = LEFT - 18 - 92 * number
         for one, other in pairwise(stations):

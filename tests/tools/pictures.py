@@ -37,7 +37,7 @@ REST_S = 1.5  # of layouts, labels and verdicts, after the last change
 @final
 @dataclass(frozen=True, slots=True)
 class State:
-    """State of the window: what is opened, its size and palette, and what is done then.
+    """State of the window: opened files, size, palette, and further actions.
 
     `log10_time`: moment that is shown, the end if it is None. `checked`: keys of actions.
     """
@@ -69,7 +69,7 @@ STATES = (
 
 
 def spin(seconds: float) -> None:
-    """Let the event loop turn for some seconds."""
+    """Run the event loop for some seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         QCoreApplication.processEvents()
@@ -77,7 +77,7 @@ def spin(seconds: float) -> None:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Let the event loop turn until a condition holds. Raises TimeoutError."""
+    """Run the event loop until a condition holds. Raises TimeoutError."""
     end = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > end:
@@ -88,7 +88,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 def picture(state: State, path: Path) -> None:
     """Bring a window into a state, and save its picture."""
     with tempfile.TemporaryDirectory() as home:
-        program = Marginscope(Places.under(Path(home)), [state.study])
+        program = Marginscope(Places.in_folder(Path(home)), [state.study])
         program.start()
         program.window.resize(*state.size)
         session = program.session
@@ -114,7 +114,7 @@ def picture(state: State, path: Path) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Make the picture of one state here, or those of several or all in processes of their own."""
+    """Make the picture of one state here, or those of several or all in separate processes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", help=", ".join(state.name for state in STATES))
     parser.add_argument("--out", type=Path, default=FOLDER)

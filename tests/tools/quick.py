@@ -137,18 +137,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    """Pass over a test when the time is up, without setting it up or reporting it."""
+    """Skip a test when the time is up, without setting it up or reporting it."""
     return True if time.time() > item.config.getoption("--stop-at") else None
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(ids: list[str]) -> None:
-    """Note the tests that a worker collected."""
+    """Record the tests that a worker collected."""
     COLLECTED.update(ids)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note a test that was run."""
+    """Record a test that was run."""
     REPORTED.add(report.nodeid)
 
 

@@ -1,4 +1,4 @@
-"""Make resources/results/STUDY.json: the lines of each shipped study's figure, and its verdicts.
+"""Make resources/results/STUDY.json: lines of each shipped study's figure, and verdicts.
 
 `python -m tests.tools.results [STUDY ...]`, or `make results`, trains the studies at quick size.
 With `--runs FOLDER` finished runs are kept there, and not trained again. With `--words` nothing is
@@ -32,7 +32,7 @@ from core.studies.shipped_result import (
     shipped_result,
 )
 from core.studies.study import load_study, shipped_ids
-from core.studies.verdicts import NOT_HERE, Judged, make_judged
+from core.studies.verdicts import NOT_HERE, JudgedClaim, make_judged
 from core.sweep.control import SweepControl
 from core.sweep.folder import judged_rows
 from core.sweep.loop import sweep
@@ -41,7 +41,7 @@ from core.sweep.pools import pool_for
 
 
 def make_result(study_id: str, runs: Path, path: Path) -> Counter[str]:
-    """Train what is missing of a study, write its result, and return the number of verdicts."""
+    """Train a study's missing runs, write its result, and return the number of verdicts."""
     study = at_result_size(load_study(study_id))
     size = SIZE if study.sizes else None
     made = plan(study, runs, size)
@@ -69,7 +69,7 @@ def make_result(study_id: str, runs: Path, path: Path) -> Counter[str]:
 
 
 def reworded(study_id: str) -> str:
-    """Return a study's result file with the sentences of its study file, and the same numbers."""
+    """Return a study's result file with the study's present sentences and the same numbers."""
     first, panels, _ = result_file(study_id).read_text("utf-8").split("\n", 2)
     study, result = load_study(study_id), shipped_result(study_id)
     assert result is not None
@@ -79,7 +79,7 @@ def reworded(study_id: str) -> str:
     return f'{first}\n{panels}\n"claims": {table}}}\n'
 
 
-def _reworded(claim: Claim, one: Judged) -> Judged:
+def _reworded(claim: Claim, one: JudgedClaim) -> JudgedClaim:
     numbers = Measurement(one.measured, one.low, one.high, one.runs, "", one.asked, one.unfit)
     judgeable = one.verdict != NOT_HERE or SIZE in claim.sizes
     return make_judged(claim, numbers, one.verdict, one.why if judgeable else claim.reason)

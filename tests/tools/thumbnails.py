@@ -1,6 +1,7 @@
-"""Makes resources/thumbnails/studies.json: of each shipped study the margin over time of the run
-that is worth seeing first (core.studies.watching), of real targets the risk, as small as it is
-drawn in the list of studies, and the CPU time that this run took.
+"""Make resources/thumbnails/studies.json: a small curve and the CPU time of each study's run.
+
+The curve is the margin over time of the run that is shown first (core.studies.watching), or the
+risk for real targets, in the size of the list of studies.
 
 Regenerate them with `python -m tests.tools.thumbnails [STUDY ...]`. The window reads the file and
 never trains for a thumbnail.
@@ -36,7 +37,7 @@ LIMIT_S = 12.0  # of a run; what takes longer is drawn as far as it came
 
 
 def seen_first(study: Study) -> Cell:
-    """The cell of a study that its window shows first, with enough frames for a curve."""
+    """Return the cell that the window shows first, with enough frames for a curve."""
     with contextlib.suppress(InputError):  # predictors that need no training have one moment
         return worth_seeing(study.with_settings([f"recording.frames={FRAMES}"]), 1)[0]
     return worth_seeing(study, 1)[0]
@@ -68,12 +69,12 @@ def made(identifier: str) -> dict[str, Any]:
 
 
 def runs_of(study: Study) -> dict[str, int]:
-    """How many cells a study has, as it is and at its sizes."""
+    """Return the number of a study's cells, unchanged and at its sizes."""
     return {"": study.count} | {size: study.at_size(size).count for size in study.sizes}
 
 
 def main(names: list[str]) -> None:
-    """Make those named anew, or all; what is no study's any more is left out."""
+    """Make the named thumbnails, or all, and drop those without a study."""
     known = json.loads(PATH.read_text("utf-8")) if PATH.exists() else {}
     ids = shipped_ids()
     known = {name: entry for name, entry in known.items() if name in ids}

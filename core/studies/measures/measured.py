@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.studies.claims import Quantity
-from core.studies.statistics import NAN, aggregate, group_by, mean_interval, ratio_of_means, same
+from core.studies.statistics import (
+    NAN,
+    aggregate,
+    are_equal,
+    group_by,
+    mean_interval,
+    ratio_of_means,
+)
 from core.studies.trials import Trial
 
 Array = NDArray[np.float64]
@@ -46,7 +53,7 @@ class Measurement:
         return 0 if self.requested is None else max(self.requested - self.count, 0)
 
     @property
-    def used(self) -> str:
+    def sample_text(self) -> str:
         """Number of runs in words, such as "over 9 of 10 runs, without 3 that do not fit"."""
         some = f"{self.count} of {self.requested}" if self.missing else f"{self.count}"
         fit = "does" if self.unfit == 1 else "do"
@@ -159,7 +166,7 @@ def with_interval(trials: Sequence[Trial], values: Sequence[float], over: str) -
         Interval NaN where runs differ in more than seeds, or numbers are missing.
     """
     result = aggregate_values(values, over)
-    # Student's interval is for repetitions; runs that differ in more than seeds are none.
+    # Student's interval is for repetitions: runs that differ in seeds only.
     alike = len(group_by(trials, lambda trial: trial.apart_from_seeds)) == 1
     if over != "mean" or not alike or result.missing:
         return result
@@ -168,9 +175,8 @@ def with_interval(trials: Sequence[Trial], values: Sequence[float], over: str) -
 
 
 # ------------------------------------------------------------------ runs compared on the same seeds
-# So that which runs fit does not decide: where only easy data sets are fitted at a small width, the
-# mean over the runs that fit is that of easy data there and of all data at a large width (wei19,
-# section F.2).
+# Removes a selection effect: if a small width fits only easy data sets, the mean over fitting runs
+# is over easy data there, but over all data at a large width (wei19, section F.2).
 
 WAYS = ("ratio", "difference", "share")
 
@@ -237,7 +243,7 @@ def pairs(
     for end in ends:
         by_seed: dict[Any, Trial] = {}
         for trial in trials:
-            if same(trial.setting(setting), end):
+            if are_equal(trial.setting(setting), end):
                 if trial.seeds in by_seed:
                     raise InputError(
                         f"The measure paired finds two runs of one seed at {setting} = {end}; "
@@ -245,8 +251,8 @@ def pairs(
                     )
                 by_seed[trial.seeds] = trial
         by_end.append(by_seed)
-    # Data sets that fit at the small width alone are the easy ones: a seed counts at both ends or
-    # at none (wei19, section F.2).
+    # Data sets that only the small width fits are the easy ones: a seed counts at both ends or at
+    # neither (wei19, section F.2).
     both = [seed for seed in by_end[0] if seed in by_end[1]]
     kept = [seed for seed in both if not fit or all(side[seed].fit for side in by_end)]
     first, second = (
@@ -264,6 +270,7 @@ def _value(trial: Trial, quantity: Quantity) -> float:
 
 
 def _difference(first: Array, second: Array) -> tuple[float, float, float]:
+    """Return the mean paired difference, with its interval."""
     return mean_interval((second - first).tolist())
 
 
@@ -274,9 +281,7 @@ def _share(first: Array, second: Array) -> tuple[float, float, float]:
 _COMPARED = {"ratio": ratio_of_means, "difference": _difference, "share": _share}
 
 
-# ---------------------------------------------------------------------------- the edge of stability
-
-REACHED = 0.999  # of eta S/2
+REACHED = 0.999
 QUANTITY = "stability"
 
 
@@ -294,7 +299,7 @@ def edge(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     found: list[float] = []
     for some in group_by(trials, lambda trial: trial.seeds).values():
         ordered = sorted(some, key=lambda trial: float(trial.setting(along)))
-        q = float(ordered[0].trace(QUANTITY)[-1]) / float(ordered[0].setting(along))  # S_end/2
+        q = float(ordered[0].trace(QUANTITY)[-1]) / float(ordered[0].setting(along))
         for trial in ordered[1:]:
             expected, values = q * float(trial.setting(along)), trial.trace(QUANTITY)
             if by == "difference":

@@ -35,9 +35,12 @@ from core.theorems.frei23_points import (
 )
 from core.theorems.statement import Context
 
-POINTS = 20_000  # random points on which signs are compared
-# Up to 40, where e^-z is below the spacing of numbers at 1, and a smoothed leaky ReLU straight.
-ARGUMENTS = np.linspace(-40.0, 40.0, 32_001)  # at which an activation is looked at
+POINTS = 20_000  # random points at which signs are compared
+# Arguments at which an activation is compared: up to 40, where e^-z is below the spacing of float64
+# at 1, and a smoothed leaky ReLU is straight.
+# Arguments at which an activation is compared: up to 40, where e^-z is below the spacing of float64
+# at 1, and a smoothed leaky ReLU is straight.
+ARGUMENTS = np.linspace(-40.0, 40.0, 32_001)
 Functions = Mapping[str, Callable[[Run], float]]
 
 
@@ -99,7 +102,7 @@ def item(measure: Callable[[KktPoint, Context], float]) -> Callable[[Run], float
         if not isinstance(run.network, FixedOuter) or run.frames == 0:
             raise InputError("The items of Theorem 3.2 are defined for network.kind = fixed_outer.")
         point = KktPoint(run)
-        # In this form NaN does not fit either.
+        # False for NaN, which does not fit either.
         if not point.least > 0.0:
             raise InputError(
                 "The run does not fit its data, so the items of Theorem 3.2 do not apply."
@@ -131,12 +134,12 @@ def disagreements(point: KktPoint, context: Context) -> float:
     flat, x = run.parameters(run.frames - 1), run.dataset.x
     V = run.network.directions(flat)
     z = run.network.fixed["a"] @ (V if run.reduction is None else run.reduction.full(V))
-    # Always the same points, so that a verdict does not change from one look to the next.
+    # A fixed seed: verdicts do not change between evaluations.
     rng = np.random.default_rng(0)
     inside = rng.standard_normal((POINTS // 2, x.shape[0])) @ x
     points = np.concatenate([rng.standard_normal((POINTS // 2, x.shape[1])), inside])
-    # `seen`, since in row-space form points have parts that the coordinates do not hold.
-    f = np.asarray(run.network.outputs(flat, *run.seen(points)))
+    # Points in row-space form have parts outside the coordinates.
+    f = np.asarray(run.network.outputs(flat, *run.as_network_inputs(points)))
     return float(np.mean(np.sign(f) != np.sign(points @ z)))
 
 
@@ -162,7 +165,7 @@ LEAKY: Functions = MappingProxyType(
 
 def _objective(run: Run, frame: int) -> float:
     """Return R + lambda |W|^2 at a frame."""
-    flat = run.parameters(frame)  # physical: there is no log-time flow with l2 > 0
+    flat = run.parameters(frame)  # physical: log-time flows have l2 = 0
     p = run.network.margins(flat, run.inputs, run.dataset.y)
     return float(run.loss.value(p).mean()) + run.experiment.loss.l2 * run.network.norm(flat) ** 2
 
@@ -214,7 +217,7 @@ def cases(run: Run) -> float:
     They are e_1 and -e_1 (y = +1), e_2 and -e_2 (y = -1).
     """
     x, y = run.dataset.x, run.dataset.y
-    # `scaled` data have their zeros and ones at another size.
+    # `scaled` data store zeros and ones at another size.
     scale = float(np.abs(x).max())
     shares = [
         np.mean((y == label) & (np.sign(x[:, k]) == sign) & (np.abs(x[:, 1 - k]) < 1e-12 * scale))

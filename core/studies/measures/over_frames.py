@@ -30,7 +30,7 @@ from core.studies.statistics import NAN, aggregate
 from core.studies.trials import Trial
 from core.theorems.statement import Context, assess
 
-MARGIN_SECONDS = 20.0  # for a reference margin, of which then the bracket at hand is taken
+MARGIN_SECONDS = 20.0  # limit for a reference margin; then the bracket found so far is used
 
 
 def span(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
@@ -158,7 +158,7 @@ def _values_over_frames(trial: Trial, quantity: Quantity, name: str = "of") -> A
 def _at_frames(trial: Trial, quantity: Quantity, values: Array) -> Array:
     """Return values of all frames (T,) at the frames of the quantity, (k,)."""
     times = trial.log10_times
-    # Frames of descent are steps, at which log10 t is a mark but for rounding.
+    # 1e-9: frames of descent are at steps, whose log10 t equals a mark up to rounding.
     chosen = times >= number(quantity, "since", -math.inf) - 1e-9
     chosen &= times <= number(quantity, "until", math.inf) + 1e-9
     if "after" in quantity.options:
@@ -180,10 +180,10 @@ class RunMargins(Mapping[str, ReferenceMargin]):
 
     def __getitem__(self, name: str) -> ReferenceMargin:
         from core.reference.registry import compute
-        from core.reference.watch import Watch
+        from core.reference.watch import CancelToken
 
-        # Not at once: a margin can take all of its seconds, and few statements ask for one.
-        return compute(self._references[name], self._run.problem, Watch(MARGIN_SECONDS))
+        # On demand: a margin may take its full time limit, and few statements need one.
+        return compute(self._references[name], self._run.problem, CancelToken(MARGIN_SECONDS))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._references)
@@ -219,7 +219,7 @@ def _worst_ratio(run: Run, name: str) -> tuple[float, bool]:
     with np.errstate(all="ignore"):  # late frames overflow
         one = assess(known[name], Context(run, RunMargins(run)))
     stated, met = one.comparison, all(hypothesis.met for hypothesis in one.hypotheses)
-    # Measured by bound compares with 1 only where the bound is positive.
+    # "measured/bound" is compared with 1, which needs a positive bound.
     if stated.holds is None or not stated.bound > 0.0:
         return NAN, met
     return stated.measured / stated.bound, met

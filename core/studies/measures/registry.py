@@ -89,10 +89,10 @@ def rank_correlation(x: Array, y: Array) -> float:
     from scipy.stats import spearmanr
 
     known = np.isfinite(x) & np.isfinite(y)
-    # Two ranks always agree or disagree; of equal values SciPy warns.
+    # Two ranks always agree or disagree; for equal values SciPy warns.
     if known.sum() < 3 or np.ptp(x[known]) == 0.0 or np.ptp(y[known]) == 0.0:
         return NAN
-    # Rounded, so that equal orders have 1 and nothing beside it.
+    # Rounded, so that equal orders give exactly 1.
     return round(float(spearmanr(x[known], y[known]).statistic), 12)
 
 

@@ -1,4 +1,4 @@
-"""The process that draws the figures of these tests."""
+"""A shared process that draws the figures of these tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.figures.export import FigureProcess
 
 @pytest.fixture(scope="package")
 def pen() -> Iterator[FigureProcess]:
-    """Return a started figure process, for tests about windows: a start costs a second."""
+    """Return a figure process started once, since a start takes a second."""
     pen = FigureProcess()
     pen.prestart()
     yield pen
@@ -20,7 +20,7 @@ def pen() -> Iterator[FigureProcess]:
 
 @pytest.fixture
 def drawn_by_one(controller, pen: FigureProcess) -> Iterator[None]:
-    """Have the figures of a test's `controller` drawn by that process."""
+    """Draw the figures of a test's `controller` in that process."""
     own, controller.figure_process = controller.figure_process, pen
     yield
     controller.figure_process = own  # which stops with the controller

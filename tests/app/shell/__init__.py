@@ -1,1 +1,1 @@
-"""Tests of the window as a whole: state, training thread, transport, files, sessions."""
+"""Tests of the whole window: state, training thread, transport, files, sessions."""

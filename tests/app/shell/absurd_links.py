@@ -1,4 +1,4 @@
-"""Absurd links, and how a window fares with them."""
+"""Absurd links, and a window's response to them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WORST = (
 
 
 def links(paths: Sequence[Path], seed: int = 0) -> Iterator[str]:
-    """Yield links to runs, without end: first the worst, then those that chance makes."""
+    """Yield links to runs endlessly: the worst first, then random ones."""
     named = "&".join(f"run={quote(str(path))}" for path in paths)
     for query in WORST:
         yield f"marginscope://view?{named}&{query}"
@@ -71,7 +71,7 @@ def _query(chance: random.Random, runs: int) -> str:
 
 @contextmanager
 def watchdog() -> Iterator[None]:
-    """End the process, and write where it hung, if the block takes longer than HUNG_S.
+    """End the process and write where it hung if the block takes longer than HUNG_S.
 
     Nothing milder works: Qt goes on after an exception in a paint event, and hangs again.
     """
@@ -83,7 +83,7 @@ def watchdog() -> Iterator[None]:
 
 
 def is_at_rest(program: Marginscope) -> bool:
-    """Return True if all runs are read, as far as they can be, and nothing is computed."""
+    """Return True if all runs are read as far as possible and nothing is computed."""
     failed = any(run.failure for run in program.session)
     return failed or (trained(program) and is_quiet(program))
 

@@ -31,7 +31,7 @@ def view(program: Marginscope) -> CompareView:
 
 
 def snapshots(program: Marginscope) -> tuple[RunSnapshot, ...]:
-    """The moments of the runs, as far as they are answered."""
+    """Return the moments of the runs that were computed."""
     known = program.compare._known
     return known.snapshots if known is not None else ()
 

@@ -1,4 +1,4 @@
-"""A whole window on a small study, in folders of its own."""
+"""A whole window on a small study, with its own folders."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ __all__ = ["PLAIN", "SLOW", "STUDY", "Opener", "trained"]
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    """The file of a study of two small runs."""
+    """Return the file of a study of two small runs."""
     path = tmp_path / "small.toml"
     path.write_text(STUDY)
     return path
@@ -88,7 +88,7 @@ def study(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def plain_study(tmp_path: Path) -> Path:
-    """The file of a study of one small run with one view."""
+    """Return the file of a study of one small run with one view."""
     path = tmp_path / "plain.toml"
     path.write_text(PLAIN)
     return path
@@ -101,7 +101,7 @@ def figure_1_views(program: Marginscope) -> None:
 
 @pytest.fixture
 def slow_study(tmp_path: Path) -> Path:
-    """The file of a study of one run that takes very long."""
+    """Return the file of a study of one run that takes very long."""
     path = tmp_path / "slow.toml"
     path.write_text(SLOW)
     return path
@@ -109,7 +109,7 @@ def slow_study(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def own_window() -> None:
-    """Give a test a window of its own as its `program`: it closes it, or changes it for good."""
+    """Give a test its own window as `program`, because it closes it or changes it for good."""
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def open_program(request: pytest.FixtureRequest, qtbot: QtBot, tmp_path: Path) -
 def make_program(
     folder: Path, names: Sequence[Path | str], plays: bool = False, looks_ahead: bool = False
 ) -> Marginscope:
-    """Make a window with made-up theory, whose user's files are in a folder.
+    """Make a window with made-up theory, with its user's files in a folder.
 
     Runs that are opened are held at t = 0, unless a test is about playing. Where margins are going
     takes a seventh of a window's time: nothing is known of it, unless a test asks.
@@ -156,7 +156,7 @@ def make_program(
             name = "app.theory.final_margin.bracket_final_margin"
             patch.setattr(name, stand_ins.no_final_margin)
         program = Marginscope(
-            Places.under(folder),
+            Places.in_folder(folder),
             [str(name) for name in names],
             MarginWorker(None, stand_ins.references_of, stand_ins.compute),
             Judge(None, stand_ins.STATEMENTS.assess, stand_ins.STATEMENTS.alarms),
@@ -182,7 +182,7 @@ def _ended(program: Marginscope) -> Callable[[], bool]:
 
 @final
 class WindowPool:
-    """The window that tests of this process share: made when a test needs it, reset after it."""
+    """Window shared by the tests of this process: made at its first use, reset after each."""
 
     def __init__(self, folders: pytest.TempPathFactory) -> None:
         self._folders = folders
@@ -190,7 +190,7 @@ class WindowPool:
         self.touched = False
 
     def get(self) -> Marginscope:
-        """Return a window that is as new."""
+        """Return the window in its initial state."""
         if self.touched:  # a change of the system's colours, say, reaches all windows
             self.put_back()
             self.touched = False
@@ -218,7 +218,7 @@ class WindowPool:
             self.close()
 
     def set_painted(self, so: bool) -> None:
-        """Paint the window, or not: beside a test's own window another style costs .4 s less."""
+        """Turn painting on or off: beside another window a new style costs .4 s less without it."""
         if self._shared is not None:
             self._shared.program.window.setUpdatesEnabled(so)
             if so:
@@ -246,7 +246,7 @@ class WindowPool:
 
 @pytest.fixture(scope="package")  # a visible window disturbs the mouse in tests of other folders
 def window_pool(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WindowPool]:
-    """The shared window of this process; only `program` uses it.
+    """Return the shared window of this process; only `program` uses it.
 
     Frames are few between tests too: what waits for the event loop then says how much a run takes.
     """
@@ -260,7 +260,7 @@ def window_pool(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def shares(request: pytest.FixtureRequest) -> bool:
-    """Return whether a test uses the shared window: it opens no window of its own."""
+    """Return True if a test uses the shared window, and no window of its own."""
     names = set(request.fixturenames)
     return "program" in names and not names & {"open_program", "own_window"}
 
@@ -269,7 +269,7 @@ def shares(request: pytest.FixtureRequest) -> bool:
 def no_leaks(
     request: pytest.FixtureRequest, window_pool: WindowPool, own_cache: Path
 ) -> Iterator[None]:
-    """The guard of all tests, around those that share a window once this is there."""
+    """Guard all tests against leaks, also around tests that share a window."""
     if not shares(request):
         if "restyles" in request.fixturenames:
             window_pool.close()
@@ -284,7 +284,7 @@ def no_leaks(
 
 
 def open_drawer(request: pytest.FixtureRequest, program: Marginscope) -> None:
-    """Open the drawer that the marker of a test names."""
+    """Open the drawer named by the test's marker."""
     marker = request.node.get_closest_marker("drawer")
     if marker is not None:
         program.actions[marker.args[0]].setChecked(True)
@@ -292,7 +292,7 @@ def open_drawer(request: pytest.FixtureRequest, program: Marginscope) -> None:
 
 @pytest.fixture
 def program(request: pytest.FixtureRequest) -> Marginscope:
-    """The window with the small study, trained and held at t = 0; new where a test opens others."""
+    """Return the window with the small study, trained and held at t = 0."""
     if shares(request):
         pool: WindowPool = request.getfixturevalue("window_pool")
         shared = pool.get()
@@ -307,7 +307,7 @@ def program(request: pytest.FixtureRequest) -> Marginscope:
 
 @pytest.fixture
 def show_files(program: Marginscope) -> Iterator[Opener]:
-    """Open studies, runs, views or links in the shared window: `open_program` without a new window.
+    """Return a function that opens files in the shared window, without making a new one.
 
     The window has its own study, trained, until files are shown; after the test it has it again.
     """
@@ -323,7 +323,7 @@ def show_files(program: Marginscope) -> Iterator[Opener]:
 
 @pytest.fixture
 def plays(program: Marginscope) -> Iterator[Marginscope]:
-    """The window with the small study, which plays what is trained or opened from now on."""
+    """Return the window with the small study; runs trained or opened from now on play."""
     program.setProperty(PLAYS, True)
     yield program
     program.setProperty(PLAYS, False)
@@ -331,7 +331,7 @@ def plays(program: Marginscope) -> Iterator[Marginscope]:
 
 @pytest.fixture
 def playing_program(plays: Marginscope, qtbot: QtBot) -> Marginscope:
-    """The window with the small study, trained once more and playing."""
+    """Return the window with the small study, trained once more and playing."""
     plays.training.restart()
     qtbot.waitUntil(lambda: trained(plays))
     return plays
@@ -339,7 +339,7 @@ def playing_program(plays: Marginscope, qtbot: QtBot) -> Marginscope:
 
 @pytest.fixture
 def comparing(program: Marginscope, qtbot: QtBot) -> Marginscope:
-    """Program that shows its two runs as lines of one picture."""
+    """Return the program with its two runs as lines of one plot."""
     program.display.update_intent(playing=False)
     keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
     QTest.keyClick(program.window, Qt.Key.Key_M, keys)

@@ -1,4 +1,4 @@
-"""One window for many tests: reset after each test, and replaced where the reset was not exact.
+"""One window for many tests: reset after each, and replaced if the reset is not exact.
 
 A window costs more than a second of processor time, most tests need a tenth of that. `reset` takes
 back what a test did by the program's own means: dialogs are closed, the first scene is shown again.
@@ -95,7 +95,7 @@ TURNS = 10
 
 
 def state_of(program: Marginscope) -> dict[str, str]:
-    """List everything of a window that a later test could notice: name -> value, as texts."""
+    """Return everything in a window that a later test could notice: name -> value as text."""
     found: dict[str, str] = {}
     _add_object(program, "program", found, set(), 0)
     for key, action in program.actions.items():
@@ -124,7 +124,7 @@ def _action(action: QAction) -> str:
 
 
 def _widgets(top: QWidget, path: str) -> Iterator[tuple[str, QWidget]]:
-    """Yield the widgets below a window that are not hidden; a hidden one fills itself when shown.
+    """Yield the shown widgets below a window; a hidden one fills itself when shown.
 
     Windows of their own are left out unless they are visible.
     """
@@ -173,14 +173,14 @@ def _counts(name: str, value: Any) -> bool:
 
 
 def _is_scrolled(widget: QWidget) -> bool:
-    """Return whether a widget is the content of a scroll area, which is as high as it likes."""
+    """Return True for the content of a scroll area, whose height does not matter."""
     viewport = widget.parentWidget()
     area = viewport.parentWidget() if viewport is not None else None
     return isinstance(area, QAbstractScrollArea) and area.viewport() is viewport
 
 
 def _add_object(value: Any, path: str, found: dict[str, str], seen: set[int], depth: int) -> None:
-    """Add the attributes of an object of `app`, and of those that it holds."""
+    """Add the attributes of an object of `app`, and of the objects that it holds."""
     if id(value) in seen or depth > DEEP:
         return
     seen.add(id(value))
@@ -224,12 +224,12 @@ def _is_atom(kind: type) -> bool:
 
 @cache
 def _fields(kind: type) -> tuple[str, ...] | None:
-    """Return the names of a dataclass's fields, None for another kind."""
+    """Return the names of a dataclass's fields, or None for another class."""
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether a value consists of plain values, so that its text says all of it."""
+    """Return True if a value consists of plain values, so that its text is complete."""
     kind = type(value)
     if _is_atom(kind):
         return True
@@ -254,13 +254,13 @@ def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE / 1000) 
 
 
 def settle(program: Marginscope, seconds: float = PATIENCE / 1000) -> None:
-    """Wait until a window has nothing left to read, to compute and to draw."""
+    """Wait until a window has nothing left to read, compute or draw."""
     wait_until(lambda: trained(program) and is_quiet(program), seconds)
 
 
 @contextmanager
 def defer_painting(window: QWidget, so: bool = True) -> Iterator[None]:
-    """Paint a window once at the end, and not while runs come and go, which takes .2 s."""
+    """Paint a window once at the end instead of while runs change, which takes .2 s."""
     so = so and window.updatesEnabled()
     if so:
         window.setUpdatesEnabled(False)
@@ -288,11 +288,11 @@ def workers_of(program: Marginscope) -> set[Worker]:
 
 
 def is_quiet(program: Marginscope) -> bool:
-    """Return whether no worker is busy and nothing waits for the event loop."""
+    """Return True if no worker is busy and the event loop has nothing pending."""
     theory = program.theory
     return (
         not theory.busy
-        and all(theory.results(run.key).judged[1] == MARGINS for run in program.session)
+        and all(theory.results(run.key).mark[1] == MARGINS for run in program.session)
         and not program.display.calculator.busy
         and not program.open_runs.is_ticking
         and not program.scenes.has_pending_change
@@ -302,20 +302,20 @@ def is_quiet(program: Marginscope) -> bool:
 
 
 def _busy(program: Marginscope) -> bool:
-    """Return whether any worker is; to find them all takes longer than all else that is asked."""
+    """Return True if any worker is busy. Finding all workers is the slowest part."""
     # The training thread never rests.
     rest = workers_of(program) - set(program.worker.findChildren(Worker))
     return any(worker.busy for worker in rest)
 
 
 def trained(program: Marginscope) -> bool:
-    """Whether runs are open, ended and read to their ends, and the views have followed."""
+    """Return True if runs are open, ended and fully read, and the views are up to date."""
     runs = list(program.session)
     return (
         bool(runs)
         and not program.session.live
         and not program.session.is_starting
-        and all(run.data is not None and not run.behind for run in runs)
+        and all(run.data is not None and not run.has_unread_frames for run in runs)
         and not any(panel.pending for panel in program.display.panels)
     )
 
@@ -323,7 +323,7 @@ def trained(program: Marginscope) -> bool:
 @final
 @dataclass
 class SharedWindow:
-    """The window that tests share, with its state when it was new."""
+    """Window that tests share, with its initial state."""
 
     program: Marginscope
     scene: Scene
@@ -338,7 +338,7 @@ class SharedWindow:
 
     @classmethod
     def of(cls, program: Marginscope) -> SharedWindow:
-        """Use what is made at its first use, and remember the window's state after that."""
+        """Trigger what a window creates at its first use, and store the state after that."""
         entries = program.record.entries
         program.commands.show()
         settle(program)
@@ -386,7 +386,7 @@ class SharedWindow:
         return shared
 
     def has_lost_its_style(self) -> bool:
-        """Return whether another window has given the application another style."""
+        """Return True if another window has changed the application's style."""
         return _style() != self.style
 
     def threads(self) -> set[threading.Thread]:
@@ -410,7 +410,7 @@ class SharedWindow:
             return False
 
     def _has_come_back(self) -> bool:
-        """Return whether the window becomes what it was, after some turns of the event loop."""
+        """Return True if the window reaches its initial state within some turns."""
         for _ in range(TURNS):
             settle(self.program, RESET_S)
             self.program.window.bar.clear()
@@ -429,7 +429,7 @@ class SharedWindow:
                 path.unlink()
 
     def _put_values_back(self) -> None:
-        """Give the controllers the plain values that they had, such as what was chosen last."""
+        """Restore the controllers' plain values, such as the last choices."""
         program = self.program
         for (owner, name), value in self.values.items():
             setattr(getattr(program, owner), name, copy(value))
@@ -438,12 +438,12 @@ class SharedWindow:
         program.readout.show_message(program.readout._message)
 
     def _turn(self) -> None:
-        """Let the event loop do the layouts; what was hidden there holds the window no longer."""
+        """Let the event loop do the layouts; hidden widgets no longer limit the window's size."""
         QTest.qWait(20)
         self.program.window.resize(*SIZE)
 
     def _take_back(self) -> None:
-        """Take back what a test did, by the means that the program has for it."""
+        """Undo what a test did, by the program's own means."""
         program, window = self.program, self.program.window
         while (popup := QApplication.activePopupWidget()) is not None:
             popup.close()
@@ -495,7 +495,7 @@ def _values(program: Marginscope) -> Iterator[tuple[str, str, Any]]:
 
 
 def _dialogs(program: Marginscope) -> Iterator[tuple[str, str, QWidget]]:
-    """Yield the windows that controllers keep for their next use: controller, attribute, window."""
+    """Yield the windows that controllers keep for reuse: controller, attribute, window."""
     for owner, controller in vars(program).items():
         if type(controller).__module__.startswith(FEATURES):
             for name, value in vars(controller).items():
@@ -513,7 +513,7 @@ def _style() -> str:
 
 
 def compare(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """Return the names whose values differ, each with both values."""
+    """Return the names whose values differ, with both values."""
     names = sorted(before.keys() | after.keys())
     return [
         f"{name}: {before.get(name)} -> {after.get(name)}"

@@ -201,7 +201,7 @@ def test_what_is_kept_beside_a_closed_run_is_all(program: Marginscope) -> None:
     first, *others = program.session
     program.run_choice.close_run(first.key)
     assert program.session.live_beside(first.key) == []
-    program.session.keep(first.key)
+    program.session.close_others(first.key)
     assert list(program.session) == others
 
 

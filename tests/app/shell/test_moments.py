@@ -145,7 +145,7 @@ def test_a_click_on_a_mark_that_moves_a_little_is_a_click(
         (
             "alarm",
             partial(slider.set_alarms, [Alarm(0, "late", "It is so.", 0, when, 1.0)]),
-            slider.requested,
+            slider.time_requested,
         ),
     )
     for name, show_mark, signal in marks:
@@ -157,7 +157,7 @@ def test_a_click_on_a_mark_that_moves_a_little_is_a_click(
             QTest.mousePress(slider, LEFT, NONE, here)
             (wanted,) = asked
             assert wanted == "mine" or wanted == pytest.approx(moment)
-            slider.requested.connect(dragged.append)
+            slider.time_requested.connect(dragged.append)
             QTest.mouseMove(slider, here + QPoint(1, 0))
             QTest.mouseMove(slider, here + QPoint(2, 1))
             assert dragged == []
@@ -166,7 +166,7 @@ def test_a_click_on_a_mark_that_moves_a_little_is_a_click(
             assert dragged == pytest.approx([slider.moment_at(far.x()), slider.moment_at(here.x())])
             QTest.mouseRelease(slider, LEFT, NONE, here)
             signal.disconnect(asked.append)
-            slider.requested.disconnect(dragged.append)
+            slider.time_requested.disconnect(dragged.append)
             slider.set_bookmarks([])
             slider.set_alarms([])
 

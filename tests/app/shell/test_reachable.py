@@ -136,7 +136,7 @@ def test_a_plot_has_a_ring_for_keys_and_none_for_the_mouse(
     before = plot.grab().toImage()
     QTest.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(4, 4))
     assert plot.hasFocus()
-    assert not view.focus.shown
+    assert not view.focus.is_visible
     # The keys stay those of the window.
     frame = program.display.view.runs[0].frame
     QTest.keyClick(plot, Key.Key_Right)
@@ -145,7 +145,7 @@ def test_a_plot_has_a_ring_for_keys_and_none_for_the_mouse(
     QTest.keyClick(plot, Key.Key_Left)
     tab_to(program, "norms", qtbot)
     plot = tab_to(program, "neurons", qtbot)
-    assert view.focus.shown
+    assert view.focus.is_visible
     after = plot.grab().toImage()
     accent = QColor(shades(LIGHT)["accent"])
     middle = plot.height() // 2

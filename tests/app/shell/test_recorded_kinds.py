@@ -171,6 +171,6 @@ def test_the_end_is_known_where_it_was_said(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.msrun"
         with ms.record(path, one.x, one.y, loss="logistic", V0=one.V, a0=one.a, **settings):
             run = open_run(path)
-        assert run.until == pytest.approx(until)  # as it was when it was opened
-        assert np.isfinite(DisplayData(run).until)
+        assert run.planned_end == pytest.approx(until)  # as it was when it was opened
+        assert np.isfinite(DisplayData(run).planned_end)
         run.close()

@@ -34,7 +34,7 @@ def use(program: Marginscope, qtbot: QtBot) -> None:
     program.window.resize(1024, 640)
     program.window.bar.show_message("A sentence.")
     plot = program.display.panels[0].view(program.display.view.wishes.views[0]).plot
-    wheel(plot, plot.inside().center().toPoint(), 3)
+    wheel(plot, plot.plot_area().center().toPoint(), 3)
     row = program.window.form.sections["data"].rows[0]
     row.control.setFocus()
     qtbot.keyClicks(row.control, "7")

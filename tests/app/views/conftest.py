@@ -20,7 +20,7 @@ FRAMES = 60
 
 @pytest.fixture(scope="session")
 def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Figure 1's run with 16 nodes and 60 frames."""
+    """Return Figure 1's run with 16 nodes and 60 frames."""
     path = tmp_path_factory.mktemp("views") / "run.msrun"
     recorded(path, f"recording.frames={FRAMES}")
     return path
@@ -37,7 +37,7 @@ def data(run_file: Path) -> Iterator[DisplayData]:
 
 @pytest.fixture
 def panel(qtbot: QtBot, data: DisplayData) -> RunPanel:
-    """A panel on the screen at the last frame but nine."""
+    """Return a visible panel nine frames before the last."""
     panel = RunPanel(LIGHT)
     qtbot.addWidget(panel)
     panel.resize(900, 800)

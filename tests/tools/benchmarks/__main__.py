@@ -1,5 +1,4 @@
-"""`make bench`: the figures the program promises, measured here and now, and the page of them
-(docs/benchmarks.md)."""
+"""`make bench`: measure the promised figures, and write their page (docs/benchmarks.md)."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ Part = Callable[[int], object]
 
 
 def _its_own(part: Callable[[], object]) -> Part:
-    """A part whose number of measurements is its own."""
+    """Return a part that sets its own number of measurements."""
 
     def measured(rounds: int) -> object:
         return part()
@@ -101,7 +100,7 @@ def main() -> None:
 
 
 def each(parts: Sequence[str], rounds: int) -> list[str]:
-    """A process for each: memory that one part has freed would hide what another one leaks.
+    """Run each part in its own process, since freed memory hides leaks; return the failed parts.
 
     The parts that failed, which do not keep the others from being measured.
     """

@@ -1,4 +1,4 @@
-"""The programs that the engines are measured against: plain PyTorch loops, and JAX where it is."""
+"""Programs that the engines are compared with: plain PyTorch loops, and JAX if installed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEP = 1e-3
 
 
 class TwoLayer(torch.nn.Module):
-    """f(x) = sum_j a_j relu(<v_j, x>), as one writes it in PyTorch."""
+    """f(x) = sum_j a_j relu(<v_j, x>), as commonly written in PyTorch."""
 
     def __init__(self, at: Problem, dtype: torch.dtype) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class TwoLayer(torch.nn.Module):
 
 
 def torch_loop(at: Problem) -> Callable[[int], None]:
-    """(A): torch.nn, autograd and optim.SGD on all examples."""
+    """Return (A): torch.nn, autograd and optim.SGD on all examples."""
     dtype = getattr(torch, at.experiment.run.precision)
     network = TwoLayer(at, dtype)
     optimizer = torch.optim.SGD(network.parameters(), lr=STEP)
@@ -48,7 +48,7 @@ def torch_loop(at: Problem) -> Callable[[int], None]:
 
 
 def torch_stochastic(at: Problem) -> Callable[[int], None]:
-    """(A) for one fresh example a step, which are drawn before the clock starts."""
+    """Return (A) for one fresh example a step, drawn before the clock starts."""
     dtype = getattr(torch, at.experiment.run.precision)
     network = TwoLayer(at, dtype)
     optimizer = torch.optim.SGD(network.parameters(), lr=STEP)
@@ -67,12 +67,12 @@ def torch_stochastic(at: Problem) -> Callable[[int], None]:
 
 
 def jax_is_present() -> bool:
-    """Whether the second contender can be measured."""
+    """Return True if the second contender can be measured."""
     return importlib.util.find_spec("jax") is not None
 
 
 def jax_loop(at: Problem) -> Callable[[int], None]:
-    """(F): jax.grad in a fori_loop, compiled as one program for many steps."""
+    """Return (F): jax.grad in a fori_loop, compiled as one program for many steps."""
     os.environ.setdefault(
         "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     )

@@ -1,5 +1,4 @@
-"""What a step costs against n, d and m, beside a plain PyTorch loop, and a run against its frames;
-and the picture of it."""
+"""Cost of a step against n, d and m, and of a run against its frames, with their picture."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ SECONDS = 0.15  # of each contender in each round
 @final
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Medians, and least and largest, of one contender along one axis; in `unit`."""
+    """Median, least and largest of one contender along an axis, in `unit`."""
 
     axis: str
     name: str
@@ -46,7 +45,7 @@ class Curve:
 
 
 def main(rounds: int) -> None:
-    """Measure along all axes; the curves are kept where a page is to be made."""
+    """Measure along all axes, and store the curves if a page is to be made."""
     curves = [curve for axis in AXES for curve in along(axis, rounds)] + frames(rounds)
     if place := os.environ.get(CURVES):
         kept = [{name: getattr(curve, name) for name in Curve.__slots__} for curve in curves]
@@ -54,7 +53,7 @@ def main(rounds: int) -> None:
 
 
 def along(axis: str, rounds: int) -> list[Curve]:
-    """Microseconds of a step of descent in float64, where one of n, d and m varies."""
+    """Return microseconds per step of descent in float64 while one of n, d and m varies."""
     rest = ", ".join(f"{name} = {value}" for name, value in BASE.items() if name != axis)
     heading(f"a step of descent at {rest}", "ours", "A: torch loop", "A / ours")
     found: list[Mapping[str, Timing]] = []
@@ -80,7 +79,7 @@ def along(axis: str, rounds: int) -> list[Curve]:
 
 
 def frames(rounds: int) -> list[Curve]:
-    """Seconds of the flow of Figure 1 to log10 t = 10^4, m = 16, with so many frames."""
+    """Return the seconds of Figure 1's flow to log10 t = 10^4, m = 16, with so many frames."""
     heading("the flow to log10 t = 10^4, m = 16", "recorded", "bare", "cost")
     found: list[Mapping[str, Timing]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -113,7 +112,7 @@ def curve(
     found: Sequence[Mapping[str, Timing]],
     scale: float,
 ) -> Curve:
-    """One contender's figures as a curve."""
+    """Return one contender's figures as a curve."""
     times = [one[name] for one in found]
     return Curve(
         axis,
@@ -127,7 +126,7 @@ def curve(
 
 
 def curves_of(text: str) -> list[Curve]:
-    """The curves of a file that `main` has written."""
+    """Return the curves of a file written by `main`."""
     return [
         Curve(**{name: tuple(v) if isinstance(v, list) else v for name, v in one.items()})
         for one in json.loads(text)
@@ -135,7 +134,7 @@ def curves_of(text: str) -> list[Curve]:
 
 
 def draw(curves: Sequence[Curve], path: Path) -> None:
-    """A panel for each axis; least and largest as a band."""
+    """Draw a panel for each axis, with least and largest as a band."""
     from matplotlib.figure import Figure
 
     from core.figures.draw import matplotlib_style

@@ -1,4 +1,4 @@
-"""Every engine against the clock, plain PyTorch, JAX, and the machine's matrix-product rate."""
+"""Speed of every engine, beside plain PyTorch, JAX, and the machine's matrix-product rate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAR = {"kind": "gd", "step": contenders.STEP, "until_log10_time": 9.0}
 @final
 @dataclass(frozen=True)
 class Size:
-    """A problem of the standard network, and what is asked: times A, times F, share of the rate."""
+    """Problem of the standard network, with goals: times A, times F, share of the rate."""
 
     n: int
     d: int
@@ -51,7 +51,7 @@ SIZES = (
 
 
 def problem_of(size: Size) -> Problem:
-    """Parity with the standard network and the exponential loss; two frames are kept."""
+    """Return parity with the standard network and the exponential loss, with two frames."""
     return small_problem(
         Case("standard", "exponential"),
         FAR,
@@ -64,7 +64,7 @@ def problem_of(size: Size) -> Problem:
 
 
 def seconds_a_step(engine: Integrator, seconds: float = SECONDS) -> float:
-    """Seconds for each step of a run that goes on, over so many seconds."""
+    """Return the seconds per step of a run that continues for so many seconds."""
     begun, first, last = time.perf_counter(), -1, -1
     while time.perf_counter() - begun < seconds:
         chunk = engine.advance()
@@ -77,7 +77,7 @@ def seconds_a_step(engine: Integrator, seconds: float = SECONDS) -> float:
 
 
 def seconds_of(steps: Callable[[int], None], seconds: float = SECONDS) -> Callable[[], float]:
-    """A measurement of a program that makes any number of steps."""
+    """Return a measurement of a program that makes any number of steps."""
     steps(2)
     count = 2
     while True:
@@ -98,7 +98,7 @@ def seconds_of(steps: Callable[[int], None], seconds: float = SECONDS) -> Callab
 
 
 def medians(contestants: dict[str, Callable[[], float]], rounds: int) -> dict[str, Timing]:
-    """Each contestant's own figure, taken in turn; the first round is not counted."""
+    """Return each contestant's own figure, measured in turn without the first round."""
     found: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(rounds + 1):
         for name, contestant in contestants.items():
@@ -112,7 +112,7 @@ def medians(contestants: dict[str, Callable[[], float]], rounds: int) -> dict[st
 
 
 def asked(size: Size) -> str:
-    """What is asked of a size, in words."""
+    """Return the goal for a size, in words."""
     parts = [f">= {size.plain:g} A"] if size.plain else []
     parts += [f">= {size.jax:g} F"] if size.jax else []
     parts += [f">= {size.share:.0%}"] if size.share else []
@@ -120,14 +120,14 @@ def asked(size: Size) -> str:
 
 
 def operations(size: Size, engine: Integrator) -> float:
-    """Of the matrix products that the engine really does in a step."""
+    """Return the operations of the matrix products that the engine really computes per step."""
     if "examples' coordinates" in engine.engine:
         return 2.0 * size.n * size.n * size.m
     return 4.0 * size.n * size.d * size.m
 
 
 def descent_speed(rounds: int) -> None:
-    """GD of every size; beside each A and F, and the share of the matrix-product rate."""
+    """Measure descent at every size, beside A, F and the share of the matrix-product rate."""
     rates = {name: matrix_rate(getattr(np, name)) for name in ("float32", "float64")}
     jax = contenders.jax_is_present()
     heading("a step of descent at (n, d, m)", "ours", "A: torch loop", "A / ours")
@@ -156,7 +156,7 @@ def descent_speed(rounds: int) -> None:
 
 
 def stochastic_speed(rounds: int) -> None:
-    """One fresh example a step at m = 4096, d = 50."""
+    """Measure one fresh example a step at m = 4096, d = 50."""
     settings = {"kind": "sgd", "step": contenders.STEP, "until_log10_time": 6.0, "fresh": True}
     for precision in ("float32", "float64"):
         at = small_problem(
@@ -200,7 +200,7 @@ KINDS = (
 
 
 def network_speed(rounds: int) -> None:
-    """Microseconds a step of GD and of the flow, for every network at (64, 20, 256)."""
+    """Measure microseconds per step of descent and flow, for every network at (64, 20, 256)."""
     heading("microseconds a step at (64, 20, 256)", "gd, float64", "gd, float32", "flow")
     for case in KINDS:
 

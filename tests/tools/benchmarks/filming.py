@@ -1,4 +1,4 @@
-"""Scrubbing with a film being exported, and without one, in turn: the window's time per picture."""
+"""Scrubbing with and without a film export, in turn: the window's time per picture."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ PICTURES = 80  # of one round, each at another moment
 
 
 def scrubbed(program: Marginscope) -> list[float]:
-    """Seconds for each of many moments from the request until all views are painted, less what this
-    thread waited for a processor."""
+    """Return seconds from request to painted views for many moments, without processor waits."""
     span = program.display.view.span
     taken = []
     for share in np.random.default_rng(0).uniform(size=PICTURES):
@@ -52,7 +51,7 @@ def _more(drawn: Sequence[object], than: int) -> bool:
 
 
 def told(name: str, seconds: Sequence[float], asked: str = "") -> None:
-    """One line: median, 99th percentile and the longest."""
+    """Return a line with median, 99th percentile and maximum."""
     median, late = statistics.median(seconds), float(np.quantile(seconds, 0.99))
     row(
         name,
@@ -76,7 +75,7 @@ def main(rounds: int) -> None:
         program = opened(folder / "user", str(study))
         until(lambda: ended(program))
         program.files.open_files([str(path)])
-        until(lambda: not any(run.behind for run in program.session))
+        until(lambda: not any(run.has_unread_frames for run in program.session))
         program.display.update_intent(playing=False, follow=False)
         theory = program.theory
         event_loop(2.0)

@@ -1,4 +1,4 @@
-"""The first start, with no kernel compiled: when Figure 1 moves, and what compiling costs."""
+"""First start without compiled kernels: the time until Figure 1 moves, and the compilation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def look(self):
 
 
 def main(rounds: int) -> None:
-    """Windows with an empty cache of kernels, and all kernels compiled without one."""
+    """Measure windows with an empty cache of kernels, and the compilation of all kernels."""
     moved, trained = [], []
     for _ in range(min(rounds, 3)):
         with tempfile.TemporaryDirectory() as name:
@@ -58,7 +58,7 @@ def main(rounds: int) -> None:
 
 
 def watched(folder: Path) -> dict[str, float]:
-    """When what happened in a window whose user has no kernels."""
+    """Return the times of events in the window of a user without kernels."""
     places = {f"XDG_{name}_HOME": str(folder / name) for name in ("DATA", "CONFIG", "STATE")}
     environment = {**os.environ, **places, "NUMBA_CACHE_DIR": str(folder / "kernels")}
     done = subprocess.run(
@@ -77,7 +77,7 @@ def watched(folder: Path) -> dict[str, float]:
 
 
 def compiling() -> float:
-    """Seconds of CPU that all kernels cost, with the start of the program."""
+    """Return the CPU seconds for all kernels, the start of the program included."""
     with tempfile.TemporaryDirectory() as name:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         begun = time.perf_counter()

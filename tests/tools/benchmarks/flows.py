@@ -1,4 +1,4 @@
-"""The log-time flow against the clock."""
+"""Speed of the log-time flow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.tools.benchmarks.measure import heading, interleaved, row
 
 
 class Nowhere:
-    """A sink that keeps nothing."""
+    """Sink that stores nothing."""
 
     path = Path("nowhere.msrun")
 
@@ -43,7 +43,7 @@ class Nowhere:
 
 
 def flow_speed(rounds: int) -> None:
-    """The flow to log10 t = 10000, with and without recording, and further."""
+    """Measure the flow to log10 t = 10000, with and without recording, and further."""
     heading("gradient flow in log time", "recorded", "bare", "cost")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.msrun"
@@ -68,7 +68,7 @@ def flow_speed(rounds: int) -> None:
 
 
 def far_flow(rounds: int) -> None:
-    """How far and how fast: m = 4096 (once) and log10 t = 10^12."""
+    """Measure distant flows: m = 4096 (once) and log10 t = 10^12."""
     heading("the flow, far", "not recorded", "", "")
     for m, until, asked in ((16, 1e12, ""), (16, 1e30, ""), (256, 1e12, ""), (4096, 1e6, "40 s")):
         at = problem(f"dynamics.until_log10_time={until}", "recording.frames=20", m=m)

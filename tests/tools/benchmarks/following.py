@@ -1,4 +1,4 @@
-"""A window that follows a run which another program records: how late it is, and what it costs."""
+"""Delay and cost of a window that follows a run recorded by another program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REST_S = 8.0
 
 
 def main() -> None:
-    """One window, one loop in a process of its own."""
+    """Measure one window, with one loop in a separate process."""
     prepare_offscreen()
     with tempfile.TemporaryDirectory() as name, Apart(Path(name) / "mine.msrun") as loop:
         loop.frames(5)
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _late(program: Marginscope, loop: Apart) -> float:
-    """Seconds from a frame that is handed over to the window that shows it."""
+    """Return the seconds from a frame's recording to its display."""
     event_loop(0.2 + 0.5 * random.random())
     begun = time.perf_counter()
     frames = loop.frames(1)

@@ -1,4 +1,4 @@
-"""A run of a gigabyte against the clock: its first picture, a link into it; and a whole film."""
+"""Speed with a run of a gigabyte (first picture, link into it), and of a whole film."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FILM_FRAMES, MEASURED = 300, 40
 
 
 def painted(program: Marginscope, path: Path) -> float:
-    """Seconds until all views of a file's run have been painted."""
+    """Return the seconds until all views of a file's run are painted."""
     drawn = [plot for panel in program.display.panels for plot in _plots(panel)]
     for plot in drawn:
         plot.paint_seconds = 0.0
@@ -94,9 +94,9 @@ def main(rounds: int) -> None:
 
 
 def linked(program: Marginscope, path: Path) -> float:
-    """Seconds until a link shows a moment late in a run."""
+    """Return the seconds until a link shows a late moment of a run."""
     program.files.open_files([str(path)])
-    until(lambda: not any(run.behind for run in program.session))
+    until(lambda: not any(run.has_unread_frames for run in program.session))
     program.display.update_intent(playing=False)
     program.playback.to_typed("10^1.5")
     link = link_of(program.scenes.shareable_scene())
@@ -111,7 +111,7 @@ def linked(program: Marginscope, path: Path) -> float:
 
 
 def film(folder: Path) -> None:
-    """A film of 300 frames at 720p, of which the first forty are drawn."""
+    """Measure a film of 300 frames at 720p by drawing its first forty."""
     path = folder / "film.msrun"
     recorded(path, "network.m=256", "recording.frames=400")
     with open_run(path) as run:

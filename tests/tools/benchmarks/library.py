@@ -1,4 +1,4 @@
-"""Ten thousand runs: how long they take to list from the index, and to filter."""
+"""Time to list ten thousand runs from the index, and to filter them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORDS = "figure 1 talk"
 
 
 def _filled(folder: Path) -> None:
-    """Empty run files, and an index that knows them as runs."""
+    """Make empty run files, and an index that knows them as runs."""
     runs = folder / "runs"
     runs.mkdir()
     for number in range(COUNT):
@@ -44,12 +44,12 @@ def _filled(folder: Path) -> None:
             said = {"parent": name, "parent_run": parent, "changes": "dynamics.step = 0.1"}
             facts = replace(facts, left=2.5, **said)
         rows[found.path] = Row(found.stamp, facts)
-    library.index.put(rows)
+    library.index.save_rows(rows)
     library.close()
 
 
 def _typed(entries: Sequence[Entry]) -> float:
-    """Seconds from a condition in the window to the table that shows what it finds, sorted."""
+    """Return the seconds from a typed condition to the sorted table of its results."""
     from PySide6.QtWidgets import QApplication
 
     from app.library.panel import LibraryPanel
@@ -80,7 +80,7 @@ def _median(work: Callable[[], object], rounds: int) -> float:
 
 
 def main(rounds: int) -> None:
-    """List anew from the index as at a start, list again, and filter by words and a condition."""
+    """Measure the first listing of a start, a second one, and filters by words and a condition."""
     heading("10,000 runs in the library", "ours", "beside")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

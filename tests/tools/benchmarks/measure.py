@@ -1,5 +1,4 @@
-"""Interleaved timing: every contender once a round, medians and ratios over the rounds; and the
-lines that are printed, and kept for the page (tests.tools.benchmarks.report)."""
+"""Interleaved timing with medians and ratios, and the lines of the report."""
 
 from __future__ import annotations
 
@@ -28,15 +27,14 @@ class Timing:
     most: float
 
     def spread(self, form: str = "{:.2f}", scale: float = 1.0) -> str:
-        """Least and largest, in words."""
+        """Return least and largest, in words."""
         return spread((self.least, self.most), form, scale)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One figure: what it is called, our value, its least and largest over the rounds, what it is
-    measured against, their ratio, what is asked, and remarks. A heading has no value of ours."""
+    """One figure: name, value, least and largest, comparison, ratio, goal and remarks."""
 
     name: str
     ours: str = ""
@@ -48,7 +46,7 @@ class Line:
 
 
 def spread(values: Sequence[float], form: str = "{:.2f}", scale: float = 1.0) -> str:
-    """Least and largest of some values.
+    """Return least and largest of some values.
 
     >>> spread([0.25, 0.5, 0.75], "{:.0f}", 100.0)
     '25 to 75'
@@ -57,7 +55,7 @@ def spread(values: Sequence[float], form: str = "{:.2f}", scale: float = 1.0) ->
 
 
 def interleaved(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, Timing]:
-    """Each contender once a round, in turn, after one uncounted round."""
+    """Measure each contender once per round, in turn, after one uncounted round."""
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for turn in range(rounds + 1):
         for name, contender in contenders.items():
@@ -72,7 +70,7 @@ def interleaved(contenders: Mapping[str, Callable[[], object]], rounds: int) -> 
 
 
 def matrix_rate(dtype: type, size: int = 1024) -> float:
-    """Floating-point operations a second of a large matrix product on one core (median of 7)."""
+    """Return floating-point operations per second of a large matrix product on one core."""
     rng = np.random.default_rng(0)
     left, right = (rng.standard_normal((size, size)).astype(dtype) for _ in range(2))
     timing = interleaved({"product": lambda: left @ right}, 7)
@@ -89,7 +87,7 @@ def row(
     spread: str = "",
     words: str = "",
 ) -> None:
-    """Print one figure, and keep it where a page is to be made."""
+    """Print one figure, and store it if a page is to be made."""
     told(
         "".join((f"asked: {asked}" if asked else "", "; " if asked and words else "", words)),
         name,
@@ -113,21 +111,21 @@ def median_row(
     asked: str = "",
     words: str = "",
 ) -> None:
-    """Print the median of the rounds with their least and largest, as `row` does."""
+    """Print the median of the rounds with their least and largest, like `row`."""
     form = f"{{:.{digits}f}}"
     ours = f"{form.format(scale * statistics.median(values))} {unit}"
     row(name, ours, beside, ratio, asked=asked, spread=spread(values, form, scale), words=words)
 
 
 def heading(name: str, ours: str = "ours", beside: str = "", ratio: str = "") -> None:
-    """Print what the columns of the next lines are; a table of its own on the page."""
+    """Print the column headings of the next lines, which are a separate table on the page."""
     print()
     told("", name, ours, "least to most", beside, ratio)
     _keep(Line(name, "", "", beside, ratio))
 
 
 def told(last: str, name: str, ours: str, spread: str, beside: str, ratio: str) -> None:
-    """A line of the report as it is printed."""
+    """Return a line of the report as printed."""
     print(
         f"{name:<48} {ours:>14} {spread:>18} {beside:>18} {ratio:>10}  {last}".rstrip(), flush=True
     )

@@ -1,5 +1,4 @@
-"""The page of Figure 1: how large it is, how long it takes to make, and how fast it plays in a
-browser without a window or a GPU."""
+"""Page of Figure 1: its size, the time to make it, and its frame rate in a headless browser."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ PLAY = """new Promise((done) => {
 
 
 def main() -> None:
-    """Make the page, and play it at three sizes as it begins and at twice the speed."""
+    """Make the page, and play it at three sizes, at normal and double speed."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         paths = run_for_figure(FIGURE_1, Path(folder), quiet=True)
         runs = [stack.enter_context(open_run(path)) for path in paths]
@@ -71,7 +70,7 @@ def main() -> None:
 
 
 def wide_page(folder: Path) -> None:
-    """CPU seconds of a page of 2,000 nodes at 600 moments, and its size."""
+    """Measure the CPU seconds and size of a page of 2,000 nodes at 600 moments."""
     generator = np.random.default_rng(0)
     x = generator.normal(size=(200, 10))
     V, a = generator.normal(size=(2000, 10)), generator.normal(size=2000) / 2000
@@ -94,7 +93,7 @@ def wide_page(folder: Path) -> None:
 
 
 def _rate(page: Browser, path: Path, keys: str) -> float:
-    """Frames that are drawn in a second."""
+    """Return the frames drawn per second."""
     page.open(path, READY)
     seconds = SECONDS if "2" not in keys else SECONDS / 2.0
     play = PLAY.replace("SECONDS", str(seconds)).replace("KEYS", f"[{keys}]")

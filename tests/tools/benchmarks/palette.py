@@ -1,4 +1,4 @@
-"""The command palette with ten thousand runs: how long it takes to open, and to filter a key."""
+"""Command palette with ten thousand runs: the time to open it, and to filter per key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OTHERS = 250  # actions, studies, observables and views
 
 
 def main(entries: Sequence[Entry]) -> None:
-    """From the key to the picture, with the runs listed before; then letter by letter."""
+    """Measure from the shortcut to the picture, with listed runs; then letter by letter."""
     from PySide6.QtTest import QTest
     from PySide6.QtWidgets import QApplication, QWidget
 

@@ -1,4 +1,4 @@
-"""What the public module costs whoever uses it: importing, recording a loop, checkpoints."""
+"""Cost of the public module for its users: import, recording a loop, checkpoints."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def main(rounds: int) -> None:
 
 
 def importing(rounds: int) -> None:
-    """`import marginscope` in an interpreter of its own."""
+    """Measure `import marginscope` in a fresh interpreter."""
     times = []
     for _ in range(rounds):
         done = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, check=True)
@@ -37,8 +37,7 @@ def importing(rounds: int) -> None:
 
 
 def _trained(path: Path | None) -> int:
-    """A plain PyTorch loop on parity at (n, d, m) = (64, 20, 256), recorded where a path is given;
-    how many frames were. The network and the risk are checked."""
+    """Train a plain PyTorch loop, recorded if a path is given; return the number of frames."""
     generator = torch.Generator().manual_seed(0)
     x = 2.0 * torch.randint(0, 2, (N, D), generator=generator) - 1.0
     y = x[:, 0] * x[:, 1]
@@ -68,7 +67,7 @@ def _trained(path: Path | None) -> int:
 
 
 def recording(rounds: int) -> None:
-    """A PyTorch loop with and without a recording, turn and turn about."""
+    """Measure a PyTorch loop with and without a recording, in turn."""
     bare, kept, frames = [], [], 0
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(rounds + 1):
@@ -104,7 +103,7 @@ def _since(begun: tuple[float, float], now: tuple[float, float]) -> tuple[float,
 
 
 def checkpoints() -> None:
-    """400 state_dicts of torch.save, imported."""
+    """Measure the import of 400 state_dicts of torch.save."""
     with tempfile.TemporaryDirectory() as name:
         folder, paths = Path(name), []
         for index in range(FRAMES):

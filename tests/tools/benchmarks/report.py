@@ -41,7 +41,7 @@ taken over: examples' coordinates where n <= d, the row space where d is far abo
 
 
 def environment(part: str) -> dict[str, str]:
-    """What a part's process is to be told, so that its lines are kept. Its older ones go."""
+    """Return the variables that make a part's process store its lines; delete its older ones."""
     KEPT_IN.mkdir(parents=True, exist_ok=True)
     lines = KEPT_IN / f"{part}.part"
     lines.write_text(json.dumps(machine()) + "\n", encoding="utf-8")
@@ -49,12 +49,12 @@ def environment(part: str) -> dict[str, str]:
 
 
 def done(part: str) -> None:
-    """A part has been measured to its end: its lines take the place of its older ones."""
+    """Replace a part's older lines after it was measured completely."""
     (KEPT_IN / f"{part}.part").replace(KEPT_IN / f"{part}.jsonl")
 
 
 def machine() -> dict[str, str]:
-    """The machine and the day, and the versions that matter."""
+    """Return the machine, the day, and the versions that matter."""
     libraries = [f"{name} {found}" for name in LIBRARIES if (found := _version(name))]
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
@@ -83,7 +83,7 @@ def _version(name: str) -> str:
 
 
 def write(parts: Iterable[str]) -> None:
-    """The page of those parts that have been measured, and the picture."""
+    """Write the page of the measured parts, and the picture."""
     curves = KEPT_IN / "cost.curves.json"
     if curves.exists():
         cost.draw(cost.curves_of(curves.read_text(encoding="utf-8")), PICTURE)
@@ -91,7 +91,7 @@ def write(parts: Iterable[str]) -> None:
 
 
 def as_kept(parts: Iterable[str]) -> str:
-    """The page, from the lines that are kept."""
+    """Return the page made from the stored lines."""
     kept = [KEPT_IN / f"{part}.jsonl" for part in parts]
     pages = [path.read_text(encoding="utf-8").splitlines() for path in kept if path.exists()]
     return page([(json.loads(one[0]), lines_of(one[1:])) for one in pages], PICTURE.exists())
@@ -102,7 +102,7 @@ def lines_of(texts: Iterable[str]) -> list[Line]:
 
 
 def page(parts: Sequence[tuple[dict[str, str], Sequence[Line]]], drawn: bool) -> str:
-    """The page in Markdown: the machines, the picture, and a table for each heading."""
+    """Return the page in Markdown: the machines, the picture, and a table for each heading."""
     about = sorted({tuple(known.items()) for known, _ in parts})  # by their days
     text = INTRODUCTION + "".join(_machines([dict(known) for known in about]))
     text += ABOUT_THE_PICTURE if drawn else ""
@@ -123,7 +123,7 @@ def _machines(about: Sequence[dict[str, str]]) -> Iterator[str]:
 
 
 def _where(known: dict[str, str], about: Iterable[tuple[tuple[str, str], ...]]) -> str:
-    """The day, and the machine where several were used on it."""
+    """Return the day, and the machine if several were used that day."""
     alike = [dict(one) for one in about if dict(one)["date"] == known["date"]]
     return f"{known['date']}, {known['machine']}" if len(alike) > 1 else known["date"]
 

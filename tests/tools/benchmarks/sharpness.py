@@ -1,4 +1,4 @@
-"""What the sharpness costs beside the run that it is of: a value each 50 steps."""
+"""Cost of the sharpness beside its run: a value every 50 steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ASKED = 0.20
 
 
 def edge_problem(m: int, steps: int = STEPS) -> Problem:
-    """Descent that reaches its edge of stability: digits 3 and 8, squared loss."""
+    """Return descent that reaches its edge of stability: digits 3 and 8, squared loss."""
     until = math.log10(STEP * steps)
     tables = {
         "data": {"kind": "digits", "scale": "centred"},
@@ -43,7 +43,7 @@ def recorded(problem: Problem, path: Path, observable: str = "") -> None:
 
 
 def main(rounds: int) -> None:
-    """The run with the sharpness of its frames against the run alone, in turn."""
+    """Measure the run with the sharpness of its frames against the run alone, in turn."""
     heading(f"descent on 256 digits, {STEPS} steps, S each {EACH}", "with S", "alone", "cost")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.msrun"

@@ -1,4 +1,4 @@
-"""How busy a sweep keeps the cores, and what it costs beyond the cells themselves."""
+"""Use of the cores by a sweep, and its overhead beyond the cells."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ frames = 20
 
 
 def main(until: float = 3.4, cells: int = 200) -> None:
-    """200 cells of gradient descent on as many processes as there are cores.
+    """Measure 200 cells of gradient descent on as many processes as there are cores.
 
     busy: CPU seconds of the workers by (wall * cores). overhead: 1 - seconds inside cells by
     (wall * cores), both from the first cell's end, when the workers have loaded the program.
@@ -63,7 +63,7 @@ def main(until: float = 3.4, cells: int = 200) -> None:
 
 
 def picture(study: str = "frei23-figure-1", size: str = "quick") -> None:
-    """The figure and the verdicts of a study whose runs are large, from its ledger and without."""
+    """Measure figure and verdicts of a study with large runs, with its ledger and without."""
     with tempfile.TemporaryDirectory() as folder:
         runs, drawing = Path(folder) / "runs", Path(folder) / "f.pdf"
         begin = time.perf_counter()
@@ -87,7 +87,7 @@ def picture(study: str = "frei23-figure-1", size: str = "quick") -> None:
 
 
 def _cpu() -> float:
-    """CPU seconds of this process and of its children that have ended or still run."""
+    """Return the CPU seconds of this process and of its children, ended or running."""
     import psutil
 
     own = resource.getrusage(resource.RUSAGE_SELF)

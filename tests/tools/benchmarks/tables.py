@@ -1,4 +1,4 @@
-"""What a table of a recorded run costs, and a recording by what it waits for."""
+"""Cost of a table of a recorded run, and of a recording."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.tools.benchmarks.measure import heading, median_row, row, spread
 
 
 def tables(rounds: int) -> None:
-    """CPU seconds of `table` for Figure 1's run with m = 256, and of the test error in it."""
+    """Measure CPU seconds of `table` for Figure 1's run with m = 256, and of its test error."""
     heading("tables, and what recording costs", "ours", "beside", "cost")
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "run.msrun"
@@ -39,7 +39,7 @@ def tables(rounds: int) -> None:
 
 
 def recordings(rounds: int) -> None:
-    """The CPU seconds of a short flow, with and without recording, turn and turn about."""
+    """Measure CPU seconds of a short flow with and without recording, in turn."""
     at = problem("dynamics.until_log10_time=1e4", m=16)
     bare, kept = [], []
     with tempfile.TemporaryDirectory() as name:

@@ -1,4 +1,4 @@
-"""The views against the clock: scrubbing through recorded runs, offscreen, every view painted."""
+"""Speed of the views: scrubbing through recorded runs, offscreen, with every view painted."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _panels(folder: Path, widths: tuple[int, ...]) -> list[tuple[Any, Any]]:
 
 
 def _lines(data: DisplayData) -> list[ReferenceMargin]:
-    """Three reference lines, as a window has when its margins have been computed."""
+    """Return three reference lines, like a window with computed margins."""
     top = float(np.nanmax(data.margins[:, 0]))
     shares = {"gamma_gl": 1.1, "gamma_ntk": 0.9, "gamma_linear": 0.5}
     brackets = {
@@ -77,7 +77,7 @@ def _lines(data: DisplayData) -> list[ReferenceMargin]:
 
 
 def _scrub(panels: list[tuple[Any, Any]], application: Any) -> list[float]:
-    """Seconds of single redraws at random frames: told, computed and painted, each view once."""
+    """Return the seconds of single redraws at random frames: requested, computed and painted."""
     views = [view for panel, _ in panels for view in panel.findChildren(QWidget)]
     plots = [view.plot for view in views if hasattr(view, "plot")]
     counter = Paints()
@@ -98,7 +98,7 @@ def _scrub(panels: list[tuple[Any, Any]], application: Any) -> list[float]:
 
 @final
 class Paints(QObject):
-    """Counts what is really painted."""
+    """Counter of real paint events."""
 
     count = 0
 
@@ -108,7 +108,7 @@ class Paints(QObject):
 
 
 def _film(run: Run) -> None:
-    """What a frame of a film of one panel takes, drawn for paper."""
+    """Measure a frame of a film of one panel, drawn for paper."""
     begun = time.perf_counter()
     drawn = list(film_frames([run], "neurons", 24, (800, 600), FigureOptions(LIGHT)))
     seconds = (time.perf_counter() - begun) / len(drawn)
@@ -116,7 +116,7 @@ def _film(run: Run) -> None:
 
 
 def _compare(folder: Path, application: Any) -> None:
-    """Ten runs as lines of one plot: a moment told, drawn and painted."""
+    """Measure ten runs as lines of one plot: a moment requested, drawn and painted."""
     traced = []
     for seed in range(MOST_COMPARED):
         path = folder / f"seed{seed}.msrun"
@@ -151,7 +151,7 @@ def _compare(folder: Path, application: Any) -> None:
 
 
 def main() -> None:
-    """Print the medians beside what is asked."""
+    """Print the medians beside their goals."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     application = QApplication.instance() or QApplication([])
     cases = (

@@ -1,4 +1,4 @@
-"""The window against the clock: training while watched, idleness, and two thousand turns of use.
+"""Speed of the window: training in view, idleness, and two thousand turns of use.
 
 Where Linux tells how long a thread waited for a processor, that is taken off gaps, since it is the
 doing of other programs; other times are those of the clock, and want a quiet machine.
@@ -64,7 +64,7 @@ def prepare_offscreen() -> QApplication:
 
 
 def until(true: Callable[[], bool], seconds: float = 600.0) -> float:
-    """Let the window live until something holds; the seconds it took."""
+    """Run the event loop until a condition holds; return the seconds."""
     begun = time.perf_counter()
     while not true():
         event_loop(0.02)
@@ -74,23 +74,23 @@ def until(true: Callable[[], bool], seconds: float = 600.0) -> float:
 
 
 def event_loop(seconds: float) -> None:
-    """Qt's own event loop, for so long."""
+    """Run Qt's own event loop for so long."""
     loop = QEventLoop()
     QTimer.singleShot(round(1000 * seconds), loop.quit)
     loop.exec()
 
 
 def opened(folder: Path, *names: str) -> Marginscope:
-    """A window of its own in a folder of its own."""
-    program = Marginscope(Places.under(folder), names)
+    """Return a new window with its own folder."""
+    program = Marginscope(Places.in_folder(folder), names)
     program.window.resize(1280, 800)
-    program.worker.started.connect(program.settle)  # as the program does
+    program.worker.run_started.connect(program.settle)  # as the program does
     program.start()
     return program
 
 
 def ended(program: Marginscope) -> bool:
-    """Whether runs are open, and none is being trained."""
+    """Return True if runs are open and none is being trained."""
     return len(program.session) > 0 and not program.session.live
 
 
@@ -105,7 +105,7 @@ def put_away(program: Marginscope) -> None:
 
 
 def first_paint(rounds: int) -> None:
-    """From the start of the process to the first paint, with nothing heavy loaded by then."""
+    """Measure from the start of the process to the first paint; nothing heavy may be loaded."""
     seconds = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as name:
@@ -115,7 +115,7 @@ def first_paint(rounds: int) -> None:
 
 
 def watched_training(rounds: int) -> None:
-    """The same run recorded alone and under the window, in turn.
+    """Record the same run alone and with the window, in turn.
 
     The second row is what the clock says less what the training thread waited for a processor,
     also for those that other programs had: what is left is its own work, the interpreter that the
@@ -156,14 +156,13 @@ def watched_training(rounds: int) -> None:
 
 
 def training() -> int:
-    """The thread that trains, by its number in the system."""
+    """Return the system's number of the training thread."""
     names = {thread.name: thread.native_id for thread in threading.enumerate()}
     return names.get("marginscope-training") or threading.get_native_id()
 
 
 def waited(thread: int | None = None) -> float:
-    """Seconds for which a thread, by default this one, could have run and others did; 0 where that
-    is not told."""
+    """Return the seconds for which a thread was ready while others ran; 0 if unknown."""
     thread = threading.get_native_id() if thread is None else thread
     try:
         told = Path(f"/proc/self/task/{thread}/schedstat").read_text()
@@ -198,7 +197,7 @@ class Gaps:
 
 
 def gaps_while_training() -> None:
-    """How long the window leaves the mouse alone with all views shown while something trains."""
+    """Measure how long the window ignores the mouse during training, with all views."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         study = folder / "watched.toml"
@@ -222,7 +221,7 @@ def gaps_while_training() -> None:
 
 
 def idleness(folder: Path, study: Path) -> None:
-    """The share of a core that the window takes when everything has been played and judged.
+    """Measure the window's share of a core when everything has been played and judged.
 
     Margins and verdicts are computed for some seconds after a run's end; half a minute is for them.
     """
@@ -239,14 +238,13 @@ def idleness(folder: Path, study: Path) -> None:
 
 
 def resident() -> float:
-    """Resident memory of this process in MB."""
+    """Return resident memory of this process in MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def at_rest(program: Marginscope) -> float:
-    """Resident memory in MB once all is judged and shown: a judge at work holds a run of its own,
-    of eighteen megabytes, and statements have a row each."""
+    """Return resident memory in MB once everything is judged and shown."""
     theory = program.theory
     for _ in range(3):  # it begins a moment after the last change
         event_loop(1.0)
@@ -257,8 +255,7 @@ def at_rest(program: Marginscope) -> float:
 
 
 def turns(folder: Path, study: Path, count: int) -> None:
-    """Play, scrub, open, compare, undo and branch, again and again; memory at a quarter and at the
-    end.
+    """Repeat play, scrub, open, compare, undo and branch; return memory at a quarter and the end.
 
     Each turn ends with what is to be deleted later, as each event of a real event loop does: rows
     of statements that were judged are otherwise kept to the end.
@@ -284,7 +281,7 @@ def turns(folder: Path, study: Path, count: int) -> None:
             program.compare.set_shown(False)
         if turn % BRANCHES == BRANCHES - 1:
             program.branches.offer()
-            program.window.form.sections["dynamics"].edited.emit(END, LATER)
+            program.window.form.sections["dynamics"].text_edited.emit(END, LATER)
             program.training.run()
             until(partial(ended, program))
             program.files.open_files(files)

@@ -1,1 +1,1 @@
-"""`make test-bundle`: what the bundle weighs and carries, and whether it works where nothing is."""
+"""`make test-bundle`: size and content of the bundle, and tests of it on bare systems."""

@@ -1,4 +1,4 @@
-"""`python -m tests.tools.bundle [--dist FOLDER] [--only NAME ...]`: try a bundle.
+"""`python -m tests.tools.bundle [--dist FOLDER] [--only NAME ...]`: test a bundle.
 
 Prints a table of what it weighs and of what was tried, and ends with 1 where anything fails.
 """
@@ -30,12 +30,12 @@ ELSEWHERE = 'an other\'s "place" 100% $HOME ü'
 
 
 def kernels(told: dict[str, Any]) -> tuple[str, int]:
-    """The folder of kernels, by its name, and how many of them were there at the start."""
+    """Return the folder of kernels, and the number of them at the start."""
     return told["kernels"]["place"], int(told["kernels"]["found"])
 
 
 def check_first(bundle: Path) -> str:
-    """The self-test of a user who never had the program."""
+    """Run the self-test as a user who never had the program."""
     shutil.rmtree(SOMEBODY, ignore_errors=True)
     told, seconds = self_test([bundle / "marginscope"], SOMEBODY, WORK)
     require(kernels(told)[1] == 0, "the first start found kernels")
@@ -44,7 +44,7 @@ def check_first(bundle: Path) -> str:
 
 
 def check_elsewhere(bundle: Path) -> str:
-    """The same bundle in a folder of another name finds the kernels, and so do its commands."""
+    """Check that the bundle in a folder of another name finds the kernels."""
     place = WORK / ELSEWHERE
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(bundle, place, symlinks=True)
@@ -63,7 +63,7 @@ def _known(bundle: Path) -> str:
 
 
 def check_next(bundle: Path) -> str:
-    """A bundle of a new version, whose kernels are the same, finds them."""
+    """Check that a bundle of a new version with equal kernels finds them."""
     source = WORK / "next"
     shutil.rmtree(source, ignore_errors=True)
     for name in SOURCES:
@@ -92,7 +92,7 @@ def check_next(bundle: Path) -> str:
 
 
 def check_bare(bundle: Path) -> str:
-    """All of it in a Debian that has no Python, no screen and no library of Qt's."""
+    """Run all tests in a Debian without Python, a screen, or Qt's libraries."""
     if why := BareRoot.possible():
         return f"left out: {why}"
     root = BareRoot(ROOT / "build" / "bare-root")
@@ -112,7 +112,7 @@ def check_bare(bundle: Path) -> str:
 
 
 def main() -> int:
-    """Try all of it, or what is named."""
+    """Run all checks, or those that are named."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.bundle")
     parser.add_argument("--dist", type=Path, default=ROOT / "dist" / "marginscope")
     parser.add_argument("--only", nargs="+", default=[])

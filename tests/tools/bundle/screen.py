@@ -1,4 +1,4 @@
-"""A bundle on a screen: how long a user waits with an empty home, and what is seen then."""
+"""A bundle on a screen: the wait of a user with an empty home, and the resulting picture."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Program = subprocess.Popen[bytes]
 
 
 def check_start(bundle: Path, work: Path) -> str:
-    """From nothing to the window, and to a picture that moves, each time with an empty home.
+    """Measure from start to window and to a moving picture, each with an empty home.
 
     What the window's thread waited for a processor that other programs had is taken off.
     """
@@ -61,7 +61,7 @@ def check_start(bundle: Path, work: Path) -> str:
 
 
 def waited(program: Program) -> float:
-    """Return the seconds for which the main thread could have run and other programs did."""
+    """Return the seconds for which the main thread was ready while other programs ran."""
     return int(Path(f"/proc/{program.pid}/schedstat").read_text("ascii").split()[1]) / 1e9
 
 
@@ -74,7 +74,7 @@ def is_drawn(pixels: Pixels) -> bool:
 def shown(
     bundle: Path, home: Path
 ) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[], Pixels]]]:
-    """Start a bundle on a screen of its own, and hand out what reads that screen."""
+    """Start a bundle on its own screen, and yield a reader of that screen."""
     with tempfile.TemporaryDirectory() as name:
         words = ["Xvfb", ":73", "-screen", "0", "1280x800x24", "-fbdir", name, "-nolisten", "tcp"]
         server = subprocess.Popen(words, stderr=subprocess.DEVNULL)
@@ -95,7 +95,7 @@ def shown(
 
 
 def check_picture(bundle: Path, work: Path) -> str:
-    """Save what is on the screen after some seconds; check that it is more than a colour."""
+    """Save the screen after some seconds; check that it has several colours."""
     if shutil.which("Xvfb") is None:
         return "left out: Xvfb is not installed"
     target = work / "screen.png"
@@ -108,7 +108,7 @@ def check_picture(bundle: Path, work: Path) -> str:
 
 
 def read_screen(path: Path) -> Pixels:
-    """The X window dump in which Xvfb keeps its screen."""
+    """Return the X window dump in which Xvfb stores its screen."""
     content = path.read_bytes()
     words = struct.unpack(">25I", content[:100])
     head, width, height, line, colours = words[0], words[4], words[5], words[12], words[19]

@@ -36,7 +36,7 @@ frames = 5
 
 
 class TriedError(Exception):
-    """Something that was promised does not hold; the text says what."""
+    """A promise that does not hold; the text describes it."""
 
 
 def require(condition: object, sentence: str) -> None:
@@ -46,14 +46,14 @@ def require(condition: object, sentence: str) -> None:
 
 
 def surroundings(home: Path, **more: str) -> dict[str, str]:
-    """The environment of a user whose home is a folder, and nothing of this one's."""
+    """Return the environment of a user with a certain home, and nothing of this one."""
     home.mkdir(parents=True, exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(LEFT_BEHIND)}
     return {**kept, "HOME": str(home), **more}
 
 
 def said(words: Sequence[object], home: Path, folder: Path, **more: str) -> str:
-    """What a program prints; TriedError where it fails."""
+    """Return a program's output. Raises TriedError if it fails."""
     done = subprocess.run(
         [str(word) for word in words],
         cwd=folder,
@@ -70,7 +70,7 @@ def said(words: Sequence[object], home: Path, folder: Path, **more: str) -> str:
 
 
 def self_test(words: Sequence[object], home: Path, folder: Path) -> tuple[dict[str, Any], float]:
-    """What the self-test says, all of it well, and the seconds that it took with its start."""
+    """Return the output of a successful self-test, and its seconds with the start."""
     begun = time.monotonic()
     told = json.loads(said([*words, "--self-test"], home, folder))
     require(told["ok"] and told["frozen"], f"the self-test says {told}")
@@ -78,21 +78,21 @@ def self_test(words: Sequence[object], home: Path, folder: Path) -> tuple[dict[s
 
 
 class BareRoot:
-    """A Debian with nothing but what every Debian has, and the bundle in it."""
+    """A minimal Debian with the bundle in it."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
 
     @staticmethod
     def possible() -> str:
-        """Why there can be none here; "" where there can."""
+        """Return why no such system can be made here, or ""."""
         missing = [tool for tool in ("debootstrap", "unshare", "chroot") if not shutil.which(tool)]
         if missing:
             return f"{', '.join(missing)} not found"
         return "" if os.geteuid() == 0 else "needs root"
 
     def make(self, bundle: Path) -> None:
-        """Unpack Debian unless it is there, and put a bundle into it, with an empty home."""
+        """Unpack Debian if needed, and put a bundle and an empty home into it."""
         if not (self.place / "etc" / "debian_version").is_file():
             shutil.rmtree(self.place, ignore_errors=True)
             words = ["debootstrap", "--variant=minbase", SUITE, str(self.place)]
@@ -107,7 +107,7 @@ class BareRoot:
         require(not there, f"the bare root has Python: {there}")
 
     def words(self, *command: object) -> list[object]:
-        """The command that runs another one in it, with devices and processes to see."""
+        """Return the command that runs another one in it, with devices and processes."""
         root = str(self.place)
         script = (
             'mount --bind /dev "$0/dev" && mount -t proc proc "$0/proc" && '

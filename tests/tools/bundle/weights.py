@@ -1,4 +1,4 @@
-"""What a bundle carries: its weight by parts, licences, and nothing that it does not need."""
+"""Content of a bundle: sizes by part, licences, and no unneeded files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROGRAMS = "the programs, all Python code in them"
 
 
 def weighed(bundle: Path) -> dict[str, float]:
-    """Megabytes by parts, the heaviest first."""
+    """Return megabytes by part, the heaviest first."""
     megabytes: dict[str, float] = defaultdict(float)
     for path in bundle.rglob("*"):
         if path.is_file() and not path.is_symlink():
@@ -47,7 +47,7 @@ def _part(path: Path) -> str:
 
 
 def check_weight(bundle: Path) -> str:
-    """At most so many megabytes."""
+    """Check the size limit in megabytes."""
     total = sum(weighed(bundle).values())
     require(total <= MOST_MB, f"the bundle has {total:.0f} MB, more than {MOST_MB}")
     count = sum(1 for path in bundle.rglob("*") if path.is_file())
@@ -55,7 +55,7 @@ def check_weight(bundle: Path) -> str:
 
 
 def check_needed(bundle: Path) -> str:
-    """Nothing of what is of no use."""
+    """Check that the bundle contains nothing useless."""
     names = [
         path.relative_to(bundle / "_internal").as_posix()
         for path in (bundle / "_internal").rglob("*")
@@ -66,7 +66,7 @@ def check_needed(bundle: Path) -> str:
 
 
 def check_licences(bundle: Path) -> str:
-    """Every part has the text of its licence, and Qt the words about putting in another one."""
+    """Check the licence text of every part, and Qt's words about replacing it."""
     folder = bundle / "LICENSES"
     page = (folder / "README.md").read_text("utf-8")
     rows = re.findall(r"^\| \[(.+?)\]\((.+?)\) \| (\S+) \| (.+) \|$", page, flags=re.MULTILINE)

@@ -22,7 +22,7 @@ HEAD = ("times", "reported", "lost", "crashes", "unclear", "left", "wrong")
 
 
 def tried(fault: Fault, times: int) -> tuple[Tally, list[str]]:
-    """The sum of all attempts, and a line for each that did not go as it must."""
+    """Return the sum of all attempts, and a line for each failure."""
     total, wrong = Tally(), []
     for number in range(times):
         folder = Path(tempfile.mkdtemp(prefix="marginscope-fault-"))
@@ -41,7 +41,7 @@ def tried(fault: Fault, times: int) -> tuple[Tally, list[str]]:
 
 
 def main() -> int:
-    """Print a line for each fault and one for all that went wrong; 1 where anything did."""
+    """Print a line for each fault and one for all failures; return 1 if any occurred."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.faults")
     parser.add_argument("--only", default="", metavar="WORDS", help="faults with these in the name")
     parser.add_argument("--times", type=int, default=None, metavar="N", help="at most so often")

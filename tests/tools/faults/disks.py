@@ -1,4 +1,4 @@
-"""Disks that are full, and have room again; folders in which nobody may write."""
+"""Disks that are full and later have room again; folders without write permission."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ SLOW = GD.replace("4e-3", "2e-4")
 
 
 def refused(arguments: list[object], folder: Path, status: int) -> Tally:
-    """A command that must end with a status and a sentence."""
+    """Check that a command ends with a status and a sentence."""
     with Program(core(*arguments), folder) as program:
         return _said(program, status)
 
 
 def _said(program: Program, status: int = FULL) -> Tally:
-    """How a program ended that must end with a status and a sentence."""
+    """Check that a program ended with a status and a sentence; return them."""
     code, _, err = program.ended()
     said = code == status and is_sentence(err)
     assert said or crashed(code, err), (code, err)
@@ -49,7 +49,7 @@ def _said(program: Program, status: int = FULL) -> Tally:
 
 
 def recording(folder: Path, number: int) -> Tally:
-    """A run meets a full disk: a sentence, what was told stays; with room it is gone on with."""
+    """Check a run on a full disk: a sentence, safe frames remain; with room it can continue."""
     chance = random.Random(f"full recording {number}")
     study, reference = study_in(folder, SLOW), whole(SLOW, "killed") / "killed.msrun"
     with disk(folder, 20_000) as place:
@@ -71,7 +71,7 @@ def recording(folder: Path, number: int) -> Tally:
 
 
 def loop(folder: Path, number: int) -> Tally:
-    """A loop whose recorder meets a full disk goes on to its end, and is told once."""
+    """Check that a loop whose recorder meets a full disk continues, with one warning."""
     code = (
         "import sys, numpy as np, marginscope as ms\n"
         "x = np.random.default_rng(0).standard_normal((20, 4)); y = np.sign(x[:, 0])\n"
@@ -98,7 +98,7 @@ def loop(folder: Path, number: int) -> Tally:
 
 
 def sweep(folder: Path, number: int) -> Tally:
-    """A sweep meets a full disk: a sentence, cells that had ended stay; with room it goes on."""
+    """Check a sweep on a full disk: a sentence, finished cells remain; with room it continues."""
     chance = random.Random(f"full sweep {number}")
     study, reference = study_in(folder, CELLS, "cells"), whole(CELLS, "cells")
     with disk(folder, 20_000) as place:
@@ -118,7 +118,7 @@ def sweep(folder: Path, number: int) -> Tally:
 
 
 def export(folder: Path, number: int) -> Tally:
-    """An export meets a full disk: a sentence, what lay there stays; with room it is written."""
+    """Check an export to a full disk: a sentence, the old file remains; with room it works."""
     name = [*EXPORTS][number % len(EXPORTS)]
     wanted, _ = exported(name)
     runs = whole(SMALL, "small")
@@ -142,8 +142,7 @@ def _entry(library: Library, name: str) -> tuple[object, ...]:
 
 
 def library(folder: Path, number: int) -> Tally:
-    """A library on a full disk is listed; what cannot be kept is refused in a sentence, and what
-    was said of runs before is there; with room all can be done again."""
+    """Check that a library on a full disk is listed, refuses changes, and later works again."""
     unsaid = lost = 0
     with disk(folder, 2000) as place:
         root, index = place.place / "runs", place.place / "library.sqlite"
@@ -166,7 +165,7 @@ def library(folder: Path, number: int) -> Tally:
                 unsaid += not is_sentence(f"{error.sentence}\n")
         again = Library(root, index)
         lost += len(again.refresh().entries) != len(list(library_runs().glob("*.msrun")))
-        unsaid += sum(not is_sentence(f"{said}\n") for said in again.refresh().said)
+        unsaid += sum(not is_sentence(f"{said}\n") for said in again.refresh().messages)
         again.close()
         place.empty()
         entry, tags, trashed = _entry(kept, "run1.msrun")
@@ -181,7 +180,7 @@ def library(folder: Path, number: int) -> Tally:
 
 
 def locked(folder: Path, number: int) -> Tally:
-    """What would be written where nobody may write is refused in a sentence; the rest is read."""
+    """Check that writing without permission is refused in a sentence, and reading works."""
     tally = Tally()
     runs = whole(SMALL, "small")
     with disk(folder, 4000) as place:
@@ -202,7 +201,7 @@ def locked(folder: Path, number: int) -> Tally:
         one = refused(writing[number % len(writing)], folder, 2)
         command("info", there)
         listing = Library(place.place / "runs", place.place / "library.sqlite").refresh()
-        unsaid = [said for said in listing.said if not is_sentence(f"{said}\n")]
+        unsaid = [said for said in listing.messages if not is_sentence(f"{said}\n")]
         after = {path: path.read_bytes() for path in place.place.rglob("*") if path.is_file()}
         lost = (before != after) + (len(listing.entries) != 1)
         tally += one + Tally(told=len(before), lost=lost, unsaid=len(unsaid))

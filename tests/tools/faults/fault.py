@@ -1,4 +1,4 @@
-"""What a fault is, and what is counted of it."""
+"""Faults, and the counts of their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import final
 @final
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What came of faults.
+    """Counts of the results of faults.
 
     told: frames, files and words that the program had said are safe; lost: those of them that were
     not there, or not as they were, afterwards; crashes: programs that ended by themselves in a
@@ -40,14 +40,14 @@ class Tally:
 
     @property
     def clean(self) -> bool:
-        """Whether everything held."""
+        """Return True if nothing went wrong."""
         return not (self.lost or self.crashes or self.unsaid or self.left)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that goes wrong: in `attempt(folder, number)`, in an empty folder of its own.
+    """A fault, injected by `attempt(folder, number)` in an empty folder of its own.
 
     `holds` is what must be so afterwards; what is not is counted, or an AssertionError. `times` is
     how often all of it is tried, and `part` how often in `make test-long`. `quick` holds the
@@ -64,7 +64,7 @@ class Fault:
 
 
 def kept_folder(name: str) -> Path:
-    """A new folder for what several attempts share; it goes when this process ends."""
+    """Return a new folder for several attempts, deleted when this process ends."""
     folder = Path(tempfile.mkdtemp(prefix=f"marginscope-fault-{name}-"))
     atexit.register(_take_away, folder, os.getpid())
     return folder

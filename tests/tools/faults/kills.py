@@ -40,7 +40,7 @@ OLD = b"what was there before"
 
 
 def command(*arguments: object) -> None:
-    """The headless program in this process; it must do what it is told."""
+    """Run the headless program in this process, and require success."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         status = main([str(one) for one in arguments])
@@ -49,7 +49,7 @@ def command(*arguments: object) -> None:
 
 @cache
 def whole(text: str, name: str) -> Path:
-    """The folder of an uninterrupted run, or sweep, of a study."""
+    """Return the folder of an uninterrupted run, or sweep, of a study."""
     folder = kept_folder("whole")
     study = folder / f"{name}.toml"
     study.write_text(text)
@@ -58,15 +58,14 @@ def whole(text: str, name: str) -> Path:
 
 
 def study_in(folder: Path, text: str, name: str = "killed") -> Path:
-    """The study as a file."""
+    """Return the study as a file."""
     study = folder / f"{name}.toml"
     study.write_text(text)
     return study
 
 
 def lost_frames(path: Path, told: int, reference: Path) -> int:
-    """How many of the frames up to `told` are not there, or of all that are there not as they are
-    in an uninterrupted run."""
+    """Count the frames up to `told` that are missing, and existing frames that differ."""
     try:
         with open_run(path) as run, open_run(reference) as other:
             wrong = sum(
@@ -85,8 +84,7 @@ def _same(one: Array, other: Array, rounding: float) -> bool:
 
 
 def differing(path: Path, reference: Path, rounding: float = 0.0) -> int:
-    """How many frames of the same moments differ in two runs that must both have ended, and end
-    alike; by more than `rounding` where it is given, else in any bit."""
+    """Count the differing frames of equal moments in two finished runs."""
     with open_run(path) as run, open_run(reference) as other:
         assert run.reason == other.reason == "completed", run.reason
         assert run.log10_time[-1] == other.log10_time[-1]
@@ -102,15 +100,14 @@ def differing(path: Path, reference: Path, rounding: float = 0.0) -> int:
 
 
 def wait_for(program: Program, chance: random.Random, most: int) -> None:
-    """Until somewhere behind one of so many frames, wherever that is on this machine."""
+    """Wait until a random number of frames, below `most`, is announced, and a moment longer."""
     frames = chance.randrange(most)
     program.wait_until(lambda: (told := program.told()) and sum(told.values()) >= frames)
     time.sleep(chance.uniform(0.0, 0.03))
 
 
 def recording(folder: Path, number: int) -> Tally:
-    """`run` is killed; its file opens with every frame it told of, and `continue` ends like a run
-    that nobody has killed."""
+    """Kill `run`: its file has every announced frame, and `continue` completes it exactly."""
     chance = random.Random(f"recording {number}")
     study, out = study_in(folder, GD), folder / "out"
     reference = whole(GD, "killed") / "killed.msrun"
@@ -129,7 +126,7 @@ def recording(folder: Path, number: int) -> Tally:
         command("run", study, "--out", out, "--quiet", "--force")
         return Tally(0, lost + differing(path, reference), left=left)
     with open_run(path) as run:
-        ended, last = run.finished, run.frames - 1
+        ended, last = run.is_complete, run.frames - 1
     if not ended:
         command("continue", path, "--quiet")
         path = out / f"killed__from={last}.msrun"
@@ -153,19 +150,19 @@ with ms.record(sys.argv[1], x, y, loss="logistic", V0=V, a0=a, strict=True) as r
 
 
 def loop_data() -> tuple[np.ndarray, np.ndarray]:
-    """Twelve points of 2-parity."""
+    """Return twelve points of 2-parity."""
     x = np.random.default_rng(3).choice([-1.0, 1.0], (12, 4))
     return x, x[:, 0] * x[:, 1]
 
 
 def loop_weights(t: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weights that follow from the step alone."""
+    """Return weights that depend only on the step."""
     generator = np.random.default_rng([11, t])
     return generator.standard_normal((6, 4)), generator.standard_normal(6)
 
 
 def loop(folder: Path, number: int) -> Tally:
-    """A loop that `marginscope.record` records is killed: every frame it told of is there."""
+    """Kill a loop recorded by `marginscope.record`: every announced frame is there."""
     chance = random.Random(f"loop {number}")
     path = folder / "mine.msrun"
     with Program(["-c", LOOP, path], folder) as program:
@@ -186,8 +183,7 @@ def loop(folder: Path, number: int) -> Tally:
 
 
 def sweep(folder: Path, number: int) -> Tally:
-    """`run` of a sweep is killed, and gone on with: no cell that had ended is run again, and all
-    frames are those of a sweep in one go."""
+    """Kill `run` of a sweep and continue: finished cells remain, frames equal one sweep's."""
     chance = random.Random(f"sweep {number}")
     study, out = study_in(folder, CELLS, "cells"), folder / "out"
     reference = whole(CELLS, "cells")
@@ -200,7 +196,7 @@ def sweep(folder: Path, number: int) -> Tally:
     for path, last in told.items():
         lost += lost_frames(path, last, reference / path.name)
         with open_run(path) as run:
-            if run.finished:
+            if run.is_complete:
                 before[path] = path.stat().st_mtime_ns
     command("run", study, "--out", out, "--quiet", "--jobs", "1")
     for path in reference.glob("*.msrun"):
@@ -212,7 +208,7 @@ def sweep(folder: Path, number: int) -> Tally:
 
 
 def _table(runs: Path, place: Path) -> str:
-    """The cells of a sweep as a table, without the seconds that they took."""
+    """Return the cells of a sweep as a table, without their seconds."""
     command("table", runs, "--out", place, "--quiet")
     head, *rows = [line.split(",") for line in place.read_text().splitlines()]
     kept = [k for k, name in enumerate(head) if name not in ("seconds", "worker", "bytes")]
@@ -234,7 +230,7 @@ SMALL = GD.replace("1500", "60").replace("3.2", "2")
 
 @cache
 def exported(name: str) -> tuple[bytes, float]:
-    """What an export writes that nobody kills, and about how many seconds it takes."""
+    """Return what an uninterrupted export writes, and about how many seconds it takes."""
     runs = whole(SMALL, "small")
     place = runs.parent / name
     begun = time.monotonic()
@@ -245,8 +241,7 @@ def exported(name: str) -> tuple[bytes, float]:
 
 
 def export(folder: Path, number: int) -> Tally:
-    """An export is killed: under its name lies what was there before, or all of it; it can be made
-    anew, and what was half written is gone then."""
+    """Kill an export: its file is the old or the whole new one, and it can be repeated."""
     chance = random.Random(f"export {number}")
     name = [*EXPORTS][number % len(EXPORTS)]
     wanted, seconds = exported(name)

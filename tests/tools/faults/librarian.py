@@ -1,4 +1,4 @@
-"""The library killed: a program that lists, tags, throws away and restores, and says what it did.
+"""Kills of the library: a program that lists, tags, deletes and restores, and keeps a log.
 
 `python -m tests.tools.faults.librarian FOLDER SEED` is what is killed.
 """
@@ -25,7 +25,7 @@ SAID = "said"
 
 
 def work(folder: Path, seed: int) -> None:
-    """Change things for ever, and note what is going to be done, and that it was done."""
+    """Change things endlessly, with a log entry before and after each change."""
     chance = random.Random(seed)
     said = os.open(folder / SAID, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     library = Library(folder / "runs", folder / "library.sqlite")
@@ -49,7 +49,7 @@ def work(folder: Path, seed: int) -> None:
 
 @cache
 def runs() -> Path:
-    """A folder of small runs, of which a crash has left one."""
+    """Return a folder of small runs, one of them left by a crash."""
     folder = kept_folder("library")
     for number in range(RUNS - 1):
         record(folder / f"run{number}.msrun")
@@ -60,8 +60,7 @@ def runs() -> Path:
 
 
 def library(folder: Path, number: int) -> Tally:
-    """A program that keeps the library is killed: every run is there once, unchanged, where it was
-    said to be, with the tag that it was said to have; the index opens."""
+    """Kill a program that uses the library: every run exists once, as the log says."""
     chance = random.Random(f"library {number}")
     copytree(runs(), folder / "runs")
     contents = {path.name: path.read_bytes() for path in runs().iterdir()}
@@ -80,7 +79,7 @@ def library(folder: Path, number: int) -> Tally:
     again = Library(folder / "runs", folder / "library.sqlite")
     listing = again.refresh()
     again.close()
-    assert not listing.said, listing.said
+    assert not listing.messages, listing.messages
     lost = 0
     for name in sorted({path.name for path in runs().glob("*.msrun")}):
         found = [entry for entry in listing.entries if entry.path.name == name]
@@ -95,7 +94,7 @@ def library(folder: Path, number: int) -> Tally:
 
 
 def _as_said(entry: Entry, name: str, lines: list[str]) -> bool:
-    """Whether a run is where, and tagged as, it was said last."""
+    """Return True if place and tag of a run agree with the last log entry."""
     deeds = [line.split()[1:] for line in lines if line.startswith("end")]
     mine = [(deed, rest) for deed, one, rest in deeds if one == name]
     places = [deed for deed, _ in mine if deed != "tag"]

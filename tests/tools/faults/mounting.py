@@ -1,4 +1,4 @@
-"""Disks of a few megabytes that can be filled, made larger, and made read-only: only root can."""
+"""Disks of a few megabytes to fill, enlarge, and make read-only; needs root."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Disk:
         assert _mount("-o", f"remount,rw,size={kilobytes}k", str(self.place))
 
     def lock(self) -> None:
-        """Let nobody write, not even root."""
+        """Make the disk read-only, even for root."""
         assert _mount("-o", "remount,ro", str(self.place))
 
     def fill(self) -> None:
-        """Leave no room at all."""
+        """Fill the disk completely."""
         ballast = os.open(self.place / ".ballast", os.O_CREAT | os.O_WRONLY)
         for size in (1 << 20, 4096):
             with suppress(OSError):
@@ -56,13 +56,13 @@ class Disk:
         os.close(ballast)
 
     def empty(self) -> None:
-        """Give the room back."""
+        """Free the room again."""
         (self.place / ".ballast").unlink()
 
 
 @contextmanager
 def disk(folder: Path, kilobytes: int) -> Iterator[Disk]:
-    """A disk in a folder, gone at the end."""
+    """Yield a disk in a folder, and remove it at the end."""
     place = folder / "disk"
     place.mkdir()
     assert _mount("-t", "tmpfs", "-o", f"size={kilobytes}k", "none", str(place))

@@ -1,4 +1,4 @@
-"""Odd surroundings: names of any kind, no home, another language, closed pipes, one name twice."""
+"""Odd surroundings: unusual names, no home, other languages, closed pipes, equal names."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ ROUNDING = 1e-12
 
 
 def odd(folder: Path, number: int) -> Tally:
-    """A run, its facts, table, figure, continuation and film, whatever folders are called and
-    whatever the system says of itself: the numbers are those of any other folder.
+    """Check all commands in oddly named folders: their numbers equal those of any other.
 
     Where nothing can be kept a run begins in NumPy while its kernels are compiled: there they are
     those to rounding, and to the bit of every run by kernels alone.
@@ -67,7 +66,7 @@ def odd(folder: Path, number: int) -> Tally:
 
 
 def pipe(folder: Path, number: int) -> Tally:
-    """Whoever reads what a run says goes away in the middle: the run goes on to its end."""
+    """Close the pipe that reads a run's output: the run continues to its end."""
     chance = random.Random(f"pipe {number}")
     study, out = study_in(folder, SMALL, "small"), folder / "out"
     with Program(core("run", study, "--out", out), folder) as program:
@@ -86,8 +85,7 @@ def pipe(folder: Path, number: int) -> Tally:
 
 
 def one_name(folder: Path, number: int) -> Tally:
-    """Two programs record to one name: one does, the other says so, and the run is whole; two
-    sweeps of one folder, and one more, leave it complete."""
+    """Record to one name twice: one succeeds, one is refused. Sweep one folder thrice: complete."""
     sweeps = number % 2 == 1
     text, name = (CELLS, "cells") if sweeps else (GD, "killed")
     study, out, reference = study_in(folder, text, name), folder / "out", whole(text, name)
@@ -113,7 +111,7 @@ LARGE = (
 
 
 def too_large(folder: Path, number: int) -> Tally:
-    """A study that this machine cannot hold is refused before anything is made, with its size."""
+    """Check that a study too large for this machine is refused at once, with its size."""
     study, out = (
         study_in(folder, (SMALL, SMALL + '[axes]\n"run.seed" = [0, 1]\n')[number % 2]),
         (folder / "out"),

@@ -1,4 +1,4 @@
-"""Programs in processes of their own, which are known again wherever they went, and killed."""
+"""Programs in separate processes, which can be found and killed with their children."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Program:
         )
 
     def told(self) -> dict[Path, int]:
-        """The last frame of each file that was told to be safe."""
+        """Return the last frame of each file that was announced as safe."""
         found: dict[Path, int] = {}
         with suppress(FileNotFoundError):
             for line in self._told.read_bytes().splitlines():
@@ -74,20 +74,20 @@ class Program:
         return found
 
     def wait_until(self, condition: Callable[[], object]) -> None:
-        """Until something is so, or the program has ended."""
+        """Wait until a condition holds or the program has ended."""
         end = time.monotonic() + PATIENCE_S
         while not condition() and self.process.poll() is None and time.monotonic() < end:
             time.sleep(0.002)
 
     def kill(self) -> int:
-        """End it as the system does that has no memory left; how many processes outlived it."""
+        """Kill it like a system without memory; return how many processes outlived it."""
         with suppress(ProcessLookupError):
             os.kill(self.process.pid, signal.SIGKILL)
         self.process.communicate()
         return outlived(self.mark)
 
     def ended(self) -> tuple[int, str, str]:
-        """How it ended by itself: status, output and errors."""
+        """Return status, output and errors of a program that ended by itself."""
         out, err = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, out or "", err or ""
 
@@ -104,12 +104,12 @@ class Program:
 
 
 def core(*arguments: object) -> list[object]:
-    """The command line of the headless program, as the arguments of an interpreter."""
+    """Return the interpreter's arguments for the headless command line."""
     return ["-m", "core", *arguments]
 
 
 def marked(mark: str) -> set[int]:
-    """The living processes that bear a mark."""
+    """Return the living processes with a mark."""
     found = set()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -123,7 +123,7 @@ def marked(mark: str) -> set[int]:
 
 
 def outlived(mark: str) -> int:
-    """How many marked processes do not end by themselves; they are ended."""
+    """Count the marked processes that do not end by themselves, and end them."""
     end = time.monotonic() + AFTER_S
     while (left := marked(mark)) and time.monotonic() < end:
         time.sleep(0.02)
@@ -134,11 +134,11 @@ def outlived(mark: str) -> int:
 
 
 def crashed(status: int, err: str) -> bool:
-    """Whether a program that ended by itself did so as none may."""
+    """Return True if a program ended by itself in a forbidden way."""
     return status < 0 or "Traceback" in err or "internal error" in err
 
 
 def is_sentence(err: str) -> bool:
-    """Whether what was said is one sentence, or one for each of several things."""
+    """Return True if a text is one sentence, or one for each of several things."""
     lines = [line for line in err.splitlines() if line.strip()]
     return 0 < len(lines) <= 8 and all(len(line) < 1000 for line in lines) and err.endswith(".\n")

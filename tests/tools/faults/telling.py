@@ -1,4 +1,4 @@
-"""Recorders that write down of each frame that it is committed, at once, into the file TOLD names.
+"""Recorders that log each committed frame at once to the file named by TOLD.
 
 A program that is started by `processes.Program` has them: its interpreter imports this first.
 """
@@ -12,7 +12,7 @@ TOLD = "MARGINSCOPE_FAULT_TOLD"
 
 
 def tell() -> None:
-    """Have all recorders of this process tell; does nothing where nobody listens."""
+    """Make all recorders of this process log their frames; do nothing without the variable."""
     if TOLD not in os.environ:
         return
     from core.run_files.writer import RunWriter

@@ -1,4 +1,4 @@
-"""The real window in a process of its own, which does what lines on its input say.
+"""The real window in a separate process, which executes lines of its input.
 
 `python -m tests.tools.faults.window FOLDER NAMES...` keeps all data of its user in FOLDER. Each
 line of the input is one of
@@ -35,7 +35,7 @@ ANSWER_MS = 60  # after what a line asks for, so that what follows from it is se
 
 @final
 class Driven(QObject):
-    """Reads lines, does what they say, and answers."""
+    """Window that reads lines, executes them, and answers."""
 
     def __init__(self, program: Marginscope, reporter: Reporter) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class Driven(QObject):
 
 @final
 class Window:
-    """What tests see of it: `ask(line)` gives the answer as a dictionary."""
+    """Test side of the window: `ask(line)` returns the answer as a dictionary."""
 
     def __init__(self, folder: Path, user: Path, *names: object, **options: Any) -> None:
         arguments = ["-m", "tests.tools.faults.window", user, *names]
@@ -100,7 +100,7 @@ class Window:
         self.user = user
 
     def ask(self, line: str) -> dict[str, Any]:
-        """Do what a line says; how the window stands then."""
+        """Execute a line; return the window's state after it."""
         process = self.program.process
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(f"{line}\n")
@@ -112,7 +112,7 @@ class Window:
         return answer
 
     def until(self, condition: Any, line: str = "look") -> dict[str, Any]:
-        """Ask until something is so; how it stands then."""
+        """Ask repeatedly until a condition holds; return the state."""
         answer = self.ask(line)
         for _ in range(1200):
             if condition(answer):
@@ -121,7 +121,7 @@ class Window:
         raise AssertionError(answer)
 
     def close(self) -> tuple[int, str]:
-        """Close it; its status, and what it wrote as errors."""
+        """Close it; return its status and its error output."""
         process = self.program.process
         assert process.stdin is not None
         if process.poll() is None:
@@ -137,13 +137,13 @@ def main() -> int:
     folder, *names = sys.argv[1:]
     prepare()
     application = QApplication(["marginscope"])
-    places = Places.under(Path(folder))
+    places = Places.in_folder(Path(folder))
     open_log(places.logs)
     program = Marginscope(places, names)
     reporter = Reporter(places.logs / LOG_FILE)
     reporter.install()
     driven = Driven(program, reporter)
-    program.worker.started.connect(program.settle)
+    program.worker.run_started.connect(program.settle)
     program.start()
     code = application.exec()
     driven.deleteLater()

@@ -1,4 +1,4 @@
-"""What happens to a window: killed, opened twice, its files taken away, its own files garbage."""
+"""Faults of a window: kills, two at once, missing files, damaged files of its own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SLOW = GD.replace("4e-3", "1e-4")
 
 
 def _ended(window: Window) -> Tally:
-    """How a window ends that is asked to."""
+    """Return how a window ends on request."""
     status, err = window.close()
     log = window.user / "logs" / LOG_FILE
     said = log.read_text().count(" ERROR ") if log.is_file() else 0
@@ -42,8 +42,7 @@ def _ended(window: Window) -> Tally:
 
 
 def killed(folder: Path, number: int) -> Tally:
-    """A window that trains is killed: every frame told of is there; the next one asks whether to
-    go on where it was."""
+    """Kill a window that trains: every announced frame is there; the next one offers to restore."""
     chance = random.Random(f"window {number}")
     study, user = study_in(folder, SLOW), folder / "user"
     window = Window(folder, user, study)
@@ -71,7 +70,7 @@ def killed(folder: Path, number: int) -> Tally:
 
 
 def twice(folder: Path, number: int) -> Tally:
-    """Two windows of one user on one file: both show it and keep moments with it, and close."""
+    """Open two windows of one user on one file: both show it, keep bookmarks with it, and close."""
     run = folder / "small.msrun"
     shutil.copy(whole(SMALL, "small") / "small.msrun", run)
     before, user, tally = run.read_bytes(), folder / "user", Tally()
@@ -93,7 +92,7 @@ def twice(folder: Path, number: int) -> Tally:
 
 
 def _gone(path: Path, kind: str, other: Path) -> None:
-    """Something happens to a file that is open elsewhere."""
+    """Change a file that is open elsewhere."""
     if kind == "removed":
         path.unlink()
     elif kind == "cut short":
@@ -129,8 +128,7 @@ KINDS = (
 
 
 def taken(folder: Path, number: int) -> Tally:
-    """The file that a window shows is removed, replaced or damaged: it stays, goes through what it
-    has, and says what it cannot read."""
+    """Remove, replace or damage the shown file: the window remains usable, and reports it."""
     run, other = folder / "small.msrun", record(folder / "other.msrun")
     shutil.copy(whole(SMALL, "small") / "small.msrun", run)
     window = Window(folder, folder / "user", run)
@@ -154,7 +152,7 @@ def taken(folder: Path, number: int) -> Tally:
 
 
 def garbage(folder: Path, number: int) -> Tally:
-    """Settings, session and library are garbage: the window opens, says so, and sets it aside."""
+    """Damage settings, session and library: the window opens, reports it, and sets them aside."""
     chance = random.Random(f"garbage {number}")
     user = folder / "user"
     user.mkdir()
@@ -185,7 +183,7 @@ def garbage(folder: Path, number: int) -> Tally:
 
 
 def full(folder: Path, number: int) -> Tally:
-    """The disk is full under a window that trains: it says so and stays; with room it trains on."""
+    """Fill the disk during training in a window: it reports it and remains; with room it trains."""
     chance = random.Random(f"full window {number}")
     study, tally = study_in(folder, SLOW), Tally()
     with disk(folder, 30_000) as place:
@@ -211,8 +209,7 @@ def full(folder: Path, number: int) -> Tally:
 
 
 def locked(folder: Path, number: int) -> Tally:
-    """Nobody may write into the user's folder: the window opens, shows, and says why it cannot
-    train or keep anything."""
+    """Lock the user's folder: the window opens, shows runs, and reports what is impossible."""
     run = whole(SMALL, "small") / "small.msrun"
     with disk(folder, 4000) as place:
         shutil.copy(run, place.place / "small.msrun")
@@ -233,7 +230,7 @@ def locked(folder: Path, number: int) -> Tally:
 
 
 def worker(folder: Path, number: int) -> Tally:
-    """A worker of a sweep is killed, once or twice: the sweep ends, with the files of any other."""
+    """Kill a worker of a sweep once or twice: the sweep ends with the usual files."""
     chance = random.Random(f"worker {number}")
     study, out = study_in(folder, CELLS, "cells"), folder / "out"
     reference = whole(CELLS, "cells")

@@ -17,7 +17,7 @@ GOOD = ("opened", "refused")
 
 
 def counted(place: int, step: int) -> tuple[Counter[str], list[str]]:
-    """Outcomes of a format, and a line for each file that was not opened or refused.
+    """Return the outcomes of a format, and a line for each file neither opened nor refused.
 
     A process that dies takes one file with it; the next one goes on behind that.
     """
@@ -46,7 +46,7 @@ def counted(place: int, step: int) -> tuple[Counter[str], list[str]]:
 
 
 def main() -> int:
-    """Print a line for each format and one for each fault; 1 where there is any."""
+    """Print a line for each format and one for each fault; return 1 if there are faults."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.fuzz")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th file")
     step = parser.parse_args().every

@@ -1,4 +1,4 @@
-"""What a format is: whole files of it, how they are damaged, and how the program opens one."""
+"""Description of a format: whole files, ways of damage, and the function that opens one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.mutations import damaged_bytes
 
 
 class WrongError(Exception):
-    """A damaged file was read as if it were whole, and what was read is wrong."""
+    """A damaged file was read as if it were whole, with a wrong result."""
 
 
 class Format(ABC):
@@ -21,14 +21,14 @@ class Format(ABC):
 
     @abstractmethod
     def files(self, folder: Path) -> dict[str, bytes]:
-        """Whole files by their names; the first is the one that is opened."""
+        """Return whole files by name; the first is the one to open."""
 
     @abstractmethod
     def open(self, path: Path) -> None:
-        """Read all there is. Raises InputError for what is damaged."""
+        """Read the entire file. Raises InputError for damage."""
 
     def damaged(self, files: dict[str, bytes], chance: random.Random) -> dict[str, bytes]:
-        """The files with one of them damaged."""
+        """Return the files, one of them damaged."""
         name = chance.choice([*files])
         return files | {name: self.damage(files[name], chance)}
 
@@ -36,5 +36,5 @@ class Format(ABC):
         return damaged_bytes(data, chance)
 
     def each(self, files: dict[str, bytes]) -> list[str]:
-        """Which whole files are opened before, so that all that is needed is loaded."""
+        """Return the whole files to open first, so that everything needed is loaded."""
         return [next(iter(files))]

@@ -1,4 +1,4 @@
-"""The formats: what a whole file is like, how it is damaged, and how the program opens it."""
+"""Formats of runs, data, settings and ledgers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def reference(index: int) -> bytes:
 
 @final
 class FinishedRun(Format):
-    """A finished run file: refused, or every frame is what it was."""
+    """Finished run file: refused, or every frame is correct."""
 
     name, count = "run file", 1200
 
@@ -88,7 +88,7 @@ class FinishedRun(Format):
 
 @final
 class CrashedRun(Format):
-    """A run that a crash left, with the `-wal` beside it: refused, or a part of its frames."""
+    """Run left by a crash, with its `-wal`: refused, or a part of its frames."""
 
     name, count = "run file with -wal", 900
 
@@ -132,7 +132,7 @@ class StudyFile(Format):
         study = load_study(str(path))
         codes_of(study)
         for size in (None, "quick"):
-            for _, cell in zip(range(3), study.at_size(size).each(), strict=False):
+            for _, cell in zip(range(3), study.at_size(size).iter_cells(), strict=False):
                 assert cell.experiment.network.kind
         study.layout()
         assert len(study.claims) < 100
@@ -235,7 +235,7 @@ class CifarBatches(Format):
 
 @final
 class SettingsFile(Format):
-    """What the window remembers, which never stops it."""
+    """Settings of the window, which never keep it from opening."""
 
     name, count = "settings", 300
 
@@ -267,7 +267,7 @@ class LedgerFile(Format):
         values = {"risk": 0.25, "test_error": float("nan")}
         for seed in range(3):
             row = Row(f"run.seed={seed}", "done", "completed", 1.5, "compiled", values, 4096, "a:1")
-            ledger.put(row, "0" * 32)
+            ledger.set_row(row, "0" * 32)
         ledger.save()
         return {"a.sweep.json": ledger.path.read_bytes()}
 

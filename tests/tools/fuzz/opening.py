@@ -1,4 +1,4 @@
-"""Opening damaged files in a process that watches itself: time, memory, what it touches."""
+"""Opening damaged files in a process that monitors time, memory and file access."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ FORBIDDEN = (
 
 
 class TooLongError(BaseException):
-    """More time than any file may take; no handler of errors catches it."""
+    """The time limit was exceeded; no error handler catches this."""
 
 
 class Unwatched:
-    """Stand-in for `Watch` in a process that goes on: an audit hook cannot be removed."""
+    """Stand-in for `Watch` in a process that continues: an audit hook cannot be removed."""
 
     def __init__(self) -> None:
         self.on = False
@@ -84,7 +84,7 @@ class Unwatched:
 
 
 class Watch:
-    """What the process touches outside its folder, by Python's audit events.
+    """Monitor of accesses outside the folder, by Python's audit events.
 
     The program's own files, and Python's, may be read; nothing is written but in the folder.
     """
@@ -128,7 +128,7 @@ class Watch:
 
 
 def _reads(arguments: tuple[Any, ...]) -> bool:
-    """Whether a file is opened to be read alone."""
+    """Return True if a file is opened only for reading."""
     _, mode, flags = arguments
     if isinstance(mode, str):
         return not set(mode) & set("wax+")
@@ -137,7 +137,7 @@ def _reads(arguments: tuple[Any, ...]) -> bool:
 
 @contextmanager
 def limited(cpu_s: float | None = None, wall_s: int | None = None) -> Iterator[None]:
-    """Raise TooLongError after so many seconds of the processor, or of the clock."""
+    """Raise TooLongError after so many seconds of processor or real time."""
 
     def stop(*_: object) -> None:
         raise TooLongError
@@ -155,13 +155,13 @@ def limited(cpu_s: float | None = None, wall_s: int | None = None) -> Iterator[N
 
 
 def reset_peak() -> int:
-    """Start anew with the largest memory so far; what is held now, in bytes (Linux)."""
+    """Reset the peak memory; return the present memory in bytes (Linux)."""
     Path("/proc/self/clear_refs").write_text("5")
     return memory("VmRSS")
 
 
 def memory(field: str) -> int:
-    """A line of what the system says of this process's memory, in bytes."""
+    """Return a line of the system's figures for this process's memory, in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(f"{field}:"):
             return 1024 * int(line.split()[1])
@@ -202,7 +202,7 @@ def one(
 
 @contextmanager
 def in_folder(name: str) -> Iterator[None]:
-    """What is copied for a while, or kept for a user, lies in a folder."""
+    """Put temporary files and the user's files into a folder."""
     before = dict(os.environ)
     tempfile.tempdir = name
     os.environ.update(dict.fromkeys(("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"), name))
@@ -217,7 +217,7 @@ def in_folder(name: str) -> Iterator[None]:
 def results(
     kind: Format, numbers: Iterable[int], watched: bool = True
 ) -> Iterator[tuple[int, str]]:
-    """What came of some of the damaged files of a format."""
+    """Return the outcomes of some damaged files of a format."""
     with tempfile.TemporaryDirectory(prefix="marginscope-fuzz-") as name, in_folder(name):
         folder = Path(name)
         (folder / "whole").mkdir()
@@ -233,7 +233,7 @@ def results(
 
 
 def main() -> None:
-    """Child process: `FORMAT,... FIRST LAST STEP`; a line for each file: format, number, result."""
+    """Child process: `FORMAT,... FIRST LAST STEP`; print format, number and result of each file."""
     first, last, step = map(int, sys.argv[2:5])
     for place in map(int, sys.argv[1].split(",")):
         kind = FORMATS[place]

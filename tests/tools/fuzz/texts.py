@@ -1,4 +1,4 @@
-"""Texts that come from outside: links, view files, sessions, searches, formulas, pasted points."""
+"""Formats of texts: links, view files, sessions, searches, formulas, pasted points."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ STUDY = 'title = "S"\n[data]\nd = 4\nn = 10\n[network]\nm = 3\n'
 
 
 class TextFormat(Format):
-    """A format of which all damage is that of texts."""
+    """Format that is damaged as a text."""
 
     def damage(self, data: bytes, chance: random.Random) -> bytes:
         return damaged_text(data, chance)
 
 
 class OneOfTexts(TextFormat):
-    """A format of one text; its whole files are several such, of which one is damaged at a time."""
+    """Format of one text, with several whole texts of which one is damaged at a time."""
 
     texts: tuple[str, ...] = ()
 
@@ -65,13 +65,13 @@ class OneOfTexts(TextFormat):
 
 
 def text_of(path: Path) -> str:
-    """What a program gets from a command line or the clipboard, which is text in any case."""
+    """Return bytes as the text that a command line or clipboard would pass."""
     return path.read_bytes().decode("utf-8", "surrogateescape")
 
 
 @final
 class LinkText(TextFormat):
-    """A link: refused, or read as a picture that is written and read again as the same."""
+    """Link: refused, or read as a picture that survives writing and reading."""
 
     name, count = "link", 500
 
@@ -104,7 +104,7 @@ class ViewFile(TextFormat):
 
 @final
 class SessionFile(TextFormat):
-    """A session with a form that is being filled in."""
+    """Session with a partly filled form."""
 
     name, count = "session", 500
 
@@ -127,7 +127,7 @@ class SessionFile(TextFormat):
 
 @final
 class PastedPoints(OneOfTexts):
-    """Points of the clipboard: where they stand between commas, every number is Python's own."""
+    """Points of the clipboard: every number between commas equals Python's own."""
 
     name, count = "pasted points", 400
 
@@ -159,7 +159,7 @@ class PastedPoints(OneOfTexts):
 
 @final
 class SearchText(OneOfTexts):
-    """Searches of the library, which find some of its runs."""
+    """Searches of the library that match some of its runs."""
 
     name, count = "search", 300
     entries = many(40)
@@ -187,7 +187,7 @@ class FormulaText(OneOfTexts):
 
 
 def refused(text: str) -> bool:
-    """Whether notes hold pictures that are links no more, which is said when they are shown."""
+    """Return True if a link in the notes is refused, which is reported when it is shown."""
     try:
         parse_link(text, Scene())
     except InputError:

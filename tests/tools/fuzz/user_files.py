@@ -1,4 +1,4 @@
-"""Files that the program keeps for its user, checkpoints, and runs that carry code."""
+"""Files stored for the user, checkpoints, and runs that carry code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RUNS = 5
 
 @final
 class NotesFile(Format):
-    """Name, tags, bookmarks and sets of a run: what opens is written and read again as the same."""
+    """Name, tags, bookmarks and sets of a run: a file that opens survives writing and reading."""
 
     name, count = "notes", 400
 
@@ -78,7 +78,7 @@ def _facts(number: int) -> RunSummary:
 
 @final
 class LibraryIndex(Format):
-    """The index of the library: read, or made again; new rows are as they were put."""
+    """Index of the library: read or rebuilt; new rows are as stored."""
 
     name, count = "library", 500
 
@@ -86,13 +86,13 @@ class LibraryIndex(Format):
         path = folder / "library.sqlite"
         index = RunIndex(path)
         about = RunNotes("n", "", ("talk",), bookmarks=(Bookmark("b", 1.5),))
-        index.put(
+        index.save_rows(
             {
                 f"/r/{k}.msrun": Row(f"stamp {k}", _facts(k), f"noted {k}", about)
                 for k in range(RUNS)
             }
         )
-        index.judged("/r/1.msrun", {"holds": 3, "violated": 0})
+        index.set_verdicts("/r/1.msrun", {"holds": 3, "violated": 0})
         index.save_picture("/r/1.msrun", bytes(range(64)))
         index.close()
         return {path.name: path.read_bytes()}
@@ -105,22 +105,22 @@ class LibraryIndex(Format):
         try:
             index.load()
             index.picture("/r/1.msrun")
-            index.judged("/r/2.msrun", {"holds": 1})
-            index.put({"/r/new.msrun": Row("stamp", _facts(9))})
+            index.set_verdicts("/r/2.msrun", {"holds": 1})
+            index.save_rows({"/r/new.msrun": Row("stamp", _facts(9))})
             index.move("/r/2.msrun", "/r/moved.msrun")
             index.forget(["/r/3.msrun"])
             # NaN is no number that equals itself, and its words do.
             new = index.load().get("/r/new.msrun")
-            if not index.said and repr(new and new.facts) != repr(_facts(9)):
+            if not index.messages and repr(new and new.facts) != repr(_facts(9)):
                 raise WrongError("other facts of a new row")
         finally:
             index.close()
-        assert all(said.endswith(".") for said in index.said)
+        assert all(said.endswith(".") for said in index.messages)
 
 
 @final
 class TrashOrigin(Format):
-    """Where a run in the trash lay: nothing is moved by what is said there, only listed."""
+    """Original place of a run in the trash, which is only listed and moves nothing."""
 
     name, count = "trash", 150
 
@@ -151,7 +151,7 @@ def _state() -> dict[str, np.ndarray[Any, Any]]:
 
 @final
 class Checkpoint(Format):
-    """Checkpoints of PyTorch and NumPy: refused, or every array is what it was."""
+    """Checkpoints of PyTorch and NumPy: refused, or every array is correct."""
 
     name, count = "checkpoint", 600
 
@@ -189,7 +189,7 @@ class Checkpoint(Format):
 
 @final
 class Safetensors(Format):
-    """Checkpoints of safetensors: refused, or every array has its shape; there are no checksums."""
+    """Checkpoints of safetensors: refused, or every array has its shape; no checksums exist."""
 
     name, count = "safetensors", 300
 
@@ -230,7 +230,7 @@ def outputs(parameters, x):
 
 @final
 class RunWithCode(Format):
-    """A stranger's run that carries code: it is never run, whatever the file says."""
+    """Stranger's run with code, which never runs, whatever the file says."""
 
     name, count = "run with code", 300
 

@@ -32,7 +32,7 @@ CHILD_BYTES = "memory"  # starts the line on it
 
 
 def hostile(paths: Sequence[Path], folder: Path) -> Iterator[str]:
-    """Yield links and names of damaged files by turns, without end; files are made in `folder`."""
+    """Yield links and names of damaged files in turn, endlessly; files are made in `folder`."""
     kind = FinishedRun()
     run = kind.files(folder)
     view = view_text(replace(SCENE, runs=tuple(paths[:2])), folder).encode()

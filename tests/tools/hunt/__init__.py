@@ -1,4 +1,4 @@
-"""Random valid studies of every kind, made alike on every machine, and what the program says.
+"""Random valid studies of every kind, made alike on every machine, and their outcomes.
 
 `make hunt` (`python -m tests.tools.hunt`) trains and judges hundreds of studies and counts the
 outcomes.

@@ -28,7 +28,7 @@ Line = dict[str, Any]
 
 @dataclass
 class Counts:
-    """What came of all studies so far; `lines` are the defects by study."""
+    """Outcomes of all studies so far; `lines` are the defects by study."""
 
     studies: int = 0
     kinds: dict[str, Counter[str]] = field(default_factory=lambda: {p: Counter() for p in PARTS})
@@ -53,7 +53,7 @@ class Counts:
 
 
 def results(seed: int, numbers: range, keep: Path) -> Iterator[Line]:
-    """Studies in a process of their own; one that dies takes one study with it."""
+    """Run studies in a separate process; a process that dies loses one study."""
     first = numbers.start
     while first < numbers.stop:
         told = [str(number) for number in (seed, first, numbers.stop, numbers.step)]
@@ -83,7 +83,7 @@ def results(seed: int, numbers: range, keep: Path) -> Iterator[Line]:
 
 
 def hunted(seed: int, first: int, count: int, jobs: int, keep: Path) -> Counts:
-    """All studies, in some processes at a time."""
+    """Run all studies, in several processes at a time."""
     counts = Counts()
 
     def stripe(job: int) -> None:
@@ -98,7 +98,7 @@ def hunted(seed: int, first: int, count: int, jobs: int, keep: Path) -> Counts:
 
 
 def print_table(counts: Counts) -> None:
-    """Kinds, outcomes and verdicts, the most frequent first."""
+    """Print kinds, outcomes and verdicts, the most frequent first."""
     for part in PARTS:
         _row(part, counts.kinds[part])
     _row("outcomes", counts.outcomes)
@@ -113,7 +113,7 @@ def _row(name: str, counter: Counter[str]) -> None:
 
 
 def main() -> int:
-    """0 where nothing is wrong, else 1."""
+    """Return 0 if no defect was found, else 1."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.hunt")
     parser.add_argument("--count", type=int, default=500, help="how many studies")
     parser.add_argument("--seed", type=int, default=1, help="which ones")

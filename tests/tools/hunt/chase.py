@@ -1,4 +1,4 @@
-"""One random study from its draw to its verdicts, and everything that is wrong with it.
+"""One random study from its draw to its verdicts, with all its defects.
 
 As a process of its own: `SEED FIRST LAST STEP FOLDER`, a line of JSON for each study.
 """
@@ -30,9 +30,9 @@ from core.observables.alarms import find_alarms
 from core.observables.registry import OBSERVABLES
 from core.observables.table import write_table
 from core.problem.problem import Problem
-from core.reference.margin import ReferenceMargin, exact
+from core.reference.margin import ReferenceMargin, exact_bracket
 from core.reference.registry import compute, references_of
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Recorder, Run, open_run
 from core.studies.study import parse_study
 from core.theorems.registry import applicable_statements
@@ -62,7 +62,7 @@ SIZES = (1e-300, 1e-150, 1e150)  # of made-up margins, whose powers leave float6
 
 @dataclass
 class Found:
-    """What came of a study: verdicts by kind, outcomes, and a line for each defect."""
+    """Outcomes of a study: verdicts by kind, outcomes, and a line for each defect."""
 
     number: int
     kinds: dict[str, str] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Found:
 
     @contextmanager
     def watched(self, what: str) -> Iterator[None]:
-        """Anything but a sentence is an internal error, and so is a warning."""
+        """Report internal errors and warnings as defects; a refusal must be a sentence."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -94,7 +94,7 @@ class Found:
 
 
 def chase(seed: int, number: int, folder: Path) -> Found:
-    """Draw a study, train it, and look at everything that the program says of it."""
+    """Draw a study, train it, and check all output about it."""
     found, begun = Found(number), time.perf_counter()
     try:
         with limited(MOST_CPU_S, MOST_WALL_S):
@@ -132,7 +132,7 @@ def _chase(seed: int, found: Found, folder: Path) -> None:
 
 
 def _check_commands(path: Path) -> None:
-    """What is typed ends with 0, and prints JSON where it is asked for."""
+    """Check that commands end with 0, and print JSON on request."""
     limited = ["--json", "--limit", str(MARGIN_S)]
     for command in (["info", "--json"], ["theorems", *limited], ["margins", *limited]):
         told, said = io.StringIO(), io.StringIO()
@@ -144,14 +144,14 @@ def _check_commands(path: Path) -> None:
 
 
 def _check_text(study: Drawn) -> None:
-    """A study reads back as it was."""
+    """Check that a study survives writing and reading."""
     again = parse_study(study.study.to_toml(), "study", study.study.folder)
     if again != study.study:
         raise AssertionError("the study does not read back from its own TOML")
 
 
 def _trained(problem: Problem, path: Path) -> bool:
-    """Train into a run file; false where the time was over before the end."""
+    """Train into a run file; return False if the time ran out first."""
     control, begun = Control(), time.process_time()
     for _ in record(problem, partial(Recorder, path), control):
         if time.process_time() - begun > TRAINING_S:
@@ -176,7 +176,9 @@ def _look_at(run: Run, folder: Path, found: Found) -> None:
         _check_order(run, margins)
     _judge(run, margins, found, _note)
     for size in SIZES:
-        made = {n: replace(one, bracket=exact(size, "made up")) for n, one in margins.items()}
+        made = {
+            n: replace(one, bracket=exact_bracket(size, "made up")) for n, one in margins.items()
+        }
         _judge(run, made, found, _ignore)
 
 
@@ -186,8 +188,8 @@ def _judge(
     found: Found,
     note: Callable[[Assessment, Found], None],
 ) -> None:
-    """Every statement, one by one."""
-    context = Context(run.whole, margins)
+    """Judge every statement, one by one."""
+    context = Context(run.whole_run, margins)
     for statement in applicable_statements(run):
         what = f"statement {statement.source}, {statement.name}"
         with found.watched(what), np.errstate(all="ignore"):  # as the registry judges
@@ -195,14 +197,14 @@ def _judge(
 
 
 def _ignore(one: Assessment, found: Found) -> None:
-    """Of made-up margins only what raises is wrong."""
+    """Ignore values of made-up margins; only exceptions count."""
 
 
 def _margins(run: Run, found: Found) -> dict[str, ReferenceMargin]:
     margins = {}
     for reference in references_of(run.problem):
         with found.watched(f"margin {reference.name}"):
-            one = compute(reference, run.problem, Watch(MARGIN_S))
+            one = compute(reference, run.problem, CancelToken(MARGIN_S))
             margins[reference.name] = one
             bracket = one.bracket
             ends = (bracket.lower, bracket.value, bracket.upper)
@@ -212,7 +214,7 @@ def _margins(run: Run, found: Found) -> dict[str, ReferenceMargin]:
 
 
 def _check_order(run: Run, margins: dict[str, ReferenceMargin]) -> None:
-    """hard <= l1/2 <= gamma_gl/2 where min p_i >= 0, on every frame.
+    """Check hard <= l1/2 <= gamma_gl/2 on every frame with min p_i >= 0.
 
     By |a v| <= (a^2 + |v|^2)/2; for the scalar network |a b v| <= (a^2 + b^2)/2 needs |v| = 1.
     """
@@ -234,7 +236,7 @@ def _check_order(run: Run, margins: dict[str, ReferenceMargin]) -> None:
 
 
 def _check_tables(run: Run, folder: Path) -> None:
-    """Both formats read back, with the same numbers."""
+    """Check that both formats read back with the same numbers."""
     write_table(run, folder / "table.npz", parameters=True)
     write_table(run, folder / "table.csv")
     lines = [line.split(",") for line in (folder / "table.csv").read_text().splitlines()]
@@ -249,7 +251,7 @@ def _check_tables(run: Run, folder: Path) -> None:
 
 
 def _note(one: Assessment, found: Found) -> None:
-    """Count a verdict; one that says violated with all hypotheses met is a defect."""
+    """Count a verdict; "violated" with all hypotheses met is a defect."""
     comparison, name = one.comparison, f"{one.statement.source}, {one.statement.name}"
     verdict = WITHIN if WITHIN in comparison.why else one.verdict.value
     found.verdicts[verdict] = found.verdicts.get(verdict, 0) + 1
@@ -265,7 +267,7 @@ def _note(one: Assessment, found: Found) -> None:
 
 
 def chased(seed: int, numbers: range, keep: Path | None, told: Callable[[Found], None]) -> None:
-    """All studies of some numbers; those with a defect are kept in a folder of their own."""
+    """Run all studies of some numbers; keep those with a defect in their own folder."""
     for number in numbers:
         with tempfile.TemporaryDirectory(prefix="marginscope-hunt-") as name:
             folder = Path(name)

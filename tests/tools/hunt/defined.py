@@ -1,4 +1,4 @@
-"""Where an observable has no number, by its own definition; everywhere else it must be finite.
+"""Frames at which an observable is undefined; at all others it must be finite.
 
 Observables say it in words ("NaN unless min p > 0"); here it is a condition on the frame, which the
 definition gives and not the value.
@@ -31,12 +31,12 @@ SMALLEST_NORMALISED = 1e-100  # length of v whose third power is not far from th
 
 
 def no_norm(run: Run, index: int) -> bool:
-    """|W|^L = 0: no margin is normalised by it."""
+    """Return True if |W|^L = 0, by which no margin can be normalised."""
     return margins.flat_norm_power(run, index) == 0.0
 
 
 def no_nodes(run: Run, index: int) -> bool:
-    """sum_j |a_j| |v_j| = 0, or no such weights are known (a network of the user's own)."""
+    """Return True if sum_j |a_j| |v_j| = 0, or is unknown (a user's own network)."""
     s, U = run.network.nodes(run.parameters(index))
     lengths = np.ones(s.shape) if run.network.kind == "head" else np.linalg.norm(U, axis=1)
     total = np.abs(s) @ lengths
@@ -52,7 +52,7 @@ def no_test(run: Run, index: int) -> bool:
 
 
 def fits_exactly(run: Run, index: int) -> bool:
-    """R = 0: outputs that equal the labels."""
+    """Return True if R = 0: outputs equal the labels."""
     return run.loss.fits and bool((run.loss.log_value(scores(run, index)) < -80).all())
 
 
@@ -65,17 +65,17 @@ def risk_beyond(run: Run, index: int) -> bool:
 
 
 def no_inner(run: Run, index: int) -> bool:
-    """No inner weights, or all of them 0."""
+    """Return True if inner weights are missing or all 0."""
     return not np.nan_to_num(run.network.directions(run.parameters(index))).any()
 
 
 def fewer_values(count: int) -> Undefined:
-    """Whether V has fewer singular values."""
+    """Return a condition: V has fewer singular values."""
     return lambda run, index: singular_values(run, index).size < count
 
 
 def not_moved(run: Run, index: int) -> bool:
-    """No V(s) - V(0) up to the frame, which there must be to have a rank."""
+    """Return True if V(s) = V(0) up to the frame, which leaves no rank."""
     return not any(displacement(run, frame).any() for frame in range(index + 1))
 
 
@@ -89,15 +89,15 @@ def no_balance(run: Run, index: int) -> bool:
 
 
 def vanished(run: Run, index: int) -> bool:
-    """Some u_j = 0, of which KL(pbar, u) may be infinite."""
+    """Return True if some u_j = 0, where KL(pbar, u) may be infinite."""
     parts = run.network.unpack(run.parameters(index))
     return bool((parts["a"] * parts["b"] == 0.0).any())
 
 
 def no_companion(run: Run, index: int) -> bool:
-    """The mirror flow beside the run ends or diverges before the frame, or u = 0."""
+    """Return True if the mirror flow beside the run ends before the frame, or u = 0."""
     companion = companion_of(run)
-    found = companion.at(index)
+    found = companion.solution_at(index)
     parts = run.network.unpack(run.parameters(index))
     nothing = not (parts["a"] * parts["b"]).any()
     late = found is None and run.steps[index] > MOST_STEPS - run.frames
@@ -121,7 +121,7 @@ def dead_cone(run: Run, index: int) -> bool:
 
 
 def no_matched(run: Run, index: int) -> bool:
-    """ln(a_k^2 + b_k^2) of nodes that are 0."""
+    """Return True if a_k = b_k = 0 for some node, where ln(a_k^2 + b_k^2) is undefined."""
     parts = run.network.unpack(run.parameters(index))
     return bool((parts["a"] ** 2 + parts["b"] ** 2 == 0.0).any())
 
@@ -131,31 +131,31 @@ def inseparable(run: Run, index: int) -> bool:
 
 
 def unchecked(run: Run, index: int) -> bool:
-    """No step was checked within the decade that the estimate looks back on: young, or at rest."""
+    """Return True if no step was checked in the last decade: a young run, or one at rest."""
     now = float(run.log10_time[index])
     first = int(np.searchsorted(run.log10_time[: index + 1], now - max(1.0, 0.9 * now)))
     return all(np.isnan(step_error(run, frame)) for frame in range(first, index + 1))
 
 
 def no_head(run: Run, index: int) -> bool:
-    """The head of a network has no inner weights, nor has one of the user's own that names none."""
+    """Return True for heads, and for users' networks that name no inner weights."""
     return not np.isfinite(run.network.directions(run.origin)).all()
 
 
 def zero_node(run: Run, index: int) -> bool:
-    """Some v_j is 0 now, or was at the start: it has no direction."""
+    """Return True if some v_j is 0, now or at the start: it has no direction."""
     ends = (run.parameters(index), run.origin)
     lengths = [np.linalg.norm(run.network.directions(flat), axis=1) for flat in ends]
     return not all((length > 0.0).all() for length in lengths)
 
 
 def fewer_parameters(count: int) -> Undefined:
-    """Whether the Hessian has fewer eigenvalues."""
+    """Return a condition: the Hessian has fewer eigenvalues."""
     return lambda run, index: run.network.size < count
 
 
 def curvature_beyond(run: Run, index: int) -> bool:
-    """A product with the Hessian is beyond float64, or about to be.
+    """Return True if a product with the Hessian is, or is about to be, beyond float64.
 
     Weights are large, or l'' |grad f|^2, or the third powers that a normalisation divides by.
     """
@@ -176,12 +176,12 @@ def curvature_beyond(run: Run, index: int) -> bool:
 
 
 def no_extremal(run: Run, index: int) -> bool:
-    """There is no extremal vector, as where all y are 0."""
+    """Return True without an extremal vector, as for y = 0."""
     return not vectors_of(run)
 
 
 def none_active(run: Run, index: int) -> bool:
-    """No node sees an example."""
+    """Return True if no node sees an example."""
     return not (run.network.nodes(run.parameters(index))[1] @ run.inputs.T > 0.0).any()
 
 
@@ -245,7 +245,7 @@ def may_be_infinite(one: Assessment) -> bool:
 
 
 def not_finite(run: Run, name: str) -> str:
-    """At which frame an observable should be a number and is none; empty where there is none."""
+    """Return the frames at which an observable should be a number and is not."""
     values = OBSERVABLES[name].trace(run)
     for index in range(run.frames):
         known = np.isfinite(values[index])

@@ -1,4 +1,4 @@
-"""What random studies read: data sets of every sort, starts, and networks of the user's own."""
+"""Files of random studies: data sets of every sort, starts, and users' networks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def gaussian(rng: np.random.Generator, n: int, d: int) -> Array:
 
 
 def repeated(rng: np.random.Generator, n: int, d: int) -> Array:
-    """Few distinct points: repeats of one label, and, where labels differ, contradictions."""
+    """Return few distinct points: repeats of one label, and contradictions if labels differ."""
     return gaussian(rng, max(1, n // 3), d)[rng.integers(0, max(1, n // 3), n)]
 
 
@@ -43,7 +43,7 @@ def nearly_repeated(rng: np.random.Generator, n: int, d: int) -> Array:
 
 
 def in_pairs(rng: np.random.Generator, n: int, d: int) -> Array:
-    """x and -x."""
+    """Return x and -x."""
     half = gaussian(rng, -(-n // 2), d)
     return np.concatenate([half, -half])[:n]
 
@@ -57,7 +57,7 @@ def on_corners(rng: np.random.Generator, n: int, d: int) -> Array:
 
 
 def with_zeros(rng: np.random.Generator, n: int, d: int) -> Array:
-    """Some inputs, and some coordinates, are 0; now and then all of them."""
+    """Set some inputs and some coordinates to 0; occasionally all."""
     return gaussian(rng, n, d) * (rng.random((n, 1)) < 0.7) * (rng.random((1, d)) < 0.8)
 
 
@@ -79,7 +79,7 @@ INPUTS: tuple[Callable[[np.random.Generator, int, int], Array], ...] = (
 
 
 def labels(rng: np.random.Generator, x: Array, classes: int) -> Array:
-    """Of a linear rule, or at random; each class is there."""
+    """Return labels of a linear rule, or random ones; each class occurs."""
     n = len(x)
     if classes == 2 and rng.random() < 0.5:
         y = np.where(x @ rng.standard_normal(x.shape[1]) > 0.0, 1.0, -1.0)
@@ -90,7 +90,7 @@ def labels(rng: np.random.Generator, x: Array, classes: int) -> Array:
 
 
 def write_data(folder: Path, chance: random.Random, many: bool) -> dict[str, Any]:
-    """An NPZ with examples, half of the time with test points; the data section."""
+    """Write an NPZ with examples, half of the time with test points; return the section."""
     rng = np.random.default_rng(chance.getrandbits(32))
     classes = chance.randint(3, 5) if many else 2
     n, d = count(classes, 16, 80)(chance), count(1, 6, 40)(chance)
@@ -107,7 +107,7 @@ def write_data(folder: Path, chance: random.Random, many: bool) -> dict[str, Any
 
 
 def write_mnist(folder: Path, chance: random.Random, many: bool) -> dict[str, Any]:
-    """idx files of 4 x 3 pixels; the data section."""
+    """Write idx files of 4 x 3 pixels; return the data section."""
     rng = np.random.default_rng(chance.getrandbits(32))
     (folder / "mnist").mkdir(exist_ok=True)
     for part, size in (("train", 60), ("t10k", 20)):
@@ -122,7 +122,7 @@ def write_mnist(folder: Path, chance: random.Random, many: bool) -> dict[str, An
 
 
 def write_cifar(folder: Path, chance: random.Random, many: bool) -> dict[str, Any]:
-    """A binary batch of noise; the data section."""
+    """Write a binary batch of noise; return the data section."""
     rng = np.random.default_rng(chance.getrandbits(32))
     (folder / "cifar").mkdir(exist_ok=True)
     pixels = rng.integers(0, 256, (60, 3073))
@@ -179,7 +179,7 @@ def outputs(parameters, x):
 
 
 def write_code(folder: Path, chance: random.Random, many: bool) -> str:
-    """A network's Python file; its name."""
+    """Write a network's Python file; return its name."""
     code = chance.choice([TWO_LAYERS, NOT_HOMOGENEOUS, *([] if many else [OWN_NETWORK])])
     (folder / CODE).write_text(code)
     trust(code)
@@ -187,7 +187,7 @@ def write_code(folder: Path, chance: random.Random, many: bool) -> str:
 
 
 def write_start(folder: Path, tables: Tables, chance: random.Random) -> None:
-    """Parameters for `init = "file"`: scaled, some nodes 0, all nodes alike, or nearly so.
+    """Write parameters for `init = "file"`: scaled, some nodes 0, or nodes (nearly) equal.
 
     Raises InputError where the data cannot be drawn.
     """

@@ -31,20 +31,20 @@ MANY = {"multiclass", "cross_entropy"}
 
 @dataclass
 class Drawn:
-    """A valid study in its folder; `refused` are the sentences of the draws before it."""
+    """Valid study in its folder; `refused` are the sentences of the earlier draws."""
 
     study: Study
     refused: list[str] = field(default_factory=list)
 
     def problem(self) -> Problem:
-        """Made concrete, as `run` does it."""
+        """Return the problem, made as by `run`."""
         study = self.study
         (cell,) = study.cells()
         return resolve_problem(cell.experiment, study.folder, study.title, study.source)
 
 
 def drawn(seed: int, number: int, folder: Path) -> Drawn:
-    """Study `number` of a seed, written to `folder`/study.toml with the files that it reads."""
+    """Write study `number` of a seed to `folder`/study.toml, with the files that it reads."""
     chance = random.Random(f"hunt {seed} {number}")
     refused: list[str] = []
     for _ in range(MOST_TRIES):
@@ -96,12 +96,12 @@ def _tables(focus: tuple[str, str], chance: random.Random) -> Tables:
 
 
 def many_classes(tables: Tables) -> bool:
-    """Whether the network or the loss is one of three and more classes."""
+    """Return True if the network or the loss has three or more classes."""
     return bool(MANY & {tables["network"]["kind"], tables["loss"]["kind"]})
 
 
 def _without_files(tables: Tables) -> Tables:
-    """What is checked before any file is written."""
+    """Check what can be checked before any file is written."""
     shown = {section: dict(table) for section, table in tables.items()}
     if shown["data"]["kind"] in WRITTEN:
         shown["data"] = {"kind": shown["data"]["kind"], "path": "data"}
@@ -141,6 +141,6 @@ def study_end(problem: Problem) -> float:
 
 
 def _last_time(problem: Problem) -> float:
-    """log10 t after `MOST_STEPS` steps; infinite for dynamics without equal steps."""
+    """Return log10 t after `MOST_STEPS` steps; infinity for dynamics without equal steps."""
     step = getattr(problem.experiment.dynamics, "step", None)
     return math.inf if step is None else math.floor(100.0 * math.log10(step * MOST_STEPS)) / 100.0

@@ -1,5 +1,4 @@
-"""Random values of a section's keys: by the key's own range where a study would be slow or refused
-without one, else by what the section itself allows, so that new keys are drawn too."""
+"""Random values of a section's keys, by their own ranges or by what the section allows."""
 
 from __future__ import annotations
 
@@ -19,12 +18,12 @@ Draw = Callable[[random.Random], Any]
 
 
 def power(low: float, high: float) -> Draw:
-    """10^U(low, high), of three digits, which a person may have typed."""
+    """Return 10^U(low, high) with three digits, as typed by a person."""
     return lambda chance: float(f"{10.0 ** chance.uniform(low, high):.3g}")
 
 
 def count(low: int, usual: int, most: int) -> Draw:
-    """Mostly `low` to `usual`, small ones often; one in twelve up to `most`."""
+    """Return mostly `low` to `usual`, often small; one in twelve up to `most`."""
 
     def draw(chance: random.Random) -> int:
         top = most if chance.random() < 1.0 / 12.0 else usual
@@ -53,7 +52,7 @@ def beside(draw: Draw) -> Draw:
 
 
 def _nothing(chance: random.Random) -> None:
-    """Of a key that follows others."""
+    """Return no value, for a key that depends on others."""
 
 
 def _breaks(chance: random.Random) -> list[float]:
@@ -115,7 +114,7 @@ LEFT |= {"label", "header", "understood"}
 
 
 def table_of(cls: type[Section], kind: str, chance: random.Random) -> dict[str, Any]:
-    """Random values of a section's keys, those left out that stay at their defaults."""
+    """Return random values of a section's keys, without those left at their defaults."""
     table: dict[str, Any] = {"kind": kind} if kind else {}
     for key, field in cls.model_fields.items():
         if key in LEFT or _fixed(field):
@@ -133,13 +132,13 @@ def table_of(cls: type[Section], kind: str, chance: random.Random) -> dict[str, 
 
 
 def _fixed(field: FieldInfo) -> bool:
-    """Whether a section allows one value only."""
+    """Return True if a section allows one value only."""
     low, high = limits(field)
     return low == high
 
 
 def limits(field: FieldInfo) -> tuple[float, float]:
-    """The least and largest number that a field allows, of those that are drawn."""
+    """Return the least and largest number allowed in a field for the draw."""
     low, high = -LARGEST, LARGEST
     for rule in field.metadata:
         low = max(low, getattr(rule, "ge", None) or low) if hasattr(rule, "ge") else low
@@ -151,7 +150,7 @@ def limits(field: FieldInfo) -> tuple[float, float]:
 
 
 def any_value(field: FieldInfo, chance: random.Random) -> Any:
-    """A random value of a field's type within its limits; None where it has another type."""
+    """Return a random value of a field's type within its limits; None for another type."""
     parts = [part for part in get_args(field.annotation) or (field.annotation,) if part != NoneType]
     if get_origin(field.annotation) is Literal:
         return chance.choice(parts)
@@ -166,7 +165,7 @@ def any_value(field: FieldInfo, chance: random.Random) -> Any:
 
 
 def _number(low: float, high: float, chance: random.Random) -> float:
-    """Now and then the least; else alike in size, or in logarithm where all are positive."""
+    """Return a random number, occasionally the least; uniform, or log-uniform if positive."""
     if chance.random() < 0.15:
         return low
     if low >= 0.0 and chance.random() < 0.5:

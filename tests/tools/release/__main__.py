@@ -24,7 +24,7 @@ PARTS = ("docs", "wheel", "source", "bundle")
 
 @final
 class Release:
-    """One release: a clone, and what is made of it in `dist`."""
+    """One release: a clone, and the files made from it in `dist`."""
 
     def __init__(self, root: Path, work: Path, dist: Path) -> None:
         self.root, self.work, self.dist = root, work, dist
@@ -33,7 +33,7 @@ class Release:
         self.archive = dist / f"marginscope-{__version__}.tar.gz"
 
     def begin(self) -> None:
-        """Look at the tree, and clone it."""
+        """Check the tree, and clone it."""
         checks.check_tree(self.root, __version__, RELEASED)
         shutil.rmtree(self.work, ignore_errors=True)
         shutil.rmtree(self.dist, ignore_errors=True)
@@ -42,7 +42,7 @@ class Release:
         checks.git(self.work, "clone", "--quiet", str(self.root), str(self.clone))
 
     def docs(self) -> str:
-        """The site, which the wheel and the bundle carry; by itself too."""
+        """Make the site, for the wheel, the bundle and by itself."""
         checks.run(["make", "docs"], self.clone)
         site = self.clone / SITE
         told = checks.check_site(site, shipped_ids())
@@ -50,7 +50,7 @@ class Release:
         return told
 
     def build_wheel(self) -> str:
-        """The wheel, installed and tried where nothing is."""
+        """Build the wheel; install and test it in a bare environment."""
         words = ["-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", self.dist]
         moment = checks.git(self.clone, "log", "-1", "--format=%ct")
         checks.run([sys.executable, *words, "."], self.clone, SOURCE_DATE_EPOCH=moment)
@@ -60,14 +60,14 @@ class Release:
         return checks.check_wheel(self.wheel, self.root / "constraints.txt", folder, __version__)
 
     def source(self) -> str:
-        """The source archive, and a wheel from it."""
+        """Make the source archive, and a wheel from it."""
         source_archive(self.clone, self.wheel, self.archive)
         folder = self.work / "source"
         folder.mkdir()
         return checks.check_source(self.archive, self.wheel, SITE, folder)
 
     def bundle(self) -> str:
-        """The folder that needs nothing, tried by its own test."""
+        """Make the bundle, and run its own test."""
         checks.run(["make", "bundle"], self.clone)
         made = self.clone / "dist" / "marginscope"
         checks.run([made / "marginscope", "--self-test"], self.work, QT_QPA_PLATFORM="offscreen")
@@ -77,7 +77,7 @@ class Release:
         return f"{size:.0f} MB; its self-test passes"
 
     def end(self) -> None:
-        """Checksums of all that is there."""
+        """Write checksums of all files."""
         files = [path for path in self.dist.iterdir() if path.is_file()]
         (self.dist / "SHA256SUMS").write_text(checks.checksums(files), encoding="utf-8")
 
@@ -87,7 +87,7 @@ class Release:
 
 
 def main() -> int:
-    """Make it, a line for each part; 1 where something keeps it from being made."""
+    """Make the release, with a line for each part; return 1 if one fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.release", description=__doc__)
     parser.add_argument("--without", action="append", default=[], choices=PARTS)
     without = parser.parse_args().without

@@ -1,4 +1,4 @@
-"""What is looked at before anything is built, and of each thing that was."""
+"""Checks before the build, and of each built file."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LINK = re.compile(r'(?:href|src)="([^"#][^"]*)"')
 
 
 class NotReadyError(Exception):
-    """Something that keeps a release from being made; its text is a sentence."""
+    """Obstacle to a release; its text is a sentence."""
 
 
 def require(holds: bool, sentence: str) -> None:
-    """Raise NotReadyError with the sentence where something does not hold."""
+    """Raise NotReadyError with the sentence unless a condition holds."""
     if not holds:
         raise NotReadyError(sentence)
 
@@ -33,7 +33,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def check_tree(root: Path, version: str, released: str) -> None:
-    """The tree is committed, and its changelog and citation are of this version."""
+    """Check that the tree is committed, with changelog and citation of this version."""
     left = git(root, "status", "--porcelain")
     require(not left, f"There are changes that are not committed:\n{left}")
     log = (root / "CHANGELOG.md").read_text("utf-8")
@@ -47,7 +47,7 @@ def check_tree(root: Path, version: str, released: str) -> None:
 
 
 def run(command: Iterable[object], folder: Path, **environment: str) -> str:
-    """A command's output; NotReadyError with its last lines where it fails."""
+    """Return a command's output. Raises NotReadyError with its last lines if it fails."""
     words = [str(word) for word in command]
     done = subprocess.run(
         words,
@@ -65,13 +65,13 @@ def run(command: Iterable[object], folder: Path, **environment: str) -> str:
 
 
 def bare_environment(folder: Path) -> Path:
-    """A fresh environment with nothing but pip; its folder of programs."""
+    """Make a fresh environment with nothing but pip; return its folder of programs."""
     venv.create(folder, with_pip=True, clear=True)
     return folder / ("Scripts" if os.name == "nt" else "bin")
 
 
 def check_wheel(wheel: Path, constraints: Path, folder: Path, version: str) -> str:
-    """Installed where nothing is, its commands work away from the source; what it takes on disk."""
+    """Install the wheel and run its commands away from the source; return its size."""
     programs = bare_environment(folder / "bare")
     run([programs / "python", "-m", "pip", "install", "-q", "-c", constraints, wheel], folder)
     elsewhere = folder / "else where"
@@ -85,7 +85,7 @@ def check_wheel(wheel: Path, constraints: Path, folder: Path, version: str) -> s
 
 
 def members(archive: Path) -> set[str]:
-    """The files in a wheel or a compressed tar."""
+    """Return the files in a wheel or a compressed tar."""
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as wheel:
             return {name for name in wheel.namelist() if not name.endswith("/")}
@@ -94,8 +94,7 @@ def members(archive: Path) -> set[str]:
 
 
 def check_source(archive: Path, wheel: Path, site: Path, folder: Path) -> str:
-    """A wheel that is built from the source archive has the files of the wheel, but for the site's
-    pages, which are made and not written."""
+    """Check that a wheel from the source archive has the same files, except the site's."""
     with tarfile.open(archive) as tar:
         tar.extractall(folder, filter="data")
     source = folder / archive.name.removesuffix(".tar.gz")
@@ -110,7 +109,7 @@ def check_source(archive: Path, wheel: Path, site: Path, folder: Path) -> str:
 
 
 def dangling(site: Path) -> dict[str, str]:
-    """Links of pages to files of the site that are not there, by page."""
+    """Return links of pages to missing files of the site, by page."""
     found: dict[str, str] = {}
     for page in site.rglob("*.html"):
         for link in LINK.findall(page.read_text("utf-8")):
@@ -123,7 +122,7 @@ def dangling(site: Path) -> dict[str, str]:
 
 
 def check_site(site: Path, studies: Iterable[str]) -> str:
-    """A page for each study, and no link that leads to nothing."""
+    """Check for a page for each study, and for links that lead nowhere."""
     pages = {page.stem for page in site.rglob("*.html")}
     absent = [study for study in studies if study not in pages]
     require(not absent, f"The site has no page of {', '.join(absent)}.")
@@ -133,7 +132,7 @@ def check_site(site: Path, studies: Iterable[str]) -> str:
 
 
 def checksums(files: Iterable[Path]) -> str:
-    """Lines as `sha256sum -c` reads them."""
+    """Return lines as `sha256sum -c` reads them."""
     lines: Mapping[str, str] = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files)
     }

@@ -1,4 +1,4 @@
-"""The source archive: what the commit holds, and the metadata that installers read."""
+"""The source archive: the commit's files, and the metadata that installers read."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 
 
 def metadata(wheel: Path) -> bytes:
-    """The METADATA of a wheel, which is what a source archive calls PKG-INFO."""
+    """Return the METADATA of a wheel, called PKG-INFO in a source archive."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
         return archive.read(name)
 
 
 def source_archive(clone: Path, wheel: Path, place: Path) -> None:
-    """All files that the clone's commit holds, under one folder, with PKG-INFO beside them.
+    """Pack all files of the clone's commit under one folder, with PKG-INFO.
 
     Equal commits give equal bytes: times are the commit's, and the compressed file has none.
     """

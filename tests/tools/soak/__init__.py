@@ -1,4 +1,4 @@
-"""The window used for hours by a random walk, and what it holds then: memory, threads, handles.
+"""Random use of the window for hours, and its growth: memory, threads, handles.
 
 `python -m tests.tools.soak --minutes 120` (`make soak`); `make test-long` has ten minutes of it.
 """

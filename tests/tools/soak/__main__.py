@@ -36,7 +36,7 @@ FEW_MODULES = 20  # of which the names are told
 
 @final
 class Soak(QObject):
-    """Walks, and looks every minute at what is held while nothing is open."""
+    """Random walk that records every minute what the process holds while nothing is open."""
 
     def __init__(self, walk: Walk, log: Path, minutes: float) -> None:
         super().__init__()
@@ -55,13 +55,13 @@ class Soak(QObject):
         self._calm.timeout.connect(self._on_calm)
 
     def note(self, sentence: str) -> None:
-        """An error that nobody caught."""
+        """Record an uncaught error."""
         print(f"        {sentence}", flush=True)
         with suppress(OSError):  # a traceback is what whoever mends it looks at
             print(self._log.read_text()[-1500:], flush=True)
 
     def run(self) -> None:
-        """Until the time is over."""
+        """Walk until the time is over."""
         self._walk.go()
         self._look.start()
         self._loop.exec()
@@ -99,14 +99,14 @@ HEAD = ("MB", "MB given", *(field.name for field in fields(Holdings)[2:]), "deed
 
 
 def row(one: Holdings) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     memory, given, *counts = astuple(one)
     sizes = f"{memory / 1e6:>9.1f}{given / 1e6:>9.1f}"
     return sizes + "".join(f"{count:>9,}" for count in counts)
 
 
 def main() -> int:
-    """Walk, print a line a minute, and what has grown; 1 where anything has."""
+    """Walk, print a line a minute and the growth; return 1 if anything grew."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.soak")
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=0)
@@ -121,7 +121,7 @@ def main() -> int:
         application.setQuitOnLastWindowClosed(False)
         print(f"{QApplication.platformName()}, seed {options.seed}, {options.minutes:g} minutes")
         print(f"{'minutes':>7}" + "".join(f"{word:>9}" for word in HEAD), flush=True)
-        places = Places.under(folder / "user")
+        places = Places.in_folder(folder / "user")
         open_log(places.logs)
         errors: list[str] = []
         program = Marginscope(places)
@@ -129,7 +129,7 @@ def main() -> int:
         reporter.message.connect(errors.append)
         reporter.install()
         walk = Walk(program, folder, options.seed)
-        program.worker.started.connect(program.settle)
+        program.worker.run_started.connect(program.settle)
         program.start()
         soak = Soak(walk, places.logs / LOG_FILE, options.minutes)
         reporter.message.connect(soak.note)
@@ -138,7 +138,7 @@ def main() -> int:
 
 
 def _ended(program: Marginscope, walk: Walk, soak: Soak, errors: list[str], log: Path) -> int:
-    """Close the window, and say what was done, what has grown, and what is left."""
+    """Close the window; print the actions, the growth and the leftovers."""
     count = len(soak.looks)
     first = max(round(SETTLED * count), min(FEW, count // 2))
     before, after = soak.looks[first:][:COMPARED], soak.looks[-COMPARED:]

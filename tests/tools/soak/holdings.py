@@ -1,4 +1,4 @@
-"""What a process holds: memory, threads, timers, widgets, handles, other processes."""
+"""Resources held by a process: memory, threads, timers, widgets, handles, processes."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ DIGITS = re.compile(r"\d+")
 @final
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """Counts at a moment when nothing is open; memory in bytes. What the C library has given out
-    of it (0 where it does not say), modules that are loaded late, and objects of Python are told
-    beside it, as they explain it."""
+    """Counts at a moment when nothing is open; memory in bytes.
+
+    `given` (bytes allocated by the C library, 0 if unknown), `modules` (loaded late) and `objects`
+    (of Python) are printed to explain the memory.
+    """
 
     memory: int
     given: int
@@ -44,7 +46,7 @@ class Holdings:
 
 
 def trim() -> None:
-    """Give back what is free: deleted objects of Qt, garbage, and what the allocator keeps."""
+    """Release free memory: deleted objects of Qt, garbage, and the allocator's reserve."""
     for _ in range(3):
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
         gc.collect()
@@ -55,7 +57,7 @@ def trim() -> None:
 
 
 def resident() -> int:
-    """Bytes of memory that are the process's own now."""
+    """Return the bytes of the process's own memory."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return 1024 * int(line.split()[1])
@@ -75,7 +77,7 @@ class _Given(ctypes.Structure):
 
 
 def given_out() -> int:
-    """Bytes that malloc(3) has given to somebody who has not freed them."""
+    """Return the bytes that malloc(3) has allocated and not freed."""
     try:
         ask = ctypes.CDLL(None).mallinfo2
     except (OSError, AttributeError):
@@ -86,7 +88,7 @@ def given_out() -> int:
 
 
 def held() -> Holdings:
-    """What is held now; call `trim` before."""
+    """Return what is held now; call `trim` before."""
     widgets = QApplication.allWidgets()
     active = [timer for timer in timers() if timer.isActive()]
     return Holdings(
@@ -103,7 +105,7 @@ def held() -> Holdings:
 
 
 def timers() -> list[QTimer]:
-    """All timers whose owners are known to Python or are parts of windows."""
+    """Return all timers with owners in Python or in windows."""
     application = QApplication.instance()
     assert application is not None
     roots: list[Any] = [application, *QApplication.topLevelWidgets()]
@@ -111,7 +113,7 @@ def timers() -> list[QTimer]:
 
 
 def kinds() -> Counter[str]:
-    """How many there are of each kind of widget, thread and file, for whoever looks for a leak."""
+    """Count each kind of widget, thread and file, to find a leak."""
     found = Counter(_place(widget) for widget in QApplication.allWidgets())
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
     for task in TASKS.iterdir():
@@ -125,7 +127,7 @@ def kinds() -> Counter[str]:
 
 
 def _place(widget: QWidget) -> str:
-    """A widget by its kind and what it lies in."""
+    """Return a widget's class and its surroundings."""
     parent = widget.parentWidget()
     above = parent.parentWidget() if parent is not None else None
     places = [type(one).__name__ for one in (above, parent, widget) if one is not None]
@@ -133,7 +135,7 @@ def _place(widget: QWidget) -> str:
 
 
 def grown(before: list[Holdings], after: list[Holdings]) -> list[str]:
-    """What there is more of: memory by more than 5 % in the mean, anything else by one at least.
+    """Return what has grown: memory by over 5 % in the mean, other counts by at least one.
 
     >>> one = Holdings(100, 60, 9, 5, 1, 1, 1, 1, 0)
     >>> grown([one], [Holdings(106, 60, 9, 5, 1, 1, 2, 1, 0)])

@@ -1,4 +1,4 @@
-"""What is read in the log of the program."""
+"""Reader of the program's log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LEVEL = re.compile(r"\d.* (DEBUG|INFO|WARNING|ERROR|CRITICAL) ")  # of an entry'
 
 
 def errors_in(log: str) -> list[str]:
-    """The lines of a log that are of errors, with their tracebacks.
+    """Return the lines of a log about errors, with their tracebacks.
 
     >>> errors_in("1 INFO a\\n2 ERROR b\\nTraceback\\n3 INFO c")
     ['2 ERROR b', 'Traceback']

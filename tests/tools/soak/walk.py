@@ -1,4 +1,4 @@
-"""A random walk through the window: what somebody does in it, one thing after another."""
+"""A random walk through the window: one user action after another."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ SEARCHES = ("m >= 4", "small", "hard_margin > 0 and size < 20 MB", "(", "", "tag
 
 @final
 class Walk(QObject):
-    """Does something every `STEP_MS` while it is `on`; `done` counts what."""
+    """Random actions every `STEP_MS` while it is `on`; `done` counts them."""
 
     def __init__(self, program: Marginscope, folder: Path, seed: int) -> None:
         super().__init__(program)
@@ -115,7 +115,7 @@ class Walk(QObject):
         self._timer.stop()
 
     def quiet(self) -> bool:
-        """Put everything away that is open, a bit at a time; whether nothing is any more."""
+        """Close open things a few at a time; return True if nothing is open any more."""
         program = self.program
         if (modal := QApplication.activeModalWidget()) is not None:
             self._refuse(modal)
@@ -152,8 +152,7 @@ class Walk(QObject):
         return not (any(busy) or program.library.librarian.busy)
 
     def tidy(self) -> None:
-        """Take the oldest runs away, as somebody does with the file manager: the list of all that
-        were ever recorded, seven kilobytes each, would be most of what memory grows by."""
+        """Delete the oldest runs: the list of all recorded runs would dominate the growth."""
         runs = sorted(self.program.places.runs.glob("*.msrun"), key=lambda run: run.stat().st_mtime)
         old = tuple(run.name for run in runs[:-MOST_RUNS])
         for left in self.program.places.runs.iterdir():
@@ -202,7 +201,7 @@ class Walk(QObject):
         deed()
 
     def _answer(self, modal: Any) -> None:
-        """A dialog is open: save from it, accept it, or leave it."""
+        """Answer an open dialog: save, accept, or leave it."""
         if isinstance(modal, ExportDialog):
             if isinstance(modal.form, FilmForm):
                 modal.form.seconds.setValue(0.2)
@@ -255,7 +254,7 @@ class Walk(QObject):
             self.program.files.open_files([str(path) for path in some])
 
     def _open_cut_off(self) -> None:
-        """A run that a crash has left, which is looked at in case somebody still records it."""
+        """Open a run left by a crash, which the window polls in case it still grows."""
         self.program.files.open_files([str(self._cut_off)])
 
     def _open_beside(self) -> None:
@@ -305,7 +304,7 @@ class Walk(QObject):
         self.program.layouts.show(self._chance.choice(LAYOUTS))
 
     def _sweep(self) -> None:
-        """The quick whole study, in this process or in one beside it."""
+        """Run the quick whole study, in this process or in another."""
         program = self.program
         program.training.choose(str(self._swept))
         program.studies.show_window()

@@ -1,0 +1,133 @@
+"""Functions, methods, classes and signals have names that say what they do or are.
+
+Names of files' keys, of parameters, fields and local functions are not examined.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DEFINITION = re.compile(
+    r"^( *)(?:(?:async )?(def|class) (\w+)[(:]|(\w+)(?:: Signal)? = Signal\()", re.MULTILINE
+)
+
+# Words of conversation and housekeeping, which say little of what the program does.
+VAGUE = re.compile(
+    "looks?|looked|looking|tells?|told|asks?|asked|asking|says?|said|keeps?|kept|keeping|begins?"
+    "|begun|news|deeds?|comes?|came|dear|heat|mends?|mended|quick"
+)
+# Bare participles, adverbs and prepositions: a verb and its object, or a noun, is missing.
+INCOMPLETE = re.compile(
+    "above|across|after|again|ahead|alike|all|alone|along|also|always|anew|another|any|anywhere"
+    "|apart|around|aside|at|away|back|backward|before|behind|below|beside|between|beyond|both|down"
+    "|drawn|during|each|earlier|either|elsewhere|ends?|ending|enough|every|everywhere|forward|found"
+    "|from|further|given|gone|held|here|hidden|how|in|inside|into|known|later|least|left|less|like"
+    "|longest|lost|made|meanwhile|more|most|moved|near|nearest|nothing|now|of|off|on|once|others|out"
+    "|outside|over|put|same|seen|shown|since|spent|still|stuck|swept|taken|then|there|through"
+    "|throughout|to|together|under|understood|unlike|unmet|until|up|upon|usual|what|when|where"
+    "|whether|which|while|whole|why|with|within|without|woken|written"
+)
+PARTICIPLE = re.compile(r"(?!embed|feed|need|seed|shed|speed)\w+ed")
+# Signals that are named as Qt names those of its own classes, after which the object is clear.
+SIGNALS = re.compile(
+    "accepted|cancelled|changed|clicked|closed|dragged|dropped|finished|hovered|opened|painted"
+    "|resized|restored|submitted|toggled|zoomed"
+)
+KIND = "class of a kind beside Standard, Logistic and the like, named by an adjective as they are"
+# Path and qualified name -> why the name stays.
+EXCEPTIONS = {
+    "core/losses.py:Squared": KIND,
+    "core/network/normalised.py:Normalised": KIND,
+    "core/network/recorded.py:Recorded": KIND,
+}
+
+
+def test_names_are_verbs_or_nouns() -> None:
+    wrong = []
+    for package in ("app", "core", "marginscope"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            place = path.relative_to(ROOT).as_posix()
+            for name, is_signal in names_of(path.read_text(encoding="utf-8")):
+                why = objection(name.rpartition(".")[2], is_signal)
+                if why and f"{place}:{name}" not in EXCEPTIONS:
+                    wrong.append(f"{place}: {name} {why}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_exceptions_are_needed() -> None:
+    for place in EXCEPTIONS:
+        path, _, name = place.partition(":")
+        found = dict(names_of((ROOT / path).read_text(encoding="utf-8")))
+        assert name in found, place
+        assert objection(name.rpartition(".")[2], found[name]), place
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def told(): ...",
+        "def _beside(): ...",
+        "def ask_size(): ...",
+        "def renormalised(): ...",
+        "class Kept: ...",
+        "class Taken: ...",
+        "class A:\n    def look_again(self): ...",
+        "class A:\n    @property\n    def closed(self): ...",
+        "class A:\n    asked = Signal(str)",
+        "class A:\n    moved: Signal = Signal(int)",
+        "if True:\n    def until(): ...",
+    ],
+)
+def test_vague_and_incomplete_names_are_found(line: str) -> None:
+    assert [name for name, signal in names_of(line) if objection(name.rpartition(".")[2], signal)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def margins(): ...",
+        "def is_closed(): ...",
+        "def on_row_moved(): ...",
+        "def find_seed(): ...",
+        "class TrialResult: ...",
+        "class A:\n    run_finished = Signal()",
+        "class A:\n    finished = Signal()",
+        "def outer():\n    def named(): ...",
+        "class A:\n    def outer(self):\n        def named(): ...",
+    ],
+)
+def test_verbs_and_nouns_pass(line: str) -> None:
+    assert not [
+        name for name, signal in names_of(line) if objection(name.rpartition(".")[2], signal)
+    ]
+
+
+def names_of(source: str) -> Iterator[tuple[str, bool]]:
+    """Yield the qualified name of each definition outside functions, and True for signals."""
+    around: list[tuple[int, str, str]] = []  # indent, keyword and name of enclosing definitions
+    for match in DEFINITION.finditer(source):
+        indent, keyword, name, signal = len(match[1]), match[2], match[3], match[4]
+        while around and around[-1][0] >= indent:
+            around.pop()
+        if not any(kind == "def" for _, kind, _ in around):
+            yield ".".join([*(outer for _, _, outer in around), name or signal]), bool(signal)
+        if keyword:
+            around.append((indent, keyword, name))
+
+
+def objection(name: str, is_signal: bool) -> str:
+    """Return what is wrong with a name; "" for a good one."""
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)]
+    vague = [word for word in words if VAGUE.fullmatch(word)]
+    if vague:
+        return f"has the vague word {vague[0]}"
+    if name.startswith("__") or len(words) != 1 or (is_signal and SIGNALS.fullmatch(words[0])):
+        return ""
+    if INCOMPLETE.fullmatch(words[0]) or PARTICIPLE.fullmatch(words[0]):
+        return "is incomplete: what is done, and to what?"
+    return ""
