@@ -75,11 +75,11 @@ def test_the_first_that_applies_lies_on_its_curve(
     assert [one.name for one in drawn] == ["Saxe", "matrix solution"]
     for line, name in zip(drawn, ("mode_saxe", "log10_risk_matrix"), strict=True):
         column = PREDICTIONS[name].function(data.run, data.run.t)
-        assert np.allclose(line.said, column, rtol=1e-12)
+        assert np.allclose(line.plain, column, rtol=1e-12)
         assert line.colour == LIGHT.theory
     labels = {one.label: one for one in view.plot.overlay.levels}
     tip = labels["Saxe"].tip
-    apart = np.abs(view._values[0] - drawn[0].said).max()
+    apart = np.abs(view._values[0] - drawn[0].plain).max()
     assert "saxe14" in tip
     assert f"at most {apart:.3f}"[:11] in tip.replace("at most .", "at most 0.")
     # Once known, no redraw computes it: neither a step in time nor another size.
@@ -111,6 +111,6 @@ def test_labels_keep_off_the_titles_of_strips(view: CurvesView, data: DisplayDat
         boxes = [one.box for one in view.plot.drawn_levels]
         assert len(boxes) == 2
         plot, titles = view.plot, view.plot.overlay.titles
-        rooms = title_rooms(titles, plot.inside(), small(plot.font()), plot)
+        rooms = title_rooms(titles, plot.plot_area(), small(plot.font()), plot)
         assert len(rooms) == 3
         assert not [1 for box in boxes for room in rooms if box.intersects(room)]
