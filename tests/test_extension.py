@@ -22,8 +22,9 @@ from core.cli.main import main
 from core.data.registry import DATA
 from core.dynamics.registry import ENGINES, make_integrator, prepare
 from core.dynamics.rows import reduce_rows
+from core.errors import InputError
 from core.network.registry import NETWORKS
-from core.observables.registry import OBSERVABLES, explain
+from core.observables.registry import OBSERVABLES, PREDICTIONS, explain, predict
 from core.problem.problem import Problem, resolve_problem
 from core.reference.registry import REFERENCES
 from core.runs import Run, open_run
@@ -34,7 +35,7 @@ from core.study_file.validation import build_experiment
 from core.theorems.registry import STATEMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
-FILES = ("network", "data", "dynamics", "observable", "margin", "theorem", "view")
+FILES = ("network", "data", "dynamics", "observable", "prediction", "margin", "theorem", "view")
 STUDY = ROOT / "tests" / "extension" / "study.toml"
 MOST_LINES = 40  # of the network, blank ones aside
 REGISTRIES: tuple[Registry[Any], ...] = (
@@ -43,6 +44,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (
     DYNAMICS,
     ENGINES,
     OBSERVABLES,
+    PREDICTIONS,
     REFERENCES,
     STATEMENTS,
     VIEWS,
@@ -62,7 +64,8 @@ def kinds() -> Iterator[None]:
         new = {name: kind for name, kind in registry.items() if name not in known}
         kept.update(new)  # a module registers once, and tests of others may have come between
         registry.update(kept)
-        assert len(kept) == 1
+        # A prediction brings the observables of its values and of its residual.
+        assert len(kept) == (3 if registry is OBSERVABLES else 1)
     yield
     for registry, kept in zip(REGISTRIES, KEPT, strict=True):
         for name in kept:
@@ -154,6 +157,7 @@ def test_the_document_shows_the_study() -> None:
         ("data", ("stripes", "every |x_1| is at least this")),
         ("dynamics", ("heavy_ball", "how much of the last step")),
         ("observables", ("largest_share", "for networks with nodes")),
+        ("observables", ("tangent_distance", "tangent_distance_residual", "for cubed networks")),
         ("margins", ("nearest", "min over y_i != y_k of |x_i - x_k| / 2")),
         ("theorems", ("docs/extend.md, Lemma 1", "The risk never rises")),
     ],
@@ -241,6 +245,21 @@ def test_wide_data_are_trained_in_row_space() -> None:
     assert np.allclose(last[0], np.append(last[1][:m], V.ravel()), rtol=0, atol=1e-12)
 
 
+def test_the_prediction_is_that_of_the_first_gradient(trained: Callable[..., Path]) -> None:
+    with open_run(trained("dynamics.until_log10_time=-1", "dynamics.step=0.001")) as run:
+        found = predict(run, "tangent_distance")
+        speed = float(np.linalg.norm(slope_of(np.array(run.origin), run.problem)))
+        assert np.allclose(found.values, run.t * speed, rtol=1e-12)
+        distance = np.linalg.norm(every(run) - run.origin, axis=1)
+        assert np.allclose(found.residual, distance - run.t * speed, rtol=0, atol=1e-12)
+        assert 0.0 < found.largest <= 0.02 * distance[-1]
+    with (
+        open_run(trained("dynamics.kind=sgd", "dynamics.batch=3")) as run,
+        pytest.raises(InputError, match="the start's gradient says how fast full-batch"),
+    ):
+        predict(run, "tangent_distance")
+
+
 # ------------------------------------------------------------------------------ every command
 
 
@@ -288,6 +307,9 @@ def test_every_reading_command(call: Call, trained: Callable[..., Path], tmp_pat
     drawing = tmp_path / "f.svg"
     call("figure", path, "--out", drawing)
     assert drawing.stat().st_size > 1000
+    call("figure", path, "--out", drawing, "--panels", "curves", "--curves", "distance")
+    assert "Dashed: predictions" in drawing.read_text()
+    assert float(rows[0]["tangent_distance"]) == 0.0
     margins = {one["name"]: one for one in json.loads(call("margins", path, "--json"))}
     nearest = min(
         float(np.linalg.norm(x[i] - x[k])) for i in range(12) for k in range(12) if y[i] * y[k] < 0

@@ -37,12 +37,16 @@ Numbers = Sequence[tuple[str, Floats]]  # heading and column, all columns of equ
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """Values promised by a statement, one per frame (T,), in the view named by `view`."""
+    """Values promised by a statement, or predicted, one per frame (T,), in a view or a strip.
+
+    `view` is "margins", or the observable that they belong to.
+    """
 
     name: str
     view: str
     values: Floats
     tip: str = ""
+    predicted: bool = False
 
 
 @final

@@ -62,7 +62,7 @@ class PlainFlow(DynamicsSection):
     until_log10_time: float = setting(2.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
 
     def check(self, experiment: Any) -> None:
-        self._needs_standard(experiment, "keeps a_j^2 - |v_j|^2")
+        self._needs_standard(experiment, "keeps a_j^2 - |v_j|^2", linear=True)
         self._needs_float64(experiment)
         if experiment.loss.l2 > 0.0:
             raise RuleError(

@@ -250,6 +250,13 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
         changed("data.p=[5]; run.seed=[0]", literally("width * (p - 1)", "(18 - width) * (p - 1)")),
         untrained("run.seed=[0]"),
     ),
+    "saxe14-modes": (
+        changed(
+            "dynamics.kind=gd; dynamics.step=0.5; recording.spacing=log; recording.frames=40; "
+            "network.m=4; run.seed=[0]"
+        ),
+        changed("recording.frames=40; network.m=4; run.seed=[0]", literally("1e-06", "0.3")),
+    ),
     "telgarsky22-figure-1": (
         changed("dynamics.until_log10_time=3.01", whole(256, 15)),
         changed("dynamics.until_log10_time=3.01", whole(16, 15), whole(256, 16)),
