@@ -116,7 +116,7 @@ class LibraryController(QObject):
         panel.search.textChanged.connect(self._on_typed)
         panel.trash.toggled.connect(self._show)
         panel.action_requested.connect(self._on_action)
-        panel.model.picture_wanted.connect(self._on_picture_wanted)
+        panel.model.picture_requested.connect(self._on_picture_requested)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ class LibraryController(QObject):
         words += f"; reading {listing.left} ..." if listing.left else ""
         panel.show_total(words)
 
-    def _on_picture_wanted(self, path: Path) -> None:
+    def _on_picture_requested(self, path: Path) -> None:
         self._undrawn[path] = None
         if not self._seen.isActive():
             self._seen.start()

@@ -10,7 +10,7 @@ from PySide6.QtGui import QCursor
 from app.playback.display import DisplayController
 from app.playback.inspector import definition
 from app.shell.main_window import MainWindow
-from app.state.finding import SearchEntry, make_entry
+from app.state.text_search import SearchEntry, make_entry
 from app.state.view_options import MOST_CURVES
 
 if TYPE_CHECKING:

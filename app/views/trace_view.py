@@ -142,7 +142,7 @@ class TraceView(RunView):
         self._traced = data.background.traced
         return tuple(data.background.trace(name, data.frames) for name in names)
 
-    def _give_up(self, data: DisplayData) -> None:
+    def _withdraw_requests(self, data: DisplayData) -> None:
         data.background.request_traces(type(self).__name__, (), 0)
 
     def on_values(self) -> bool:

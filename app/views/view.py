@@ -168,7 +168,7 @@ class RunView(QWidget):
 
     def set_data(self, data: DisplayData | None) -> None:
         if self.data is not None:
-            self._give_up(self.data)
+            self._withdraw_requests(self.data)
         self.data, self.frame = data, -1
         self._absent = self._absence(data) if data is not None else ""
         self.plot.reset_range()  # a zoom belonged to the previous run
@@ -333,7 +333,7 @@ class RunView(QWidget):
         """Return why a run has nothing to show; "" otherwise."""
         return ""
 
-    def _give_up(self, data: DisplayData) -> None:
+    def _withdraw_requests(self, data: DisplayData) -> None:
         """Withdraw all requests for numbers of a run."""
 
     def _recolour(self) -> None:

@@ -81,7 +81,7 @@ class Stochastic(Stepper):
             if name == "powers" and part.max() > 1.0:
                 raise saved.invalid_state("a power of beta is above 1")
         if self._stream is not None:
-            self._stream.put_back(state["order"])
+            self._stream.restore(state["order"])
 
     def _examples_a_step(self, n: int) -> int:
         return getattr(self._dynamics, "batch", 0) or n

@@ -1,6 +1,6 @@
 """Options of figures, films and pages: frozen values that each front end makes once.
 
-Created by the command line from arguments (core.cli.looks), by the window from its views
+Created by the command line from arguments (core.cli.view_arguments), by the window from its views
 (app.export.pictures), and by `marginscope.figure` from keyword arguments.
 """
 

@@ -13,8 +13,8 @@ import pytest
 
 import marginscope as ms
 from core.problem.problem import resolve_problem
+from core.reference.cancel_token import CancelToken
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.watch import CancelToken
 from core.runs import RunFile, open_run
 from core.studies.study import load_study
 from tests.python.small import as_json, trained
