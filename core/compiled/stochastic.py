@@ -5,11 +5,13 @@ written once a step, since the update by one batch and the inner products with t
 while the row is in the cache. Its inner loop has no branches: whether a node is active is
 as good as random, and a processor that guesses wrong loses more than the skipped row saves.
 `batch_steps` is for every two-layer network, through core.compiled.network.
+
+Where the loss underflows, Adam's gradients are stored times 2^k; see core.compiled.scaled.
 """
 
 from __future__ import annotations
 
-from math import sqrt
+from math import ldexp, sqrt
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -17,6 +19,15 @@ from numpy.typing import NDArray
 from core.compiled.descent import Work, slopes
 from core.compiled.jit import compiled
 from core.compiled.network import adjoint, forward
+from core.compiled.scaled import (
+    adapt_scaled,
+    follow_margin,
+    holds_roots,
+    is_needed,
+    scaled_slopes,
+    smallest_margin,
+    vanishes,
+)
 
 Array = NDArray[Any]
 
@@ -40,6 +51,7 @@ class Rule(NamedTuple):
     powers: Array  # (2,), beta_1^t and beta_2^t
     first: Array  # the moments, of the size of W; without elements where not used
     second: Array
+    scale: Array  # (1,), k of core.compiled.scaled
 
 
 class Rows(NamedTuple):
@@ -212,6 +224,27 @@ def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
 
 
 @compiled
+def adapt_late(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
+    """Do what `adapt` does, with moments as core.compiled.scaled stores them.
+
+    Parameters
+    ----------
+    flat, gradient : array (size,)
+        W, updated in place, and its slopes times 2^k.
+    rule : Rule
+        Constants; moments and powers are updated in place.
+    eta : float
+        Step size.
+    """
+    powers = rule.powers
+    powers[0] *= rule.beta_1
+    powers[1] *= rule.beta_2
+    size, root = eta / (1 - powers[0]), sqrt(1 - powers[1])
+    epsilon = flat.dtype.type(ldexp(float(rule.epsilon), int(rule.scale[0])))
+    adapt_scaled(flat, gradient, rule, epsilon, size, 1 - eta * rule.decay, root)
+
+
+@compiled
 def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int:
     """Take steps on consecutive batches of rows of xs, or all on the same full batch.
 
@@ -251,6 +284,12 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
         # As in core.compiled.descent: a NaN has diverged too.
         if not total <= work.limit * batch:
             return s
+        if rule.kind == ADAM and vanishes(work.loss) and rule.penalty == 0 and rule.group == 0:
+            low = smallest_margin(work.loss, F, y)
+            follow_margin(low, rule.epsilon, rule.scale, rule.first, rule.second)
+            k = float(rule.scale[0])
+            if is_needed(work.loss, low, k, rule.epsilon, rule.scale.itemsize == 4):
+                scaled_slopes(work.loss, F, y, 1 / batch, k, G)
         X = xs[s * batch : (s + 1) * batch]
         adjoint(work.net, flat, XT, X, G, Z, work.C, gradient)
         if rule.group > 0:
@@ -258,7 +297,9 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
         eta = rule.eta
         if rule.factors.size > 0:
             eta = rule.eta * rule.factors[s]
-        if rule.kind == ADAM:
+        if rule.kind == ADAM and holds_roots(float(rule.scale[0]), rule.epsilon):
+            adapt_late(flat, gradient, rule, eta)
+        elif rule.kind == ADAM:
             adapt(flat, gradient, rule, eta)
         else:
             descend(flat, gradient, rule, eta)

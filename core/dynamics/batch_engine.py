@@ -9,10 +9,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.compiled import scaled
 from core.compiled import stochastic as kernel
 from core.compiled.descent import Progress, Run
 from core.compiled.records import record
 from core.compiled.steps import network_steps
+from core.dynamics.dual_weights import scaled_slopes
 from core.dynamics.twin import work_for
 from core.network.quadratic import cubed_norm_gradient, node_blocks
 from core.problem.problem import Problem
@@ -26,7 +28,7 @@ class Rule:
     """Update rule from gradient to step: plain descent, or Adam with its constants.
 
     `decay` is AdamW's. `total` is the number of steps of a run whose second half shortens its steps
-    linearly to 0; 0 for steps of equal length.
+    linearly to 0, or 0. Step number s from 1 on has also the factor s^-power.
     """
 
     step_size: float
@@ -36,6 +38,7 @@ class Rule:
     eps: float = 1e-8
     decay: float = 0.0
     total: int = 0
+    power: float = 0.0
 
     def factors(self, first: int, count: int, dtype: Any) -> Array:
         """Return the factors of eta in consecutive steps.
@@ -52,17 +55,24 @@ class Rule:
         Returns
         -------
         array (count,), or (0,) for equal steps
-            Factors from 1 down to 0.
+            Factors.
 
         Examples
         --------
         >>> Rule(0.1, total=8).factors(3, 4, float).tolist()
         [1.0, 1.0, 0.75, 0.5]
+        >>> Rule(0.1, power=0.5).factors(0, 4, float).round(3).tolist()
+        [1.0, 0.707, 0.577, 0.5]
         """
-        if not self.total:
+        if not (self.total or self.power):
             return np.zeros(0, dtype)
         steps = np.arange(first, first + count)
-        return np.clip(2.0 * (1.0 - steps / self.total), 0.0, 1.0).astype(dtype)
+        factors = np.ones(count)
+        if self.total:
+            factors = np.clip(2.0 * (1.0 - steps / self.total), 0.0, 1.0)
+        if self.power:
+            factors *= (steps + 1.0) ** -self.power
+        return factors.astype(dtype)
 
     def for_kernels(
         self, kind: int, flat: Array, penalties: tuple[float, float], blocks: Array
@@ -91,7 +101,8 @@ class Rule:
         size = flat.size if kind == kernel.ADAM else 0
         none, ones = np.zeros(0, flat.dtype), np.ones(2, flat.dtype)
         moments = [np.zeros(size, flat.dtype), np.zeros(size, flat.dtype)]
-        return kernel.Rule(kind, *numbers, *[blocks, none, ones, *moments])
+        scale = np.zeros(1, flat.dtype)
+        return kernel.Rule(kind, *numbers, *[blocks, none, ones, *moments, scale])
 
 
 class BatchEngine(ABC):
@@ -215,7 +226,8 @@ class CompiledEngine(BatchEngine):
         rule = self._rule
         if rule.kind != kernel.ADAM:
             return {}
-        return {"first": rule.first, "second": rule.second, "powers": rule.powers}
+        moments = {"first": rule.first, "second": rule.second, "powers": rule.powers}
+        return {**moments, "scale": rule.scale}
 
 
 @final
@@ -232,6 +244,9 @@ class ArrayEngine(BatchEngine):
         self.current = problem.physical_start().astype(dtype)
         self._first, self._second = np.zeros_like(self.current), np.zeros_like(self.current)
         self._powers, self._dtype = np.ones(2), np.dtype(dtype)
+        self._scale = np.zeros(1, dtype)
+        plain = self._l2 == 0.0 and self._l23 == 0.0
+        self._scales = rule.adam and plain and scaled.vanishes(problem.loss.code)
         if full:
             self._inputs = problem.inputs.astype(dtype)
             self._labels = problem.dataset.y.astype(dtype)
@@ -246,13 +261,13 @@ class ArrayEngine(BatchEngine):
         return count
 
     def _step(self, inputs: Array, y: Array, factor: float) -> bool:
-        network, loss = self._problem.network, self._problem.loss
+        network = self._problem.network
         f = np.asarray(network.outputs(self.current, inputs))
         # Before the step, so that the parameters are those of the last step that was in order.
         if not (np.isfinite(f).all() and float(np.abs(f).mean()) <= self._limit):
             return False
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient beyond float32
-            g = (loss.output_gradient(f, y) / y.size).astype(self._dtype)
+            g = (self._output_gradient(f, y) / y.size).astype(self._dtype)
             gradient = np.asarray(network.gradient(self.current, inputs, g), dtype=self._dtype)
             gradient += 2.0 * self._l2 * self.current
             if self._l23 > 0.0:
@@ -266,9 +281,36 @@ class ArrayEngine(BatchEngine):
         self.current = weights
         return True
 
+    def _output_gradient(self, f: Array, y: Array) -> Array:
+        """Return 2^k dl/df, where Adam scales its gradients."""
+        loss = self._problem.loss
+        if self._scales:
+            low, single = float(loss.scores(f, y).min()), self._dtype.itemsize == 4
+            self._follow_margin(low, single)
+            k = float(self._scale[0])
+            if scaled.is_needed(loss.code, low, k, self._rule.eps, single):
+                return scaled_slopes(loss, f.astype(np.float64), y, k)
+        return loss.output_gradient(f, y)
+
+    def _follow_margin(self, low: float, single: bool) -> None:
+        """Do what `follow_margin` of core.compiled.scaled does."""
+        k, eps = float(self._scale[0]), self._rule.eps
+        if not scaled.is_far(low, k, single):
+            return
+        first, second = self._first.astype(np.float64), self._second.astype(np.float64)
+        roots = second if scaled.holds_roots(k, eps) else np.sqrt(second)
+        top = float(np.maximum(np.abs(first), roots).max())
+        new = scaled.next_scale(low, k, top, single)
+        first, roots = np.ldexp(first, int(new - k)), np.ldexp(roots, int(new - k))
+        self._scale[0] = new
+        self._first[:] = first
+        self._second[:] = roots if scaled.holds_roots(new, eps) else roots**2
+
     def _adapt_gradient(self, gradient: Array, eta: float) -> Array:
         rule = self._rule
         self._powers *= (rule.beta1, rule.beta2)
+        if scaled.holds_roots(float(self._scale[0]), rule.eps):
+            return self._adapt_scaled(gradient, eta)
         self._first += (1.0 - rule.beta1) * (gradient - self._first)
         self._second += (1.0 - rule.beta2) * (gradient * gradient - self._second)
         size = eta / (1.0 - self._powers[0])
@@ -276,10 +318,26 @@ class ArrayEngine(BatchEngine):
         root = np.sqrt(1.0 - self._powers[1])
         return np.asarray(size * self._first / (np.sqrt(self._second) / root + rule.eps))
 
+    def _adapt_scaled(self, gradient: Array, eta: float) -> Array:
+        """Do what `adapt_scaled` of core.compiled.scaled does."""
+        rule, single = self._rule, self._dtype.itemsize == 4
+        top = np.maximum(self._second, np.abs(gradient))
+        kept = top >= (scaled.LEAST_32 if single else scaled.LEAST)
+        top = np.where(kept, top, 1.0)
+        before, now = self._second / top, gradient / top
+        squares = rule.beta2 * before * before + (1.0 - rule.beta2) * now * now
+        self._second[:] = np.where(kept, top * np.sqrt(squares), 0.0)
+        self._first += (1.0 - rule.beta1) * (gradient - self._first)
+        self._first[~kept] = 0.0
+        eps = np.ldexp(rule.eps, int(self._scale[0]))
+        divisor = np.where(kept, self._second / np.sqrt(1.0 - self._powers[1]) + eps, 1.0)
+        return np.asarray(eta / (1.0 - self._powers[0]) * self._first / divisor)
+
     def parts(self) -> dict[str, Array]:
         if not self._rule.adam:
             return {}
-        return {"first": self._first, "second": self._second, "powers": self._powers}
+        moments = {"first": self._first, "second": self._second, "powers": self._powers}
+        return {**moments, "scale": self._scale}
 
 
 def batch_engine(
@@ -307,7 +365,7 @@ def batch_engine(
     BatchEngine
         Engine at the problem's start.
     """
-    network, alike = problem.network, not (rule.total or problem.experiment.loss.l23)
+    network, alike = problem.network, not (rule.total or rule.power or problem.experiment.loss.l23)
     rows = network.kind == "standard" and network.plain_relu
     if rows and batch == 1 and not (full or rule.adam) and alike:
         return RowEngine(problem, rule, dtype, limit)

@@ -16,51 +16,16 @@ from numpy.typing import NDArray
 from core.compiled.descent import Work
 from core.compiled.network import adjoint, forward
 from core.dynamics import saved
+from core.dynamics.dual_weights import output_weights
 from core.dynamics.step_size import rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.twin import work_for
-from core.losses import LossFunction
 from core.network.parametrisation import Network, joined
 from core.problem.problem import Problem
 from core.study_file.steepest import SteepestDescent
 
 Array = NDArray[Any]
 FLOOR = 1e-12  # of the largest eigenvalue of M'M
-
-
-def output_weights(loss: LossFunction, f: Array, y: Array) -> Array:
-    """Return the weights g of the outputs in sum_i q_i grad p_i = sum_i g_i grad f(x_i).
-
-    Parameters
-    ----------
-    loss : LossFunction
-        Loss that goes to zero.
-    f : array (n,) or (n, k)
-        Outputs.
-    y : array (n,)
-        Labels +-1, or class numbers.
-
-    Returns
-    -------
-    array of the shape of f
-        y_i q_i with sum_i q_i = 1; for k classes sum_c q_ic for the own one, -q_ic for the others.
-
-    Examples
-    --------
-    >>> from core.losses import Exponential
-    >>> f, y = np.array([2e4, -2e4]), np.array([1.0, -1.0])
-    >>> output_weights(Exponential(), f, y).tolist()
-    [0.5, -0.5]
-    """
-    q = loss.dual(loss.scores(f, y))
-    q = q / q.sum()
-    if f.ndim == 1:
-        return np.asarray(y * q)
-    own = y.astype(np.int64)
-    g = np.zeros(f.shape)
-    g[np.arange(f.shape[1])[None, :] != own[:, None]] = -q.reshape(-1)
-    g[np.arange(own.size), own] = q.sum(axis=1)
-    return g
 
 
 def polar_factor(matrix: Array) -> Array:

@@ -23,6 +23,8 @@ from core.problem.problem import Problem
 from core.study_file.descent import Adam, GradientDescent, StochasticGradientDescent
 from core.study_file.dynamics_section import check_batch
 
+MOST_DOUBLINGS = 2.0**31  # of Adam's moments, whose power of 2 kernels take as an integer
+
 
 @final
 class Stochastic(Stepper):
@@ -46,7 +48,9 @@ class Stochastic(Stepper):
         rule = Rule(self.step_size, total=self._count_scheduled_steps())
         if isinstance(dynamics, Adam):
             betas, decay = (dynamics.beta1, dynamics.beta2), dynamics.weight_decay
-            rule = Rule(self.step_size, True, *betas, dynamics.eps, decay, rule.total)
+            rule = Rule(
+                self.step_size, True, *betas, dynamics.eps, decay, rule.total, dynamics.power
+            )
         self._engine = batch_engine(problem, rule, self.dtype, self._limit(), batch, full)
         self.engine = self._engine.name
         self._stream: Stream | None = None
@@ -68,16 +72,20 @@ class Stochastic(Stepper):
         return {**super()._parts(), **self._engine.parts(), **order}
 
     def _resume(self) -> None:
-        super()._resume()
         state = self.problem.start.state
         if state is None:
             return
+        # Runs of earlier versions have no power of 2: their moments are not scaled.
+        added = {"scale": np.zeros(1)} if "scale" in self._engine.parts() else {}
+        saved.set_state(self._parts(), {**added, **state})
         for name, part in self._engine.parts().items():
             saved.check_finite(name, part)
             if name != "first" and part.min() < 0.0:
                 raise saved.invalid_state(f"{name} holds a value below 0")
             if name == "powers" and part.max() > 1.0:
                 raise saved.invalid_state("a power of beta is above 1")
+            if name == "scale" and not (part[0].is_integer() and part[0] < MOST_DOUBLINGS):
+                raise saved.invalid_state("the scale of the moments is no power of 2")
         if self._stream is not None:
             self._stream.put_back(state["order"])
 

@@ -100,6 +100,12 @@ KINDS = (
     Kind("adam", STANDARD, ADAM),
     Kind("adam, batches", STANDARD, {**ADAM, "batch": 5}),
     Kind("adam, float32", STANDARD, {**ADAM, "batch": 5}, SINGLE),
+    Kind(
+        "adam, late",
+        Case("standard", "exponential", settings={"slope": 0.3}),
+        {**ADAM, "step": 0.5, "eps": 0.0, "beta1": 0.5, "beta2": 0.6, "until_log10_time": 2.6},
+        sizes=FEW,
+    ),
     Kind("adam, head", HEAD, {**ADAM, "until_log10_time": 0.3}),
     Kind("adam, decay, l23", QUADRATIC, {**ADAM, "weight_decay": 0.1}, L23),
     Kind("steepest, l2", STANDARD, STEEPEST),

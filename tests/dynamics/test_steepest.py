@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from core.data.parity import all_corners
+from core.dynamics.dual_weights import output_weights
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import make_integrator, prepare
-from core.dynamics.steepest import find_direction, output_weights, polar_factor
+from core.dynamics.steepest import find_direction, polar_factor
 from core.errors import InputError
 from core.losses import LOSSES
 from core.network.parametrisation import Network
