@@ -32,16 +32,16 @@ from core.compiled.scaled import (
 Array = NDArray[Any]
 
 # Rules by which a gradient becomes a step; SCHEDULED is for core.compiled.descent.
-SCHEDULED, DESCENT, ADAM = -1, 0, 1
+SCHEDULED, DESCENT, ADAM, HEAVY_BALL, NESTEROV = -1, 0, 1, 2, 3
 
 
 class Rule(NamedTuple):
     """Update rule from gradient to step, in the precision of the run."""
 
-    kind: int  # SCHEDULED, DESCENT or ADAM
+    kind: int  # one of those above
     eta: float
     penalty: float  # lambda
-    beta_1: float
+    beta_1: float  # that of the velocity too
     beta_2: float
     epsilon: float
     decay: float  # decoupled, of AdamW
@@ -49,7 +49,7 @@ class Rule(NamedTuple):
     blocks: Array  # (b, 2), where the numbers of nodes lie, see core.network.quadratic
     factors: Array  # (count,) of eta, one a step of a call; without elements where all are 1
     powers: Array  # (2,), beta_1^t and beta_2^t
-    first: Array  # the moments, of the size of W; without elements where not used
+    first: Array  # the moments, of the size of W; without elements where not used; or the velocity
     second: Array
     scale: Array  # (1,), k of core.compiled.scaled
 
@@ -194,6 +194,31 @@ def descend(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
 
 
 @compiled
+def accelerate(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
+    """Do one step of momentum: u <- b u - eta (g + 2 lambda W), W <- W + u.
+
+    Nesterov's W <- W + b u - eta (g + 2 lambda W) has W where the next gradient is taken.
+
+    Parameters
+    ----------
+    flat : array (size,)
+        W, updated in place.
+    gradient : array (size,)
+        g.
+    rule : Rule
+        Constants; the velocity u is updated in place.
+    eta : float
+        Step size.
+    """
+    velocity, beta, penalty = rule.first, rule.beta_1, 2 * rule.penalty
+    ahead = rule.kind == NESTEROV
+    for k in range(flat.size):
+        step = eta * (gradient[k] + penalty * flat[k])
+        velocity[k] = beta * velocity[k] - step
+        flat[k] += beta * velocity[k] - step if ahead else velocity[k]
+
+
+@compiled
 def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     """Do one step of Adam on g + 2 lambda W, after the decay W <- (1 - eta decay) W.
 
@@ -245,6 +270,51 @@ def adapt_late(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
 
 
 @compiled
+def rescale(work: Work, y: Array, rule: Rule) -> None:
+    """Write the slopes G again where the loss underflows, times 2^k, and the moments with them.
+
+    Parameters
+    ----------
+    work : Work
+        Network, with its outputs.
+    y : array (b,)
+        Labels, or class numbers.
+    rule : Rule
+        Rule of Adam; k and the moments are updated in place. A penalty does not vanish.
+    """
+    if not vanishes(work.loss) or rule.penalty > 0 or rule.group > 0:
+        return
+    low = smallest_margin(work.loss, work.F, y)
+    follow_margin(low, rule.epsilon, rule.scale, rule.first, rule.second)
+    k = float(rule.scale[0])
+    if is_needed(work.loss, low, k, rule.epsilon, rule.scale.itemsize == 4):
+        scaled_slopes(work.loss, work.F, y, 1 / y.size, k, work.G)
+
+
+@compiled
+def take_step(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
+    """Move W by the rule, in a step of this size.
+
+    Parameters
+    ----------
+    flat, gradient : array (size,)
+        W, updated in place, and g.
+    rule : Rule
+        Update rule; its state is updated in place.
+    eta : float
+        Step size.
+    """
+    if rule.kind == DESCENT:
+        descend(flat, gradient, rule, eta)
+    elif rule.kind != ADAM:
+        accelerate(flat, gradient, rule, eta)
+    elif holds_roots(float(rule.scale[0]), rule.epsilon):
+        adapt_late(flat, gradient, rule, eta)
+    else:
+        adapt(flat, gradient, rule, eta)
+
+
+@compiled
 def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int:
     """Take steps on consecutive batches of rows of xs, or all on the same full batch.
 
@@ -284,12 +354,8 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
         # As in core.compiled.descent: a NaN has diverged too.
         if not total <= work.limit * batch:
             return s
-        if rule.kind == ADAM and vanishes(work.loss) and rule.penalty == 0 and rule.group == 0:
-            low = smallest_margin(work.loss, F, y)
-            follow_margin(low, rule.epsilon, rule.scale, rule.first, rule.second)
-            k = float(rule.scale[0])
-            if is_needed(work.loss, low, k, rule.epsilon, rule.scale.itemsize == 4):
-                scaled_slopes(work.loss, F, y, 1 / batch, k, G)
+        if rule.kind == ADAM:
+            rescale(work, y, rule)
         X = xs[s * batch : (s + 1) * batch]
         adjoint(work.net, flat, XT, X, G, Z, work.C, gradient)
         if rule.group > 0:
@@ -297,10 +363,5 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
         eta = rule.eta
         if rule.factors.size > 0:
             eta = rule.eta * rule.factors[s]
-        if rule.kind == ADAM and holds_roots(float(rule.scale[0]), rule.epsilon):
-            adapt_late(flat, gradient, rule, eta)
-        elif rule.kind == ADAM:
-            adapt(flat, gradient, rule, eta)
-        else:
-            descend(flat, gradient, rule, eta)
+        take_step(flat, gradient, rule, eta)
     return count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,11 @@ Array = NDArray[Any]
 @final
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Update rule from gradient to step: plain descent, or Adam with its constants.
+    """Update rule from gradient to step: plain descent, momentum, or Adam with its constants.
 
     `decay` is AdamW's. `total` is the number of steps of a run whose second half shortens its steps
-    linearly to 0, or 0. Step number s from 1 on has also the factor s^-power.
+    linearly to 0, or 0. Step number s from 1 on also has the factors s^-power and
+    min(1, s/warm_up). With `momentum`, beta1 is that of the velocity.
     """
 
     step_size: float
@@ -39,6 +40,21 @@ class Rule:
     decay: float = 0.0
     total: int = 0
     power: float = 0.0
+    warm_up: int = 0
+    momentum: Literal["", "heavy_ball", "nesterov"] = ""
+
+    @property
+    def kind(self) -> int:
+        """Kind of the rule in core.compiled.stochastic."""
+        if self.adam:
+            return kernel.ADAM
+        kinds = {"heavy_ball": kernel.HEAVY_BALL, "nesterov": kernel.NESTEROV}
+        return kinds.get(self.momentum, kernel.DESCENT)
+
+    @property
+    def is_shaped(self) -> bool:
+        """True if steps differ in length."""
+        return bool(self.total or self.power or self.warm_up)
 
     def factors(self, first: int, count: int, dtype: Any) -> Array:
         """Return the factors of eta in consecutive steps.
@@ -64,7 +80,7 @@ class Rule:
         >>> Rule(0.1, power=0.5).factors(0, 4, float).round(3).tolist()
         [1.0, 0.707, 0.577, 0.5]
         """
-        if not (self.total or self.power):
+        if not self.is_shaped:
             return np.zeros(0, dtype)
         steps = np.arange(first, first + count)
         factors = np.ones(count)
@@ -72,6 +88,8 @@ class Rule:
             factors = np.clip(2.0 * (1.0 - steps / self.total), 0.0, 1.0)
         if self.power:
             factors *= (steps + 1.0) ** -self.power
+        if self.warm_up:
+            factors *= np.minimum(1.0, (steps + 1.0) / self.warm_up)
         return factors.astype(dtype)
 
     def for_kernels(
@@ -82,7 +100,7 @@ class Rule:
         Parameters
         ----------
         kind : int
-            SCHEDULED, DESCENT or ADAM of core.compiled.stochastic; only ADAM has moments.
+            Kind of core.compiled.stochastic.
         flat : array (size,)
             Parameters.
         penalties : tuple of float
@@ -98,9 +116,12 @@ class Rule:
         l2, group = penalties
         values = (self.step_size, l2, self.beta1, self.beta2, self.eps, self.decay, group)
         numbers = np.array(values, flat.dtype)
-        size = flat.size if kind == kernel.ADAM else 0
+        sizes = (
+            0 if kind in (kernel.SCHEDULED, kernel.DESCENT) else flat.size,
+            flat.size if kind == kernel.ADAM else 0,
+        )
         none, ones = np.zeros(0, flat.dtype), np.ones(2, flat.dtype)
-        moments = [np.zeros(size, flat.dtype), np.zeros(size, flat.dtype)]
+        moments = [np.zeros(size, flat.dtype) for size in sizes]
         scale = np.zeros(1, flat.dtype)
         return kernel.Rule(kind, *numbers, *[blocks, none, ones, *moments, scale])
 
@@ -203,9 +224,9 @@ class CompiledEngine(BatchEngine):
         self.name = f"compiled {np.dtype(dtype).name}"
         self.current = problem.physical_start().astype(dtype)
         self._full, self._work = full, work_for(problem, self.current, limit, batch)
-        kind, loss = kernel.ADAM if rule.adam else kernel.DESCENT, problem.experiment.loss
+        loss = problem.experiment.loss
         self._plan, blocks = rule, node_blocks(problem.network)
-        self._rule = rule.for_kernels(kind, self.current, (loss.l2, loss.l23), blocks)
+        self._rule = rule.for_kernels(rule.kind, self.current, (loss.l2, loss.l23), blocks)
         # There is no schedule here.
         unused, _ = record(Progress)
         self._run = Run(unused, np.zeros(0, np.int64), 0.0, np.dtype(dtype).type(1.0))
@@ -225,7 +246,7 @@ class CompiledEngine(BatchEngine):
     def parts(self) -> dict[str, Array]:
         rule = self._rule
         if rule.kind != kernel.ADAM:
-            return {}
+            return {"velocity": rule.first} if rule.first.size else {}
         moments = {"first": rule.first, "second": rule.second, "powers": rule.powers}
         return {**moments, "scale": rule.scale}
 
@@ -273,13 +294,24 @@ class ArrayEngine(BatchEngine):
             if self._l23 > 0.0:
                 gradient += self._l23 * cubed_norm_gradient(network, self.current)
             eta = factor * self._rule.step_size
-            step = self._adapt_gradient(gradient, eta) if self._rule.adam else eta * gradient
+            step = self._step_along(gradient, eta)
             kept = np.asarray(1.0 - eta * self._rule.decay, dtype=self._dtype) * self.current
             weights = kept - np.asarray(step, dtype=self._dtype)
         if not np.isfinite(weights).all():
             return False
         self.current = weights
         return True
+
+    def _step_along(self, gradient: Array, eta: float) -> Array:
+        """Return what is subtracted from the weights."""
+        rule = self._rule
+        if rule.adam:
+            return self._adapt_gradient(gradient, eta)
+        step = eta * gradient
+        if not rule.momentum:
+            return step
+        self._first[:] = rule.beta1 * self._first - step
+        return step - rule.beta1 * self._first if rule.momentum == "nesterov" else -self._first
 
     def _output_gradient(self, f: Array, y: Array) -> Array:
         """Return 2^k dl/df, where Adam scales its gradients."""
@@ -335,7 +367,7 @@ class ArrayEngine(BatchEngine):
 
     def parts(self) -> dict[str, Array]:
         if not self._rule.adam:
-            return {}
+            return {"velocity": self._first} if self._rule.momentum else {}
         moments = {"first": self._first, "second": self._second, "powers": self._powers}
         return {**moments, "scale": self._scale}
 
@@ -365,9 +397,9 @@ def batch_engine(
     BatchEngine
         Engine at the problem's start.
     """
-    network, alike = problem.network, not (rule.total or rule.power or problem.experiment.loss.l23)
+    network, alike = problem.network, not (rule.is_shaped or problem.experiment.loss.l23)
     rows = network.kind == "standard" and network.plain_relu
-    if rows and batch == 1 and not (full or rule.adam) and alike:
+    if rows and batch == 1 and rule.kind == kernel.DESCENT and alike and not full:
         return RowEngine(problem, rule, dtype, limit)
     if network.compiled:
         return CompiledEngine(problem, rule, dtype, limit, batch, full)
