@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics import saved
-from core.dynamics.batch_engine import Rule, batch_engine
+from core.dynamics.batch_engine import batch_engine
 from core.dynamics.step_size import (
     default_step,
     momentum_step,
@@ -24,6 +24,7 @@ from core.dynamics.step_size import (
 )
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import FreshStream, ReshuffledStream, Stream
+from core.dynamics.update_rule import Rule
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.study_file.descent import Adam, GradientDescent, StochasticGradientDescent
@@ -62,7 +63,11 @@ class Stochastic(Stepper):
             )
         if isinstance(dynamics, Momentum):
             rule = replace(
-                rule, beta1=dynamics.beta, momentum=dynamics.rule, warm_up=dynamics.warm_up
+                rule,
+                beta1=dynamics.beta,
+                momentum=True,
+                ahead=dynamics.ahead,
+                warm_up=dynamics.warm_up,
             )
         self._engine = batch_engine(problem, rule, self.dtype, self._limit(), batch, full)
         self.engine = self._engine.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar, Literal, final
 
 from core.settings import setting
@@ -10,9 +11,9 @@ from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
 
 
 class Momentum(DynamicsSection):
-    """Common settings; `rule` is the name of the steps in core.dynamics.batch_engine."""
+    """Common settings; `ahead` where W is Nesterov's point ahead."""
 
-    rule: ClassVar[Literal["heavy_ball", "nesterov"]]
+    ahead: ClassVar[bool] = False
 
     kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
     long_state: ClassVar[bool] = True
@@ -37,9 +38,9 @@ class Momentum(DynamicsSection):
     until_log10_time: float = setting(3.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
 
     @property
+    @abstractmethod
     def edge(self) -> float:
         """Largest eta S at which descent on a quadratic of curvature S does not diverge."""
-        raise NotImplementedError
 
     def in_row_space(self) -> bool:
         return True
@@ -54,8 +55,6 @@ class HeavyBall(Momentum):
     words: ClassVar[str] = "heavy-ball descent"
     source: ClassVar[str] = "Polyak 1964; docs/theory.md, 4.14"
 
-    rule: ClassVar[Literal["heavy_ball", "nesterov"]] = "heavy_ball"
-
     kind: Literal["heavy_ball"] = "heavy_ball"
 
     @property
@@ -69,7 +68,7 @@ class Nesterov(Momentum):
     words: ClassVar[str] = "Nesterov's descent"
     source: ClassVar[str] = "Nesterov 1983; docs/theory.md, 4.14"
 
-    rule: ClassVar[Literal["heavy_ball", "nesterov"]] = "nesterov"
+    ahead: ClassVar[bool] = True
 
     kind: Literal["nesterov"] = "nesterov"
 

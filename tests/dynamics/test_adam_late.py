@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule
+from core.dynamics.batch_engine import ArrayEngine, CompiledEngine
 from core.dynamics.integrator import Outcome
 from core.dynamics.stochastic import Stochastic
+from core.dynamics.update_rule import Rule
 from core.losses import LOSSES
 from core.problem.problem import Problem, Start
 from tests.chunked import trajectory

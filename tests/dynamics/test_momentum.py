@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule
+from core.dynamics.batch_engine import ArrayEngine, CompiledEngine
 from core.dynamics.registry import prepare
 from core.dynamics.step_size import default_step
+from core.dynamics.update_rule import Rule
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, Start, resolve_problem
 from core.runs import open_run
@@ -50,10 +51,11 @@ def test_steps_are_those_of_torch(kind: str, l2: float) -> None:
 
 
 @EVERY
-def test_engines_agree(kind: Any) -> None:
+def test_engines_agree(kind: str) -> None:
     at = small_problem(Case("bias"), {"kind": "gd", "step": 0.1})
     nothing = np.zeros((0, 1)), np.zeros(0)
-    rule, found = Rule(0.05, beta1=0.7, momentum=kind, warm_up=9, total=60), []
+    rule, found = Rule(0.05, beta1=0.7, momentum=True, warm_up=9, total=60), list[Any]()
+    rule = replace(rule, ahead=kind == "nesterov")
     for make in (CompiledEngine, ArrayEngine):
         engine = make(at, rule, np.float64, 1e6, at.dataset.n, full=True)
         assert engine.steps(*nothing, 50) == 50
