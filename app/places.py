@@ -26,7 +26,7 @@ class Places:
     logs: Path
 
     @classmethod
-    def under(cls, folder: Path) -> Places:
+    def in_folder(cls, folder: Path) -> Places:
         """All of them in one folder."""
         return cls(folder / "settings.json", folder / "runs", folder / "logs")
 

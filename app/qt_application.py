@@ -38,7 +38,7 @@ class QtApplication(QApplication):
     on a link, is an event, where other systems name it on the command line.
     """
 
-    asked = Signal(list)
+    open_requested = Signal(list)
 
     def __init__(self, arguments: list[str]) -> None:
         super().__init__(arguments)
@@ -58,4 +58,4 @@ class QtApplication(QApplication):
 
     def _request_open(self) -> None:
         names, self._names = self._names, []
-        self.asked.emit(names)
+        self.open_requested.emit(names)

@@ -79,7 +79,7 @@ class Heard:
         """Note a failure."""
         self.answers.append((False, words))
 
-    def any(self) -> bool:
+    def has_answer(self) -> bool:
         """Whether there was an answer."""
         return bool(self.answers)
 
@@ -90,7 +90,7 @@ class SelfTest:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._places = Places.under(folder / "user")
+        self._places = Places.in_folder(folder / "user")
         self._program: Marginscope | None = None
         self.steps: list[dict[str, Any]] = []
         self._uncaught = Heard()
@@ -145,7 +145,7 @@ class SelfTest:
             loop = QEventLoop()
             QTimer.singleShot(POLL_MS, loop.quit)
             loop.exec()
-            require(not self._uncaught.any(), "uncaught error; details are in the log")
+            require(not self._uncaught.has_answer(), "uncaught error; details are in the log")
             require(time.monotonic() < deadline, f"{what} took more than {PATIENCE_S:.0f} s")
 
     def _run_file(self) -> Path:
@@ -163,9 +163,9 @@ class SelfTest:
         painted = Heard()
         program.window.painted.connect(painted.good)
         program.window.resize(1280, 800)
-        program.worker.started.connect(program.settle)
+        program.worker.run_started.connect(program.settle)
         program.start()
-        self._wait_until(painted.any, "the first paint")
+        self._wait_until(painted.has_answer, "the first paint")
         picture = program.window.grab().toImage()
         colours = {picture.pixel(x, y) for x in range(0, 1280, 16) for y in range(0, 800, 16)}
         require(len(colours) > 2, "the window is empty")
@@ -178,14 +178,14 @@ class SelfTest:
         def trained() -> bool:
             runs = list(session)
             return bool(runs) and all(
-                run.data is not None and not run.live and not run.behind for run in runs
+                run.data is not None and not run.live and not run.has_unread_frames for run in runs
             )
 
         self._wait_until(trained, "the training")
         (run,) = session
         require(not run.failure, run.failure)
         assert run.data is not None
-        return f"{run.data.frames} frames to log10 t = {run.data.until:g}"
+        return f"{run.data.frames} frames to log10 t = {run.data.planned_end:g}"
 
     def recording(self) -> str:
         """Check that the run's file is whole, and has the same content."""
@@ -219,7 +219,7 @@ class SelfTest:
         export.finished.connect(heard.good)
         export.error.connect(heard.bad)
         export.start(job)
-        self._wait_until(heard.any, "the export")
+        self._wait_until(heard.has_answer, "the export")
         done, words = heard.answers[0]
         require(done and job.path.is_file(), words)
         content: bytes = job.path.read_bytes()
@@ -252,11 +252,11 @@ class SelfTest:
     def margin(self) -> str:
         """Check a margin against its closed form."""
         from core.reference.registry import REFERENCES, compute
-        from core.reference.watch import Watch
+        from core.reference.watch import CancelToken
         from core.runs import open_run
 
         with open_run(self._run_file()) as run:
-            bracket = compute(REFERENCES[MARGIN], run.problem, Watch()).bracket
+            bracket = compute(REFERENCES[MARGIN], run.problem, CancelToken()).bracket
         wrong = abs(bracket.value - CLOSED_FORM)
         require(wrong <= DIGITS, f"{MARGIN} is {bracket.value!r}, and {CLOSED_FORM} is right")
         require(bracket.certified, f"{MARGIN} has no certificate")

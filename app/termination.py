@@ -30,7 +30,7 @@ class Termination(QObject):
         for one in (self._read, self._write):
             one.setblocking(False)
         self._notifier = QSocketNotifier(self._read.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(self._woken)
+        self._notifier.activated.connect(self._on_wake)
 
     def install(self) -> None:
         """Take the signals from here on."""
@@ -53,7 +53,7 @@ class Termination(QObject):
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.code = ENDED_BY + number
 
-    def _woken(self) -> None:
+    def _on_wake(self) -> None:
         self._read.recv(4096)
         if self.code is not None:
             self._end()

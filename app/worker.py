@@ -20,7 +20,7 @@ from PySide6.QtCore import QObject, Signal
 from app.errors import LOG
 from app.one_core import limit_to_one_core
 from core.errors import MarginscopeError
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 NO_MEMORY = "Not enough memory. Close other runs, or choose smaller ones."
 OUR_ERROR = "Internal error. Details are in the log."
@@ -32,13 +32,13 @@ class Request:
 
     def __init__(self, key: Hashable, values: tuple[Any, ...], tell: Callable[..., None]) -> None:
         self.key, self.values = key, values
-        self._tell = tell
+        self._emit = tell
         self._cancelled = threading.Event()
-        self.watch = Watch()
+        self.watch = CancelToken()
 
-    def begin(self, share: Callable[[], float] | None) -> None:
+    def start(self, share: Callable[[], float] | None) -> None:
         """Start the request in its thread: its watch counts the seconds from here on."""
-        self.watch = Watch(share=share)
+        self.watch = CancelToken(share=share)
         if self.is_cancelled():  # a moment ago, by the watch before
             self.watch.cancel()
 
@@ -53,7 +53,7 @@ class Request:
 
     def progress(self, value: object = None) -> None:
         """Tell something before the answer is there."""
-        self._tell(self, value)
+        self._emit(self, value)
 
 
 Answer = Callable[..., object]  # of a Request and the values it was asked with
@@ -92,7 +92,7 @@ class Worker(QObject):
         self._current: Request | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
-        self.share: Callable[[], float] | None = None  # of a core, as core.reference.watch has it
+        self.share: Callable[[], float] | None = None  # share of a core
         # Emitted in the thread and received in that of this object: Qt queues what crosses threads.
         self._progress_made.connect(self._on_progress)
         self._result_ready.connect(self._on_answer)
@@ -105,7 +105,7 @@ class Worker(QObject):
         with self._changed:
             return bool(self._latest) or self._current is not None
 
-    def ask(self, *values: object, key: Hashable = None) -> None:
+    def request(self, *values: object, key: Hashable = None) -> None:
         """Answer a request, after those that wait already."""
         with self._changed:
             if self._closed:
@@ -159,7 +159,7 @@ class Worker(QObject):
     def _work(self) -> None:
         while (request := self._next()) is not None:
             with limit_to_one_core() if self._one_core else nullcontext():
-                request.begin(self.share)
+                request.start(self.share)
                 value, sentence = self._answer_to(request)
             with self._changed:
                 self._current = None  # before anybody who hears of it may ask whether it is busy

@@ -97,7 +97,7 @@ class LossFunction(ABC):
         """Return ln R, R = (1/n) sum_i l(p_i)."""
         return self.log_sum(p) - float(np.log(p.shape[0]))
 
-    def smoothed(self, p: Array) -> float:
+    def smoothed_margin(self, p: Array) -> float:
         """Return l^-1(sum_i l(p_i)): the smoothed margin before it is divided by |W|^L."""
         return self.inverse_of_log(self.log_sum(p))
 
@@ -127,7 +127,7 @@ class MarginLoss(LossFunction):
 class Exponential(MarginLoss):
     """Exponential loss l(z) = exp(-z).
 
-    >>> round(Exponential().smoothed(np.array([1000.0, 1000.0])), 9)
+    >>> round(Exponential().smoothed_margin(np.array([1000.0, 1000.0])), 9)
     999.306852819
     """
 
@@ -174,9 +174,9 @@ class Logistic(MarginLoss):
     """Logistic loss l(z) = ln(1 + exp(-z)), with l^-1(S) = -ln(e^S - 1).
 
     >>> loss = Logistic()
-    >>> round(loss.smoothed(np.array([-800.0])), 9)
+    >>> round(loss.smoothed_margin(np.array([-800.0])), 9)
     -800.0
-    >>> round(loss.smoothed(np.array([3.0])), 12)
+    >>> round(loss.smoothed_margin(np.array([3.0])), 12)
     3.0
     """
 
@@ -214,7 +214,7 @@ class Logistic(MarginLoss):
         return -float(np.log(np.expm1(s)))
 
     def dual(self, p: Array) -> Array:
-        at_smoothed = softplus(np.array([self.smoothed(p)]))[0]
+        at_smoothed = softplus(np.array([self.smoothed_margin(p)]))[0]
         with np.errstate(under="ignore"):
             # |l'(z)| = 1/(1 + e^z), and the ratio in logarithms, since late both vanish.
             return np.asarray(np.exp(at_smoothed - softplus(p)))

@@ -42,7 +42,7 @@ class Section(BaseModel):
     # What other sections turn to when this kind is chosen and theirs do not fit its targets.
     others: ClassVar[Mapping[str, str]] = {}
 
-    def written(self) -> dict[str, Any]:
+    def to_file_values(self) -> dict[str, Any]:
         """Return the section as run files and ledgers have it.
 
         Keys that were `added` later are left out at their defaults, so that older sections stay the
@@ -51,7 +51,7 @@ class Section(BaseModel):
         return self.model_dump(mode="json", context={WRITTEN: True})
 
     def written_json(self) -> str:
-        """Return `written` as JSON text."""
+        """Return `to_file_values` as JSON text."""
         return self.model_dump_json(context={WRITTEN: True})
 
     @model_serializer(mode="wrap")
@@ -98,7 +98,7 @@ def setting(
     advanced : bool
         True to list the key among the advanced ones.
     added : bool
-        True for a key that is younger than some run files (`Section.written`).
+        True for a key that is younger than some run files (`Section.to_file_values`).
     constraints : Any
         Keywords of pydantic's Field, such as `ge`.
     """

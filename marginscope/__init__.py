@@ -32,7 +32,7 @@ except ModuleNotFoundError as error:  # never of an installed wheel, which has o
 
 if TYPE_CHECKING:
     from core.errors import DiskError, InputError, MarginscopeError
-    from core.studies.verdicts import Judged as Claim
+    from core.studies.verdicts import JudgedClaim as Claim
     from core.theorems.report import Hypothesis
     from core.theorems.report import Report as Verdict
     from marginscope._engine.boundary import TrainingWarning
@@ -56,7 +56,7 @@ _PLACES = {
     "State": "_engine.run",
     "open": "_engine.run:open_run",
     "TrainingWarning": "_engine.boundary",
-    "Claim": "core.studies.verdicts:Judged",
+    "Claim": "core.studies.verdicts:JudgedClaim",
     "check": "_engine.sweeping",
     "figure": "_engine.showing",
     "Bracket": "_engine.margins",

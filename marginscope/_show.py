@@ -131,17 +131,17 @@ class Window:
             start_new_session=True,  # Ctrl-C is for the caller alone
         )
         self._line = OK  # as long as it says nothing
-        self._told = threading.Event()
+        self._answered = threading.Event()
         threading.Thread(target=self._listen, name="window", daemon=True).start()
 
-    def said(self) -> str:
+    def first_line(self) -> str:
         """Return the first line of the process, or why it died; OK after 2 s."""
-        self._told.wait(PATIENCE_S)
+        self._answered.wait(PATIENCE_S)
         return self._line
 
-    def begin(self) -> None:
+    def wait_for_start(self) -> None:
         """Wait until the window listens or has died."""
-        self._told.wait(START_TIMEOUT_S)
+        self._answered.wait(START_TIMEOUT_S)
 
     def _listen(self) -> None:
         """Read the first line, and wait for the end of the process."""
@@ -150,8 +150,8 @@ class Window:
         with out, errors:
             # One that begins lets go of both pipes, and of a dead one they are at their ends.
             line = out.readline().strip()
-            self._line = line or _why(errors.read())
-        self._told.set()
+            self._line = line or _explain_death(errors.read())
+        self._answered.set()
         self.process.wait()
 
 
@@ -164,7 +164,7 @@ def show_link(link: str) -> None:
         raise InputError("the names of these runs are too long for one picture; show fewer.")
     place = address()
     for window in _WINDOWS:  # one that is about to begin is used, and no other one opened
-        window.begin()
+        window.wait_for_start()
     answer = None if place is None else _request_open_window(place, link)
     if answer is None or answer == BUSY:
         answer = _start_window(link)
@@ -207,7 +207,7 @@ def _start_window(link: str) -> str:
         return f"{NO_DISPLAY}."
     _WINDOWS[:] = [window for window in _WINDOWS if window.process.poll() is None]
     _WINDOWS.append(Window(link))
-    return _WINDOWS[-1].said()
+    return _WINDOWS[-1].first_line()
 
 
 def environment() -> dict[str, str]:
@@ -224,7 +224,7 @@ def environment() -> dict[str, str]:
     return kept
 
 
-def _why(errors: str) -> str:
+def _explain_death(errors: str) -> str:
     """Explain in a sentence why a window died at its start, from its error output."""
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     if any("could not connect to display" in line or "no Qt platform" in line for line in lines):

@@ -361,7 +361,7 @@ def test_the_view_shows_a_run(qtbot: Any, trained: Callable[..., Path]) -> None:
         assert panel.names[-1] == "shares" == list(VIEWS)[-1]
         view = panel.view("shares")
         ((path, _),) = view.curve.curves
-        norms = np.sort(OBSERVABLES["relative_norm"].at(run, data.frames - 1))[::-1]
+        norms = np.sort(OBSERVABLES["relative_norm"].value_at(run, data.frames - 1))[::-1]
         shares = np.append(0.0, np.cumsum(norms)) / norms.sum()
         drawn = [path.elementAt(k) for k in range(path.elementCount())]
         assert np.allclose([e.x for e in drawn], np.arange(9) / 8)

@@ -14,7 +14,7 @@ from app.scenes.controller import SceneController
 from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words, text_of
-from app.training.studies import MEND_FIRST
+from app.training.studies import FIX_FIRST
 from app.training.study_edits import Edits, StudyEdits
 from core.data.files import DATA_FILTER
 from core.data.points import (
@@ -106,12 +106,12 @@ class DrawingController(QObject):
         in_form = self._points_of_form()
         if in_form and len(in_form[0]) <= 3 and in_form != window.sketch.points:
             self._put = in_form
-            window.begin(in_form)
+            window.start(in_form)
         elif in_form and len(in_form[0]) > 3:
             window.bar.show_message(MANY.format(d=len(in_form[0]) - 1))
         if not window.sketch.points and first:
             self._put = tuple(tuple(map(float, row)) for row in ISLAND)
-            window.begin(self._put)
+            window.start(self._put)
         self._show_network()
         window.show()
         window.raise_()
@@ -124,7 +124,7 @@ class DrawingController(QObject):
         self.window = window = DrawingWindow(self._palette)
         window.setWindowIcon(self._main.windowIcon())
         window.changed.connect(self._on_changed)
-        window.left.connect(self._on_left)
+        window.window_left.connect(self._on_left)
         window.closed.connect(self._on_closed)
         window.train_requested.connect(self.train)
         window.biases_requested.connect(self._use_biases)
@@ -157,7 +157,7 @@ class DrawingController(QObject):
         study = self._form.study()
         if study is None:
             return ()
-        data = next(study.each()).experiment.data
+        data = next(study.iter_cells()).experiment.data
         return data.points if isinstance(data, PointsData) and not data.real else ()
 
     def _on_left(self) -> None:
@@ -208,7 +208,7 @@ class DrawingController(QObject):
         if study is None:
             window.set_note("", biases=False)
             return
-        network = next(study.each()).experiment.network
+        network = next(study.iter_cells()).experiment.network
         none = network.kind not in (BIASES, "custom")
         note = THROUGH_ORIGIN if none else ""
         window.set_note(note, biases=none)
@@ -279,7 +279,7 @@ class DrawingController(QObject):
             if fresh:  # the form has no field for what variants say
                 window.bar.show_message(FRESH.format(names=", ".join(fresh)))
             else:
-                window.bar.show_message(f"{MEND_FIRST} {in_words(sentence)}".strip())
+                window.bar.show_message(f"{FIX_FIRST} {in_words(sentence)}".strip())
             return False
         window.bar.clear()
         self._training.set_proposals(as_drawn(study))
@@ -313,13 +313,13 @@ def with_points(edits: Edits, points: Points) -> Edits:
     formulas or variants may name n and d.
     """
     plain = _with_texts(edits, points, "", "")
-    wrong = StudyEdits.of(plain).outcome()
+    wrong = StudyEdits.from_edits(plain).outcome()
     if wrong.study is not None:
         return plain
     stated = _with_texts(edits, points, str(len(points)), str(len(points[0]) - 1))
     # Where both are refused the one is shown whose reason is about a setting: that a formula lacks
     # n or d is no reason, as they are known.
-    helps = StudyEdits.of(stated).outcome().study is not None or "" in wrong.problems
+    helps = StudyEdits.from_edits(stated).outcome().study is not None or "" in wrong.problems
     return stated if helps else plain
 
 

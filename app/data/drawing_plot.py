@@ -66,7 +66,7 @@ class DrawingPlot(QWidget):
     """
 
     point_added = Signal(object)
-    moved = Signal(object, str)
+    points_moved = Signal(object, str)
     point_flipped = Signal(int)
     points_picked = Signal(object)
 
@@ -145,7 +145,7 @@ class DrawingPlot(QWidget):
         self._draw_grid()
 
     def _draw_grid(self) -> None:
-        shown, curves = self.plot.shown(), []
+        shown, curves = self.plot.visible_range(), []
         if self.snaps and shown.width() > 0.0:
             step, pen = self.steps()[0], pen_of(self._palette.grid)
             spans = ((shown.left(), shown.right()), (shown.top(), shown.bottom()))
@@ -163,7 +163,7 @@ class DrawingPlot(QWidget):
 
     def steps(self) -> tuple[float, float]:
         """Return the grid's step, and that of a pixel, a power of ten."""
-        shown, box = self.plot.shown(), self.plot.inside()
+        shown, box = self.plot.visible_range(), self.plot.plot_area()
         pixel = shown.width() / max(box.width(), 1.0)
         return nice_step(shown.width(), 24), 10.0 ** math.floor(math.log10(max(pixel, 1e-300)))
 
@@ -179,7 +179,7 @@ class DrawingPlot(QWidget):
 
     def middle(self) -> Row:
         """Return a point in the middle of the range, for use without a mouse."""
-        centre = self.plot.shown().center()
+        centre = self.plot.visible_range().center()
         height = centre.y() if self._sketch.d == 2 else self.label
         return self.row_at(centre.x(), height)
 
@@ -219,7 +219,7 @@ class DrawingPlot(QWidget):
         return super().eventFilter(watched, event)
 
     def _hit(self, here: QPointF) -> int:
-        return self.plot.nearest(self.places(self._sketch), here.x(), here.y(), HIT)
+        return self.plot.find_nearest(self.places(self._sketch), here.x(), here.y(), HIT)
 
     def _press(self, event: QMouseEvent) -> bool:
         here, hit = event.position(), self._hit(event.position())
@@ -257,7 +257,7 @@ class DrawingPlot(QWidget):
         way = (now[0] - start[0], now[1] - start[1])
         if self._before.d == 1:  # across the line where the labels meet, and not half a step before
             way = (way[0], way[1] if now[1] * start[1] < 0.0 else 0.0)
-        self.moved.emit(self.shift_selection(self._before, *way), f"pull {self._gestures}")
+        self.points_moved.emit(self.shift_selection(self._before, *way), f"pull {self._gestures}")
 
     def _release(self, event: QMouseEvent) -> None:
         pressed, self._pressed = self._pressed, None
@@ -274,7 +274,7 @@ class DrawingPlot(QWidget):
             self.points_picked.emit(
                 frozenset(inside) | (self._sketch.selected if more else frozenset())
             )
-        elif self.plot.inside().contains(here):
+        elif self.plot.plot_area().contains(here):
             self.point_added.emit(self.row_at(*self.plot.place(here.x(), here.y())))
 
     def _handle_key(self, event: QKeyEvent) -> bool:
@@ -287,12 +287,14 @@ class DrawingPlot(QWidget):
         if event.key() not in STEPS:
             return False
         x, y = STEPS[Qt.Key(event.key())]
-        step = self.steps()[0] if self.snaps else nice_step(self.plot.shown().width(), 100)
+        step = self.steps()[0] if self.snaps else nice_step(self.plot.visible_range().width(), 100)
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             step *= FAR
         height = 2.0 * y if self._sketch.d == 1 else y * step
         which = ",".join(map(str, self._sketch.chosen))
-        self.moved.emit(self.shift_selection(self._sketch, x * step, height), f"keys {which}")
+        self.points_moved.emit(
+            self.shift_selection(self._sketch, x * step, height), f"keys {which}"
+        )
         return True
 
 

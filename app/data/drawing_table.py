@@ -36,8 +36,8 @@ SHOWN = 20  # letters of what was typed, in a sentence
 class PointModel(QAbstractTableModel):
     """A row a point. edited(number, row): somebody typed another number; refused(sentence)."""
 
-    edited = Signal(int, object)
-    refused = Signal(str)
+    points_edited = Signal(int, object)
+    edit_refused = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -93,18 +93,18 @@ class PointModel(QAbstractTableModel):
         text, is_label = str(value).strip(), index.column() == self.sketch.d
         if not is_label and may_have_groups(text):
             # A decimal comma is taken where it can be nothing else.
-            self.refused.emit(
+            self.edit_refused.emit(
                 EITHER.format(text=text, point=text.replace(",", "."), plain=text.replace(",", ""))
             )
             return False
         number = label_of(text) if is_label else number_of(text)
         if number is None or not abs(number) <= LARGEST:
             words = NO_LABEL if is_label else NO_NUMBER
-            self.refused.emit(words.format(text=text[:SHOWN], most=LARGEST))
+            self.edit_refused.emit(words.format(text=text[:SHOWN], most=LARGEST))
             return False
         row: Row = self.sketch.points[index.row()]
         changed = (*row[: index.column()], number, *row[index.column() + 1 :])
-        self.edited.emit(index.row(), changed)
+        self.points_edited.emit(index.row(), changed)
         return True
 
 

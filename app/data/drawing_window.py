@@ -87,7 +87,7 @@ class DrawingWindow(QWidget):
     """
 
     changed = Signal()
-    left = Signal()
+    window_left = Signal()
     closed = Signal()
     train_requested = Signal()
     biases_requested = Signal()
@@ -217,12 +217,12 @@ class DrawingWindow(QWidget):
         self.labels[0].toggled.connect(self._on_label)
         self.snaps.toggled.connect(self.canvas.set_snaps)
         self.canvas.point_added.connect(self._add)
-        self.canvas.moved.connect(self._move)
+        self.canvas.points_moved.connect(self._move)
         self.canvas.point_flipped.connect(self._flip)
         self.canvas.points_picked.connect(self.pick)
         self.table.points_picked.connect(self.pick)
-        self.table.points.edited.connect(self._edit)
-        self.table.points.refused.connect(self.bar.show_message)
+        self.table.points.points_edited.connect(self._edit)
+        self.table.points.edit_refused.connect(self.bar.show_message)
         self.biases.clicked.connect(self.biases_requested)
         self.train.clicked.connect(self.train_requested)
 
@@ -233,7 +233,7 @@ class DrawingWindow(QWidget):
         """The points as they are now."""
         return self.history.sketch
 
-    def begin(self, points: Points) -> None:
+    def start(self, points: Points) -> None:
         """Show points with nothing to be undone."""
         with QSignalBlocker(self.history):
             self.history.clear()
@@ -382,7 +382,7 @@ class DrawingWindow(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
-            self.left.emit()
+            self.window_left.emit()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         super().closeEvent(event)

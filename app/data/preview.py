@@ -91,7 +91,7 @@ class PreviewController(QObject):
         if study is None:
             self.dialog.show_problem(WRONG if self._form.problems() else NOT_YET)
             return
-        cells = tuple(islice(study.each(), MOST_COMPARED))
+        cells = tuple(islice(study.iter_cells(), MOST_COMPARED))
         experiment = cells[0].experiment
         same = all(
             (cell.experiment.data, cell.experiment.run.seed)
@@ -99,7 +99,7 @@ class PreviewController(QObject):
             for cell in cells
         )
         self.dialog.show_waiting("" if same else f"Data of the first of {study.count} runs.")
-        self.worker.ask(experiment.data, experiment.run.seed, study.folder)
+        self.worker.request(experiment.data, experiment.run.seed, study.folder)
 
 
 def make_preview(request: Request, section: Any, seed: int, folder: Path | None) -> Preview:

@@ -120,7 +120,7 @@ def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
     words = ["compare", *map(path_argument, runs), "--out", path_argument(job.path)]
     words += ["--observable", asked.observable, "--against", asked.against]
     words += ["--kind", asked.kind, "--band", asked.band, *_history(shown)]
-    if asked.ranked and job.log10_time != math.inf:
+    if asked.is_by_rank and job.log10_time != math.inf:
         words += ["--at", time_word(job.log10_time)]
     if job.path.suffix.lower() != TABLE:
         words += [] if job.width == USUAL_WIDTH else ["--size", f"{job.width:.15g}mm"]
@@ -143,12 +143,12 @@ def _drawing_options(job: FigureJob | FilmJob | PageJob, shown: Exportable) -> l
         words += ["--margins", ",".join(names)]
     if any(one is not None and one.margin is not None for one in options.promises):
         words += ["--share"]
-    keys = {bound.key: None for bounds in options.look.bounds for bound in bounds}
+    keys = {bound.key: None for bounds in options.view.bounds for bound in bounds}
     for key in keys:
         words += ["--bound", key]
     if keys:
         words += ["--delta", f"{shown.delta:.15g}"]
-    return [*words, *_view_options(options.look)]
+    return [*words, *_view_options(options.view)]
 
 
 def _view_options(look: ViewOptions) -> list[str]:

@@ -52,7 +52,7 @@ class ExportController(QObject):
 
     finished = Signal(str)  # what was done
     error = Signal(str)  # what cannot be done
-    refused = Signal(str)  # why not now
+    export_refused = Signal(str)  # why not now
 
     def __init__(
         self,
@@ -127,7 +127,9 @@ class ExportController(QObject):
         if (compared := shown.compared) is not None:
             runs = tuple(Path(name) for name in compared.runs)
             moment = math.inf if shown.moment is None else shown.moment
-            job = CompareCopyJob(runs, compared.question, moment, compared.shown, compared.slots)
+            job = CompareCopyJob(
+                runs, compared.question, moment, compared.shown_runs, compared.slots
+            )
             self.start(job)
         else:
             options = FigureOptions(plane=shown.plane)
@@ -148,7 +150,7 @@ class ExportController(QObject):
     def start(self, job: ExportJob) -> None:
         """Start a job on what is shown now; report that another one is at work, if so."""
         if self.worker.busy:
-            self.refused.emit(BUSY)
+            self.export_refused.emit(BUSY)
             return
         if isinstance(job, PictureJob):  # the dialog may be older
             job = complete_job(job, self._snapshot())
@@ -157,7 +159,7 @@ class ExportController(QObject):
         self.progress.cancel_requested.connect(self.cancel)
         self._progress_timer.start()
         self._stop = threading.Event()  # that of the job before may be set
-        self.worker.ask(job, self._stop, self.figure_process)
+        self.worker.request(job, self._stop, self.figure_process)
 
     def cancel(self) -> None:
         """Stop the job at its next chance; nothing half written stays."""
@@ -183,7 +185,7 @@ class ExportController(QObject):
         """Return the runs shown; or report why no dialog can be opened, and return None."""
         shown = self._snapshot()
         if self.worker.busy:
-            self.refused.emit(BUSY)
+            self.export_refused.emit(BUSY)
         elif not (shown.runs or shown.compared or shown.study):
             self.error.emit(NO_RUNS)
         elif self.dialog is not None:
@@ -233,7 +235,7 @@ class ExportController(QObject):
         self.previewer.cancel()  # that of another tab
         if isinstance(dialog.form, DataForm):
             if dialog.form.needs_columns:
-                self.previewer.ask(dialog.form.shown.runs, self.figure_process)
+                self.previewer.request(dialog.form.shown.runs, self.figure_process)
         elif dialog.wrong:
             dialog.show_error(dialog.wrong)
         else:
@@ -241,7 +243,7 @@ class ExportController(QObject):
             if isinstance(job, PictureJob):
                 job = complete_job(job, self._snapshot())
             dialog.drawn_pixels = dialog.pixels()
-            self.previewer.ask(job, self.figure_process, dialog.drawn_pixels)
+            self.previewer.request(job, self.figure_process, dialog.drawn_pixels)
 
     def _on_preview_resized(self) -> None:
         """Draw the preview for another room; a scroll bar that comes or goes changes little."""

@@ -35,20 +35,20 @@ class TimeLeft:
 
     Times are in seconds of any clock.
 
-    >>> left = TimeLeft(begun=10.0)
-    >>> left.after(10.5, 1, 10), left.after(14.0, 4, 10), left.after(14.1, 5, 10)
+    >>> left = TimeLeft(start=10.0)
+    >>> left.estimate(10.5, 1, 10), left.estimate(14.0, 4, 10), left.estimate(14.1, 5, 10)
     (nan, 6.0, 6.0)
-    >>> left.after(20.0, 10, 10)
+    >>> left.estimate(20.0, 10, 10)
     0.0
     """
 
-    begun: float
+    start: float
     _estimate: float = math.nan
     _at: float = -math.inf
 
-    def after(self, now: float, done: int, total: int) -> float:
+    def estimate(self, now: float, done: int, total: int) -> float:
         """Return the seconds left when so many parts are done; NaN while too little is known."""
-        spent = now - self.begun
+        spent = now - self.start
         if done >= total:
             self._estimate = 0.0
         elif done > 0 and spent >= SURE and now - self._at >= PACE:
@@ -86,7 +86,7 @@ class ProgressWindow(QDialog):
         """Show that so many parts of all are done."""
         self.bar.setRange(0, total)
         self.bar.setValue(done)
-        seconds = self._left.after(self._now(), done, total)
+        seconds = self._left.estimate(self._now(), done, total)
         known = math.isfinite(seconds) and done < total
         self.left.setText(f"about {duration_text(seconds)} left" if known else "")
 

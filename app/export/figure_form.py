@@ -67,7 +67,7 @@ class FigureForm(ExportForm):
             (self.caption,) = self.boxes("include", ["title and caption"], 1)
         self.dpi = WholeBox(self)
         self._spin("dots per inch", self.dpi, 20, 2400, 300)
-        self._together("colours", self._palette_box(), self.dpi, "dpi")
+        self._add_row("colours", self._palette_box(), self.dpi, "dpi")
 
     @property
     def _of_runs(self) -> bool:
@@ -83,13 +83,13 @@ class FigureForm(ExportForm):
         self._spin("height in millimetres", self.high, 0.0, 2000.0, 0.0)
         self.high.setSpecialValueText(AUTO)
         high = ("\u00d7", self.high) if self._has_type else ()
-        self._own_size = self._together("custom", self.wide, *high, "mm")
+        self._own_size = self._add_row("custom", self.wide, *high, "mm")
         if self._has_type:
             self.points = DecimalBox(self, decimals=1)
             self._spin("font size in points", self.points, 1.0, 40.0, POINTS)
             families = [FAMILY_TITLES[name] for name in FAMILIES]
             self.family = self._choice_box("font", families, 10)
-            self._together("font", self.points, "pt", self.family)
+            self._add_row("font", self.points, "pt", self.family)
 
     def _add_included(self) -> None:
         shown = self.shown
@@ -174,7 +174,7 @@ class FigureForm(ExportForm):
             paths[0],
             checked_names(self.panels),
             self.dpi.value(),
-            FigureOptions(palette, shown.plane, look=shown.look, sheet=sheet),
+            FigureOptions(palette, shown.plane, view=shown.view, sheet=sheet),
             shown.moment if self.moment.isChecked() else None,
             lines=self.lines.isChecked(),
             ranges=self.ranges.isChecked(),
@@ -211,5 +211,13 @@ def comparison_job(
     moment = math.inf if shown.moment is None else shown.moment
     of = shown.compared
     return CompareJob(
-        runs, paths[0], of.question, moment, dpi, palette, width, shown=of.shown, slots=of.slots
+        runs,
+        paths[0],
+        of.question,
+        moment,
+        dpi,
+        palette,
+        width,
+        shown=of.shown_runs,
+        slots=of.slots,
     )

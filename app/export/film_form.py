@@ -62,13 +62,13 @@ class FilmForm(ExportForm):
         self.wide, self.high = WholeBox(self), WholeBox(self)
         self._spin("width in pixels", self.wide, 0, 9999, 800)
         self._spin("height in pixels", self.high, 0, 9999, 600)
-        self._own_size = self._together("custom", self.wide, "\u00d7", self.high, "pixels")
+        self._own_size = self._add_row("custom", self.wide, "\u00d7", self.high, "pixels")
         self._add_interval()
         self.seconds = DecimalBox(self, decimals=1)
         self._spin("seconds", self.seconds, 0.1, 600.0, 8.0)
         self.rate = WholeBox(self)
         self._spin("frames per second", self.rate, 1, 60, 20)
-        self._together("length", self.seconds, "s at", self.rate, "frames/s")
+        self._add_row("length", self.seconds, "s at", self.rate, "frames/s")
         self.range = self._choice_box("axes of the neurons", FILM_RANGES, 12)
         self.row("axes", self.range)
         self.range.setToolTip("Axes of the neurons")
@@ -87,7 +87,7 @@ class FilmForm(ExportForm):
         self.until.setText(exact_time(until) if math.isfinite(until) else "")
         for field in (self.since, self.until):
             field.setFixedWidth(max(88, text_width(self.until)))
-        self._together("time", "t =", self.since, "to", self.until)
+        self._add_row("time", "t =", self.since, "to", self.until)
 
     def interval(self) -> tuple[float, float] | None:
         """Return the interval in log10 t, None for the whole run. Raises ValueError."""
@@ -145,7 +145,7 @@ class FilmForm(ExportForm):
             self.panel.currentData(),
             self.seconds.value(),
             self.rate.value(),
-            FigureOptions(self.chosen_palette(), self.shown.plane, look=self.shown.look),
+            FigureOptions(self.chosen_palette(), self.shown.plane, view=self.shown.view),
             FILM_RANGES[self.range.currentText()],
             interval=self.interval(),
             size=self.pixels(),
@@ -176,7 +176,7 @@ class PageForm(ExportForm):
         self.frames = WholeBox(self)
         self._spin("frames", self.frames, FEWEST_FRAMES, MOST_FRAMES, PAGE_FRAMES)
         self.frames.setToolTip("Keep evenly spaced frames of longer runs")
-        self._together("length", "up to", self.frames, "frames")
+        self._add_row("length", "up to", self.frames, "frames")
         self.name = ValueEdit(self)
         self.name.setAccessibleName("title")
         self.name.setPlaceholderText("title of the study")
@@ -201,7 +201,7 @@ class PageForm(ExportForm):
             self.frames.value(),
             self.name.text().strip(),
             PAGE_COLOURS[self.colours.currentIndex()],
-            FigureOptions(plane=self.shown.plane, look=self.shown.look),
+            FigureOptions(plane=self.shown.plane, view=self.shown.view),
             lines=self.lines.isChecked(),
             ranges=self.ranges.isChecked(),
         )

@@ -81,7 +81,7 @@ class ExportForm(QWidget):
         box.currentIndexChanged.connect(self._on_changed)
         return box
 
-    def _together(self, label: str, *parts: QWidget | str) -> tuple[QWidget, QWidget]:
+    def _add_row(self, label: str, *parts: QWidget | str) -> tuple[QWidget, QWidget]:
         """Add a row of several controls, with words between them, and return it."""
         holder = QWidget(self)
         line = space(QHBoxLayout(holder), spacing=8)

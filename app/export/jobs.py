@@ -221,7 +221,7 @@ def columns_of(paths: Sequence[Path], cancelled: Cancelled) -> tuple[DataColumn,
 def _seconds(run: Run, item: Observable, frame: int, frames: int) -> float:
     """Return the time of an observable at one frame, times a number of frames."""
     start = time.perf_counter()
-    item.at(run, frame)
+    item.value_at(run, frame)
     return (time.perf_counter() - start) * frames
 
 
@@ -264,7 +264,7 @@ class ComparisonJob(ExportJob):
 
         with open_run_files(self.runs) as every:
             places = self.shown or range(len(every))
-            named = differing_of(every, self.slots).of(places)
+            named = differing_of(every, self.slots).select_runs(places)
             runs = [every[k] for k in places]
             count = _frame_counter(runs, progress, cancelled)
             return compare_runs(self.question, runs, count, self.log10_time, named)

@@ -28,7 +28,7 @@ from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
 
 if TYPE_CHECKING:
-    from app.state.view_options import Compared
+    from app.state.view_options import ComparedRuns
     from core.figures.export import Draw
     from core.figures.page import PageOptions
     from core.figures.primitives import FigureScene
@@ -72,7 +72,7 @@ class Exportable:
     references: tuple[tuple[ReferenceMargin, ...], ...] = ()
     selected: tuple[NodeSet | None, ...] = ()
     panels: tuple[str, ...] = PANELS
-    look: ViewOptions = PLAIN
+    view: ViewOptions = PLAIN
     pinned: tuple[frozenset[int], ...] = ()
     bounds: tuple[tuple[BoundCurve, ...], ...] = ()
     ranges: tuple[tuple[tuple[str, Ends], ...], ...] = ()
@@ -81,7 +81,7 @@ class Exportable:
     delta: float = 0.05
     sources: tuple[str, ...] = ()
     promises: tuple[Promise | None, ...] = ()
-    compared: Compared | None = None
+    compared: ComparedRuns | None = None
     names: tuple[str, ...] = ()
     history: bool = False
     study: StudySubject | None = None
@@ -105,7 +105,7 @@ class Exportable:
             for name, ends in own
         ]
         return replace(
-            self.look,
+            self.view,
             regions=tuple(regions),
             pinned=tuple(self.of_runs(self.pinned, runs, frozenset())),
             bounds=tuple(self.of_runs(self.bounds, runs, ())) if lines else (),
@@ -292,7 +292,7 @@ def complete_job(job: PictureJob, shown: Exportable) -> PictureJob:
         job.options,
         selected=tuple(shown.of_runs(shown.selected, job.runs, None)),
         references=tuple(shown.of_runs(references, job.runs, ())),
-        look=replace(look, rest=isinstance(job, FigureJob | CopyJob) and job.rest),
+        view=replace(look, rest=isinstance(job, FigureJob | CopyJob) and job.rest),
         promises=tuple(shown.of_runs(shown.promises, job.runs, None)),
     )
     return replace(job, options=options)

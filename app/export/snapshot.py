@@ -25,7 +25,7 @@ def export_snapshot(
     shown = {one.key: one for one in view.runs}
     nothing = frozenset[int]()
     pinned = tuple(
-        shown[run.key].pinned - shown[run.key].selected if run.key in shown else nothing
+        shown[run.key].pinned - shown[run.key].selected_nodes if run.key in shown else nothing
         for run in runs
     )
     return Exportable(
@@ -33,7 +33,7 @@ def export_snapshot(
         intent.shown_plane,
         PALETTES[intent.palette],
         tuple(theory.lines_of(run.key) for run in runs),
-        tuple(selections.selected(run) for run in runs),
+        tuple(selections.named_selection(run) for run in runs),
         view.wishes.views or PANELS,
         _view_options(view),
         pinned,
@@ -46,7 +46,7 @@ def export_snapshot(
         tuple(theory.promise_of(run.key) for run in runs),
         view.wishes.compared,
         tuple(run.heading for run in runs),
-        any(run.data is not None and run.data.run.before > 0 for run in runs),
+        any(run.data is not None and run.data.run.frames_before > 0 for run in runs),
     )
 
 

@@ -94,7 +94,7 @@ class LibraryActions(QObject):
         self._files, self._compare, self._report = files, compare, report
         self._chosen: tuple[Entry, ...] = ()
         self._question = Question(window, "purge")
-        self._question.answered.connect(self._on_answer)
+        self._question.answer_given.connect(self._on_answer)
         librarian.operations_finished.connect(self._on_finished)
 
     def start(self, action: str, chosen: tuple[Entry, ...]) -> None:
@@ -172,15 +172,15 @@ class LibraryActions(QObject):
 
     def open_paths(self) -> set[Path]:
         """Return the files of the open runs, and of those that are starting."""
-        paths = {run.path.absolute() for run in self._session.every}
-        return paths | {run.source.absolute() for run in self._session.every}
+        paths = {run.path.absolute() for run in self._session.all_runs}
+        return paths | {run.source.absolute() for run in self._session.all_runs}
 
     def _confirm_purge(self, chosen: Sequence[Entry]) -> None:
         from core.numbers import size_text
 
         what, size = _name_all(chosen), size_text(sum(entry.size for entry in chosen))
         question = f"Delete {what} permanently? This frees {size} and cannot be undone."
-        self._question.ask(question, "", ANSWERS, CANCEL, QMessageBox.Icon.Warning)
+        self._question.show(question, "", ANSWERS, CANCEL, QMessageBox.Icon.Warning)
 
     def _on_answer(self, answer: str) -> None:
         if answer == REMOVE:

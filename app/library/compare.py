@@ -30,7 +30,7 @@ from app.playback.calculator import Calculator
 from app.playback.display import DisplayController
 from app.playback.transport import PlaybackController
 from app.state.session import Session
-from app.state.view_options import Compared
+from app.state.view_options import ComparedRuns
 from app.training.run_questions import RunQuestions
 from app.widgets.layouts import PageStack
 from core.comparison.question import MOST_COMPARED, CompareQuestion, check_count
@@ -75,17 +75,17 @@ class CompareController(QObject):
         self._window, self._pages = window, pages
         self._session, self._display = session, display
         self._playback, self._questions = playback, questions
-        self._of: Compared | None = None
+        self._of: ComparedRuns | None = None
         self._palette, self._stopped = "", False
         self._open: tuple[ComparedRun, ...] = ()
         self._named: Differing | None = None
         self._references: tuple[ReferenceMargin, ...] = ()
         self._known: ComparedValues | None = None
-        self._asked_at = math.nan  # the cursor when values were asked for
+        self._requested_at = math.nan  # the cursor when values were asked for
         self.panel: ComparePanel | None = None
         self.view: CompareView | None = None
         self._calculator = Calculator(self)
-        self._calculator.computed.connect(self._on_computed)
+        self._calculator.values_computed.connect(self._on_computed)
         self._timer = QTimer(self, interval=POLL_MS)
         self._timer.timeout.connect(self._poll)
         display.changed.connect(self._on_display_changed)
@@ -96,9 +96,9 @@ class CompareController(QObject):
         """Compare the runs of some files."""
         before = self._display.intent.compared
         question = before.question if before is not None else CompareQuestion()
-        self._set_compared(Compared(tuple(names), question))
+        self._set_compared(ComparedRuns(tuple(names), question))
 
-    def _set_compared(self, compared: Compared) -> None:
+    def _set_compared(self, compared: ComparedRuns) -> None:
         """Compare runs if they are neither too few nor too many; report it otherwise."""
         try:
             check_count(len(compared.runs))
@@ -151,7 +151,7 @@ class CompareController(QObject):
         """Emphasise the lines of the selected runs."""
         if self.panel is None or self.view is None or self._of is None:
             return
-        shown = self._of.shown
+        shown = self._of.shown_runs
         rows = [k for k in self.panel.table.selected_rows if k in shown]
         lines = [self._line_of(shown.index(k)) for k in rows]
         self.view.emphasise(frozenset(line for line in lines if line >= 0))
@@ -192,7 +192,7 @@ class CompareController(QObject):
         if self._of is not None:
             self._show_moment()
 
-    def _change(self, wanted: Compared | None) -> None:
+    def _change(self, wanted: ComparedRuns | None) -> None:
         before, self._of = self._of, wanted
         if wanted is None:
             self._close_runs()
@@ -283,7 +283,7 @@ class CompareController(QObject):
     @property
     def _visible_runs(self) -> list[ComparedRun]:
         """Runs that are drawn."""
-        return [self._open[k] for k in self._of.shown] if self._of is not None else []
+        return [self._open[k] for k in self._of.shown_runs] if self._of is not None else []
 
     def _poll(self) -> None:
         """Read new frames of files that grow."""
@@ -309,8 +309,8 @@ class CompareController(QObject):
 
     def _request_values(self) -> None:
         assert self._of is not None
-        self._asked_at = self._display.view.cursor
-        request_values(self._of.question, self._open, self._asked_at)
+        self._requested_at = self._display.view.cursor
+        request_values(self._of.question, self._open, self._requested_at)
         self._calculator.watch([one.background for one in self._open])
 
     def _on_computed(self) -> None:
@@ -324,8 +324,8 @@ class CompareController(QObject):
         assert self._of is not None
         question, cursor = self._of.question, self._display.view.cursor
         self._named = differing_of([one.run for one in self._open], self._of.colours)
-        runs, named = self._visible_runs, self._named.of(self._of.shown)
-        if question.ranked:
+        runs, named = self._visible_runs, self._named.select_runs(self._of.shown_runs)
+        if question.is_by_rank:
             known = compare_nodes(question, runs, named, cursor)
         else:
             known = compare_over_time(question, runs, named)
@@ -351,8 +351,8 @@ class CompareController(QObject):
         levels = reference_levels(self._references, answer.question, palette)
         self.view.show_comparison(answer, title, levels)
         self.panel.show_notes(answer.notes)
-        value = "median" if answer.question.ranked else "at the cursor"
-        rows = legend_rows(self._open, named, of.shown)
+        value = "median" if answer.question.is_by_rank else "at the cursor"
+        rows = legend_rows(self._open, named, of.shown_runs)
         self.panel.table.show_rows(value, named.keys, rows)
         self.panel.table.show_colours([run_colour(x, palette) for x in named.shades], palette)
         self.panel.fit()
@@ -372,8 +372,8 @@ class CompareController(QObject):
         if self.view is None or self.panel is None or self._known is None or self._of is None:
             return
         cursor, known = self._display.view.cursor, self._known
-        if known.answer.question.ranked:
-            if cursor != self._asked_at:
+        if known.answer.question.is_by_rank:
+            if cursor != self._requested_at:
                 self._request_values()
             every = [*medians(known.answer), math.nan]  # the last one for runs without a line
             self._show_values([every[self._line_of(k)] for k in range(len(self._visible_runs))])
@@ -394,6 +394,6 @@ class CompareController(QObject):
         assert self._of is not None
         assert self.panel is not None
         texts = [""] * len(self._open)
-        for k, value in zip(self._of.shown, values, strict=True):
+        for k, value in zip(self._of.shown_runs, values, strict=True):
             texts[k] = shown_number(value, 4)
         self.panel.table.show_values(texts)

@@ -88,7 +88,7 @@ class ComparePanel(QWidget):
 
     def show_question(self, question: CompareQuestion) -> None:
         """Show a question."""
-        self._offer_axes(question.ranked)
+        self._offer_axes(question.is_by_rank)
         for box, value in (
             (self.observable, question.observable),
             (self.kind, question.kind),

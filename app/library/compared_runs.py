@@ -126,7 +126,7 @@ def reference_levels(
 def _tip(one: ComparedRun) -> str:
     """Return when a run was recorded, and its file."""
     try:
-        moment = datetime.fromisoformat(one.run.created).astimezone()
+        moment = datetime.fromisoformat(one.run.creation_time).astimezone()
     except ValueError:
         return one.name
     return f"Recorded {moment:%Y-%m-%d %H:%M}\n{one.name}"
@@ -179,11 +179,11 @@ def request_values(question: CompareQuestion, runs: Sequence[ComparedRun], curso
     from core.observables.registry import observable_of
 
     for one in runs:
-        names = () if question.ranked else question.names
+        names = () if question.is_by_rank else question.names
         names = tuple(name for name in names if observable_of(name).applies(one.run))
         one.background.request_traces(OWNER, names, one.run.frames)
         wanted = NodesQuestion(_frame(one, cursor), question.observable)
-        one.background.nodes.ask(wanted if question.ranked else None)
+        one.background.nodes.request(wanted if question.is_by_rank else None)
 
 
 def _frame(one: ComparedRun, cursor: float) -> int:
@@ -206,7 +206,7 @@ def compare_over_time(
         values: dict[str, Array] = {}
         for name in question.names:
             if one.background.has_requested(OWNER, name):
-                known &= one.background.known(name, frames)
+                known &= one.background.known_frames(name, frames)
                 values[name] = one.background.trace(name, frames)[:, 0]
             else:
                 values[name] = np.full(frames, math.nan)

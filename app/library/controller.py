@@ -70,7 +70,7 @@ class LibraryController(QObject):
         report = self.message.emit
         self.actions = LibraryActions(window, session, librarian, files, compare, report)
         theory.judge.worker.result.connect(self._on_judged)
-        for changed in (worker.started, worker.finished, following.ended):
+        for changed in (worker.run_started, worker.finished, following.recording_finished):
             changed.connect(self.refresh)
         self.panel: LibraryPanel | None = None
         self._listing: Listing | None = None
@@ -116,7 +116,7 @@ class LibraryController(QObject):
         panel.search.textChanged.connect(self._on_typed)
         panel.trash.toggled.connect(self._show)
         panel.action_requested.connect(self._on_action)
-        panel.model.picture_wanted.connect(self._on_picture_wanted)
+        panel.model.picture_requested.connect(self._on_picture_requested)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -149,13 +149,17 @@ class LibraryController(QObject):
             return
         same, before = listing is self._listing, self._listing
         self._listing = listing
-        new = tuple(sentence for sentence in listing.said if sentence not in self._reported)
+        new = tuple(sentence for sentence in listing.messages if sentence not in self._reported)
         self._reported += new
         if new:
             self.message.emit(" ".join(new))
         if self.panel is not None and before is not None and not same:
             model = self.panel.model
-            drawn = {one.path: one.modified for one in before.entries if one.path in model.drawn}
+            drawn = {
+                one.path: one.modified
+                for one in before.entries
+                if one.path in model.paths_with_picture
+            }
             now = {one.path: one.modified for one in listing.entries if one.path in drawn}
             model.forget_pictures(path for path in drawn if now.get(path) != drawn[path])
         if not same:
@@ -201,7 +205,7 @@ class LibraryController(QObject):
         words += f"; reading {listing.left} ..." if listing.left else ""
         panel.show_total(words)
 
-    def _on_picture_wanted(self, path: Path) -> None:
+    def _on_picture_requested(self, path: Path) -> None:
         self._undrawn[path] = None
         if not self._seen.isActive():
             self._seen.start()
@@ -222,7 +226,7 @@ class LibraryController(QObject):
         if run is None or run.data is None or run.grows or run.stands_in or judgement.failed:
             return
         path = run.path.absolute()
-        own = run.data.run.frames - run.data.run.before
+        own = run.data.run.frames - run.data.run.frames_before
         whole = judgement.frames and judgement.frames == own
         if whole and path.is_relative_to(self._places.runs.absolute()):
             words = [one.verdict.value for one in judgement.assessments]
@@ -231,7 +235,7 @@ class LibraryController(QObject):
 
     def _on_action(self, action: str) -> None:
         assert self.panel is not None
-        chosen = self.panel.selected
+        chosen = self.panel.selected_entries
         if action == "empty" and self._listing is not None:
             action, chosen = "purge", tuple(one for one in self._listing.entries if one.is_trashed)
         self.actions.start(action, chosen)

@@ -63,23 +63,23 @@ class Librarian(QObject):
 
     def list(self, again: bool = False) -> None:
         """List the runs; `again` retries those that could not be read."""
-        self.worker.ask(_list, again, key=LIST)
+        self.worker.request(_list, again, key=LIST)
 
     def draw(self, paths: Sequence[Path]) -> None:
         """Draw runs, and cancel the runs requested before."""
-        self.worker.ask(_draw, tuple(paths), key=PICTURES)
+        self.worker.request(_draw, tuple(paths), key=PICTURES)
 
     def run(self, operations: Iterable[LibraryOperation]) -> None:
         """Run operations one after another, and list the runs again."""
         self._n_runs += 1
         # The first list may take minutes: operations come before the rest of it.
-        self.worker.ask(_run, tuple(operations), key=("run", self._n_runs))
+        self.worker.request(_run, tuple(operations), key=("run", self._n_runs))
         self.worker.cancel(keep=_AllBut(LIST))
         self.list()
 
     def set_verdicts(self, path: Path, verdicts: Mapping[str, int]) -> None:
         """Store the verdicts on a run."""
-        self.worker.ask(_set_verdicts, path, verdicts, key=("verdicts", path))
+        self.worker.request(_set_verdicts, path, verdicts, key=("verdicts", path))
 
     def close(self) -> None:
         """Cancel all work, and wait for the thread."""
@@ -106,19 +106,19 @@ class Librarian(QObject):
 
 
 def _list(request: Request, library: Library, again: bool) -> Listing:
-    return library.refresh(request.progress, request.watch.look, again)
+    return library.refresh(request.progress, request.watch.check, again)
 
 
 def _draw(request: Request, library: Library, paths: tuple[Path, ...]) -> None:
     for path in paths:
-        request.watch.look()
+        request.watch.check()
         request.progress(StoredPicture(path, library.picture(path)))
 
 
 def _set_verdicts(
     _request: Request, library: Library, path: Path, verdicts: Mapping[str, int]
 ) -> None:
-    library.judged(path, verdicts)
+    library.set_verdicts(path, verdicts)
 
 
 def _run(

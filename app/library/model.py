@@ -42,7 +42,7 @@ IN_A_TREE = ("picture", "name", "study", "date", "parent")
 class LibraryModel(QAbstractTableModel):
     """Runs of the library, one a row."""
 
-    picture_wanted = Signal(object)  # path of a run in sight without a picture
+    picture_requested = Signal(object)  # path of a run in sight without a picture
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -70,7 +70,7 @@ class LibraryModel(QAbstractTableModel):
             self._pictures.pop(path, None)
 
     @property
-    def drawn(self) -> Collection[Path]:
+    def paths_with_picture(self) -> Collection[Path]:
         """Runs with a picture."""
         return self._pictures.keys()
 
@@ -216,7 +216,7 @@ class CurveDelegate(QStyledItemDelegate):
         if picture is None:
             # Only visible rows are painted.
             if entry.readable and entry.facts.frames:
-                self._model.picture_wanted.emit(entry.path)
+                self._model.picture_requested.emit(entry.path)
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -93,7 +93,7 @@ def _empties(search: QLineEdit, event: QEvent) -> bool:
 class LibraryPanel(QWidget):
     """Search line, table and actions of the library."""
 
-    action_requested = Signal(str)  # the name of one of ACTIONS, for `selected`
+    action_requested = Signal(str)  # the name of one of ACTIONS, for `selected_entries`
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -208,7 +208,7 @@ class LibraryPanel(QWidget):
 
         Columns get their widths from the first runs, and again from the first ones to `fit`.
         """
-        kept = {entry.path for entry in self.selected}
+        kept = {entry.path for entry in self.selected_entries}
         current = self.table.currentIndex()
         here = self.model.entry(current.row()).path if current.isValid() else None
         place = self.table.verticalScrollBar().value()
@@ -283,7 +283,7 @@ class LibraryPanel(QWidget):
     # -------------------------------------------------------------------------------- actions
 
     @property
-    def selected(self) -> tuple[Entry, ...]:
+    def selected_entries(self) -> tuple[Entry, ...]:
         """Selected runs in the order of the rows."""
         rows = sorted(index.row() for index in self.table.selectionModel().selectedRows(1))
         return tuple(self.model.entry(row) for row in rows)

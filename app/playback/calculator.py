@@ -16,15 +16,15 @@ SLICE_SECONDS = 0.05
 
 @final
 class Calculator(QObject):
-    """`computed` arrives in the thread of the window whenever there are new numbers."""
+    """`values_computed` arrives in the thread of the window whenever there are new numbers."""
 
-    computed = Signal()
+    values_computed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._watched: tuple[BackgroundValues, ...] = ()
         self._worker = Worker("calculator", self._compute, self, one_core=True)
-        self._worker.progress.connect(self.computed)
+        self._worker.progress.connect(self.values_computed)
         # For what was asked in the moment in which the thread found nothing more to do.
         self._worker.result.connect(self.wake)
 
@@ -36,7 +36,7 @@ class Calculator(QObject):
     def wake(self) -> None:
         """Something was asked for, or there are new frames."""
         if self.busy and not self._worker.busy:
-            self._worker.ask()
+            self._worker.request()
 
     @property
     def busy(self) -> bool:

@@ -65,7 +65,7 @@ class DisplayController(QObject):
         self._links: LinkedRanges | None = None
         self._key = self._newest = -1  # of the current run and of the newest one ever
         self.calculator = Calculator(self)
-        self.calculator.computed.connect(self._on_computed)
+        self.calculator.values_computed.connect(self._on_computed)
 
     def add_panels(self, panels: Sequence[RunPanel]) -> None:
         """Add panels to show runs in, from left to right."""
@@ -78,7 +78,7 @@ class DisplayController(QObject):
             panel.node_clicked.connect(self._on_node_clicked)
             panel.nodes_selected.connect(self._on_nodes_selected)
             panel.heading_clicked.connect(self._on_heading_clicked)
-            panel.requested.connect(self.calculator.wake)
+            panel.values_requested.connect(self.calculator.wake)
             self._links.add(panel)
             panel.zoomed.connect(self._on_zoom)  # after the links: all plots have the zoom
         self.rearrange()
@@ -110,8 +110,8 @@ class DisplayController(QObject):
             return
         others = before is None or before.wishes != view.wishes
         if others:
-            self._apply_wishes(view.wishes, before.wishes if before is not None else None)
-        for panel, run, old in self._moved_runs(view, before):
+            self._apply_intent(view.wishes, before.wishes if before is not None else None)
+        for panel, run, old in self._changed_runs(view, before):
             if old is None or old.frame != run.frame:
                 # At once where the panel had another run, whose picture must not stay.
                 for one in panel.set_frame(run.frame, at_once or old is None):
@@ -135,7 +135,7 @@ class DisplayController(QObject):
             self._mark_current()
             self.current_changed.emit()
 
-    def _apply_wishes(self, now: Intent, then: Intent | None) -> None:
+    def _apply_intent(self, now: Intent, then: Intent | None) -> None:
         """Apply wishes to all panels; all of them where there were none before."""
         if self._links is not None and (then is None or then.linked != now.linked):
             self._links.set_on(now.linked)
@@ -148,7 +148,7 @@ class DisplayController(QObject):
             if then is None or then.shown_views != now.shown_views:
                 panel.set_views(now.shown_views)
 
-    def _moved_runs(
+    def _changed_runs(
         self, view: ResolvedView, before: ResolvedView | None
     ) -> Iterator[tuple[RunPanel, ResolvedRun, ResolvedRun | None]]:
         """Yield panel, run and run before of each run with another frame or other marks."""

@@ -111,7 +111,7 @@ class PollHistory:
 class LiveFileController(QObject):
     """Polls the open run files that other programs record."""
 
-    ended = Signal(str)
+    recording_finished = Signal(str)
     """Another program finished a run; path of its file."""
     message = Signal(str)
     """Sentence about a run that another program will never finish."""
@@ -145,7 +145,7 @@ class LiveFileController(QObject):
         self._worker.close()
 
     def _unfinished_runs(self) -> dict[int, OpenRun]:
-        return {run.key: run for run in self._display.session if run.unfinished}
+        return {run.key: run for run in self._display.session if run.is_unfinished}
 
     def _watch(self) -> None:
         runs = self._unfinished_runs()
@@ -163,7 +163,7 @@ class LiveFileController(QObject):
             # One at a time: of a slow disk an answer may take longer than the timer.
             if not past.waiting and run.data is not None:
                 past.waiting = True
-                self._worker.ask(PollRequest(key, run.data.run, past.signs), key=key)
+                self._worker.request(PollRequest(key, run.data.run, past.signs), key=key)
         self._pace()
 
     def _pace(self) -> None:
@@ -195,7 +195,7 @@ class LiveFileController(QObject):
         run.path = run.data.run.path  # which a recording that replaces an old file changes
         if answer.problem:
             self._open_runs.on_lost(run.key, lost_sentence(run, answer.problem))
-        elif not run.unfinished:
+        elif not run.is_unfinished:
             self._finish_run(run)
         else:
             self._update(run, past, answer)
@@ -208,7 +208,7 @@ class LiveFileController(QObject):
         run.until = float(coordinate(times[-1])) if times.size else run.until
         self._open_runs.on_finished(run.key)
         self._display.update_heading(run)
-        self.ended.emit(str(run.path))
+        self.recording_finished.emit(str(run.path))
 
     def _update(self, run: OpenRun, past: PollHistory, answer: PollResult) -> None:
         before, run.growth = run.growth, _growth(run, past, answer)

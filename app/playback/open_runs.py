@@ -119,7 +119,7 @@ class OpenRunController(QObject):
         self._timer.setObjectName("ticks")
         self._timer.timeout.connect(self.tick)
         display.changed.connect(self._wake)
-        display.calculator.computed.connect(self._wake)
+        display.calculator.values_computed.connect(self._wake)
 
     # --------------------------------------------------------------------------------- files
 
@@ -241,13 +241,13 @@ class OpenRunController(QObject):
     def _read(self, run: OpenRun) -> None:
         if run.data is None or run.failure:
             return
-        before = run.data.frames, run.data.past.left
+        before = run.data.frames, run.data.past.has_unread
         try:
-            read = read_frames(run, run.data, self._display.intent), run.data.past.left
+            read = read_frames(run, run.data, self._display.intent), run.data.past.has_unread
         except (MarginscopeError, OSError) as error:
             LOG.exception("A run cannot be read.")
             words = error.sentence if isinstance(error, MarginscopeError) else READING_FAILED
-            if run.unfinished and run.data.frames:
+            if run.is_unfinished and run.data.frames:
                 self.on_lost(run.key, lost_sentence(run, words))
             else:
                 run.failure = words
@@ -279,7 +279,7 @@ class OpenRunController(QObject):
             self._timer.setInterval(interval)
         for run in session:
             self._read_replacement(run)
-            if run.data is not None and (run.live or run.behind):
+            if run.data is not None and (run.live or run.has_unread_frames):
                 self._read(run)
         if display.waits_for_frames and now - self._drawn < UNDRAWN:
             return
@@ -316,6 +316,8 @@ class OpenRunController(QObject):
 
     def _is_busy(self) -> bool:
         display, session = self._display, self._session
-        if any(run.behind for run in session) or any(panel.pending for panel in display.panels):
+        if any(run.has_unread_frames for run in session) or any(
+            panel.pending for panel in display.panels
+        ):
             return True
         return has_room(display.intent, session.snapshot())

@@ -39,7 +39,7 @@ class Rate:
         self._before: tuple[int, float, int, float] | None = None
         self.steps = self.seconds = math.nan
 
-    def look(self, key: int, status: Status, until: float, log_time: bool = True) -> None:
+    def update(self, key: int, status: Status, until: float, log_time: bool = True) -> None:
         """Note where a run is now; `until` is the coordinate of its end.
 
         A flow takes about equal times for equal parts of the slider (`log_time`), descent with its
@@ -88,7 +88,7 @@ class Readout(QObject):
         display.changed.connect(self.schedule_update)
         display.runs_changed.connect(self.schedule_update)
         display.current_changed.connect(self.schedule_update)
-        display.calculator.computed.connect(self._show_group)
+        display.calculator.values_computed.connect(self._show_group)
 
     def show_message(self, message: str) -> None:
         """Show a short message in the status line."""
@@ -135,7 +135,7 @@ class Readout(QObject):
         inspected = self._display.view.inspected
         if inspected is not None and (run := session.get(inspected[0])) is not None:
             return run
-        selected = [one.key for one in self._display.view.runs if one.selected]
+        selected = [one.key for one in self._display.view.runs if one.selected_nodes]
         return session.get(selected[0]) if selected else None
 
     def _frame_of(self, run: OpenRun) -> int:
@@ -165,16 +165,16 @@ class Readout(QObject):
     def _show_group(self) -> None:
         """Show the selected nodes, as far as another thread has computed their values."""
         shown = self._display.view.runs
-        chosen = next((one for one in shown if one.selected and one.frame >= 0), None)
+        chosen = next((one for one in shown if one.selected_nodes and one.frame >= 0), None)
         run = self._display.session.get(chosen.key) if chosen is not None else None
         if chosen is None or run is None or run.data is None:
             if self._group is not None:
                 self._inspector.show_group("", None)
             self._group = None
             return
-        question = GroupQuestion(chosen.frame, chosen.selected)
+        question = GroupQuestion(chosen.frame, chosen.selected_nodes)
         later = run.data.background
-        later.group.ask(question)
+        later.group.request(question)
         self._display.calculator.wake()
         # While the next frame's are computed those of the last one stay, of the same nodes.
         known = later.group.known
@@ -230,9 +230,9 @@ class Readout(QObject):
                 "loss": experiment.loss.kind,
                 "dynamics": _dynamics_text(run),
                 **({"optimizer": said} if (said := optimizer_text(recorded)) else {}),
-                "seed": NOT_RECORDED if recorded.recorded else str(experiment.run.seed),
+                "seed": NOT_RECORDED if recorded.is_external else str(experiment.run.seed),
                 "precision": recorded.precision,
-                "file": run.path.name if run.begun else "",
+                "file": run.path.name if run.has_started else "",
             }
         )
 
@@ -245,17 +245,17 @@ class Readout(QObject):
             return
         status = run.control.status
         log_time = run.data is None or run.data.run.experiment.dynamics.log_time
-        self._rate.look(run.key, status, run.until, log_time)
+        self._rate.update(run.key, status, run.until, log_time)
         moving = status.state is RunState.RUNNING
         completed = status.reason is FinishReason.COMPLETED
         state = "" if moving or completed else titled_status(run)
         self._status.show_texts(
-            step=status.step if run.begun else None,
-            log10_time=status.log10_time if run.begun else None,
+            step=status.step if run.has_started else None,
+            log10_time=status.log10_time if run.has_started else None,
             rate=self._rate.steps if moving else math.nan,
             eta=self._rate.seconds if moving else math.nan,
             engine=status.engine,
-            saved=run.path if run.begun else None,
+            saved=run.path if run.has_started else None,
             message=self._message or state,
             live=moving,
         )
@@ -263,7 +263,7 @@ class Readout(QObject):
     def _show_other(self, run: OpenRun) -> None:
         """Show a run that was not trained here, and how far an unfinished one is."""
         engine = run.data.run.engine if run.data is not None else ""
-        if run.data is None or not run.unfinished or not run.data.frames:
+        if run.data is None or not run.is_unfinished or not run.data.frames:
             self._status.show_texts(engine=engine, saved=run.path, message=self._message)
             return
         words = self._message or titled_status(run)
@@ -284,7 +284,7 @@ def _dynamics_text(run: OpenRun) -> str:
     dynamics = run.data.run.experiment.dynamics
     if isinstance(dynamics, KernelPredictor):
         return dynamics.words
-    until, step = run.data.run.until, getattr(dynamics, "step", None)
+    until, step = run.data.run.planned_end, getattr(dynamics, "step", None)
     words = dynamics.words if step is None else f"{dynamics.words}, step {number_text(step)}"
     if not math.isfinite(until):  # another program's, which has not said it
         return words

@@ -84,7 +84,7 @@ def _limit_text(log10_time: float) -> str:
 class TimeSlider(QWidget):
     """Moments of a span; those after its edge are not there yet."""
 
-    requested = Signal(float)
+    time_requested = Signal(float)
     interval_requested = Signal(float, float)
     bookmark_requested = Signal(str)
     interval_refused = Signal()  # Shift and a click, which is no interval
@@ -231,7 +231,7 @@ class TimeSlider(QWidget):
                 self.bookmark_requested.emit(name)
                 return
             place = self.moment_at(event.position().x())
-            self.requested.emit(place if alarm is None else alarm[0])
+            self.time_requested.emit(place if alarm is None else alarm[0])
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         moment = self.moment_at(event.position().x())
@@ -239,7 +239,7 @@ class TimeSlider(QWidget):
             self._draw_interval(event.position().x())
         elif event.buttons() & Qt.MouseButton.LeftButton:
             if self._is_dragged(event.position()):
-                self.requested.emit(moment)
+                self.time_requested.emit(moment)
         elif not self._empty:
             alarm = self.alarm_at(event.position().x())
             here = float(inverse_coordinate(moment))

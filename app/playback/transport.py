@@ -68,7 +68,7 @@ class TransportBar(QWidget):
         self.time.returnPressed.connect(self._time_typed)
         self.time.editingFinished.connect(self._show_time)
         self.slider = TimeSlider(palette, self)
-        self.slider.requested.connect(self.moment_requested)
+        self.slider.time_requested.connect(self.moment_requested)
         self._steps = False  # t counts steps
         self._shown_time = time_text(float("-inf"))
         self._show_time()
@@ -201,19 +201,19 @@ class PlaybackController(QObject):
         self._transport.time.setFocus()
         self._transport.time.selectAll()
 
-    def back(self) -> None:
+    def step_back(self) -> None:
         """Step to the frame before, and pause."""
         self._step(-1)
 
-    def forward(self) -> None:
+    def step_forward(self) -> None:
         """Step to the next frame, and pause."""
         self._step(1)
 
-    def to_start(self) -> None:
+    def seek_start(self) -> None:
         """Move the cursor to t = 0."""
         self.seek(START)
 
-    def to_end(self) -> None:
+    def seek_end(self) -> None:
         """Move the cursor to the latest frame."""
         self.seek(span_of(self._display.session.snapshot()).edge)
 

@@ -227,11 +227,11 @@ class SceneController(QObject):
         """Repeat the change that was taken back last."""
         self._step(Redo())
 
-    def back(self) -> None:
+    def select_previous(self) -> None:
         """Select the nodes that were selected before."""
         self._step(Select(-1, time.monotonic()))
 
-    def forward(self) -> None:
+    def select_next(self) -> None:
         """Select the nodes that were selected after these."""
         self._step(Select(1, time.monotonic()))
 

@@ -101,7 +101,7 @@ class LinkController(QObject):
 
     # --------------------------------------------------------------------------------- take
 
-    def ask(self) -> None:
+    def show_dialog(self) -> None:
         """Let the user paste a link; one in the clipboard is there already."""
         there = QApplication.clipboard().text().strip()
         given = there if is_link(there) else ""

@@ -294,10 +294,10 @@ class SelectionController(NamedController):
         sets = self._sets.get(run.path, ())
         return next((one.name for one in sets if nodes and one.nodes == nodes), "")
 
-    def selected(self, run: OpenRun) -> NodeSet | None:
+    def named_selection(self, run: OpenRun) -> NodeSet | None:
         """Return the selection of a run with its name, if it has one."""
         shown = self._display.view.runs
-        nodes = next((one.selected for one in shown if one.key == run.key), frozenset[int]())
+        nodes = next((one.selected_nodes for one in shown if one.key == run.key), frozenset[int]())
         return NodeSet(self.name_of(run), nodes) if nodes else None
 
     def request_name(self) -> None:

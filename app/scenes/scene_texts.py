@@ -103,12 +103,12 @@ def _of_option(option: ViewOption) -> SceneField:
         return option.kind.format(getattr(scene.intent, option.name))
 
     def read_one(scene: Scene, texts: Texts) -> Scene:
-        return _with(scene, **{option.name: option.kind.parse(texts)})
+        return _replace_intent(scene, **{option.name: option.kind.parse(texts)})
 
     return SceneField(option.text, write, read_one)
 
 
-def _with(scene: Scene, **wishes: Any) -> Scene:
+def _replace_intent(scene: Scene, **wishes: Any) -> Scene:
     return replace(scene, intent=replace(scene.intent, **wishes))
 
 
@@ -130,8 +130,8 @@ def _write_time(scene: Scene) -> Texts:
 def _read_time(scene: Scene, texts: Texts) -> Scene:
     text = parse_only(texts)
     if text == LIVE:
-        return _with(scene, follow=True, playing=False)
-    return _with(scene, cursor=moment_of(text), follow=False)
+        return _replace_intent(scene, follow=True, playing=False)
+    return _replace_intent(scene, cursor=moment_of(text), follow=False)
 
 
 def _write_current(scene: Scene) -> Texts:
@@ -140,7 +140,7 @@ def _write_current(scene: Scene) -> Texts:
 
 
 def _read_current(scene: Scene, texts: Texts) -> Scene:
-    return _with(scene, current=parse_whole(parse_only(texts)))
+    return _replace_intent(scene, current=parse_whole(parse_only(texts)))
 
 
 def _read_runs(scene: Scene, texts: Texts) -> Scene:
@@ -167,7 +167,7 @@ def _read_question(scene: Scene, texts: Texts) -> Scene:
         question = CompareQuestion(*texts)
     except InputError as error:
         raise ValueError(error.text.rstrip(".")) from error
-    return _with(scene, compared=replace(compared, question=question))
+    return _replace_intent(scene, compared=replace(compared, question=question))
 
 
 def _write_hidden_runs(scene: Scene) -> Texts:
@@ -181,7 +181,7 @@ def _read_hidden_runs(scene: Scene, texts: Texts) -> Scene:
     if compared is None or not places <= set(range(len(compared.runs))):
         raise ValueError("expected numbers of compared runs, starting at 0")
     hidden = frozenset(compared.runs[place] for place in places)
-    return _with(scene, compared=replace(compared, hidden=hidden))
+    return _replace_intent(scene, compared=replace(compared, hidden=hidden))
 
 
 def _write_colours(scene: Scene) -> Texts:
@@ -193,7 +193,7 @@ def _read_colours(scene: Scene, texts: Texts) -> Scene:
     compared, slots = scene.intent.compared, tuple(map(parse_whole, texts))
     if compared is None or len({*slots}) != len(compared.runs) or max(slots) >= MOST_SLOTS:
         raise ValueError(f"it has a colour below {MOST_SLOTS} for each compared run")
-    return _with(scene, compared=replace(compared, slots=slots))
+    return _replace_intent(scene, compared=replace(compared, slots=slots))
 
 
 def _write_zooms(scene: Scene) -> Texts:
@@ -310,7 +310,7 @@ def view_text(scene: Scene, folder: Path) -> str:
 
     Raises InputError for a name that is no text, which no view file can hold.
     """
-    scene = _with_files(scene, lambda path: _from(path, folder))
+    scene = _with_files(scene, lambda path: _relative_path(path, folder))
     texts = write_fields(scene, OF_PICTURE)
     for name in (*texts.get("run", ()), *texts.get("compare", ())):
         if name != os.fsencode(name).decode("utf-8", "replace"):
@@ -322,7 +322,7 @@ def view_text(scene: Scene, folder: Path) -> str:
     )
 
 
-def _from(path: Path, folder: Path) -> Path:
+def _relative_path(path: Path, folder: Path) -> Path:
     path, folder = path.absolute(), folder.absolute()
     return path.relative_to(folder) if path.is_relative_to(folder) else path
 

@@ -176,7 +176,7 @@ def _may_be_lock(place: Path) -> bool:
 class SessionKeeper(QObject):
     """Saved session: `previous`, if any; `warning` says what is wrong with its file."""
 
-    answered = Signal(bool)  # restore the session before a crash
+    restore_answered = Signal(bool)  # restore the session before a crash
     restored = Signal()  # its runs are open, and its study is in the form
     message = Signal(str)
 
@@ -199,7 +199,7 @@ class SessionKeeper(QObject):
         self.warning = ""
         self.previous = self._read() if self.owns_lock else None
         self._question = Question(window, "restore")
-        self._question.answered.connect(self._on_answer)
+        self._question.answer_given.connect(self._on_answer)
         self._written = ""
         self._started = False
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)
@@ -228,10 +228,10 @@ class SessionKeeper(QObject):
         """Ask whether to restore the session before a crash; the window can be used meanwhile."""
         assert self.previous is not None
         runs = name_runs(self.previous.scene.runs)
-        self._question.ask(CRASHED, LOST_RUNS.format(runs=runs), ANSWERS, default=RESTORE)
+        self._question.show(CRASHED, LOST_RUNS.format(runs=runs), ANSWERS, default=RESTORE)
 
     def _on_answer(self, answer: str) -> None:
-        self.answered.emit(answer == RESTORE)
+        self.restore_answered.emit(answer == RESTORE)
 
     def restore(self) -> bool:
         """Show the last session as far as its files exist; return True if any does."""

@@ -216,10 +216,10 @@ class Marginscope(Components):
             "undo": self.scenes.undo,
             "redo": self.scenes.redo,
             "name": self.selections.request_name,
-            "selection_back": self.scenes.back,
-            "selection_forward": self.scenes.forward,
+            "selection_back": self.scenes.select_previous,
+            "selection_forward": self.scenes.select_next,
             "copy_link": self.links.copy,
-            "open_link": self.links.ask,
+            "open_link": self.links.show_dialog,
             "register": self.links.register,
             "save_view": self.links.save,
         }
@@ -245,10 +245,10 @@ class Marginscope(Components):
             "draw": self.drawing.show,
             # Play
             "play": self.playback.toggle,
-            "back": self.playback.back,
-            "forward": self.playback.forward,
-            "start": self.playback.to_start,
-            "end": self.playback.to_end,
+            "back": self.playback.step_back,
+            "forward": self.playback.step_forward,
+            "start": self.playback.seek_start,
+            "end": self.playback.seek_end,
             "jump": self.playback.jump,
             "bookmark": self.bookmarks.request_name,
             "slower": self.playback.decrease_speed,
@@ -325,7 +325,7 @@ class Marginscope(Components):
         lecture = self.actions["lecture"]
         if lecture.isChecked():  # the panels are remembered as they were before it
             lecture.setChecked(False)
-        cluster, jobs = self.studies.remembered
+        cluster, jobs = self.studies.stored_options
         self.settings.update(
             restores=self.startup.restores,
             follows_system=self.appearance.follows_system,

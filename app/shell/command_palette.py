@@ -144,10 +144,10 @@ class CommandPalette(QFrame):
         self.setBackgroundRole(QPalette.ColorRole.Window)
         self.setAutoFillBackground(True)
         self.line = SearchLine(HINT, self, alone=True)
-        self.line.moved.connect(self._move)
+        self.line.selection_moved.connect(self._move)
         self.line.accepted.connect(self._accept)
         self.line.run_requested.connect(self._on_run_requested)
-        self.line.left.connect(self.close)
+        self.line.focus_left.connect(self.close)
         self.line.textChanged.connect(self._search)
         self.found: list[SearchEntry] = []
         self.list = QListWidget(self)
@@ -159,11 +159,11 @@ class CommandPalette(QFrame):
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.clicked.connect(self._on_clicked)
-        self.told = quiet_label("", self)
+        self.hint = quiet_label("", self)
         column = space(QVBoxLayout(self), (8, 8, 8, 8), 8)
         column.addWidget(self.line)
         column.addWidget(self.list, 1)
-        column.addWidget(self.told)
+        column.addWidget(self.hint)
         self._entries: Sequence[SearchEntry] = ()
         self._used: Sequence[str] = ()
 
@@ -175,7 +175,7 @@ class CommandPalette(QFrame):
         self.line.clear()
         self._search()
         row = self.delegate.sizeHint(_option(self.list), None).height()
-        wanted = row * MOST_ROWS + self.line.sizeHint().height() + self.told.sizeHint().height()
+        wanted = row * MOST_ROWS + self.line.sizeHint().height() + self.hint.sizeHint().height()
         size = QSize(WIDTH, wanted + 4 * 8 + 2).boundedTo(window.size() - QSize(32, ABOVE + 16))
         self.resize(size)
         self.move(window.mapToGlobal(_palette_position(window, size)))
@@ -206,11 +206,11 @@ class CommandPalette(QFrame):
         self._choose(0)
         many = len(found) - MOST_FOUND
         if not found:
-            self.told.setText(NOTHING)
+            self.hint.setText(NOTHING)
         elif many > 0:
-            self.told.setText(f"{whole_text(many)} more \u2013 keep typing")
+            self.hint.setText(f"{whole_text(many)} more \u2013 keep typing")
         else:
-            self.told.setText(KEYS)
+            self.hint.setText(KEYS)
 
     def _choose(self, row: int) -> None:
         self.list.setCurrentRow(min(max(row, 0), len(self.found) - 1))
@@ -229,7 +229,7 @@ class CommandPalette(QFrame):
         if one is None:
             return
         if one.reason:  # it stays open: something else may do
-            self.told.setText(one.reason)
+            self.hint.setText(one.reason)
             return
         self.close()
         self.chosen.emit(one.key, beside, runs)

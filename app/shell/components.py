@@ -220,7 +220,7 @@ class Components(QObject):
         self.run_choice.chosen.connect(window.views.reveal)
         window.chips.close_requested.connect(self.run_choice.close_run)
         self.run_choice.step_named.connect(self.scenes.name_next_step)
-        window.chips.moved.connect(self.display.move_run)
+        window.chips.chip_moved.connect(self.display.move_run)
         for chosen in (chooser.chosen, self.commands.study_chosen, self.studies.study_chosen):
             chosen.connect(self.training.choose)
             chosen.connect(self.result.offer)
@@ -231,7 +231,7 @@ class Components(QObject):
         welcome.own_data_requested.connect(self.drawing.show)
         welcome.paper_chosen.connect(self.studies.browse_paper)
         self.commands.study_offered.connect(self.training.offer)
-        window.form.needed.connect(self.drawers.show_form)
+        window.form.attention_needed.connect(self.drawers.show_form)
         self.theory.alarms_changed.connect(window.transport.slider.set_alarms)
 
     def _connect_features(self) -> None:
@@ -264,8 +264,8 @@ class Components(QObject):
     def _connect_worker(self) -> None:
         """Connect the training thread."""
         worker, open_runs = self.worker, self.open_runs
-        worker.stood_in.connect(open_runs.on_replaced)
-        worker.started.connect(open_runs.on_started)
+        worker.run_replaced.connect(open_runs.on_replaced)
+        worker.run_started.connect(open_runs.on_started)
         worker.progress.connect(open_runs.on_frames)
         worker.finished.connect(open_runs.on_finished)
         worker.finished.connect(self.drawing.tidy)
@@ -290,7 +290,7 @@ class Components(QObject):
             source.message.connect(bar.show_message)
         self.training.notice.connect(self.action_state.show_choice)
         self.export.error.connect(bar.show_message)
-        for done in (self.export.finished, self.export.refused, self.view_menu.status):
+        for done in (self.export.finished, self.export.export_refused, self.view_menu.status):
             done.connect(bar.show_notice)
         self.theory.status.connect(self.window.status.show_work)
         self.window.theory.summary_changed.connect(self.window.status.show_summary)

@@ -66,9 +66,9 @@ class DocumentsWindow(QDialog):
         self._shown: tuple[Document, ...] = ()
         self.line = SearchLine(HINT, self)
         self.line.textChanged.connect(self._search)
-        self.line.moved.connect(self._move)
+        self.line.selection_moved.connect(self._move)
         self.line.accepted.connect(self._find_next)
-        self.line.left.connect(self.reject)
+        self.line.focus_left.connect(self.reject)
         self.back = push_button("Back", self, "Previous page")
         self.forward = push_button("Forward", self, "Next page")
         self.titles = QListWidget(self)
@@ -86,10 +86,10 @@ class DocumentsWindow(QDialog):
         self.page.anchorClicked.connect(self._follow)
         self.page.backwardAvailable.connect(self.back.setEnabled)
         self.page.forwardAvailable.connect(self.forward.setEnabled)
-        self.page.sourceChanged.connect(self._to)
+        self.page.sourceChanged.connect(self._mark_page_of)
         self.back.clicked.connect(self.page.backward)
         self.forward.clicked.connect(self.page.forward)
-        self.told = quiet_label("" if pages else MISSING, self)
+        self.hint = quiet_label("" if pages else MISSING, self)
         self.back.setEnabled(False)
         self.forward.setEnabled(False)
         self._arrange()
@@ -104,7 +104,7 @@ class DocumentsWindow(QDialog):
         columns.setSizes([LIST_WIDTH, 860])
         columns.setStretchFactor(1, 1)
         row = add_all(space(QHBoxLayout(), spacing=8), (self.line, 1), self.back, self.forward)
-        add_all(space(QVBoxLayout(self), (16, 16, 16, 16), 8), row, (columns, 1), self.told)
+        add_all(space(QVBoxLayout(self), (16, 16, 16, 16), 8), row, (columns, 1), self.hint)
 
     # ------------------------------------------------------------------------------ search
 
@@ -124,8 +124,8 @@ class DocumentsWindow(QDialog):
                 if words := self.line.text().strip():
                     self._add_excerpt(page, words)
         if self._all:
-            self.told.setText("" if self._shown else NONE)
-        self.told.setVisible(bool(self.told.text()))
+            self.hint.setText("" if self._shown else NONE)
+        self.hint.setVisible(bool(self.hint.text()))
         best = with_phrase(self._shown, self.line.text()) or self._shown
         paths = [page.path for page in best]
         present = self.present
@@ -176,7 +176,7 @@ class DocumentsWindow(QDialog):
         if path:  # no heading
             self._open(QUrl.fromLocalFile(path))
 
-    def _to(self, source: QUrl) -> None:
+    def _mark_page_of(self, source: QUrl) -> None:
         """Mark the next page: the browser emits this before it changes its source."""
         self._mark(self._page_of(source))
 

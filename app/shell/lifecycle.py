@@ -21,7 +21,7 @@ from app.widgets.dialogs import Question, Role
 from core.studies.study import shipped_ids
 
 LAST = "Opening the last session ..."
-STOP, KEEP = "Stop and close", "Keep running"
+STOP, CONTINUE_RUNNING = "Stop and close", "Keep running"
 UNSAVED, OPEN = "Close without saving", "Keep open"
 LOST = "Closing now discards the settings of this window, such as its panels."
 RECORDED_NOTE = "Everything recorded so far is saved and can be continued later."
@@ -52,10 +52,10 @@ class StartupController(QObject):
         self.restores = restores
         previous = keeper.previous
         there = previous is not None and bool(previous.scene.runs) and not names
-        self._asks = there and previous is not None and not previous.ended
-        self._restores = there and restores and not self._asks
+        self._needs_answer = there and previous is not None and not previous.ended
+        self._restores = there and restores and not self._needs_answer
         self._ready = False
-        keeper.answered.connect(self._on_answer)
+        keeper.restore_answered.connect(self._on_answer)
 
     @property
     def opens_files(self) -> bool:
@@ -68,7 +68,7 @@ class StartupController(QObject):
 
     def announce(self) -> None:
         """Put the study that is about to be trained into the form, or say what will be opened."""
-        if self._restores or self._asks:
+        if self._restores or self._needs_answer:
             self._window.chooser.announce(LAST)
             return
         name = self._names[0] if self._names else FIRST_STUDY
@@ -80,7 +80,7 @@ class StartupController(QObject):
 
     def open(self) -> None:
         """Open the requested study or session; files wait until they can be read."""
-        if self._asks:
+        if self._needs_answer:
             self._keeper.open_question()
         elif len(self._names) > 1 or (self._names and self._names[0] not in shipped_ids()):
             self._files.open_files(self._names)
@@ -93,11 +93,11 @@ class StartupController(QObject):
         self._files.ready()
         if self._restores:
             self._restore()
-        if not self._asks:
+        if not self._needs_answer:
             self._finish()
 
     def _on_answer(self, yes: bool) -> None:
-        self._restores, self._asks = yes, False
+        self._restores, self._needs_answer = yes, False
         if not yes:
             self._training.choose(FIRST_STUDY)
         elif self._ready:
@@ -141,8 +141,8 @@ class ShutdownController(QObject):
     def _on_closing(self) -> None:
         if self._done:
             return
-        work = self.unfinished()
-        if work and not self._is_confirmed(work, RECORDED_NOTE, STOP, KEEP):
+        work = self.describe_unfinished()
+        if work and not self._is_confirmed(work, RECORDED_NOTE, STOP, CONTINUE_RUNNING):
             self._window.may_close = False
             return
         unsaved = self._save()
@@ -162,17 +162,17 @@ class ShutdownController(QObject):
         self._done = True
         self._shut_down()
 
-    def unfinished(self) -> str:
+    def describe_unfinished(self) -> str:
         """Return what would be stopped, as a sentence; "" for nothing."""
         if self._studies.busy:
             return "A whole study is still running."
         # A run whose kernels are still being compiled has nothing to lose.
-        count = sum(run.begun for run in self._session.live)
+        count = sum(run.has_started for run in self._session.live)
         runs = "A run is" if count == 1 else f"{count} runs are"
         return f"{runs} still training." if count else ""
 
     def _is_confirmed(self, words: str, details: str, close: str, stay: str) -> bool:
         # Return and Escape keep the window: training must not be stopped by a slip.
         answers = {close: Role.DestructiveRole, stay: Role.RejectRole}
-        self._question.ask(words, details, answers, default=stay, waits=True)
+        self._question.show(words, details, answers, default=stay, waits=True)
         return self._question.answer == close

@@ -136,7 +136,7 @@ class RecordController(QObject):
         self.entries = with_entry(self.entries, entry)
 
     def _on_training_started(self, study: Study) -> None:
-        self._add(f"Train {study.title}", ("run", STUDY), _anywhere(study).to_toml())
+        self._add(f"Train {study.title}", ("run", STUDY), _with_absolute_paths(study).to_toml())
 
     def _on_run_continued(self, path: str) -> None:
         self._add("Continue training", ("continue", path))
@@ -199,7 +199,7 @@ class RecordController(QObject):
             self.status.emit(f"Saved {path.name}{files}.")
 
 
-def _anywhere(study: Study) -> Study:
+def _with_absolute_paths(study: Study) -> Study:
     """Return a study whose files are named from the root: its text goes into another folder."""
     if study.folder is None:
         return study

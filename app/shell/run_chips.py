@@ -27,7 +27,7 @@ class RunChips(QTabBar):
     """Key of the run to be the current one."""
     close_requested = Signal(int)
     """Key of the run to be closed."""
-    moved = Signal(int, int)
+    chip_moved = Signal(int, int)
     """Key of a run, and its new place from the left."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -81,4 +81,4 @@ class RunChips(QTabBar):
     def _on_moved(self, _before: int, _after: int) -> None:
         """Report the chip that is dragged, which is the current one, at its place."""
         place = self.currentIndex()
-        self.moved.emit(int(self.tabData(place)), place)
+        self.chip_moved.emit(int(self.tabData(place)), place)

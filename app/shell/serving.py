@@ -33,11 +33,11 @@ GREETING_MS = 200
 class ShowServer(QObject):
     """Server of `marginscope.show`.
 
-    `asked(link)`: a link that can be read is to be shown. `busy` is true while the window must not
-    be disturbed.
+    `show_requested(link)`: a link that can be read is to be shown. `busy` is true while the window
+    must not be disturbed.
     """
 
-    asked = Signal(str)
+    show_requested = Signal(str)
 
     def __init__(self, busy: Callable[[], bool], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -75,7 +75,7 @@ class ShowServer(QObject):
                 next(iter(self._callers)).abort()
             self._callers[caller] = b""
             caller.readyRead.connect(self._on_bytes)
-            caller.disconnected.connect(self._on_gone)
+            caller.disconnected.connect(self._on_disconnected)
             if caller.bytesAvailable():
                 self._read(caller)
 
@@ -84,7 +84,7 @@ class ShowServer(QObject):
         if isinstance(caller, QLocalSocket) and caller in self._callers:
             self._read(caller)
 
-    def _on_gone(self) -> None:
+    def _on_disconnected(self) -> None:
         caller = self.sender()
         if isinstance(caller, QLocalSocket):
             self._callers.pop(caller, None)
@@ -114,7 +114,7 @@ class ShowServer(QObject):
         caller.flush()
         caller.disconnectFromServer()
         if said == OK:
-            self.asked.emit(link)
+            self.show_requested.emit(link)
 
 
 def refusal(link: str) -> str:

@@ -52,7 +52,7 @@ class SettingsController:
             geometry=geometry,
             drawer=columns.open_drawer,
             drawer_widths=dict(columns.widths),
-            folded_sections=window.form.folded,
+            folded_sections=window.form.folded_sections,
             times_open=not window.times.isHidden(),
         )
 

@@ -152,7 +152,7 @@ class ShortcutDialog(QDialog):
     """
 
     changed = Signal(str, str)
-    moved = Signal(str, str)
+    key_moved = Signal(str, str)
     all_reset = Signal()
 
     def __init__(self, parent: QWidget) -> None:
@@ -169,9 +169,9 @@ class ShortcutDialog(QDialog):
         self._titles: dict[str, str] = {}  # of the headings of rows
         self._fill_tree()
         self.nothing = quiet_label(NOTHING, self)
-        self.told = QLabel(EXPLANATION, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self.told.setMinimumHeight(2 * self.told.fontMetrics().lineSpacing())
-        self.told.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        self.hint = QLabel(EXPLANATION, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.hint.setMinimumHeight(2 * self.hint.fontMetrics().lineSpacing())
+        self.hint.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         self.move_button = push_button(
             "Reassign", self, "Remove the keys from the other action and assign them here"
         )
@@ -186,7 +186,7 @@ class ShortcutDialog(QDialog):
         self.reset_all.clicked.connect(self.all_reset)
         done = push_button("Close", self)
         done.clicked.connect(self.accept)
-        answer = add_all(space(QHBoxLayout(), spacing=8), (self.told, 1), self.move_button)
+        answer = add_all(space(QHBoxLayout(), spacing=8), (self.hint, 1), self.move_button)
         buttons = space(QHBoxLayout(), spacing=8)
         add_all(buttons, self.clear, self.reset, self.reset_all, 1, done)
         column = space(QVBoxLayout(self), (16, 16, 16, 16), 12)
@@ -260,7 +260,7 @@ class ShortcutDialog(QDialog):
 
     def show_message(self, words: str) -> None:
         """Say what was done, or nothing."""
-        self.told.setText(words or EXPLANATION)
+        self.hint.setText(words or EXPLANATION)
         self.move_button.hide()
         self._wanted = ("", "")
 
@@ -325,6 +325,6 @@ class ShortcutDialog(QDialog):
 
     def _on_move(self) -> None:
         key, text = self._wanted
-        self.moved.emit(key, text)
+        self.key_moved.emit(key, text)
         self.tree.setCurrentItem(self.rows[key])
         self.tree.setFocus()

@@ -105,7 +105,7 @@ class ShortcutController(QObject):
 
             self.dialog = ShortcutDialog(self._window)
             self.dialog.changed.connect(self._change)
-            self.dialog.moved.connect(self._move)
+            self.dialog.key_moved.connect(self._move)
             self.dialog.all_reset.connect(self._reset)
         self.dialog.search.clear()
         self.dialog.show_message("")

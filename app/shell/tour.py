@@ -159,8 +159,8 @@ class TourController(QObject):
         """Show the first step, on Figure 1."""
         if self.card is None:
             self.card = TourCard(self._window)
-            self.card.moved.connect(self._move)
-            self.card.left.connect(self.stop)
+            self.card.step_requested.connect(self._move)
+            self.card.tour_left.connect(self.stop)
         if not self._has_figure_1() and not self._training.choose(TOUR_STUDY):
             return
         self._actions["lecture"].setChecked(False)
@@ -277,8 +277,8 @@ class TourController(QObject):
 class TourCard(QFrame):
     """Card of the tour, with a ring around what the step is about."""
 
-    moved = Signal(int)  # to the step before (-1) or after (1)
-    left = Signal()
+    step_requested = Signal(int)  # to the step before (-1) or after (1)
+    tour_left = Signal()
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -299,7 +299,7 @@ class TourCard(QFrame):
         self._button_keys = ButtonKeyActivation(self)
         for button in (self.end, self.back, self.next):
             self._button_keys.add(button)
-        self.end.clicked.connect(self.left)
+        self.end.clicked.connect(self.tour_left)
         self.back.clicked.connect(self._on_back)
         self.next.clicked.connect(self._on_next)
         buttons = add_all(space(QHBoxLayout(), spacing=8), self.end, 1, self.back, self.next)
@@ -350,10 +350,10 @@ class TourCard(QFrame):
         self.hide()
 
     def _on_back(self) -> None:
-        self.moved.emit(-1)
+        self.step_requested.emit(-1)
 
     def _on_next(self) -> None:
-        self.moved.emit(1)
+        self.step_requested.emit(1)
 
     def event(self, event: QEvent) -> bool:
         # Else Escape is the window's, where it lets go of pinned nodes.
@@ -365,7 +365,7 @@ class TourCard(QFrame):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
-            self.left.emit()
+            self.tour_left.emit()
         else:
             super().keyPressEvent(event)
 

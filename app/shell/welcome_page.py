@@ -91,9 +91,9 @@ class WelcomePage(QScrollArea):
         self.run_button.clicked.connect(self.run_requested)
         self.open_button = QPushButton("Open a run file ...", content)
         self.open_button.clicked.connect(self.open_requested)
-        self._begin = _Lines("", content, QBoxLayout.Direction.LeftToRight)
-        self._begin.chosen.connect(self._on_start)
-        first = (self.run_button, self.open_button, self._begin)
+        self._start_lines = _Lines("", content, QBoxLayout.Direction.LeftToRight)
+        self._start_lines.chosen.connect(self._on_start)
+        first = (self.run_button, self.open_button, self._start_lines)
         self._buttons = add_all(space(QHBoxLayout(), spacing=8), *first)
         add_all(column, headline, self.explanation, self._buttons)
         column.setAlignment(self._buttons, Qt.AlignmentFlag.AlignLeft)
@@ -147,7 +147,7 @@ class WelcomePage(QScrollArea):
 
     def _chain(self) -> None:
         """Tab goes through the page as it is read; what was made last would come last."""
-        first = (self.run_button, self.open_button, *self._begin.buttons)
+        first = (self.run_button, self.open_button, *self._start_lines.buttons)
         for one, following in pairwise((*first, *self.cards, *self._recent.buttons)):
             QWidget.setTabOrder(one, following)
 
@@ -160,7 +160,7 @@ class WelcomePage(QScrollArea):
 
     def _arrange(self) -> None:
         room = self.viewport().width() - 2 * SIDES
-        for lines in (self._begin, self._recent):
+        for lines in (self._start_lines, self._recent):
             lines.fit(room)
         self._turn(self._buttons, room)
         columns = max(1, room // CARD_WIDTH)
@@ -207,7 +207,9 @@ class WelcomePage(QScrollArea):
 
     def _offer(self) -> None:
         there = [key for key, action in self._actions.items() if action.isEnabled()]
-        self._begin.offer([(key, OFFERED[key], self._actions[key].toolTip()) for key in there])
+        self._start_lines.offer(
+            [(key, OFFERED[key], self._actions[key].toolTip()) for key in there]
+        )
         self._arrange()
         self._chain()
 

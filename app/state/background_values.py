@@ -92,13 +92,13 @@ class LatestRequest(Generic[Q, A]):
         # wait.
         self.known: tuple[Q, A] | None = None
 
-    def ask(self, question: Q | None) -> None:
+    def request(self, question: Q | None) -> None:
         """Replace the question; None withdraws it."""
         with self._lock:
             self._question = question
 
     @property
-    def wanted(self) -> Q | None:
+    def pending_question(self) -> Q | None:
         """Question without an answer yet."""
         with self._lock:
             question, known = self._question, self.known
@@ -106,7 +106,7 @@ class LatestRequest(Generic[Q, A]):
 
     def work(self, run: Run) -> bool:
         """Answer the question; return False if there was none."""
-        question = self.wanted
+        question = self.pending_question
         if question is None:
             return False
         self.known = (question, self._answer(run, question))
@@ -176,7 +176,7 @@ class BackgroundValues:
             kept = tuple(name for name in self._requested if not name.startswith(f"{owner}:"))
             self._requested = kept + tuple(f"{owner}:{name}" for name in names)
             self._frames = max(self._frames, frames)  # another view may have read further
-            room = max(frames, self._run.planned)
+            room = max(frames, self._run.planned_frames)
             for name in names:
                 width = LEADING if name == SPECTRUM else 1
                 self._traces.setdefault(name, Trace(room, width)).make_room(room)
@@ -191,7 +191,7 @@ class BackgroundValues:
         """Return True if an owner requested a trace."""
         return f"{owner}:{name}" in self._requested
 
-    def known(self, name: str, frames: int) -> NDArray[np.bool_]:
+    def known_frames(self, name: str, frames: int) -> NDArray[np.bool_]:
         """Return which of the first frames of a requested trace are known, (frames,)."""
         return np.array(self._traces[name].known[:frames])
 
@@ -232,7 +232,7 @@ class BackgroundValues:
         return True
 
     def _next(self) -> object:
-        waiting = any(latest.wanted is not None for latest in self._latest)
+        waiting = any(latest.pending_question is not None for latest in self._latest)
         return waiting or self._next_trace()
 
     def _next_trace(self) -> tuple[str, Trace, int] | None:
@@ -255,7 +255,7 @@ class BackgroundValues:
             value = np.full(LEADING, np.nan)
             value[: sigma.size] = sigma[:LEADING]
         else:
-            value = np.array([observable_of(name).at(self._run, frame)], dtype=np.float64)
+            value = np.array([observable_of(name).value_at(self._run, frame)], dtype=np.float64)
         with self._lock:  # the arrays may be made longer meanwhile
             trace.values[frame] = value
             trace.known[frame] = True
@@ -271,7 +271,7 @@ def _group_facts(run: Run, question: GroupQuestion) -> GroupFacts:
 def _node_values(run: Run, question: NodesQuestion) -> Floats:
     from core.observables.registry import observable_of
 
-    return np.asarray(observable_of(question.name).at(run, question.frame), dtype=np.float64)
+    return np.asarray(observable_of(question.name).value_at(run, question.frame), dtype=np.float64)
 
 
 def answer(run: Run, question: PredictorQuestion) -> PredictorAnswer:

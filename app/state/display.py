@@ -68,7 +68,7 @@ class DisplayData:
         self.plane_problem = ""  # why the run has no such plane; it is shown on coordinates then
         self._projection: Projection | None = None
         self._projected_at = 0  # frames that there were for it
-        room = max(run.planned, run.frames, 1)
+        room = max(run.planned_frames, run.frames, 1)
         # Room for all frames that are planned; single precision, as screens have seven digits.
         self._flat: Singles = np.empty((room, self.m, 2), dtype=np.float32)
         self._placed = np.zeros(room, dtype=bool)
@@ -92,11 +92,11 @@ class DisplayData:
     # -------------------------------------------------------------------------------- reading
 
     @property
-    def planned(self) -> int:
+    def planned_frames(self) -> int:
         """Frames the run will have: those on its schedule, or those it ended with."""
-        if self.run.status == "finished" or not math.isfinite(self.run.until):
+        if self.run.status == "finished" or not math.isfinite(self.run.planned_end):
             return max(self.run.frames, 1)
-        return max(self.run.planned, self.run.frames, 1)
+        return max(self.run.planned_frames, self.run.frames, 1)
 
     @property
     def complete(self) -> bool:
@@ -130,7 +130,7 @@ class DisplayData:
         # The plane of the motion is that of all frames: it follows a growing run, but not at each.
         grown = self.frames >= 2 * self._projected_at or self.complete
         if self.plane.kind == "motion" and grown and self._projected_at < self.run.frames:
-            self._project_anew()
+            self._discard_projection()
         return self.frames
 
     def _read_in_turn(self, available: int, deadline: float) -> None:
@@ -164,7 +164,7 @@ class DisplayData:
         self._signs[index] = outer_signs(run, index)
         if self._class is not None:
             self._class[index] = outer_classes(run, index)
-        self._margins[index] = [OBSERVABLES[name].at(run, index) for name in MARGINS]
+        self._margins[index] = [OBSERVABLES[name].value_at(run, index) for name in MARGINS]
         # In logarithms: e^(2 rho) overflows where rho passes 354.
         length = run.network.norm(run.parameters(index))
         unit = math.log10(length) if length > 0.0 else -math.inf
@@ -183,9 +183,9 @@ class DisplayData:
         """Show another plane; frames are read again when they are asked for."""
         if plane != self.plane:
             self.plane = plane
-            self._project_anew()
+            self._discard_projection()
 
-    def _project_anew(self) -> None:
+    def _discard_projection(self) -> None:
         self._projection = None
         self._placed[:] = False
 
@@ -241,10 +241,10 @@ class DisplayData:
         return self.run.dataset.labels
 
     @property
-    def until(self) -> float:
+    def planned_end(self) -> float:
         """log10 t where the run is planned to end; where that is not known, of its last frame."""
         last = float(self.run.log10_time[-1]) if self.run.frames else -math.inf
-        until = max(self.run.until, last) if self.run.recorded else self.run.until
+        until = max(self.run.planned_end, last) if self.run.is_external else self.run.planned_end
         return until if math.isfinite(until) else 0.0
 
     # ---------------------------------------------------------------------------------- times
@@ -330,7 +330,7 @@ class DisplayData:
         """Of each node, (m,), its rotation, or its relative_norm, NaN where all nodes are 0."""
         return np.asarray(self._node[kind][frame])
 
-    def least(self, kind: str) -> float:
+    def least_value(self, kind: str) -> float:
         """Return the least value of all nodes and frames read so far; 0 without any."""
         values = self._node[kind][: self.frames]
         # fmin passes over NaN, which nodes of length 0 have.
@@ -392,7 +392,7 @@ class DisplayData:
         """Scalar observables that are quick to compute, by their names in the tables."""
         from core.observables.registry import OBSERVABLES
 
-        return {name: float(OBSERVABLES[name].at(self.run, frame)) for name in SCALARS}
+        return {name: float(OBSERVABLES[name].value_at(self.run, frame)) for name in SCALARS}
 
 
 def _lengthen(array: NDArray[Any], missing: int) -> NDArray[Any]:

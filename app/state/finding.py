@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 # How well a text fits, from the best on.
-WHOLE, BEGINS, INITIALS, INSIDE, ASIDE, WITHIN, LOOSE, NONE = range(8)
+WHOLE, PREFIX, INITIALS, INSIDE, ASIDE, WITHIN, LOOSE, NONE = range(8)
 ENOUGH = 20  # found by their words; letters that are only strewn over a title are not looked for
 LONGEST = 200
 MOST_BETWEEN = 8  # of two strewn letters: any letters are somewhere in a long title
@@ -100,7 +100,7 @@ def _rank(
     one: SearchEntry, words: Sequence[str], begun: Sequence[Search], first: re.Pattern[str]
 ) -> int:
     """Return the quality of the match; NONE if a word is missing."""
-    worst = BEGINS
+    worst = PREFIX
     low = one.low
     for word, search in zip(words, begun, strict=True):
         if search(low):

@@ -64,34 +64,34 @@ class ParentHistory:
         self._run, self._names = run, names
         begun = run.continues is not None and math.isfinite(run.start.log10_time)
         self._left = 1 if begun else 0  # how many is known when the file is asked
-        self._asked = False
+        self._is_requested = False
         self.too_long = False
         self._values: list[list[float]] = []
         self._log10_norm: list[float] = []
 
     @property
-    def left(self) -> bool:
+    def has_unread(self) -> bool:
         """True while frames are still to be read."""
         return self._left > 0
 
     @property
-    def known(self) -> bool:
+    def is_complete(self) -> bool:
         """True if the run has a parent, all of which is read."""
-        return bool(self._values) and not self.left
+        return bool(self._values) and not self.has_unread
 
     def read(self, deadline: float) -> None:
         """Read at least one frame, and further ones until a moment of time.perf_counter."""
-        if not self.left:
+        if not self.has_unread:
             return
         try:
-            if not self._asked and self._run.history_bytes() > MOST_BYTES:
+            if not self._is_requested and self._run.history_bytes() > MOST_BYTES:
                 self._left, self.too_long = 0, True
                 return
-            whole = self._run.whole
-            if not self._asked:
-                self._asked = True
+            whole = self._run.whole_run
+            if not self._is_requested:
+                self._is_requested = True
                 # Of a gap nothing is known, and frame 0 would be joined to what came long after.
-                self._left = whole.before if whole.complete else 0
+                self._left = whole.frames_before if whole.complete else 0
             while self._left:
                 self._read_one(whole, len(self._values))
                 self._left -= 1
@@ -103,7 +103,7 @@ class ParentHistory:
     def _read_one(self, whole: Run, index: int) -> None:
         from core.observables.registry import OBSERVABLES
 
-        self._values.append([OBSERVABLES[name].at(whole, index) for name in self._names])
+        self._values.append([OBSERVABLES[name].value_at(whole, index) for name in self._names])
         length = whole.network.norm(whole.parameters(index))
         unit = math.log10(length) if length > 0.0 else -math.inf
         self._log10_norm.append(2.0 * (unit + float(whole.rho[index]) / math.log(10.0)))
@@ -118,11 +118,11 @@ class ParentHistory:
     @property
     def log10_time(self) -> Floats:
         """log10 t, (P,); -inf at t = 0."""
-        return self._run.whole.log10_time[: len(self._values)]
+        return self._run.whole_run.log10_time[: len(self._values)]
 
     @property
     def steps(self) -> Indices:
-        return self._run.whole.steps[: len(self._values)]
+        return self._run.whole_run.steps[: len(self._values)]
 
     @property
     def log10_norm_squared(self) -> Floats:

@@ -65,5 +65,5 @@ def description_of(run: Run, has_nodes: bool) -> str:
         parts.append(setting_words("loss.kind", experiment.loss.kind))
     if sizes.classes > 2:
         parts.append(f"{sizes.classes} classes")
-    lead = "recorded by another program: " if run.recorded else ""
+    lead = "recorded by another program: " if run.is_external else ""
     return f"{lead}{', '.join(parts)} \u2013 {run.engine}"

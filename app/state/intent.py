@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import final
 
 from app.state import view_options as kinds
-from app.state.view_options import RECORD, Compared, Mark, ViewOption, choice, option, switch
+from app.state.view_options import RECORD, ComparedRuns, Mark, ViewOption, choice, option, switch
 from app.state.views import FIGURE_1
 from core.figures.palette import PALETTES
 from core.observables.planes import COORDINATES, NodePlane
@@ -127,7 +127,7 @@ class Intent:
     equal: bool = switch(
         False, "Equal aspect", "Free aspect", remembered=True, in_layout=True, action="equal"
     )
-    compared: Compared | None = option(None, kinds.COMPARED, text="compare")
+    compared: ComparedRuns | None = option(None, kinds.COMPARED, text="compare")
 
     @property
     def shown_plane(self) -> NodePlane:

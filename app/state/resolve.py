@@ -72,7 +72,7 @@ class ResolvedRun:
     pinned: frozenset[int]
 
     @property
-    def selected(self) -> frozenset[int]:
+    def selected_nodes(self) -> frozenset[int]:
         """Pinned nodes if they are a selection, beside which all others are dim."""
         return selection(self.pinned)
 
@@ -95,7 +95,7 @@ class ResolvedView:
 
 def span_of(snapshot: Snapshot) -> TimeSpan:
     """Return the span of the open and the compared runs together."""
-    runs = snapshot.every
+    runs = snapshot.all_runs
     high = max((_run_end(run) for run in runs), default=1.0)
     starts = [float(run.coordinates[0]) for run in runs if run.coordinates.size > 1]
     low = min(starts, default=high - UNKNOWN_SPAN)
@@ -176,13 +176,13 @@ def _inspected_node(runs: Sequence[ResolvedRun], current: int | None) -> Mark | 
     """
     shown = sorted((run for run in runs if run.frame >= 0), key=lambda run: run.key != current)
     hovered = [(run.key, run.hovered) for run in shown if run.hovered >= 0]
-    pinned = [(run.key, min(run.pinned)) for run in shown if run.pinned and not run.selected]
+    pinned = [(run.key, min(run.pinned)) for run in shown if run.pinned and not run.selected_nodes]
     return next(iter(hovered + pinned), None)
 
 
 def advance(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
     """Return the intent some seconds later: playing moves the cursor, and waits at the edge."""
-    if not intent.playing or intent.follow or not snapshot.every:
+    if not intent.playing or intent.follow or not snapshot.all_runs:
         return intent
     span = span_of(snapshot)
     here = _cursor(intent, span)
@@ -205,7 +205,7 @@ def advance(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
 
 def has_room(intent: Intent, snapshot: Snapshot) -> bool:
     """Return False while playing waits for frames at the live edge, or nothing plays."""
-    if not intent.playing or intent.follow or not snapshot.every:
+    if not intent.playing or intent.follow or not snapshot.all_runs:
         return False
     span = span_of(snapshot)
     return not span.live or max(intent.cursor, span.low) < span.edge - NEAR
@@ -216,7 +216,7 @@ def find_next_moment(intent: Intent, snapshot: Snapshot, direction: int) -> floa
     span = span_of(snapshot)
     cursor = _cursor(intent, span)
     # The empty part: without runs there is nothing to concatenate, which NumPy refuses.
-    moments = np.concatenate([np.empty(0), *(run.coordinates for run in snapshot.every)])
+    moments = np.concatenate([np.empty(0), *(run.coordinates for run in snapshot.all_runs)])
     if direction > 0:
         nearest = min(moments[moments > cursor + NEAR], default=cursor)
     else:

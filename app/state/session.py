@@ -53,7 +53,7 @@ class Snapshot:
     compared: tuple[RunSnapshot, ...] = ()
 
     @property
-    def every(self) -> tuple[RunSnapshot, ...]:
+    def all_runs(self) -> tuple[RunSnapshot, ...]:
         """Open and compared runs."""
         return self.runs + self.compared
 
@@ -117,12 +117,12 @@ class OpenRun:
     @property
     def first_moment(self) -> float:
         """Moment at which playing starts: the first one, or where the run was continued here."""
-        if self.data is None or self.control is None or not self.data.run.before:
+        if self.data is None or self.control is None or not self.data.run.frames_before:
             return START
-        return float(coordinate(self.data.run.log10_time[self.data.run.before]))
+        return float(coordinate(self.data.run.log10_time[self.data.run.frames_before]))
 
     @property
-    def begun(self) -> bool:
+    def has_started(self) -> bool:
         """True once any of it was trained."""
         return self.control is None or self.control.status.state is not RunState.IDLE
 
@@ -139,7 +139,7 @@ class OpenRun:
         return self.live or self.growth is RecordingState.GROWS
 
     @property
-    def unfinished(self) -> bool:
+    def is_unfinished(self) -> bool:
         """True for a file of another program that has not finished."""
         if self.control is not None or self.data is None or self.growth is RecordingState.LOST:
             return False
@@ -154,7 +154,7 @@ class OpenRun:
         """True if its path now leads to another file, or to none."""
         if self.data is None:
             return bool(self.failure)
-        return self.growth is RecordingState.LOST or self.data.run.replaced
+        return self.growth is RecordingState.LOST or self.data.run.is_replaced
 
     @property
     def training(self) -> bool:
@@ -162,7 +162,7 @@ class OpenRun:
         return self.control is not None and self.control.status.state is RunState.RUNNING
 
     @property
-    def behind(self) -> bool:
+    def has_unread_frames(self) -> bool:
         """True while committed frames are not read yet."""
         if self.data is None or self.growth is RecordingState.LOST:
             return False
@@ -170,8 +170,8 @@ class OpenRun:
             return self.coming is not None or self.data.frames < self.data.run.frames
         # The recorder tells of frames before the file is looked at again.
         committed = self.control.status.committed + 1 if self.control is not None else 0
-        committed += self.data.run.before  # of the runs that it continues
-        if self.data.past.left and self.data.frames:
+        committed += self.data.run.frames_before  # of the runs that it continues
+        if self.data.past.has_unread and self.data.frames:
             return True
         return self.data.frames < max(committed, self.data.run.frames)
 
@@ -192,8 +192,8 @@ class OpenRun:
         if self.data is None:
             return RunSnapshot(self.key, np.empty(0), self.until, self.live, 0, self.since)
         # An unfinished file counts as growing until the first poll: else playing stops for good.
-        is_unpolled = self.unfinished and self.growth is RecordingState.ENDED
-        growing = self.grows or self.behind or is_unpolled
+        is_unpolled = self.is_unfinished and self.growth is RecordingState.ENDED
+        growing = self.grows or self.has_unread_frames or is_unpolled
         known = self.data.coordinate
         return RunSnapshot(self.key, known, self.until, growing, self.data.m, self.since)
 
@@ -224,10 +224,10 @@ class Session:
         return self._keys
 
     def get(self, key: int) -> OpenRun | None:
-        return next((run for run in self.every if run.key == key), None)
+        return next((run for run in self.all_runs if run.key == key), None)
 
     @property
-    def every(self) -> tuple[OpenRun, ...]:
+    def all_runs(self) -> tuple[OpenRun, ...]:
         """Open and pending runs."""
         return (*self._runs, *self.pending)
 
@@ -256,12 +256,12 @@ class Session:
         self._runs.append(run)
         self._name()
 
-    def keep(self, key: int) -> None:
+    def close_others(self, key: int) -> None:
         """Close all runs but the one with a key; none if that is not open."""
         if self.get(key) is not None:
             self.replace([run for run in self if run.key == key])
 
-    def live_beside(self, key: int) -> list[OpenRun]:
+    def other_live_runs(self, key: int) -> list[OpenRun]:
         """Return the live runs but the one with a key; none if that is not open."""
         there = self.get(key) is not None
         return [run for run in self.live if there and run.key != key]
@@ -279,7 +279,7 @@ class Session:
 
     def replace(self, runs: Sequence[OpenRun]) -> None:
         """Show these runs, from left to right, and close all others, pending ones as well."""
-        before, self._runs, self.pending = self.every, list(runs), ()
+        before, self._runs, self.pending = self.all_runs, list(runs), ()
         for run in before:
             if run not in self._runs:
                 run.close()
@@ -297,12 +297,12 @@ class Session:
     @property
     def live(self) -> tuple[OpenRun, ...]:
         """Runs that are being recorded, pending ones as well."""
-        return tuple(run for run in self.every if run.live)
+        return tuple(run for run in self.all_runs if run.live)
 
     @property
     def training(self) -> bool:
         """True while any run is computed. Thread-safe."""
-        return any(run.training for run in self.every)
+        return any(run.training for run in self.all_runs)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(tuple(run.snapshot() for run in self._runs), self.compared)

@@ -136,7 +136,7 @@ def shorten(text: str) -> str:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedRuns:
     """Runs of a comparison, by the names of their files, and what is compared.
 
     The first of them that is drawn is that of which others are differences. `hidden` ones are not
@@ -150,7 +150,7 @@ class Compared:
     slots: tuple[int, ...] = ()
 
     @property
-    def shown(self) -> tuple[int, ...]:
+    def shown_runs(self) -> tuple[int, ...]:
         """Places of the runs that are drawn."""
         return tuple(k for k, name in enumerate(self.runs) if name not in self.hidden)
 
@@ -159,7 +159,7 @@ class Compared:
         """Slots of all runs."""
         return self.slots or tuple(range(len(self.runs)))
 
-    def with_runs(self, names: Sequence[str]) -> Compared:
+    def with_runs(self, names: Sequence[str]) -> ComparedRuns:
         """Return the comparison of other runs: those that stay keep their colours."""
         known = dict(zip(self.runs, self.colours, strict=True))
         kept = {known[one] for one in names if one in known}
@@ -362,13 +362,13 @@ PINS = ValueKind(_parse_pins, _write_pins, _name_pins)
 # ----------------------------------------------------------------------------- compared runs
 
 
-def _parse_compared(texts: Texts) -> Compared:
+def _parse_compared(texts: Texts) -> ComparedRuns:
     if not 2 <= len(texts) <= MOST_COMPARED or any("\0" in text or not text for text in texts):
         raise ValueError(f"expected 2 to {MOST_COMPARED} run files")
-    return Compared(tuple(texts), CompareQuestion())
+    return ComparedRuns(tuple(texts), CompareQuestion())
 
 
-def _name_compared(before: Compared | None, after: Compared | None) -> str:
+def _name_compared(before: ComparedRuns | None, after: ComparedRuns | None) -> str:
     if after is None:
         return "Close the comparison"
     if before is None or sorted(before.runs) != sorted(after.runs):

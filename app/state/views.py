@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from app.state.display import DisplayData
 
 
-def _always(data: DisplayData) -> bool:
+def _applies_always(data: DisplayData) -> bool:
     return True
 
 
@@ -54,7 +54,7 @@ class ViewKind:
     name: str
     title: str
     maker: str | Callable[[Any, Any], Any]
-    fits: Callable[[DisplayData], bool] = _always
+    fits: Callable[[DisplayData], bool] = _applies_always
     needs: str = ""
 
     def load(self) -> Callable[[Any, Any], Any]:
@@ -110,7 +110,7 @@ def choose_views(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[st
     if not runs:
         return known_views(wished) or FIGURE_1
     useful = [name for name in VIEWS if any(VIEWS[name].fits(run) for run in runs)]
-    first = known_views(wished) or _usual(runs)
+    first = known_views(wished) or _default_views(runs)
     count = len(first)
     if "margins" not in useful:  # the risk is what is watched instead
         first = known_views(["curves" if name == "margins" else name for name in first])
@@ -126,7 +126,7 @@ def choose_views(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[st
     return known_views(chosen) or first
 
 
-def _usual(runs: Sequence[DisplayData]) -> tuple[str, ...]:
+def _default_views(runs: Sequence[DisplayData]) -> tuple[str, ...]:
     dimensions = {run.run.dataset.d for run in runs}
     if dimensions == {1}:
         return ON_A_LINE

@@ -144,9 +144,9 @@ class StudyBrowser(QDialog):
         self.setWindowTitle("Studies")
         self.line = SearchLine("Search studies by title, paper or note", self)
         self.line.textChanged.connect(self._search)
-        self.line.moved.connect(self._move)
+        self.line.selection_moved.connect(self._move)
         self.line.accepted.connect(self._accept)
-        self.line.left.connect(self.reject)
+        self.line.focus_left.connect(self.reject)
         self.lines: list[Line] = []
         self.list = QListWidget(self)
         self.list.setItemDelegate(StudyDelegate(self.list))
@@ -156,8 +156,8 @@ class StudyBrowser(QDialog):
         self.list.setAccessibleName("Studies by paper")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
         self.list.clicked.connect(self._accept)
-        self.told = quiet_label(KEYS, self)
-        add_all(space(QVBoxLayout(self), (16, 16, 16, 16), 8), self.line, (self.list, 1), self.told)
+        self.hint = quiet_label(KEYS, self)
+        add_all(space(QVBoxLayout(self), (16, 16, 16, 16), 8), self.line, (self.list, 1), self.hint)
         self._studies = shipped_summaries()
         self._pictures: Mapping[str, Thumbnail] = thumbnails()
         window = parent.size() - QSize(48, 80)
@@ -201,7 +201,7 @@ class StudyBrowser(QDialog):
         self.list.clear()
         for line in lines:
             self.list.addItem(_item(line))
-        self.told.setText(KEYS if lines else "No study matches.")
+        self.hint.setText(KEYS if lines else "No study matches.")
         self._choose(1)
 
     def present(self) -> str:

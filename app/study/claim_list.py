@@ -21,7 +21,7 @@ from core.numbers import MINUS, RAISED
 from core.studies.study import Study
 
 if TYPE_CHECKING:
-    from core.studies.verdicts import Judged
+    from core.studies.verdicts import JudgedClaim
 
 MARK = 16
 NOT_HERE, NOT_TESTABLE = "not at this size", "not testable at this size"
@@ -97,7 +97,7 @@ class ClaimList(QWidget):
         self._palette = palette
         self._rows: list[tuple[ClaimMark, QLabel]] = []
         self._texts: tuple[str, ...] = ()
-        self._judged: tuple[Judged, ...] = ()
+        self._judged: tuple[JudgedClaim, ...] = ()
         self.heading = heading_label("Claims", self)
         self.note = quiet_label("", self, wrap=True)
         self._content = QWidget(self)
@@ -130,7 +130,7 @@ class ClaimList(QWidget):
         self.note.setText(NO_CLAIMS)
         self._show()
 
-    def show_judged(self, judged: Sequence[Judged], note: str = "") -> None:
+    def show_judged(self, judged: Sequence[JudgedClaim], note: str = "") -> None:
         """Show verdicts in the order of the claims; later claims wait."""
         self._judged = tuple(judged)
         self.note.setText(note if self._texts else NO_CLAIMS)
@@ -163,7 +163,7 @@ class ClaimList(QWidget):
             label.setToolTip(rich_tip("<br>".join(_signs(text) for text in reasons if text)))
             label.setText(self._text(place, style, judged))
 
-    def _text(self, place: int, style: VerdictStyle, judged: Judged | None) -> str:
+    def _text(self, place: int, style: VerdictStyle, judged: JudgedClaim | None) -> str:
         colour = hue_of(style.hue, self._palette)
         muted = f"<span style='color:{self._palette.muted}'>"
         lines = [_signs(self._texts[place]), f"<span style='color:{colour}'>{style.word}</span>"]

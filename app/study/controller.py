@@ -12,7 +12,7 @@ from app.places import Places
 from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.files import FileController
-from app.training.studies import MEND_FIRST
+from app.training.studies import FIX_FIRST
 from core.figures.palette import PALETTES, Palette
 from core.studies.study import Study
 
@@ -72,17 +72,19 @@ class StudyController(QObject):
         return self.runner is not None and self.runner.busy
 
     @property
-    def remembered(self) -> tuple[str, int]:
+    def stored_options(self) -> tuple[str, int]:
         """The cluster's address ("" for none) and the processes (0: never chosen), for settings."""
-        return self._remembered if self.runner is None else self.runner.window.options.remembered
+        return (
+            self._remembered if self.runner is None else self.runner.window.options.stored_options
+        )
 
     def show_window(self) -> None:
         """Open the window on the study in the settings, or bring it to the front."""
         study, runner = self._form.study(), self.runner
         if runner is None:
             if study is None:
-                self._form.needed.emit()
-                self.message.emit(MEND_FIRST)
+                self._form.attention_needed.emit()
+                self.message.emit(FIX_FIRST)
                 return
             runner = self._make_runner(study)
             runner.adopt(study)
@@ -111,7 +113,7 @@ class StudyController(QObject):
 
     def close(self) -> None:
         """Stop all work, wait for it, and delete the window."""
-        self._remembered = self.remembered  # before its window is deleted
+        self._remembered = self.stored_options  # before its window is deleted
         if self.runner is not None:
             self.runner.close()
             self.runner = None

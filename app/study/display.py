@@ -27,7 +27,7 @@ from core.figures.palette import Palette
 from core.studies.formulas import VARIANT
 
 if TYPE_CHECKING:
-    from core.studies.verdicts import Judged
+    from core.studies.verdicts import JudgedClaim
 
 REDRAW_MS = 250  # the table and the points, at most so often
 REST = 10.0  # times as long as the figure took are waited before it is drawn again
@@ -53,7 +53,7 @@ class StudyDisplay(QObject):
         self._window, self._palette = window, palette
         self._runs: StudyRuns | None = None
         self._resting = False
-        self._judged: tuple[Judged, ...] = ()
+        self._judged: tuple[JudgedClaim, ...] = ()
         self._started = self._next = 0.0  # times of the last figure's start, and the next's
         self._to_judge = False
         self._cells: object = None
@@ -74,7 +74,7 @@ class StudyDisplay(QObject):
         self.judge.error.connect(window.bar.show_message)
         self.export.error.connect(window.bar.show_message)
         self.export.finished.connect(window.bar.show_notice)
-        self.export.refused.connect(window.bar.show_notice)
+        self.export.export_refused.connect(window.bar.show_notice)
         window.axes.changed.connect(self._show_points)
         window.axes.scales_changed.connect(self._on_scales_changed)
         window.picture.resized.connect(self._on_resized)
@@ -204,7 +204,7 @@ class StudyDisplay(QObject):
             self._window.picture.show_words("Drawing the figure ...")
         self._started = time.monotonic()
         self._width = self._window.picture.pixels_wide()
-        self.painter.ask(runs, self._palette.name, self._width, self.export.figure_process)
+        self.painter.request(runs, self._palette.name, self._width, self.export.figure_process)
 
     def _on_figure(self, picture: StudyFigure) -> None:
         self._window.picture.show_png(picture.png)
@@ -224,9 +224,9 @@ class StudyDisplay(QObject):
         """Judge the claims, after the figure: two threads at once would keep the window waiting."""
         if self._to_judge and self._runs is not None:
             self._to_judge = False
-            self.judge.ask(self._runs)
+            self.judge.request(self._runs)
 
-    def _on_judged(self, judged: tuple[Judged, ...]) -> None:
+    def _on_judged(self, judged: tuple[JudgedClaim, ...]) -> None:
         runs = self._runs
         if runs is None or not self._resting:
             return

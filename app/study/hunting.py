@@ -100,7 +100,7 @@ class HuntPage(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._asked = Question(USUAL)
+        self._question = Question(USUAL)
         self.sense = ChoiceBox(self, "Minimise or maximise", letters=7)
         self.sense.addItem("Minimise", True)
         self.sense.addItem("Maximise", False)
@@ -149,7 +149,7 @@ class HuntPage(QWidget):
 
     def show_question(self, question: Question, runs: int | None) -> None:
         """Show a question and a number of runs, None for the usual time."""
-        asked = self._asked = question
+        asked = self._question = question
         self.sense.setCurrentIndex(self.sense.findData(asked.least))
         self.what.setText(asked.text)
         self.what.setCursorPosition(0)
@@ -179,7 +179,7 @@ class HuntPage(QWidget):
 
     def question(self) -> Question:
         """Return the question. Raises InputError for invalid seeds."""
-        asked, take = self._asked, self.take.currentData()
+        asked, take = self._question, self.take.currentData()
         # A moment and a condition are the study's own, and have no field here.
         own = asked.frames.take == take and asked.text == self.what.text().strip()
         seeds = self.seeds.text().strip()
@@ -285,13 +285,13 @@ class HuntController(QObject):
         self._show(STOPPING if self.worker.control.stop_requested else "")
 
     def _show(self, more: str) -> None:
-        news: HuntUpdate | None = self.worker.news
+        news: HuntUpdate | None = self.worker.latest
         if news is not None:
             self.page.table.show_findings(news.findings)
             self.page.words.set_text(words_of(news) + more)
 
     def _on_finished(self, wrong: str) -> None:
-        news = self.worker.news
+        news = self.worker.latest
         exhausted = news is not None and news.exhausted
         self._show("; every candidate has been tried" if exhausted else "")
         if news is None:

@@ -207,7 +207,7 @@ class StudyOptions(QWidget):
         return Path(text).expanduser() if text else None
 
     @property
-    def remembered(self) -> tuple[str, int]:
+    def stored_options(self) -> tuple[str, int]:
         """Cluster's address ("" for none) and number of processes, for the settings."""
         return self.cluster.text().strip(), self.jobs.value()
 

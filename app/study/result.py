@@ -151,7 +151,7 @@ class ResultController(QObject):
         width = round(picture.pixels_wide() / ratio)
         if (wanted := (study.id, self._palette.name, width)) != self._drawn:
             self._drawn = wanted
-            self.worker.ask(study, self._palette.name, width, ratio, self._process)
+            self.worker.request(study, self._palette.name, width, ratio, self._process)
 
     def _on_result(self, shown: ShownResult | None) -> None:
         if shown is None or self._study is None:

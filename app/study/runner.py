@@ -151,7 +151,7 @@ class StudyRunner(QObject):
             return
         options.show_count(cells_text(sized.count))
         # In a thread: a folder may hold thousands of files, on a disk across the network.
-        self.reader.ask(sized, size, options.path)
+        self.reader.request(sized, size, options.path)
 
     def _refuse(self, sentence: str) -> None:
         """Say why nothing can be run, and forget the runs of the choices before."""
@@ -174,7 +174,7 @@ class StudyRunner(QObject):
     def _show_idle(self, possible: bool = True) -> None:
         """Show the state while nothing runs, or a hunt."""
         runs, hunts = self.shown.runs, self.hunting.busy
-        done, failed, total = len(runs.done), len(runs.failed), len(runs.cells)
+        done, failed, total = len(runs.done), len(runs.failed_rows), len(runs.cells)
         possible = possible and total > 0 and not hunts
         self.window.options.set_locked(hunts)
         self.window.progress.show_idle(done, failed, total, possible)
@@ -228,7 +228,7 @@ class StudyRunner(QObject):
 
     def _refresh(self, resting: bool) -> None:
         """Show the cells' rows; the worker has no news if a plan could not be made."""
-        news: SweepUpdate | None = self.worker.news
+        news: SweepUpdate | None = self.worker.latest
         if news is not None:
             runs = replace(self.shown.runs, paths=news.paths, rows=news.rows)
             self.shown = replace(self.shown, runs=runs)
@@ -267,7 +267,7 @@ class StudyRunner(QObject):
             self.window.bar.show_message("")
             options.show_count(f"{cells_text(len(runs.cells))}. Timing a few of them ...")
             options.estimate.setEnabled(False)
-            self.cost.ask(runs.study, options.jobs.value(), dict(runs.rows))
+            self.cost.request(runs.study, options.jobs.value(), dict(runs.rows))
 
     def _on_cost(self, cost: Cost) -> None:
         self._show_cost(summary(cost))

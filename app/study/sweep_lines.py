@@ -49,7 +49,7 @@ class SweepLines:
     words: tuple[str, ...] = ()
 
     @property
-    def most(self) -> int:
+    def max_runs(self) -> int:
         """Largest number of runs in a mean."""
         return max((len(p.runs) for line in self.lines for p in line.points), default=0)
 

@@ -82,7 +82,7 @@ class SweepPlot(QWidget):
         add_all(space(QVBoxLayout(self), spacing=0), (self.plot, 1), self.key)
         self.plot.clicked.connect(self._on_clicked)
         self.plot.hovered.connect(self._on_hovered)
-        self.plot.left.connect(QToolTip.hideText)
+        self.plot.pointer_left.connect(QToolTip.hideText)
         self.setMouseTracking(True)
         self._draw()
 
@@ -218,7 +218,7 @@ class SweepPlot(QWidget):
     @property
     def note(self) -> str:
         """Explanation of the points, in a line."""
-        most = self.shown.most
+        most = self.shown.max_runs
         if most == 0:
             return ""
         text = "One run per point."
@@ -235,7 +235,7 @@ class SweepPlot(QWidget):
         ]
         if not places:
             return None
-        nearest = self.plot.nearest(np.concatenate(places), x, y)
+        nearest = self.plot.find_nearest(np.concatenate(places), x, y)
         points = [point for line in self.shown.lines for point in line.points]
         return None if nearest < 0 else points[nearest]
 

@@ -47,17 +47,17 @@ class StudyRuns:
         )
 
     @property
-    def failed(self) -> tuple[Row, ...]:
+    def failed_rows(self) -> tuple[Row, ...]:
         return tuple(row for row in self.rows.values() if row.state == "failed")
 
     @property
     def failures(self) -> str:
         """Return a sentence about the failed cells, "" for none."""
-        if not self.failed:
+        if not self.failed_rows:
             return ""
-        count = len(self.failed)
+        count = len(self.failed_rows)
         words = "1 run failed" if count == 1 else f"{count} runs failed. First failure"
-        return f"{words}: {self.failed[0].reason} See Runs for all failures."
+        return f"{words}: {self.failed_rows[0].reason} See Runs for all failures."
 
     @property
     def figures(self) -> Mapping[str, Mapping[str, float]]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from core.extremes.hunt import Hunt, HuntStatus, TrialResult
     from core.runs import Run
     from core.studies.cell_table import Row
-    from core.studies.verdicts import Judged
+    from core.studies.verdicts import JudgedClaim
     from core.sweep.cost import Cost
 
 LEAST_DPI, MOST_DPI = 40.0, 600.0
@@ -58,7 +58,7 @@ def study_runs(request: Request, study: Study, size: str | None, folder: Path) -
     return StudyRuns(study, size, folder, study.cells(), paths, rows)
 
 
-def claims_judged(request: Request, runs: StudyRuns) -> tuple[Judged, ...]:
+def claims_judged(request: Request, runs: StudyRuns) -> tuple[JudgedClaim, ...]:
     """Judge the claims one after another until the request is cancelled."""
     from core.studies.trials import trials_of
     from core.studies.verdicts import each_judged
@@ -169,13 +169,13 @@ class HuntUpdate:
 class StudyWorker(QObject):
     """Worker of one sweep or hunt at a time; signals arrive in the window's thread."""
 
-    progress = Signal()  # `news` has changed
+    progress = Signal()  # `latest` has changed
     finished = Signal(str)  # what went wrong, or ""
 
     def __init__(self, what: str, task: Callable[..., None], parent: QObject | None = None) -> None:
         """Run `task(request, order, control)`, which reports its news as progress."""
         super().__init__(parent)
-        self.news: Any = None  # SweepNews or HuntNews, None before the first
+        self.latest: Any = None  # SweepNews or HuntNews, None before the first
         self.control = SweepControl()
         self._worker = Worker(
             what,
@@ -196,8 +196,8 @@ class StudyWorker(QObject):
     def start(self, order: SweepOrder | HuntOrder) -> None:
         """Start a task, or continue it; none may be at work."""
         assert not self.busy, "one task at a time"
-        self.news, self.control = None, SweepControl()
-        self._worker.ask(order, self.control)
+        self.latest, self.control = None, SweepControl()
+        self._worker.request(order, self.control)
 
     def close(self) -> None:
         """Stop the task, and wait for the thread."""
@@ -205,7 +205,7 @@ class StudyWorker(QObject):
         self._worker.close()
 
     def _on_progress(self, news: object) -> None:
-        self.news = news
+        self.latest = news
         self.progress.emit()
 
     def _on_result(self, _: object) -> None:
@@ -260,7 +260,7 @@ def findings(made: Hunt) -> tuple[Finding, ...]:
     from core.extremes.answering import seeds_words, state_of
     from core.extremes.objective import VERDICT, verdict_words
 
-    ranked = made.ranked()
+    ranked = made.ranked_runs()
     lines = []
     for rank, one in enumerate([*ranked, *made.unranked_runs()][:MOST_LISTED], start=1):
         file = made.run_file(one.index)
@@ -270,7 +270,7 @@ def findings(made: Hunt) -> tuple[Finding, ...]:
                 rank if rank <= len(ranked) else 0,
                 one.value,
                 seeds_words(one, values, made.space.over),
-                _how(one),
+                _describe_origin(one),
                 state_of(one),
                 verdict_words(one.row.moments.get(VERDICT, math.nan)),
                 file if file.is_file() else None,
@@ -279,7 +279,7 @@ def findings(made: Hunt) -> tuple[Finding, ...]:
     return tuple(lines)
 
 
-def _how(one: TrialResult) -> str:
+def _describe_origin(one: TrialResult) -> str:
     """Say in words how a run came to be tried."""
     if one.parent >= 0:
         return f"run {one.index}, {one.phase} from run {one.parent}"

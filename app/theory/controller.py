@@ -97,8 +97,8 @@ class TheoryController(QObject):
         self._display.intent_changed.connect(self._on_intent_changed)
         self._display.frames_read.connect(self._show_reach)
         self._display.frames_read.connect(self._schedule_judging)
-        self.margins.planned.connect(self._on_planned)
-        self.margins.started.connect(self._on_started)
+        self.margins.margins_planned.connect(self._on_planned)
+        self.margins.margin_started.connect(self._on_started)
         self.margins.result.connect(self._on_margin)
         self.judge.worker.result.connect(self._on_judged)
 
@@ -174,7 +174,7 @@ class TheoryController(QObject):
         if self._stopped or self._pause.isActive():
             return
         runs = self._readable().items()
-        waiting = [key for key, run in runs if self._mark(run) != self.results(key).judged]
+        waiting = [key for key, run in runs if self._mark(run) != self.results(key).mark]
         if waiting:
             live = any(run.grows for run in self._display.session)
             # The first verdict comes soon; each further one of a growing run is of more frames, and
@@ -184,7 +184,7 @@ class TheoryController(QObject):
 
     def _mark(self, run: OpenRun) -> tuple[int, int, float]:
         if run.stands_in:  # a recording is only shown; its run is judged once it is trained
-            return self.results(run.key).judged
+            return self.results(run.key).mark
         frames = run.data.frames if run.data is not None else 0
         return frames, len(self.results(run.key).margins), self.delta
 
@@ -195,9 +195,9 @@ class TheoryController(QObject):
             return
         for key, run in self._readable().items():
             known = self._results.get(key)
-            if known is not None and run.data is not None and self._mark(run) != known.judged:
+            if known is not None and run.data is not None and self._mark(run) != known.mark:
                 # Set with the request, so that the same one is not made until its result arrives.
-                known.judged = self._mark(run)
+                known.mark = self._mark(run)
                 self.judge.request(Case(key, run.path, dict(known.margins), self.delta))
 
     # ------------------------------------------------------------------------------- results

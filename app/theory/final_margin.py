@@ -55,7 +55,7 @@ def bracket_final_margin(
         if before is not None and before.frame == run.frames - 1 and not grows:
             always, name = upper_end(run, margins)
             return FinalBracket(key, run.frames, replace(before, above_always=always, always=name))
-        watch = request.watch.within(GROWING_S if grows else SECONDS)
+        watch = request.watch.with_timeout(GROWING_S if grows else SECONDS)
         found = final_margin(run, -1, margins, watch, (FixedPattern.OWN_LABEL,), DRAWN)
         return FinalBracket(key, run.frames, found)
 
@@ -108,7 +108,7 @@ class FinalMargins(QObject):
     def _mark(self, run: OpenRun) -> tuple[int, int, bool]:
         # Of the file, of which the window may not have read all.
         frames = 0 if run.data is None else run.data.run.frames
-        return frames, len(self._results(run.key).proved), run.grows
+        return frames, len(self._results(run.key).proved_margins), run.grows
 
     def _on_runs_changed(self) -> None:
         runs = self._runs()
@@ -135,5 +135,5 @@ class FinalMargins(QObject):
                 self._requested[key], known = mark, self._results(key)
                 # A bracket of a growing run had less time.
                 before = None if run.key in self._grew else known.final
-                self.worker.ask(key, run.path, known.proved, before, key=key)
+                self.worker.request(key, run.path, known.proved_margins, before, key=key)
                 (self._grew.add if run.grows else self._grew.discard)(key)

@@ -20,12 +20,12 @@ from app.worker import Request, Worker
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
-    from core.reference.watch import Watch
+    from core.reference.watch import CancelToken
     from core.runs import Run
     from core.theorems.statement import Assessment
 
-    Assess = Callable[[Run, "Case", Watch], Sequence[Assessment]]
-    Alarms = Callable[[Run, Watch], Sequence[Any]]
+    Assess = Callable[[Run, "Case", CancelToken], Sequence[Assessment]]
+    Alarms = Callable[[Run, CancelToken], Sequence[Any]]
 
 
 @final
@@ -55,7 +55,7 @@ class Judgement:
     lines: tuple[StatementLine, ...] = ()
 
 
-def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]:
+def assess_by_papers(run: Run, case: Case, watch: CancelToken) -> Sequence[Assessment]:
     """Judge every statement of the papers that applies."""
     import core.theorems.report  # noqa: F401 - for the window's thread, which is not to wait
     from core.theorems.registry import assess_all
@@ -63,11 +63,11 @@ def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]
     return assess_all(run, case.margins, case.delta, watch)
 
 
-def usual_alarms(run: Run, watch: Watch) -> Sequence[Any]:
+def usual_alarms(run: Run, watch: CancelToken) -> Sequence[Any]:
     """Find where a run is not to be trusted."""
     from core.observables.alarms import find_alarms
 
-    return find_alarms(run, watch.look)
+    return find_alarms(run, watch.check)
 
 
 @final
@@ -103,11 +103,11 @@ class Judge(QObject):
         """Cancel requests about other runs, and close these."""
         self.worker.cancel(keep=keys)
         self._wanted = keys
-        self._close_unwanted()
+        self._close_unused_runs()
 
     def request(self, case: Case) -> None:
         """Judge a run. A later request about the same run replaces this one."""
-        self.worker.ask(case, key=case.key)
+        self.worker.request(case, key=case.key)
 
     def close(self) -> None:
         """Cancel all requests, and wait for the thread."""
@@ -116,7 +116,7 @@ class Judge(QObject):
 
     # ------------------------------------------------------------------------- any thread
 
-    def _close_unwanted(self) -> None:
+    def _close_unused_runs(self) -> None:
         """Close all runs that are not wanted, except the one at work."""
         with self._lock:
             wanted = self._wanted | {self._current}
@@ -133,22 +133,24 @@ class Judge(QObject):
         finally:
             with self._lock:
                 self._current = None
-            self._close_unwanted()  # of this one too, if it was closed in the window meanwhile
+            self._close_unused_runs()  # of this one too, if it was closed in the window meanwhile
 
-    def _judgement(self, case: Case, watch: Watch) -> Judgement:
+    def _judgement(self, case: Case, watch: CancelToken) -> Judgement:
         run = self._open_run(case)
         frames = run.refresh()
         if frames == 0:
             return Judgement(case.key, 0)
         alarms = tuple(self._alarms(run, watch))
-        watch.look()
+        watch.check()
         assessments = self._assessments(run, case, watch)
         if assessments is None:
             return Judgement(case.key, frames, (), alarms, failed=True)
         lines = statement_lines(assessments, run.log10_time[:frames])
         return Judgement(case.key, frames, assessments, alarms, lines=lines)
 
-    def _assessments(self, run: Run, case: Case, watch: Watch) -> tuple[Assessment, ...] | None:
+    def _assessments(
+        self, run: Run, case: Case, watch: CancelToken
+    ) -> tuple[Assessment, ...] | None:
         """Return the statements; None if judging fails, which does not suppress the alarms."""
         from core.reference.watch import CancelledError
 

@@ -19,9 +19,9 @@ from app.worker import Request, Worker
 if TYPE_CHECKING:
     from core.problem.problem import Problem
     from core.reference.margin import Reference, ReferenceMargin
-    from core.reference.watch import Watch
+    from core.reference.watch import CancelToken
 
-    Compute = Callable[[Reference, Problem, Watch], ReferenceMargin]
+    Compute = Callable[[Reference, Problem, CancelToken], ReferenceMargin]
     References = Callable[[Problem], tuple[Reference, ...]]
 
 FAST_LANE, SLOW_LANE = LANES = (0, 1)
@@ -59,7 +59,7 @@ def references_of(problem: Problem) -> tuple[Reference, ...]:
     return references_of(problem)
 
 
-def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMargin:
+def compute(reference: Reference, problem: Problem, watch: CancelToken) -> ReferenceMargin:
     """Compute a reference margin of a problem."""
     from core.reference.registry import compute
 
@@ -70,8 +70,8 @@ def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMa
 class MarginWorker(QObject):
     """Reference margins of the requested runs. Signals arrive in the window's thread."""
 
-    planned = Signal(int, object)  # key, tuple of the references that will be computed
-    started = Signal(int, object)  # lane, the Reference at work or None
+    margins_planned = Signal(int, object)  # key, tuple of the references that will be computed
+    margin_started = Signal(int, object)  # lane, the Reference at work or None
     result = Signal(int, object)  # key, ReferenceMargin
 
     def __init__(
@@ -161,26 +161,26 @@ class MarginWorker(QObject):
 
     def _start(self, work: Planning | Computing) -> None:
         self._at_work[work.lane] = work
-        self._workers[work.lane].ask(work)
+        self._workers[work.lane].request(work)
 
     def _cancel(self, lane: int) -> None:
         self._workers[lane].cancel()
         if self._at_work.pop(lane, None) is not None:
-            self.started.emit(lane, None)
+            self.margin_started.emit(lane, None)
 
     def _on_progress(self, task: Computing) -> None:
-        self.started.emit(task.lane, task.reference)
+        self.margin_started.emit(task.lane, task.reference)
 
     def _on_result(self, work: Planning | Computing) -> None:
         del self._at_work[work.lane]
         if isinstance(work, Planning):
             self._tasks += _tasks_of(work)
-            self.planned.emit(work.key, work.references)
+            self.margins_planned.emit(work.key, work.references)
         else:
             self.result.emit(work.key, work.margin)
         self.wake()
         if work.lane not in self._at_work:
-            self.started.emit(work.lane, None)
+            self.margin_started.emit(work.lane, None)
 
     # ---------------------------------------------------------------------- the other threads
 

@@ -23,7 +23,7 @@ from app.theory.statement_row import BoundBox, StatementRow, VerdictFold
 from app.widgets.inputs import DecimalBox, line_height
 from app.widgets.labels import ElidedLabel, heading_label, plain_label, quiet_label, rich_tip
 from app.widgets.layouts import add_all, fill_scrolled, space
-from app.widgets.screen_text import certainty, greek, margin_text, margin_tip, rich, strong
+from app.widgets.screen_text import certainty, emphasise, greek, margin_text, margin_tip, rich
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def fill_margin_menu(
 
 def reference_tip(reference: Reference) -> str:
     """Describe a margin that is not computed yet, as rich text."""
-    lines = (strong(rich(reference.title)), rich(reference.formula), rich(reference.source))
+    lines = (emphasise(rich(reference.title)), rich(reference.formula), rich(reference.source))
     return "".join(f"<p>{line}</p>" for line in lines)
 
 
@@ -169,7 +169,7 @@ class FinalLine(QWidget):
     def show_words(self, words: tuple[str, str, str], bounds: frozenset[str]) -> None:
         """Show the bracket's ends, their condition and a tip; hide if all are empty."""
         ends, condition, tip = words
-        text = f"Final margin {strong(rich(ends))}, {rich(condition)}"
+        text = f"Final margin {emphasise(rich(ends))}, {rich(condition)}"
         self.words.setText(text if ends else "")
         self.words.setAccessibleName(f"Final margin {ends}, {condition}" if ends else "")
         self.words.setToolTip(rich_tip(tip))

@@ -23,13 +23,13 @@ SHOWN = 6  # examples and nodes that are named
 @final
 @dataclass(slots=True)
 class TheoryResults:
-    """Results of one run. `judged`: frames, margins and delta of the last judgement requested."""
+    """Results of one run. `mark`: frames, margins and delta of the last judgement requested."""
 
     references: tuple[Reference, ...] = ()
     planned: bool = False
     margins: dict[str, ReferenceMargin] = field(default_factory=dict)
     judgement: Judgement | None = None
-    judged: tuple[int, int, float] = (0, 0, 0.0)
+    mark: tuple[int, int, float] = (0, 0, 0.0)
     final: FinalMargin | None = None
 
     @property
@@ -38,7 +38,7 @@ class TheoryResults:
         return tuple(self.margins[one.name] for one in self.references if one.name in self.margins)
 
     @property
-    def proved(self) -> dict[str, ReferenceMargin]:
+    def proved_margins(self) -> dict[str, ReferenceMargin]:
         """Computed margins that no network exceeds."""
         from core.observables.final_margin import PROVED
 
@@ -69,9 +69,9 @@ class TheoryResults:
         found = self.final
         if found is None:
             return "", "", ""
-        low, high = (shown_number(value) for value in (found.below, found.above))
+        low, high = (shown_number(value) for value in (found.below, found.upper_end))
         ends = f"\u2264 {high}" if found.why else f"{low} to {high}"
-        held = found.held
+        held = found.weakest_bound
         since = raise_powers(time_text(held.since, run is not None and run.counts_steps))
         began = "true from the start" if held.frame == 0 else f"true since {since}"
         if held.frame == found.frame > 0:
@@ -120,7 +120,7 @@ def _final_tip(found: FinalMargin) -> str:
         lines.append(
             f"Upper bound at all times: {shown_number(found.above_always)}, {found.always}."
         )
-    held = found.held
+    held = found.weakest_bound
     lines.append(f"Upper bound {shown_number(held.above)} while {held.condition}.")
     examples = ", ".join(f"{i} ({shown_number(q, 2)})" for i, q in held.examples[:SHOWN])
     nodes = "; ".join(

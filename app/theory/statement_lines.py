@@ -58,7 +58,7 @@ class Stretch:
     """
 
     state: str
-    begin: float
+    start: float
     end: float
     words: str
     promised: bool = True
@@ -81,7 +81,7 @@ class StatementLine:
     def is_decided(self) -> bool:
         """True if the conclusion holds or fails over some time, and not at the end alone."""
         decided = (one for one in self.conclusion if one.state in ("HOLDS", "FAILS"))
-        return any(one.end > one.begin for one in decided)
+        return any(one.end > one.start for one in decided)
 
     def lane(self, upper: bool) -> tuple[Stretch, ...]:
         """Return the hypotheses for the upper lane, else the conclusion."""
@@ -181,7 +181,7 @@ def count_holding(
     A statement holds if its hypotheses and its conclusion do, and is violated if only the
     hypotheses do. Times are in the coordinate of core.problem.schedule, -inf for t = 0.
     """
-    ends = {moment for line in lines for one in _all_of(line) for moment in (one.begin, one.end)}
+    ends = {moment for line in lines for one in _all_of(line) for moment in (one.start, one.end)}
     cuts = sorted(ends)
     found: list[tuple[float, float, int, bool]] = []
     for begin, end in itertools.pairwise(cuts):
@@ -201,7 +201,7 @@ def _all_of(line: StatementLine) -> tuple[Stretch, ...]:
 def _states_at(line: StatementLine, begin: float, end: float) -> tuple[str, str]:
     """Return the states of hypotheses and conclusion between two neighbouring ends of stretches."""
     premises, conclusion = (
-        next((one.state for one in lane if one.begin <= begin and end <= one.end), "SILENT")
+        next((one.state for one in lane if one.start <= begin and end <= one.end), "SILENT")
         for lane in (line.premises, line.conclusion)
     )
     return premises, conclusion
@@ -269,7 +269,7 @@ def paint_stretch(painter: QPainter, box: QRectF, state: str, colour: QColor, up
 def paint_stripe(painter: QPainter, line: StatementLine, box: QRectF, palette: Palette) -> None:
     """Paint a conclusion over the width of a box, in which time goes as in the slider."""
     for one in line.conclusion:
-        left, right = (box.width() * line.span.share(end) for end in (one.begin, one.end))
+        left, right = (box.width() * line.span.share(end) for end in (one.start, one.end))
         part = QRectF(box.left() + left, box.top(), max(right - left, 1.0), box.height())
         colour = QColor(hue_of(hue_of_stretch(one, False), palette))
         paint_stretch(painter, part, one.state, colour, False)

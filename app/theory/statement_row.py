@@ -22,7 +22,7 @@ from app.theory.statement_lines import StatementLine, paint_stripe
 from app.widgets.inputs import line_height
 from app.widgets.labels import rich_label, rich_tip
 from app.widgets.layouts import add_all, space
-from app.widgets.screen_text import greek, rich, short_name, shown_number, strong
+from app.widgets.screen_text import emphasise, greek, rich, short_name, shown_number
 from app.widgets.verdict_mark import (
     MET,
     VERDICT_STYLES,
@@ -352,16 +352,16 @@ class StatementRow(QWidget):
                 f"<tr><td style='color:{self._palette.muted}; padding-bottom:4px'>"
                 f"Required: {rich(hypothesis.needed)}. Here: {rich(hypothesis.present)}</td></tr>"
             )
-        return f"{strong('Hypotheses')}<table cellspacing='0'>{''.join(rows)}</table>"
+        return f"{emphasise('Hypotheses')}<table cellspacing='0'>{''.join(rows)}</table>"
 
     def _comparison(self, assessment: Assessment) -> str:
         comparison = assessment.comparison
         words = []
         if math.isfinite(comparison.measured):
-            words.append(f"{strong('Measured')} {shown_number(comparison.measured, 4)}")
+            words.append(f"{emphasise('Measured')} {shown_number(comparison.measured, 4)}")
         if math.isfinite(comparison.bound):
             relation = html.escape(RELATIONS.get(comparison.sense, comparison.sense))
-            words.append(f"{strong('Promised')} {relation} {shown_number(comparison.bound, 4)}")
+            words.append(f"{emphasise('Promised')} {relation} {shown_number(comparison.bound, 4)}")
         if comparison.why:
             words.append(rich(comparison.why))
         if not words:

@@ -130,7 +130,7 @@ class TimeRows(QWidget):
     def box_of(self, row: int, upper: bool, stretch: Stretch) -> QRectF:
         """Return the rectangle of a stretch."""
         height = self.row_height()
-        begin, end = (self.x_of(moment) for moment in (stretch.begin, stretch.end))
+        begin, end = (self.x_of(moment) for moment in (stretch.start, stretch.end))
         top, bottom = UPPER if upper else LOWER
         top, bottom = (row * height + part * height for part in (top, bottom))
         # What is true at one frame alone is seen all the same.
@@ -145,9 +145,9 @@ class TimeRows(QWidget):
         line = self.lines[row]
         upper = (y - row * height) / height < 0.5 * (UPPER[1] + LOWER[0])
         lane = line.lane(upper)
-        if not lane or not self.x_of(lane[0].begin) - 2.0 <= x <= self.x_of(lane[-1].end) + 2.0:
+        if not lane or not self.x_of(lane[0].start) - 2.0 <= x <= self.x_of(lane[-1].end) + 2.0:
             return None
-        begun = [stretch for stretch in lane if self.x_of(stretch.begin) <= x + 1.0]
+        begun = [stretch for stretch in lane if self.x_of(stretch.start) <= x + 1.0]
         return line, upper, (begun or lane[:1])[-1]
 
     # ---------------------------------------------------------------------------------- mouse
@@ -163,7 +163,7 @@ class TimeRows(QWidget):
         """Go to where the stretch begins."""
         found = self._point_at(event.position())
         if event.button() is Qt.MouseButton.LeftButton and found is not None:
-            self.moment_requested.emit(found.begin)
+            self.moment_requested.emit(found.start)
 
     def _is_time(self, place: QPointF) -> bool:
         row = int(place.y() // self.row_height())
@@ -213,7 +213,7 @@ class TimeRows(QWidget):
             return
         row, upper, number = self.place
         if event.key() in PRESSES:
-            self.moment_requested.emit(self.lines[row].lane(upper)[number].begin)
+            self.moment_requested.emit(self.lines[row].lane(upper)[number].start)
             return
         self._move_selection(event.key())
 

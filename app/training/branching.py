@@ -135,7 +135,10 @@ class BranchController(QObject):
             key = next(iter(study.axes))  # a run is put into the form as one
             self._training.refuse(ONE_RUN.format(key=key))
             return True
-        experiments, train = [next(study.each()).experiment], partial(self._start, moment, study)
+        experiments, train = (
+            [next(study.iter_cells()).experiment],
+            partial(self._start, moment, study),
+        )
         if self._training.confirm_size(experiments, train):
             train()
         return True
@@ -208,7 +211,7 @@ class BranchController(QObject):
             self.message.emit(SHIPPED_RECORDING)
             return None
         frame, run = shown[found.key], found.data.run
-        if frame < run.before:
+        if frame < run.frames_before:
             parent = run.lineage.file if run.lineage is not None else ""
             self.message.emit(EARLIER.format(name=Path(parent).stem))
             return None
@@ -236,12 +239,14 @@ class BranchController(QObject):
         from core.runs.meta import lineage_of
         from core.training.branching import file_stem, plan_branch
 
-        if words := why_not_trained(next(study.each()).experiment):
+        if words := why_not_trained(next(study.iter_cells()).experiment):
             self.message.emit(words)
             return False
         try:
             with open_run(moment.path) as run:
-                experiment, changes = plan_branch(run, moment.frame, next(study.each()).experiment)
+                experiment, changes = plan_branch(
+                    run, moment.frame, next(study.iter_cells()).experiment
+                )
                 time = float(run.log10_time[moment.frame])
         except (MarginscopeError, OSError) as error:
             self._training.refuse(_words(error, moment))
@@ -283,7 +288,7 @@ class BranchController(QObject):
             if words := why_not_trained(run.experiment):
                 self.message.emit(words)
                 return
-            last = run.frames - run.before - 1
+            last = run.frames - run.frames_before - 1
             name = f"{MOMENT.sub('', one.path.stem)}__from={last}"
             plan = PlannedRun(name, one.description, choose_horizon(run), ContinuedRun(one.path))
             planned.append((one.path, plan))
@@ -314,4 +319,4 @@ def _moment(run: OpenRun, frame: int) -> Moment:
     time = float(data.log10_time[frame])
     words = f"step {data.steps[frame]}" if data.run.counts_steps else time_text(time)
     cursor = float(data.coordinate[frame]) if math.isfinite(time) else START
-    return Moment(run.key, run.path, run.heading, frame - data.run.before, words, cursor)
+    return Moment(run.key, run.path, run.heading, frame - data.run.frames_before, words, cursor)

@@ -124,7 +124,7 @@ class TrainingController(QObject):
         """Return the study in the form; report, and return None, while a value is wrong."""
         study = self._form.require_study()
         if study is None:
-            self.message.emit(studies.MEND_FIRST)
+            self.message.emit(studies.FIX_FIRST)
         return study
 
     def show_study(self, study: Study) -> None:
@@ -153,7 +153,7 @@ class TrainingController(QObject):
 
     def set_proposals(self, study: Study) -> None:
         """Propose the views of a study for the runs that are opened next."""
-        self._proposals = studies.Proposals.of(study)
+        self._proposals = studies.Proposals.from_study(study)
         if problem := self._proposals.problem(study.id):
             self.message.emit(problem)
 
@@ -253,7 +253,7 @@ class TrainingController(QObject):
 
     def _replace_if_confirmed(self, study: Study) -> None:
         live = self._session.live
-        if any(run.begun for run in live):  # others have nothing to lose
+        if any(run.has_started for run in live):  # others have nothing to lose
             start, queue = partial(self.start_training, study), partial(self.queue, study)
             self._questions.confirm_replacement(study.title, len(live), start, queue)
         else:
@@ -324,8 +324,8 @@ class TrainingController(QObject):
 
     def train_beside(self, key: int, plan: PlannedRun) -> None:
         """Train a run below an open one, and close the others; if that one is closed, none."""
-        self.stop_runs(self._session.live_beside(key))
-        self._session.keep(key)
+        self.stop_runs(self._session.other_live_runs(key))
+        self._session.close_others(key)
         self._repeat = partial(self._repeat_beside, key, plan)
         self.status.emit("")
         run, job = self._plan_job(plan)

@@ -86,7 +86,7 @@ class DataFileCheck(QObject):
         }
         for file in dict.fromkeys(file for file, _ in questions):
             if file not in self._findings:
-                self._worker.ask(file, key=file)
+                self._worker.request(file, key=file)
 
     def _on_found(self, found: tuple[DataFile, Finding]) -> None:
         self._findings[found[0]] = found[1]

@@ -68,7 +68,9 @@ class ExperimentForm(QWidget):
     preview_requested = Signal()  # the button of data of a file was pressed
     changed = Signal()  # a valid or invalid edit was made
     submitted = Signal()  # Return was pressed in a field, and all values are right
-    needed = Signal()  # the user has something to do here: a wrong value, or settings of a branch
+    attention_needed = (
+        Signal()
+    )  # the user has something to do here: a wrong value, or settings of a branch
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -89,7 +91,7 @@ class ExperimentForm(QWidget):
         self.sections = {name: SectionForm(name, content) for name in (VARIED, *SECTIONS)}
         add_all(column, self.problem, self.nothing, *self.sections.values(), 1)
         for section in self.sections.values():
-            section.edited.connect(self._on_edited)
+            section.text_edited.connect(self._on_edited)
             section.restored.connect(self._on_restored)
             section.reset.connect(self._on_row_reset)
             section.kind_chosen.connect(self._on_kind)
@@ -131,7 +133,7 @@ class ExperimentForm(QWidget):
         return QSize(panel_width(self.font()), 640)
 
     @property
-    def folded(self) -> tuple[str, ...]:
+    def folded_sections(self) -> tuple[str, ...]:
         """Names of the folded sections."""
         return tuple(name for name, section in self.sections.items() if section.folded)
 
@@ -145,13 +147,13 @@ class ExperimentForm(QWidget):
         """Name the branch that Run begins; "" for none."""
         self.branch.show_words(words)
         if words:
-            self.needed.emit()
+            self.attention_needed.emit()
 
     def require_study(self) -> Study | None:
         """Return the study; None, and call for the user, if a value is wrong."""
         study = self.study()
         if study is None:
-            self.needed.emit()
+            self.attention_needed.emit()
         return study
 
     def set_tab_predecessor(self, widget: QWidget) -> None:
@@ -173,7 +175,7 @@ class ExperimentForm(QWidget):
         """Show a study as it was edited."""
         if self._edits is None or self._edits.base != edits.base:
             self.search.clear()
-        self._edits = StudyEdits.of(edits)
+        self._edits = StudyEdits.from_edits(edits)
         self._kinds = KindChoice(self._edits)
         self._outcome = self._edits.outcome()
         self._content.setEnabled(True)
@@ -287,7 +289,7 @@ class ExperimentForm(QWidget):
         for row in self.sections[section_of_key(key)].rows:
             # Only its own row: the others may be half typed.
             if row.field.key == key:
-                row.show_text(self._edits.text(row.field), self._edits.edited(row.field))
+                row.show_text(self._edits.text(row.field), self._edits.is_edited(row.field))
         self._show_problems()
         self.changed.emit()
 

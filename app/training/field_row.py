@@ -35,7 +35,7 @@ class ResetMark(QPushButton):
 class FieldRow(QObject):
     """Label, control and mark of a field, which its section puts into a grid."""
 
-    edited = Signal(str, str)  # key, text
+    text_edited = Signal(str, str)  # key, text
     restored = Signal(str)  # key
     reset = Signal(str)  # key
     submitted = Signal()
@@ -149,7 +149,7 @@ class FieldRow(QObject):
     # ------------------------------------------------------------------------------- editing
 
     def _on_edited(self, text: str) -> None:
-        self.edited.emit(self.field.key, text)
+        self.text_edited.emit(self.field.key, text)
 
     def _on_return(self) -> None:
         if isinstance(self.control, ValueEdit):

@@ -240,7 +240,7 @@ class FileController(QObject):
                 return []
             data = DisplayData(run)
             # A run that has ended goes no further than its frames, wherever it was to end.
-            times = [data.until] if run.status != "finished" else []
+            times = [data.planned_end] if run.status != "finished" else []
             times += run.log10_time[1:].tolist() or [0.0]
             until, key = float(coordinate(max(times))), self._session.new_key()
             runs.append(OpenRun(key, path, describe(run), until, data=data))

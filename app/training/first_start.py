@@ -47,7 +47,7 @@ class FirstStartNotice(QObject):
         self._waiting: set[int] = set()
         self._beginnings: tuple[QAction, ...] = ()
         worker.waiting.connect(self._on_waiting)
-        worker.compiler.refused.connect(self._on_refused)
+        worker.compiler.compiling_refused.connect(self._on_refused)
         display.runs_changed.connect(self._update)
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
@@ -72,7 +72,7 @@ class FirstStartNotice(QObject):
         session = self._display.session
         if any(run.stands_in for run in session):
             self._bar.show_message(RECORDING, self._beginnings)
-        elif any(run.key in self._waiting for run in session.every):
+        elif any(run.key in self._waiting for run in session.all_runs):
             self._bar.show_message(WAITING)
         # Only its own words: the bar may say something else by now, which stays.
         elif self._bar.text in (RECORDING, WAITING):

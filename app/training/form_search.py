@@ -46,7 +46,7 @@ class FormSearch(QWidget):
         self.line.setObjectName("formSearch")
         self.line.textChanged.connect(self.changed)
         self.line.accepted.connect(self._on_accepted)
-        self.line.left.connect(self.line.clear)
+        self.line.focus_left.connect(self.line.clear)
         self.only = push_button("Changed", self, CHANGED_TIP)
         self.only.setCheckable(True)
         self.only.setProperty("toggle", True)

@@ -45,7 +45,7 @@ class CompilerProcess(QObject):
     """
 
     progress = Signal(object)
-    refused = Signal(str)
+    compiling_refused = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -78,7 +78,7 @@ class CompilerProcess(QObject):
             count = len(warming.GROUPS)
             return Stage(count - len(order), count, order[0])
 
-    def look(self) -> bool:
+    def check_cache(self) -> bool:
         """See what the cache lacks; whether it is anything. Takes a moment: not for the window."""
         with self._lock:
             self._missing = warming.missing()
@@ -97,7 +97,7 @@ class CompilerProcess(QObject):
             if self._again and self.process is not None:
                 self.process.kill()
             if not working:
-                self._worker.ask()
+                self._worker.request()
 
     def close(self) -> None:
         """End the process and the thread."""
@@ -120,7 +120,7 @@ class CompilerProcess(QObject):
         with self._lock:  # a process that ends with some of them missing has failed
             failed = self._failed = bool(self._missing) and not self._closed
         if failed and (sentence := store.problem()):
-            self.refused.emit(sentence)
+            self.compiling_refused.emit(sentence)
 
     def _start(self, request: Request) -> bool:
         with self._lock:
@@ -129,7 +129,7 @@ class CompilerProcess(QObject):
             if self._closed or not order:
                 return False
             try:
-                self.process = beside.begin(order)
+                self.process = beside.start_compiling(order)
             except OSError:
                 LOG.exception("The numerical code could not be compiled in a separate process.")
                 return False

@@ -60,7 +60,7 @@ class KindChoice:
         """
         if kind == self._edits.kind(section):
             return ""
-        trial = KindChoice(StudyEdits.of(self._edits.value))
+        trial = KindChoice(StudyEdits.from_edits(self._edits.value))
         trial._companions = {part: dict(chosen) for part, chosen in self._companions.items()}
         trial.choose(section, kind)
         clash = trial._clash(section)

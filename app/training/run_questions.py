@@ -24,7 +24,7 @@ from core.errors import MarginscopeError
 from core.terminal.text import escape_controls
 from core.trust import UntrustedCodeError, check_shown, digest_of, trust_digest
 
-TRUST, TRAIN, QUICK, CANCEL = "Trust and run", "Train anyway", "Train quick size", "Cancel"
+TRUST, TRAIN, TRAIN_FAST, CANCEL = "Trust and run", "Train anyway", "Train quick size", "Cancel"
 STOP, QUEUE = "Stop and train", "Train afterwards"
 TITLE = "Run the Python code of a network?"
 WARNING = (
@@ -52,7 +52,7 @@ class RunQuestions(QObject):
         super().__init__(window)
         self._window = window
         self._question = Question(window, "run")
-        self._question.answered.connect(self._on_answered)
+        self._question.answer_given.connect(self._on_answered)
         self._actions: Mapping[str, Repeat] = {}  # of the answers that do something
         self._dialog: CodeDialog | None = None
         self._request: tuple[str, Repeat] | None = None  # SHA-256 of the shown code
@@ -69,21 +69,21 @@ class RunQuestions(QObject):
         details = list(warnings)
         answers = {TRAIN: Role.AcceptRole, CANCEL: Role.RejectRole}
         if quick is not None:
-            words, self._actions[QUICK] = quick
+            words, self._actions[TRAIN_FAST] = quick
             details.append(f"At quick size, {words}")
-            answers = {QUICK: Role.AcceptRole, TRAIN: Role.ActionRole, CANCEL: Role.RejectRole}
-        self._question.ask(
+            answers = {TRAIN_FAST: Role.AcceptRole, TRAIN: Role.ActionRole, CANCEL: Role.RejectRole}
+        self._question.show(
             "This is larger than most runs. Train it anyway?",
             "\n\n".join(details),
             answers,
             # Without a quick size Return and Escape start nothing.
-            default=CANCEL if quick is None else QUICK,
+            default=CANCEL if quick is None else TRAIN_FAST,
         )
 
     def confirm_replacement(self, title: str, n_live: int, replace: Repeat, queue: Repeat) -> None:
         """Ask whether a study replaces `n_live` runs that are being trained, or waits for them."""
         self._actions = {STOP: replace, QUEUE: queue}
-        self._question.ask(
+        self._question.show(
             f"{'A run is' if n_live == 1 else f'{n_live} runs are'} still training.",
             f"Train {title} in {'its' if n_live == 1 else 'their'} place? Everything recorded so "
             "far is saved and can be continued later.",

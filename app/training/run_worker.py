@@ -75,13 +75,13 @@ class RunWorker(QObject):
     """
 
     ready = Signal()
-    started = Signal(int)
+    run_started = Signal(int)
     progress = Signal(int, int)
     finished = Signal(int)
     error = Signal(int, str)
     code_refused = Signal(int, object)
     status = Signal(str)
-    stood_in = Signal(int, object)
+    run_replaced = Signal(int, object)
     waiting = Signal(int, bool)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -99,7 +99,7 @@ class RunWorker(QObject):
 
     def start(self) -> None:
         """Load what training needs, then wait for runs."""
-        self._worker.ask()
+        self._worker.request()
 
     def submit(self, *jobs: TrainingJob) -> None:
         """Train some more runs."""
@@ -160,7 +160,7 @@ class RunWorker(QObject):
         import core.runs.settings
         import core.training.recorded
 
-        lacking = self.compiler.look()
+        lacking = self.compiler.check_cache()
         self.ready.emit()
         if lacking:
             # Runs first: what they need is compiled before the rest.
@@ -217,7 +217,7 @@ class RunWorker(QObject):
                 self._folder = self._after.enter_context(temporary_folder("recording"))
             path = self._folder / f"{job.key}.msrun"
             if unpack(recipe.problem(), path):
-                self.stood_in.emit(job.key, path)
+                self.run_replaced.emit(job.key, path)
                 return True
         except (MarginscopeError, OSError):
             LOG.exception("A recording could not be unpacked.")
@@ -253,7 +253,7 @@ class RunWorker(QObject):
         # A flow that needs hours says so long before its second frame.
         if status.committed > one.reported or len(status.notes) > one.noted:
             if one.reported < 0:  # before the first frame is safe the file cannot be opened
-                self.started.emit(job.key)
+                self.run_started.emit(job.key)
             one.reported, one.noted = status.committed, len(status.notes)
             self.progress.emit(job.key, status.committed)
         return True

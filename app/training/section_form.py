@@ -35,7 +35,7 @@ ROWS = 4  # of the grid for each line: label, control where it stands below, not
 class SectionForm(QWidget):
     """The fields of one section; what is typed is asked for, and shown when the form says so."""
 
-    edited = Signal(str, str)
+    text_edited = Signal(str, str)
     restored = Signal(str)
     reset = Signal(str)  # key, that of the kind as well
     submitted = Signal()
@@ -131,7 +131,7 @@ class SectionForm(QWidget):
         self._show_kind(edits)
         for row, field in zip(self.rows, fields, strict=True):
             row.field = field
-            row.show_text(edits.text(field), edits.edited(field))
+            row.show_text(edits.text(field), edits.is_edited(field))
         self._wrap()
         self.show_problems({}, edits)
 
@@ -151,7 +151,7 @@ class SectionForm(QWidget):
         for row in self.rows:
             row.show_problem(problems.get(row.field.key, ""))
             row.show_change(row.field.key in self._changed)
-            row.set_shown(edits.is_shown(row.field) and self._is_wanted(row))
+            row.set_shown(edits.is_shown(row.field) and self._is_row_visible(row))
         can_fold = any(row.field.advanced and edits.is_shown(row.field) for row in self.rows)
         self.more.setVisible(can_fold and not (self.folded or self._filter.is_active))
         self.more.setText("Fewer settings" if self._unfolded else "More settings ...")
@@ -160,7 +160,7 @@ class SectionForm(QWidget):
         self.preview.setVisible(any(field.key == "data.path" for field in shown))
         self._show_heading(edits)
 
-    def _is_wanted(self, row: FieldRow) -> bool:
+    def _is_row_visible(self, row: FieldRow) -> bool:
         changed = row.field.key in self._changed
         if self._filter.is_active:
             return row.matches(self._filter.words) and (changed or not self._filter.only_changed)
@@ -256,7 +256,7 @@ class SectionForm(QWidget):
         place = ROWS * len(self.rows)
         self._grid.addWidget(row.note, place + 2, 1)
         self._grid.addWidget(row.problem, place + 3, 0, 1, 2)
-        row.edited.connect(self.edited)
+        row.text_edited.connect(self.text_edited)
         row.restored.connect(self.restored)
         row.reset.connect(self.reset)
         row.submitted.connect(self.submitted)

@@ -99,7 +99,7 @@ def _seed_of(study: Study, key: str, otherwise: int) -> int:
 def is_trained(study: Study, runs: Sequence[Experiment]) -> bool:
     """Return True if some runs are all of a study; False without any."""
     left = list(runs)
-    for cell in islice(study.each(), MOST_LOOKED_AT):
+    for cell in islice(study.iter_cells(), MAX_EXAMINED):
         made = (cell.experiment, with_playback_frames(cell.experiment))
         left = [one for one in left if one not in made]
         if not left:
@@ -118,7 +118,7 @@ class Proposals:
     points: str = "weights"
 
     @classmethod
-    def of(cls, study: Study) -> Proposals:
+    def from_study(cls, study: Study) -> Proposals:
         first = study.opens_with
         return cls(first.views, first.plane, first.curves or FIRST_CURVES, first.points)
 
@@ -164,7 +164,7 @@ NO_DYNAMICS = (
     "This run was trained by another program with unknown dynamics. Choose the dynamics in "
     "Settings."
 )
-MEND_FIRST = "Fix the highlighted settings first."
+FIX_FIRST = "Fix the highlighted settings first."
 QUEUED = "{title} is next: training starts once the current runs finish."
 OF_MANY = "Showing {some} of {count} runs. Choose other runs, or run the whole study."
 NOTHING_DRAWN = (
@@ -190,7 +190,7 @@ def is_from_recording(study: Study) -> bool:
 
 # Least number of frames of a run in the window, and the room that these may take at most.
 WATCHED_FRAMES, WATCHED_BYTES = 200, 100_000_000
-MOST_LOOKED_AT = 60  # runs of a study
+MAX_EXAMINED = 60  # runs of a study
 UNKNOWN_D = 1000  # inputs of data that are not read yet
 
 

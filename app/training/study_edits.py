@@ -80,7 +80,7 @@ class StudyEdits:
         self._switched = study
 
     @classmethod
-    def of(cls, value: Edits) -> StudyEdits:
+    def from_edits(cls, value: Edits) -> StudyEdits:
         """Those of a frozen value; kinds and keys that there are none of are left out."""
         edits = cls(value.base)
         for section, kind in value.kinds:
@@ -157,7 +157,7 @@ class StudyEdits:
             return EMPTY_LIST.get(field.key, "[]")
         return text_of(value)
 
-    def edited(self, field: Field) -> bool:
+    def is_edited(self, field: Field) -> bool:
         """Return True if a field differs from the original."""
         return self.text(field).strip() != self.original(field)
 
@@ -292,10 +292,10 @@ class StudyEdits:
         for key in self._texts:
             field = self.field(key)
             # A text of a key that the present kind does not have waits for the kind that has it.
-            if field is None or not self.edited(field):
+            if field is None or not self.is_edited(field):
                 continue
             try:
-                study = self._with(study, field)
+                study = self._apply_field(study, field)
             except InputError as error:
                 typed[key] = _sentence(error.text)
         return study, typed
@@ -309,7 +309,7 @@ class StudyEdits:
         is_formula = self._texts.get(key, "").strip().startswith(DERIVED)
         return key if is_formula or section_of_key(key) == VARIED else ""
 
-    def _with(self, study: Study, field: Field) -> Study:
+    def _apply_field(self, study: Study, field: Field) -> Study:
         """Return a study with the text of a field; a text that begins with = is a formula."""
         text = self.text(field).strip()
         if text.startswith(DERIVED) and field.section in SECTIONS:
@@ -338,7 +338,7 @@ class StudyEdits:
         notes = {key: "\n".join(words) for key, words in said.items()}
         if study.optimizer:
             notes["dynamics.kind"] = f"recorded with {study.optimizer}"
-        cells = tuple(islice(study.each(), MOST_EXAMINED)) if study.derived else ()
+        cells = tuple(islice(study.iter_cells(), MOST_EXAMINED)) if study.derived else ()
         for key in study.derived:
             section, name = key.split(".", 1)
             values = [getattr(getattr(cell.experiment, section), name) for cell in cells]

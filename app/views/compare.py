@@ -77,7 +77,7 @@ class CompareView(QWidget):
         self.labels = self.plot.add(EndLabels(), 3.0)
         self.plot.plot_dragged.connect(self._request_moment)
         self.plot.hovered.connect(self._point)
-        self.plot.left.connect(self._point_nowhere)
+        self.plot.pointer_left.connect(self._point_nowhere)
         self.plot.view.sigRangeChanged.connect(self._scale_changed)
         self.plot.view.sigResized.connect(self._scale_changed)
         for part in (self.header, self.plot):
@@ -200,7 +200,7 @@ class CompareView(QWidget):
     def _set_home(self) -> None:
         """Leave room for the labels at the right of the lines."""
         home = self._range
-        taken = self.labels.share(self.plot.inside().width())
+        taken = self.labels.share(self.plot.plot_area().width())
         right = home.left + (home.right - home.left) / (1.0 - taken)
         self.plot.set_home(replace(home, right=right))
         ends = np.array([home.left, right])
@@ -243,7 +243,7 @@ class CompareView(QWidget):
 
     def show_places(self, places: Sequence[float]) -> None:
         """Where each line is at the cursor; NaN for none."""
-        if not _same(places, self._places):
+        if not _are_equal(places, self._places):
             self._places = tuple(places)
             self._show_strong()
 
@@ -258,7 +258,7 @@ class CompareView(QWidget):
     def _show_strong(self) -> None:
         comparison, colours = self._comparison, self.colours()
         pens = [self._pen(k, colour) for k, colour in enumerate(colours)]
-        if comparison is not None and comparison.question.ranked:  # all of it is of the moment
+        if comparison is not None and comparison.question.is_by_rank:  # all of it is of the moment
             self.strong.set_curves(
                 [
                     (self._path(line.places, line.values), pen)
@@ -320,7 +320,7 @@ class CompareView(QWidget):
             return
         across, value = (float(part[point]) for part in curves[number])
         told = resolved_text(value, self.plot.pixel_height())
-        where = self._where(float(lines[number].places[point]))
+        where = self._place_text(float(lines[number].places[point]))
         text = f"{raise_powers(lines[number].label)}\n{told}\n{where}"
         self._set_readout(HoverReadout(across, value, text, self.colours()[number]))
 
@@ -337,7 +337,7 @@ class CompareView(QWidget):
         comparison = self._comparison
         return against in MOMENTS and comparison is not None and comparison.steps
 
-    def _where(self, place: float) -> str:
+    def _place_text(self, place: float) -> str:
         """Return a place of the axis in words."""
         against = self._comparison.question.against if self._comparison is not None else ""
         grain = min(pixel_width(self.plot), 0.01)
@@ -372,7 +372,7 @@ class CompareView(QWidget):
         self.help_requested.emit(self.help_topics())
 
 
-def _same(one: Sequence[float], other: Sequence[float]) -> bool:
+def _are_equal(one: Sequence[float], other: Sequence[float]) -> bool:
     return np.array_equal(np.array(one), np.array(other), equal_nan=True)
 
 

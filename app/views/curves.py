@@ -166,7 +166,7 @@ class CurvesView(TraceView):
         curves = []
         for k, (strip, values) in enumerate(zip(self.strips, self._values, strict=True)):
             heights, words = strip.heights(values), _words_of(strip)
-            curves.append(TraceCurve(heights, self._colour(k), name=words, said=values))
+            curves.append(TraceCurve(heights, self._colour(k), name=words, plain=values))
         for bound, values in bounds:
             k = names.index(bound.view)
             heights = self.strips[k].heights(values)
@@ -291,7 +291,7 @@ class SpectrumView(TraceView):
                 self._values[:, k],
                 hex_of(colours[k]),
                 name=f"{SIGMA}{str(k + 1).translate(SUBSCRIPTS)}",
-                said=10.0 ** np.minimum(self._values[:, k], 300.0),
+                plain=10.0 ** np.minimum(self._values[:, k], 300.0),
             )
             for k in reversed(range(count))  # the largest on top
         )

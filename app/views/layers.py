@@ -175,11 +175,11 @@ class RayLayer:
         assert self.rays is not None
         return ray_colours(self.rays, palette)
 
-    def pointed(self, x: float, y: float, nodes: NDArray[Any]) -> HoverReadout | None:
+    def readout_at(self, x: float, y: float, nodes: NDArray[Any]) -> HoverReadout | None:
         """Return the meaning of the tip near a pixel, unless a node is nearer."""
         if self.rays is None:
             return None
-        place = self._plot.nearest(self.rays.tips, x, y, NEAR)
+        place = self._plot.find_nearest(self.rays.tips, x, y, NEAR)
         if place < 0:
             return None
         both = np.concatenate([self.rays.tips[place : place + 1], nodes])

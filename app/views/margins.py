@@ -147,7 +147,7 @@ class MarginsView(TraceView):
 
     def past_lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """Return the three margins of the parent run."""
-        if not data.past.known:
+        if not data.past.is_complete:
             return ()
         return tuple(
             TraceCurve(self.scale * factor * data.past.margins[:, column], self._colour(k), sign)

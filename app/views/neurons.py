@@ -156,7 +156,7 @@ class NeuronsView(NodeView):
         if self._shows_directions:
             return 0.0
         if self._range == "moment":
-            frames = np.append(sample_frames(frame, data.frames, data.run.planned), frame)
+            frames = np.append(sample_frames(frame, data.frames, data.run.planned_frames), frame)
             extents = data.log10_extents(frames)
             return smooth_reach(extents[:-1], float(extents[-1]))
         extent = data.log10_extent(data.known_frames(self._trail_frames(data.frames - 1)))
@@ -238,7 +238,7 @@ class NeuronsView(NodeView):
         assert data is not None
         # By the frames that are planned, not by those that are there: else all trails would be read
         # anew, and would change, whenever a growing run has so many more.
-        stride = math.ceil(data.run.planned / max(longest_trail(data.m) - 1, 1))
+        stride = math.ceil(data.run.planned_frames / max(longest_trail(data.m) - 1, 1))
         return np.append(np.arange(0, frame, stride, dtype=np.int64), frame)
 
     def _show(self, data: DisplayData, frame: int) -> None:
@@ -293,7 +293,7 @@ class NeuronsView(NodeView):
 
     def _mark_nodes(self, data: DisplayData) -> None:
         """Mark nodes: rings, labels, and their trails in the foreground; or dim the others."""
-        if self._selected_anew():
+        if self._has_new_selection():
             self._show(data, self.frame)
             return
         nodes = self._marked_nodes()
@@ -335,7 +335,7 @@ class NeuronsView(NodeView):
         return f"({', '.join(told)})"
 
     def _readout_at(self, x: float, y: float) -> HoverReadout | None:
-        return self.rays.pointed(x, y, self.plot.points)
+        return self.rays.readout_at(x, y, self.plot.points)
 
     def _hover(self, x: float, y: float) -> None:
         # Aligned nodes lie beside the tips of rays: what is nearer to the pointer is meant.

@@ -62,12 +62,12 @@ class NodeView(RunView):
         self._drawn_selection = frozenset[int]()
         self._mask = np.empty(0, dtype=np.bool_)
         self.plot.hovered.connect(self._hover)
-        self.plot.left.connect(self._leave)
+        self.plot.pointer_left.connect(self._leave)
         self.plot.point_clicked.connect(self.node_clicked)
         self.focus.has_keys = True
-        self.focus.moved.connect(self._step)
+        self.focus.arrow_pressed.connect(self._step)
         self.focus.enter_pressed.connect(self._press)
-        self.focus.left.connect(self._leave)
+        self.focus.focus_left.connect(self._leave)
 
     @abstractmethod
     def _numbers(self, x: float, y: float) -> str:
@@ -98,7 +98,7 @@ class NodeView(RunView):
             self._drawn_selection = now
         return self._mask
 
-    def _selected_anew(self) -> bool:
+    def _has_new_selection(self) -> bool:
         """Whether another selection is drawn than there is."""
         return (self._pinned if self._selects else frozenset()) != self._drawn_selection
 
@@ -123,7 +123,7 @@ class NodeView(RunView):
     # ----------------------------------------------------------------------------------- mouse
 
     def _hover(self, x: float, y: float) -> None:
-        self.node_hovered.emit(self.plot.nearest(self.plot.points, x, y))
+        self.node_hovered.emit(self.plot.find_nearest(self.plot.points, x, y))
 
     def _leave(self) -> None:
         self.node_hovered.emit(-1)
@@ -141,7 +141,7 @@ class NodeView(RunView):
         """Return which nodes lie within the range that is shown, (m,)."""
         if not len(self.plot.points):
             return np.zeros(0, dtype=np.bool_)
-        box, places = self.plot.inside(), self.plot.pixels(self.plot.points)
+        box, places = self.plot.plot_area(), self.plot.pixels(self.plot.points)
         low, high = (box.left() - 0.5, box.top() - 0.5), (box.right() + 0.5, box.bottom() + 0.5)
         return np.asarray(((places >= low) & (places <= high)).all(axis=1))
 

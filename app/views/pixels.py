@@ -32,7 +32,7 @@ def resolved_text(value: float, grain: float) -> str:
 def pixel_width(plot: Plot) -> float:
     """Return the width of a screen pixel, in units of the horizontal axis."""
     pixels = plot.view.rect().width() * plot.devicePixelRatioF()
-    return abs(plot.shown().width()) / pixels if pixels >= 1.0 else 0.0
+    return abs(plot.visible_range().width()) / pixels if pixels >= 1.0 else 0.0
 
 
 def log10_text(log10_value: float, grain: float) -> str:
@@ -55,7 +55,7 @@ def nearest_point(
     (-1, -1) for none. Lines are places and heights in units of the axes.
     """
     best, found = REACH, (-1, -1)
-    if not plot.inside().contains(x, y):
+    if not plot.plot_area().contains(x, y):
         return found
     here = np.array([x, y])
     for number, (places, heights) in enumerate(lines):

@@ -139,7 +139,7 @@ class PredictorView(RunView):
         """Ask for the predictor at the frame, over what is seen of the plot."""
         data = self.data
         assert data is not None
-        shown = self.plot.shown()
+        shown = self.plot.visible_range()
         first, second = (shown.left(), shown.right()), (shown.top(), shown.bottom())
         if data.run.dataset.d == 1:
             question = PredictorQuestion(self.frame, (0, 0), (*first, LINE_POINTS), (0.0, 0.0, 0))
@@ -148,9 +148,9 @@ class PredictorView(RunView):
             question = PredictorQuestion(
                 self.frame, data.coordinates, (*first, count), (*second, count)
             )
-        data.background.prediction.ask(question)
+        data.background.prediction.request(question)
         if data.background.pending:
-            self.requested.emit()
+            self.values_requested.emit()
 
     def on_values(self) -> bool:
         """Draw the latest answer, perhaps of a frame before: the next one is on its way."""
@@ -260,7 +260,7 @@ class PredictorView(RunView):
     def _readout_at(self, x: float, y: float) -> HoverReadout | None:
         """Return the predictor at the point of its grid that is nearest to the pointer."""
         answer, data = self._drawn, self.data
-        if answer is None or data is None or not self.plot.inside().contains(x, y):
+        if answer is None or data is None or not self.plot.plot_area().contains(x, y):
             return None
         if pointed := self._pointed_target(data, answer, x, y):
             return pointed
@@ -288,7 +288,7 @@ class PredictorView(RunView):
     ) -> HoverReadout | None:
         """Return target, value and misfit of the example under the pointer."""
         points = self.examples.points
-        place = self.plot.nearest(points, x, y, REACH) if answer.fitted is not None else -1
+        place = self.plot.find_nearest(points, x, y, REACH) if answer.fitted is not None else -1
         if answer.fitted is None or not 0 <= place < answer.fitted.size:
             return None
         if data.run.dataset.d == 1:  # whose points are sorted

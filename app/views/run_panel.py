@@ -41,7 +41,7 @@ class RunPanel(QWidget):
     node_clicked = Signal(int)  # -1: the background
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
-    requested = Signal()  # numbers are wanted that take a while
+    values_requested = Signal()  # numbers are wanted that take a while
     menu_requested = Signal(str, QPoint)  # name of a view, place on the screen
     fill_requested = Signal(str)  # name of a view
     view_moved = Signal(str, str)  # names of a view and of the one that it was dropped on
@@ -111,7 +111,7 @@ class RunPanel(QWidget):
             view.node_clicked.connect(self.node_clicked)
             view.nodes_selected.connect(self.nodes_selected)
             view.moment_clicked.connect(self.moment_clicked)
-            view.requested.connect(self.requested)
+            view.values_requested.connect(self.values_requested)
             view.menu_requested.connect(self._on_menu_requested)
             view.header.clicked.connect(self._on_title_clicked)
             view.header.dragged.connect(self._on_title_dragged)
@@ -218,13 +218,13 @@ class RunPanel(QWidget):
     def arrange(self, columns: int, above: RunPanel | None, below: RunPanel | None) -> None:
         """Put the views into columns; the first run has none `above`, the last no last `below`."""
         if (columns, above, below) != (self._columns, self._above, self._below):
-            alone = self._alone
+            alone = self._is_alone
             if self._below is not None:
                 self._below.range_changed.disconnect(self._on_lowest_ranged)
             if below is not None:
                 below.range_changed.connect(self._on_lowest_ranged)
             self._above, self._below = above, below
-            if (columns, alone) == (self._columns, self._alone):
+            if (columns, alone) == (self._columns, self._is_alone):
                 self._set_columns_of_views()
             else:
                 self._columns = columns
@@ -236,7 +236,7 @@ class RunPanel(QWidget):
         self._queue.catch_up(self._queue.in_sight(self.views), self.frame)
 
     @property
-    def _alone(self) -> bool:
+    def _is_alone(self) -> bool:
         return self._above is None and self._below is None
 
     @property
@@ -256,7 +256,7 @@ class RunPanel(QWidget):
         """Place the views in the grid; in the last row of a single run no room is left over."""
         count, columns, rows = len(self._names), self._columns, self.rows
         for place, view in enumerate(self.views):
-            spare = columns * rows - count if self._alone and place == count - 1 else 0
+            spare = columns * rows - count if self._is_alone and place == count - 1 else 0
             self._grid.addWidget(view, place // columns, place % columns, 1, 1 + spare)
         for line in range(len(VIEWS)):
             self._grid.setRowStretch(line, 1 if line < rows else 0)

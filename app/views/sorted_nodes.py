@@ -87,7 +87,7 @@ class SortedView(NodeView):
         """Update the range, the moments and their key from all frames read so far."""
         low = 0.0
         if self._kind == "rotation":
-            least = data.least(self._kind)
+            least = data.least_value(self._kind)
             low = max(-1.0, min(math.floor(10.0 * least) / 10.0, 0.9))
         pad = 0.025 * (1.0 - low)
         self.plot.set_home(Home(0.0, 1.02, low - pad, 1.0 + pad))
@@ -102,7 +102,7 @@ class SortedView(NodeView):
         """Return the frames of the moments before a frame."""
         assert self.data is not None
         # By the frames that are planned: a curve that is drawn once stays as the run grows.
-        stride = math.ceil(self.data.run.planned / (MOST_MOMENTS - 1))
+        stride = math.ceil(self.data.run.planned_frames / (MOST_MOMENTS - 1))
         return np.arange(0, until, stride, dtype=np.int64)
 
     def _thin_ranks(self) -> Indices:
@@ -114,9 +114,9 @@ class SortedView(NodeView):
 
     def _colours(self, frames: Indices) -> Any:
         assert self.data is not None
-        of = (self.data.planned, self._palette)
+        of = (self.data.planned_frames, self._palette)
         if of != self._ramp_of:  # for all frames at once: each shows one of them
-            places = np.arange(self.data.planned) / max(self.data.planned - 1, 1)
+            places = np.arange(self.data.planned_frames) / max(self.data.planned_frames - 1, 1)
             self._ramp, self._ramp_of = time_colours(places, self._palette), of
         return self._ramp[frames]
 
@@ -124,7 +124,7 @@ class SortedView(NodeView):
         times = data.log10_time
         last = float(times[-1])
         if not data.complete:
-            last = max(last, data.until)
+            last = max(last, data.planned_end)
         steps = data.run.counts_steps
         first = raise_powers(time_text(float(times[0]), steps))
         text = raise_powers(time_text(last, steps)).replace("log10", LOG10)
@@ -177,7 +177,7 @@ class SortedView(NodeView):
         return int(order[min(max(place, 0), order.size - 1)])
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        if self._selected_anew():
+        if self._has_new_selection():
             self._show(data, self.frame)
         else:
             self._show_marks(data)

@@ -48,14 +48,14 @@ STRONG = 1.5
 class TraceCurve:
     """One curve: a value for each frame read so far (T,), NaN where it has none.
 
-    `said` are the values themselves where `values` are transformed for the axis.
+    `plain` are the values themselves where `values` are transformed for the axis.
     """
 
     values: Floats
     colour: str
     sign: Sign = "line"
     name: str = ""
-    said: Floats | None = None
+    plain: Floats | None = None
 
     @property
     def dashes(self) -> tuple[float, ...]:
@@ -137,11 +137,11 @@ class TraceView(RunView):
         """Return the known part of some traces, (T, width) each, and request the rest."""
         data.background.request_traces(type(self).__name__, names, data.frames)
         if data.background.pending:
-            self.requested.emit()
+            self.values_requested.emit()
         self._traced = data.background.traced
         return tuple(data.background.trace(name, data.frames) for name in names)
 
-    def _give_up(self, data: DisplayData) -> None:
+    def _withdraw_requests(self, data: DisplayData) -> None:
         data.background.request_traces(type(self).__name__, (), 0)
 
     def on_values(self) -> bool:
@@ -278,7 +278,7 @@ class TraceView(RunView):
         """Set where each frame stands; returns the ends of the axis."""
         axis = self.plot.bottom
         if self._axis == "log10_time":
-            end = float(data.log10_time[-1]) if data.complete else data.until
+            end = float(data.log10_time[-1]) if data.complete else data.planned_end
             self._far = max(end, float(data.log10_time[-1])) > PLAIN_HORIZON
             times = with_finite_first(data.log10_time)
             self.places = coordinate(times) if self._far else times
@@ -294,7 +294,7 @@ class TraceView(RunView):
             last = float(self.places[-1])
         else:
             logarithms = data.log10_norm_squared
-            if data.past.known:
+            if data.past.is_complete:
                 logarithms = np.append(data.past.log10_norm_squared, logarithms)
             ends = float(logarithms.min()), float(logarithms.max())
             self._wide = wide = needs_logarithm(*ends)
@@ -326,11 +326,11 @@ class TraceView(RunView):
         until, times = self.frame + 1, data.log10_time
         if data.run.counts_steps:
             first = ("step", data.steps.astype(np.float64))
-        elif data.until > PLAIN_HORIZON:
+        elif data.planned_end > PLAIN_HORIZON:
             first = (f"{LOG10} t", times)
         else:
             first = ("t", 10.0**times)
-        lines = [(one.name, one.values if one.said is None else one.said) for one in self._lines]
+        lines = [(one.name, one.values if one.plain is None else one.plain) for one in self._lines]
         return tuple((name, values[:until]) for name, values in (first, *lines))
 
     # ----------------------------------------------------------------------------------- mouse
@@ -345,7 +345,7 @@ class TraceView(RunView):
         if number < 0:
             return None
         line, frame = lines[number], frame + self.first(data)
-        value = float((line.values if line.said is None else line.said)[frame])
+        value = float((line.values if line.plain is None else line.plain)[frame])
         told = resolved_text(value, self._grain(line, value))
         text = f"{line.name} {told}\n{self._moment_text(data, frame)}".lstrip()
         return HoverReadout(float(self.places[frame]), float(line.values[frame]), text, line.colour)
@@ -353,7 +353,7 @@ class TraceView(RunView):
     def _grain(self, line: TraceCurve, value: float) -> float:
         """Return the difference of values that one pixel of the screen separates."""
         height = self.plot.pixel_height()
-        return height if line.said is None else abs(value) * math.log(10.0) * height
+        return height if line.plain is None else abs(value) * math.log(10.0) * height
 
     def _moment_text(self, data: DisplayData, frame: int) -> str:
         """Return the place of a frame on the axis, in words."""

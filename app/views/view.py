@@ -58,8 +58,8 @@ class ShownTheory:
 class RunView(QWidget):
     """Shows one run at one frame. What it has nothing to show of says `_absence` in a sentence.
 
-    `requested`: numbers are wanted that take longer than a frame of the screen; `computed` is
-    called when there are new ones.
+    `values_requested`: numbers are wanted that take longer than a frame of the screen; `computed`
+    is called when there are new ones.
     """
 
     shows: ClassVar[tuple[str, ...]] = ()
@@ -70,7 +70,7 @@ class RunView(QWidget):
     node_clicked = Signal(int)  # -1: the background
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
-    requested = Signal()
+    values_requested = Signal()
     menu_requested = Signal(QPoint)  # on the screen
     range_changed = Signal()  # the range is another one
     least_size_changed = Signal()
@@ -98,7 +98,7 @@ class RunView(QWidget):
         self.plot.home_changed.connect(self.range_changed)
         self.plot.zoomed.connect(self.zoomed)
         self.plot.hovered.connect(self._point)
-        self.plot.left.connect(self._point_nowhere)
+        self.plot.pointer_left.connect(self._point_nowhere)
         add_all(space(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
         self._above: RunView | None = None
         self._below: RunView | None = None
@@ -163,7 +163,7 @@ class RunView(QWidget):
 
     def set_data(self, data: DisplayData | None) -> None:
         if self.data is not None:
-            self._give_up(self.data)
+            self._withdraw_requests(self.data)
         self.data, self.frame = data, -1
         self._absent = self._absence(data) if data is not None else ""
         self.plot.reset_range()  # a zoom was into the run before
@@ -244,7 +244,7 @@ class RunView(QWidget):
 
     def region(self) -> tuple[float, float, float, float]:
         """Return left, right, bottom and top of the range shown (core.figures.options.Region)."""
-        shown = self.plot.shown()
+        shown = self.plot.visible_range()
         return shown.left(), shown.right(), shown.top(), shown.bottom()
 
     def help_topics(self) -> tuple[str, ...]:
@@ -328,7 +328,7 @@ class RunView(QWidget):
         """Return why a run has nothing to show; "" where it has."""
         return ""
 
-    def _give_up(self, data: DisplayData) -> None:
+    def _withdraw_requests(self, data: DisplayData) -> None:
         """Ask no longer for numbers of a run."""
 
     def _recolour(self) -> None:

@@ -18,7 +18,7 @@ Role = QMessageBox.ButtonRole
 class Question(QObject):
     """A question over a window. `answer`: the text of the last button pressed, "" for none."""
 
-    answered = Signal(str)  # the answer
+    answer_given = Signal(str)  # the answer
 
     def __init__(self, window: QWidget, name: str) -> None:
         super().__init__(window)
@@ -26,7 +26,7 @@ class Question(QObject):
         self._box: QMessageBox | None = None
         self.answer = ""
 
-    def ask(
+    def show(
         self,
         text: str,
         details: str,
@@ -71,7 +71,7 @@ class Question(QObject):
             pressed = box.clickedButton()
             self.answer = next((one.objectName() for one in box.buttons() if one is pressed), "")
             box.deleteLater()  # else its parent, the window, keeps it
-            self.answered.emit(self.answer)
+            self.answer_given.emit(self.answer)
 
 
 def line_dialog(parent: QWidget, key: str, title: str, label: str, text: str = "") -> QInputDialog:

@@ -230,11 +230,11 @@ class SearchLine(QLineEdit):
     moved(rows): up or down. accepted(beside): Return, with Shift or without. left(): Escape.
     """
 
-    moved = Signal(int)
+    selection_moved = Signal(int)
     accepted = Signal(bool)
     run_requested = Signal()
     """Ctrl+Return was pressed."""
-    left = Signal()
+    focus_left = Signal()
 
     def __init__(self, hint: str, parent: QWidget, alone: bool = False) -> None:
         """`alone`: Tab has nowhere else to go."""
@@ -250,7 +250,7 @@ class SearchLine(QLineEdit):
             if self._alone and key in TABS:
                 return True
             if key in MOVES:
-                self.moved.emit(MOVES[key])
+                self.selection_moved.emit(MOVES[key])
                 return True
             if key in ACCEPTS and event.modifiers() & CONTROL:
                 self.run_requested.emit()
@@ -259,7 +259,7 @@ class SearchLine(QLineEdit):
                 self.accepted.emit(bool(event.modifiers() & SHIFT))
                 return True
             if key == Qt.Key.Key_Escape:
-                self.left.emit()
+                self.focus_left.emit()
                 return True
         return super().event(event)
 

@@ -62,9 +62,9 @@ class PlotFocus(QObject):
     menu_requested: Shift+F10.
     """
 
-    moved = Signal(int, int)
+    arrow_pressed = Signal(int, int)
     enter_pressed = Signal()
-    left = Signal()
+    focus_left = Signal()
     menu_requested = Signal()
 
     def __init__(self, plot: Plot) -> None:
@@ -75,7 +75,7 @@ class PlotFocus(QObject):
         plot.installEventFilter(self)
 
     @property
-    def shown(self) -> bool:
+    def is_visible(self) -> bool:
         """True if the plot has the focus by a key, and so the ring."""
         return not self._ring.isHidden()
 
@@ -86,7 +86,7 @@ class PlotFocus(QObject):
             if _is_menu_key(event):
                 self.menu_requested.emit()
                 return True
-            return self.has_keys and self.shown and self._key(event)
+            return self.has_keys and self.is_visible and self._key(event)
         elif event.type() is QEvent.Type.Resize:
             self._ring.setGeometry(self._plot.rect())
         return False
@@ -95,8 +95,8 @@ class PlotFocus(QObject):
         if event.reason() in PASSING:
             return
         shown = event.gotFocus() and event.reason() in BY_KEY
-        if self.shown and not shown:
-            self.left.emit()
+        if self.is_visible and not shown:
+            self.focus_left.emit()
         self._ring.setVisible(shown)
         self._ring.raise_()
 
@@ -108,7 +108,7 @@ class PlotFocus(QObject):
         if event.type() is QEvent.Type.ShortcutOverride:
             event.accept()  # no shortcut: the key is the plot's
         elif event.type() is QEvent.Type.KeyPress and key in WAYS:
-            self.moved.emit(*WAYS[key])
+            self.arrow_pressed.emit(*WAYS[key])
         elif event.type() is QEvent.Type.KeyPress and not event.isAutoRepeat():
             self.enter_pressed.emit()
         return True

@@ -22,7 +22,7 @@ CURVE_AIR = 1.5  # pixels between a curve and a label
 class PlotMapping(Protocol):
     """Plot, as far as labels need it."""
 
-    def shown(self) -> QRectF:
+    def visible_range(self) -> QRectF:
         """Return the range in units of the axes."""
 
     def pixels(self, points: Floats) -> Floats:
@@ -37,7 +37,7 @@ class Traces:
     places: Floats
     values: Floats
 
-    def seen(self, plot: PlotMapping, inside: QRectF) -> Obstacles:
+    def find_obstacles(self, plot: PlotMapping, inside: QRectF) -> Obstacles:
         """Return the heights of the curves in pixels."""
         heights = np.full((self.values.shape[0], max(round(inside.width()), 2)), np.nan)
         columns = np.linspace(inside.left(), inside.right(), heights.shape[1])

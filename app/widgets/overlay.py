@@ -128,7 +128,7 @@ class Labels:
     def _room(self) -> float:
         return max(self._inside.width() - 8.0, 0.0)
 
-    def put(self, point: QPointF, text: str, left: bool = False, colour: str = "") -> None:
+    def place(self, point: QPointF, text: str, left: bool = False, colour: str = "") -> None:
         """Write a label right of the point where there is room, else left of it; or the reverse."""
         inside = self._inside
         metrics = QFontMetricsF(self._painter.font())
@@ -226,10 +226,16 @@ class LabelLayoutCache:
 
     def find(self, overlay: Overlay, inside: QRectF, font: QFont, plot: PlotMapping) -> None:
         """Bring both up to date. Traces are the same if they are the same object."""
-        of = (overlay.levels, overlay.curves, inside.getRect(), plot.shown().getRect(), font)
+        of = (
+            overlay.levels,
+            overlay.curves,
+            inside.getRect(),
+            plot.visible_range().getRect(),
+            font,
+        )
         if of != self._of:
             curves = overlay.curves
-            self.curves = NO_CURVES if curves is None else curves.seen(plot, inside)
+            self.curves = NO_CURVES if curves is None else curves.find_obstacles(plot, inside)
             self.levels = place_levels(_heights(overlay.levels, plot), font, inside, self.curves)
             self._of = of
 
@@ -317,7 +323,7 @@ def _paint_readings(
             edge = QPointF(x, inside.top() if arrow == UP else inside.bottom())
             text = arrow + reading.text
             text = text if labels.holds(text) else arrow + reading.number
-            labels.put(edge, text, colour=reading.colour)
+            labels.place(edge, text, colour=reading.colour)
             continue
         painter.setPen(QPen(QColor(palette.background), 1.0))
         painter.setBrush(QColor(reading.colour))
@@ -360,7 +366,7 @@ def _paint_marks(
             if mark.hovered and mark.numbers and text == mark.label:
                 labels.place_above(QPointF(x, y), f"{text}\n{mark.numbers.strip()}")
             else:
-                labels.put(QPointF(x, y), text, left)
+                labels.place(QPointF(x, y), text, left)
     for mark, (x, y) in zip(overlay.marks, places.tolist(), strict=True):
         point = QPointF(x, y)
         if not (np.isfinite(x) and np.isfinite(y) and inside.contains(point)):

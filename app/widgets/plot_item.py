@@ -54,7 +54,7 @@ class Plot(pg.GraphicsView):
     """Two axes and what is drawn between them."""
 
     hovered = Signal(float, float)  # pixels
-    left = Signal()
+    pointer_left = Signal()
     clicked = Signal(float, float)  # pixels
     point_clicked = Signal(int)  # the nearest of `points`; -1: none
     plot_dragged = Signal(float, float)  # pixels, with Drag.SCRUB
@@ -221,20 +221,20 @@ class Plot(pg.GraphicsView):
     def is_equal(self) -> bool:
         """True if a unit is as long on both axes."""
         size = self.view.rect().size()
-        return self._equal and (self._always_equal or ranges.used_share(self._whole(), size) > 0.5)
+        return self._equal and (self._always_equal or ranges.used_share(self._extent(), size) > 0.5)
 
     def reset_range(self) -> None:
         self._zoomed = None
         self.side.forget()
         self._apply()
 
-    def shown(self) -> QRectF:
+    def visible_range(self) -> QRectF:
         """Return the range in the axes' units; its top is the least value."""
         return QRectF(self.view.viewRect())
 
     def _apply(self) -> None:
         self._set_range()
-        shown = self.shown()
+        shown = self.visible_range()
         if self.side.needs(shown.top(), shown.bottom(), self.view.rect().height()):
             self.side.set_style(self.palette_of_plot, *self.lettering())
             self.centralLayout.activate()  # now: what is drawn next is placed by it
@@ -245,11 +245,11 @@ class Plot(pg.GraphicsView):
         # Now: pyqtgraph would move the items while it paints them, and paint them once more.
         self.view.prepareForPaint()
 
-    def _whole(self) -> QRectF:
+    def _extent(self) -> QRectF:
         return ranges.rect_of(self._common or self._home)
 
     def _span(self) -> QRectF:
-        span = self._zoomed or self._whole()
+        span = self._zoomed or self._extent()
         return ranges.equalise_units(span, self.view.rect().size()) if self.is_equal else span
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
@@ -269,18 +269,18 @@ class Plot(pg.GraphicsView):
 
     # ---------------------------------------------------------------------------------- places
 
-    def inside(self) -> QRectF:
+    def plot_area(self) -> QRectF:
         """Return the space between the axes, in pixels."""
         return QRectF(self.view.mapRectToScene(self.view.rect()))
 
     def pixel_height(self) -> float:
         """Height of a screen pixel on the vertical axis; 0 if the plot has no room."""
         pixels = self.view.rect().height() * self.devicePixelRatioF()
-        return abs(self.shown().height()) / pixels if pixels >= 1.0 else 0.0
+        return abs(self.visible_range().height()) / pixels if pixels >= 1.0 else 0.0
 
     def pixels(self, points: NDArray[Any]) -> Floats:
         """Return points (k, 2) of the axes' units in pixels, (k, 2)."""
-        shown, box = self.shown(), self.inside()
+        shown, box = self.visible_range(), self.plot_area()
         points = np.asarray(points, dtype=np.float64)
         x = box.left() + (points[:, 0] - shown.left()) / shown.width() * box.width()
         y = box.bottom() - (points[:, 1] - shown.top()) / shown.height() * box.height()
@@ -288,15 +288,15 @@ class Plot(pg.GraphicsView):
 
     def place(self, x: float, y: float) -> tuple[float, float]:
         """Return the place of a pixel in the axes' units."""
-        shown, box = self.shown(), self.inside()
+        shown, box = self.visible_range(), self.plot_area()
         return (
             shown.left() + (x - box.left()) / max(box.width(), 1.0) * shown.width(),
             shown.top() + (box.bottom() - y) / max(box.height(), 1.0) * shown.height(),
         )
 
-    def nearest(self, points: NDArray[Any], x: float, y: float, most: float = 12.0) -> int:
+    def find_nearest(self, points: NDArray[Any], x: float, y: float, most: float = 12.0) -> int:
         """Return the point nearest to a pixel and at most so many pixels away; -1 for none."""
-        if points.shape[0] == 0 or not self.inside().contains(x, y):
+        if points.shape[0] == 0 or not self.plot_area().contains(x, y):
             return -1
         return ranges.nearest_within(self.pixels(points), x, y, most)
 
@@ -307,7 +307,7 @@ class Plot(pg.GraphicsView):
         event.accept()
         if self._pressed is None:
             self._pressed, self._button, self._dragged = event.position(), event.button(), False
-            self._grip = self.shown()  # roundings would add up from one move to the next
+            self._grip = self.visible_range()  # roundings would add up from one move to the next
             if self._drag is Drag.SCRUB and self._button == Qt.MouseButton.LeftButton:
                 self._dragged = True
                 self.plot_dragged.emit(event.position().x(), event.position().y())
@@ -342,7 +342,7 @@ class Plot(pg.GraphicsView):
         here = event.position()
         if not self._dragged:
             self.clicked.emit(here.x(), here.y())
-            self.point_clicked.emit(self.nearest(self.points, here.x(), here.y()))
+            self.point_clicked.emit(self.find_nearest(self.points, here.x(), here.y()))
         elif self._drag is Drag.BOX:
             self.set_overlay(replace(self.overlay, box=None))
             corners = [QPointF(*self.place(point.x(), point.y())) for point in (pressed, here)]
@@ -354,22 +354,22 @@ class Plot(pg.GraphicsView):
         self.zoomed.emit()
 
     def _pan(self, way: QPointF) -> None:
-        grip, box = self._grip, self.inside().size().expandedTo(QSizeF(1.0, 1.0))
+        grip, box = self._grip, self.plot_area().size().expandedTo(QSizeF(1.0, 1.0))
         x, y = way.x() / box.width(), way.y() / box.height()
-        self.set_zoom(ranges.pull_range(grip, -x, y, self._whole()))
+        self.set_zoom(ranges.pull_range(grip, -x, y, self._extent()))
         self.zoomed.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()
         # About the pointer: what is under it stays there, also where wider ticks move the plot.
-        here = event.position().toTuple()
+        here, turn = event.position().toTuple(), event.angleDelta().y()
         point = QPointF(*self.place(*here))
-        self.set_zoom(ranges.turn_wheel(self.shown(), point, event.angleDelta().y(), self._whole()))
-        self.set_zoom(self.shown().translated(point - QPointF(*self.place(*here))))
+        self.set_zoom(ranges.turn_wheel(self.visible_range(), point, turn, self._extent()))
+        self.set_zoom(self.visible_range().translated(point - QPointF(*self.place(*here))))
         self.zoomed.emit()
 
     def leaveEvent(self, _: QEvent) -> None:
-        self.left.emit()
+        self.pointer_left.emit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         # By the mouse at the release, unless it pulled: X11 sends the event at the press.
@@ -378,7 +378,7 @@ class Plot(pg.GraphicsView):
             self.request_menu()
 
     def request_menu(self) -> None:
-        self.menu_requested.emit(self.mapToGlobal(self.inside().topLeft().toPoint()))
+        self.menu_requested.emit(self.mapToGlobal(self.plot_area().topLeft().toPoint()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         event.ignore()  # keys are the window's shortcuts
@@ -391,7 +391,7 @@ class Plot(pg.GraphicsView):
 
     def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
         palette, font = self.palette_of_plot, self.font()
-        paint_overlay(painter, self.overlay, self.inside(), palette, font, self, self._still)
+        paint_overlay(painter, self.overlay, self.plot_area(), palette, font, self, self._still)
 
     @property
     def drawn_levels(self) -> tuple[PlacedLevel, ...]:

@@ -136,9 +136,9 @@ def certainty(margin: ReferenceMargin) -> str:
     r"""Return in a few words how reliable a margin is; a draw's words name its chance to fail.
 
     >>> from dataclasses import replace
-    >>> from core.reference.margin import Bracket, ReferenceMargin, exact
+    >>> from core.reference.margin import Bracket, ReferenceMargin, exact_bracket
     >>> from core.reference.registry import REFERENCES
-    >>> first = ReferenceMargin(REFERENCES["gamma_gl"], exact(0.5, ""), 0.0)
+    >>> first = ReferenceMargin(REFERENCES["gamma_gl"], exact_bracket(0.5, ""), 0.0)
     >>> wide, guess = Bracket(0.4, 0.5, 0.4, True, ""), Bracket(0.4, 0.5, 0.5, False, "")
     >>> [certainty(replace(first, bracket=one)) for one in (first.bracket, wide, guess)]
     ['cert.', 'gap 20 %', 'heuristic']
@@ -154,7 +154,7 @@ def certainty(margin: ReferenceMargin) -> str:
     return "cert." if not bracket.gap > CLOSE else f"gap {percent(bracket.gap)}"
 
 
-def strong(rich_text: str) -> str:
+def emphasise(rich_text: str) -> str:
     """Emphasise rich text in the heaviest weight of the window's typeface; <b> would smear it."""
     return f"<span style='font-weight:600'>{rich_text}</span>"
 
@@ -171,7 +171,7 @@ def percent(share: float) -> str:
 def margin_tip(margin: ReferenceMargin) -> str:
     """Return a margin's meaning, bracket and method as rich text."""
     reference, bracket = margin.reference, margin.bracket
-    lines = [strong(rich(reference.title)), rich(reference.formula)]
+    lines = [emphasise(rich(reference.title)), rich(reference.formula)]
     if bracket.exists:
         ends = f"{shown_number(bracket.lower, 6)} to {shown_number(bracket.upper, 6)}"
         proved = raise_powers(margin.certainty)

@@ -49,10 +49,10 @@ def number(text: str) -> float:
     return float(text)
 
 
-def whole(text: str) -> int:
+def as_int(text: str) -> int:
     """Parse a whole number of at most 18 digits.
 
-    >>> whole("123456789012345678")
+    >>> as_int("123456789012345678")
     123456789012345678
     """
     # So many digits fit into 64 bits; Python turns longer texts into numbers in quadratic time.
@@ -103,7 +103,7 @@ def place_options(command: Parser, scheduler: str) -> Any:
     where = command.add_mutually_exclusive_group()
     where.add_argument(
         "--jobs",
-        type=whole,
+        type=as_int,
         default=None,
         metavar="N",
         help="number of processes (default: one per core)",
@@ -131,12 +131,12 @@ def add_hunt(commands: Any) -> None:
     words = "search the runs of a study for extreme values"
     command = command_of(commands, "hunt", "hunting.hunt", words)
     command.add_argument("study", metavar="STUDY|FILE.toml")
-    _what(command)
-    _how_long(command)
+    _add_objective_options(command)
+    _add_hunt_limits(command)
     _add_drawing_commands(command)
 
 
-def _what(command: Parser) -> None:
+def _add_objective_options(command: Parser) -> None:
     what = (
         "minimise an observable, a formula, slack:STATEMENT or ratio:STATEMENT (default: the "
         "study's)"
@@ -169,17 +169,17 @@ def _what(command: Parser) -> None:
     )
 
 
-def _how_long(command: Parser) -> None:
+def _add_hunt_limits(command: Parser) -> None:
     command.add_argument(
         "--budget",
         default=None,
         metavar="300s|5m|1h|N",
         help="time limit, or number of runs (default: 5m)",
     )
-    command.add_argument("--runs", type=whole, default=None, metavar="N", help="number of runs")
+    command.add_argument("--runs", type=as_int, default=None, metavar="N", help="number of runs")
     command.add_argument(
         "--drawn",
-        type=whole,
+        type=as_int,
         default=None,
         metavar="N",
         help="runs sampled before the search refines the best (default: 32)",
@@ -191,7 +191,7 @@ def _how_long(command: Parser) -> None:
         help="try each of these seeds once (default: random seeds)",
     )
     command.add_argument(
-        "--seed", type=whole, default=0, metavar="N", help="seed of the search itself (default: 0)"
+        "--seed", type=as_int, default=0, metavar="N", help="seed of the search itself (default: 0)"
     )
     command.add_argument(
         "--flip-labels", action="store_true", help="with --over data: vary labels too"
@@ -213,7 +213,7 @@ def _add_drawing_commands(command: Parser) -> None:
     )
     command.add_argument(
         "--best",
-        type=whole,
+        type=as_int,
         default=None,
         metavar="K",
         help="number of run files to keep (default: 10)",
@@ -281,7 +281,7 @@ def _figure(commands: Any) -> None:
     _add_view_options(command)
     add_history(command)
     command.add_argument(
-        "--dpi", type=whole, default=300, help="resolution of a PNG (default: 300)"
+        "--dpi", type=as_int, default=300, help="resolution of a PNG (default: 300)"
     )
     command.add_argument("--dark", action="store_true", help="use the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -316,7 +316,7 @@ def _movie(commands: Any) -> None:
     command.add_argument(
         "--seconds", type=number, default=8.0, help="length in seconds (default: 8)"
     )
-    command.add_argument("--fps", type=whole, default=20, help="frames per second (default: 20)")
+    command.add_argument("--fps", type=as_int, default=20, help="frames per second (default: 20)")
     command.add_argument("--dark", action="store_true", help="use the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -335,7 +335,7 @@ def _page(commands: Any) -> None:
     )
     command.add_argument(
         "--frames",
-        type=whole,
+        type=as_int,
         default=PAGE_FRAMES,
         metavar="N",
         help=f"maximum number of frames, thinned evenly (default: {PAGE_FRAMES})",

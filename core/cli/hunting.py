@@ -45,7 +45,7 @@ def hunt(arguments: argparse.Namespace) -> int:
     _report(made, ended, control.stop_requested)
     rows = table(made)
     if rows:
-        write_rows(rows, made.keeping.folder / f"{study.id}.hunt.csv")
+        write_rows(rows, made.retention.folder / f"{study.id}.hunt.csv")
         if arguments.table is not None:
             write_rows(rows, Path(arguments.table))
     return INTERRUPTED if control.stop_requested else 0
@@ -148,7 +148,7 @@ def _run(made: Hunt, pool: Pool, control: SweepControl, budget: Budget, quiet: b
     stopping = first_signal(control.cell.stop)
     with answered_elsewhere(), stopping, progress("hunt", total, quiet) as bar:
         for status in print_progress(made.run(pool, control, budget), "runs"):
-            bar.to(status.tried, _words(status))
+            bar.set_done(status.tried, _words(status))
     return status
 
 
@@ -161,14 +161,14 @@ def _words(status: HuntStatus) -> str:
 
 
 def _report(made: Hunt, status: HuntStatus, stopped: bool) -> None:
-    ranked, others = made.ranked(), made.unranked_runs()
+    ranked, others = made.ranked_runs(), made.unranked_runs()
     question = made.question
     moment = "" if made.objective.statement else f" ({question['frames']})"
     print_line(
         f"{question['sense']} {question['objective']}{moment} over {question['over']}: "
         f"{len(made.tried)} runs in {status.seconds:.0f} s"
     )
-    for rank, one in enumerate(ranked[: made.keeping.best], start=1):
+    for rank, one in enumerate(ranked[: made.retention.best], start=1):
         values = made.space.cells[one.place].values
         parent = f" from run {one.parent}" if one.parent >= 0 else ""
         verdict = verdict_words(one.row.moments.get(VERDICT, math.nan))

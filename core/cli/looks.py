@@ -16,7 +16,7 @@ from core.figures.options import FIRST_CURVES, USUAL, BoundCurve, FigureOptions,
 from core.figures.palette import Palette
 from core.observables.node_sets import NodeSet, parse_nodes
 from core.observables.planes import NodePlane
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ def _bounds(
         return ()
     final = _final(run, margins) if FINAL in arguments.bound else ()
     named = {one.reference.name: one for one in margins}
-    with cancelled_by_signals(Watch()) as watch:
+    with cancelled_by_signals(CancelToken()) as watch:
         assessed = assess_all(run, named, arguments.delta, watch)
     found = []
     for one in assessed:
@@ -284,6 +284,6 @@ def _final(run: Run, margins: Sequence[ReferenceMargin]) -> tuple[BoundCurve, ..
     if refusal(run) or run.frames == 0:
         return ()
     named = {one.reference.name: one for one in margins}
-    with cancelled_by_signals(Watch()) as watch:
+    with cancelled_by_signals(CancelToken()) as watch:
         found = final_margin(run, -1, named, watch, (FixedPattern.OWN_LABEL,), DRAWN)
     return tuple(BoundCurve(FINAL, name, "margins", trace) for name, trace in traces(found))

@@ -26,7 +26,7 @@ from core.numbers import time_text
 from core.problem.problem import Problem
 from core.problem.schedule import parse_time
 from core.reference.margin import Reference, ReferenceMargin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run, open_run
 from core.stopping import first_signal
 from core.studies.code import check_code
@@ -125,15 +125,15 @@ def compute_margins(
     references = references_of(problem) if references is None else references
     with progress("margins", len(references), quiet) as bar:
         for done, reference in enumerate(references):
-            bar.to(done, reference.name)
-            with cancelled_by_signals(Watch(limit)) as watch:
+            bar.set_done(done, reference.name)
+            with cancelled_by_signals(CancelToken(limit)) as watch:
                 margin = compute(reference, problem, watch)
             yield margin
-        bar.to(len(references))
+        bar.set_done(len(references))
 
 
 @contextmanager
-def cancelled_by_signals(watch: Watch) -> Iterator[Watch]:
+def cancelled_by_signals(watch: CancelToken) -> Iterator[CancelToken]:
     """Cancel the watch at the first Ctrl-C or SIGTERM; a second one interrupts at once."""
     # Python lets no other thread set the handlers of signals.
     if threading.current_thread() is not threading.main_thread():
@@ -142,7 +142,7 @@ def cancelled_by_signals(watch: Watch) -> Iterator[Watch]:
     with first_signal(watch.cancel):
         yield watch
         # A computation may end without another look; the signal that came meanwhile is not lost.
-        watch.look()
+        watch.check()
 
 
 def _print_table(rows: list[tuple[str, ReferenceMargin]]) -> None:
@@ -177,7 +177,7 @@ def theorems(arguments: argparse.Namespace) -> int:
     with open_run(Path(arguments.run)) as run:
         references = compute_margins(run.problem, arguments.limit, arguments.quiet)
         margins = {margin.reference.name: margin for margin in references}
-        with cancelled_by_signals(Watch()) as watch:
+        with cancelled_by_signals(CancelToken()) as watch:
             assessed = assess_all(run, margins, delta, watch)
     if arguments.json:
         told = [(report(one).as_dict(), one.timing.as_json()) for one in assessed]
@@ -313,13 +313,13 @@ def _limit_of(run: Run, time: float | None, arguments: argparse.Namespace) -> An
     proved = [one for one in references_of(run.problem) if one.name in PROVED]
     margins = compute_margins(run.problem, arguments.limit, arguments.quiet, proved)
     known = {one.reference.name: one for one in margins}
-    with cancelled_by_signals(Watch(arguments.limit)) as watch:
+    with cancelled_by_signals(CancelToken(arguments.limit)) as watch:
         return final_margin(run, index, known, watch)
 
 
 def _print_limit(found: Any, steps: bool) -> None:
-    ends = f"[{_number(found.below)}, {_number(found.above)}]"
-    closed = " (closed)" if found.closed else ""
+    ends = f"[{_number(found.below)}, {_number(found.upper_end)}]"
+    closed = " (closed)" if found.is_closed else ""
     print_line(
         f"final margin in {ends}{closed}"
         + (f" provided that {found.condition}" if found.condition else "")

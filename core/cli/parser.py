@@ -10,13 +10,13 @@ from core.cli.grammar import (
     add_drawing,
     add_history,
     add_hunt,
+    as_int,
     command_of,
     limit_option,
     number,
     place_options,
     settings_option,
     size_options,
-    whole,
 )
 from core.cli.output import PROGRAM
 from core.comparison.question import AGAINST, BANDS, KINDS
@@ -87,7 +87,7 @@ def _training(commands: Any) -> None:
     command = command_of(commands, "cost", "studies.cost", "measure a study's cost on this machine")
     command.add_argument("study", metavar="STUDY|FILE.toml")
     command.add_argument(
-        "--cores", type=whole, default=None, metavar="N", help="cores (default: all)"
+        "--cores", type=as_int, default=None, metavar="N", help="cores (default: all)"
     )
     settings_option(command)
     command.add_argument("--json", action="store_true", help="print JSON")
@@ -98,7 +98,7 @@ def _training(commands: Any) -> None:
     )
     command.add_argument("run", metavar="RUN")
     command.add_argument(
-        "--frame", type=whole, default=None, metavar="I", help="continue from frame I"
+        "--frame", type=as_int, default=None, metavar="I", help="continue from frame I"
     )
     command.add_argument("--out", default=None, metavar="DIR", help="folder (default: the run's)")
     _recording_options(command)
@@ -110,7 +110,7 @@ def _training(commands: Any) -> None:
     command.add_argument(
         "--at", default=None, metavar="FRAME|10^2.5", help="frame or time (default: the last)"
     )
-    command.add_argument("--frame", type=whole, default=None, metavar="K", help="frame number")
+    command.add_argument("--frame", type=as_int, default=None, metavar="K", help="frame number")
     command.add_argument(
         "--out", default=None, metavar="CHILD.msrun|DIR", help="file or folder (default: the run's)"
     )
@@ -191,7 +191,7 @@ def _comparing(commands: Any) -> None:
         "--size", default=None, metavar="85mm|180mm", help="figure width (default: 120mm)"
     )
     command.add_argument(
-        "--dpi", type=whole, default=300, help="resolution of a PNG (default: 300)"
+        "--dpi", type=as_int, default=300, help="resolution of a PNG (default: 300)"
     )
     command.add_argument("--dark", action="store_true", help="use the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")

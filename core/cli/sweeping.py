@@ -22,7 +22,7 @@ from core.sweep.pools import pool_for
 
 if TYPE_CHECKING:
     from core.extremes.hunt import HuntStatus
-    from core.studies.verdicts import Judged
+    from core.studies.verdicts import JudgedClaim
 
 StatusType = TypeVar("StatusType", SweepStatus, "HuntStatus")
 
@@ -89,7 +89,7 @@ def run_sweep(
     if made.kept and prints:
         print_notice(f"{len(made.kept)} of {len(made.paths)} cells are already finished.")
     # What is wrong with the data is said before anything is started.
-    if made.tasks and (understood := made.tasks[0].problem().dataset.understood):
+    if made.tasks and (understood := made.tasks[0].problem().dataset.reading_sentence):
         print_notice(understood)
     pool = pool_for(made.tasks, options.jobs, options.cluster, control.cell)
     status = control.status
@@ -99,7 +99,7 @@ def run_sweep(
         progress(study.id, len(made.paths), options.quiet) as bar,
     ):
         for status in print_progress(sweep(made, pool, control), "cells"):
-            bar.to(status.done + status.failed, _words(status))
+            bar.set_done(status.done + status.failed, _words(status))
     if table is not None:
         write_table(rows_of(study, made.ledger.rows), table)
     _report(made, status, prints)
@@ -170,7 +170,7 @@ def check(arguments: argparse.Namespace) -> int:
     return 1 if refuted or status == 1 else 0
 
 
-def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
+def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[JudgedClaim]]:
     from core.sweep.folder import judged_rows
 
     size = arguments.size or "quick"
@@ -186,7 +186,7 @@ def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
         return status, judged_rows(study, made.ledger.rows, Path(folder), judged_size)
 
 
-def _checked_folder(folder: Path, size: str | None) -> tuple[int, list[Judged]]:
+def _checked_folder(folder: Path, size: str | None) -> tuple[int, list[JudgedClaim]]:
     from core.sweep.folder import existing_sweeps, judged_in
 
     judged, status = [], 0

@@ -74,7 +74,7 @@ def train(
     with answered_elsewhere(), first_signal(control.stop):
         wait_for_kernels(problem, control, print_notice)
         for status in record(problem, partial(Recorder, path, force=force), control):
-            bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
+            bar.set_done(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
             for note in status.notes[said:]:  # while the run can still be stopped
                 bar.print_above(f"{path.name}: {note}")
             said = len(status.notes)

@@ -86,7 +86,7 @@ class Comparison:
     @property
     def moment(self) -> str:
         """Moment of nodes in words, such as "t = 316"; empty for comparisons over time."""
-        if not self.question.ranked:
+        if not self.question.is_by_rank:
             return ""
         ended = self.log10_time == float("inf")
         return "the end" if ended else time_text(self.log10_time, self.steps)

@@ -58,7 +58,7 @@ class CompareQuestion:
                 )
 
         of_nodes = self.observable in SORTED
-        if of_nodes != self.ranked:
+        if of_nodes != self.is_by_rank:
             has = "one value per node" if of_nodes else "one value per frame"
             axes = [one for one in AGAINST if (one == RANK) == of_nodes]
             raise InputError(
@@ -67,7 +67,7 @@ class CompareQuestion:
             )
 
     @property
-    def ranked(self) -> bool:
+    def is_by_rank(self) -> bool:
         """True if the nodes of one moment are compared, and not a number over time."""
         return self.against == RANK
 

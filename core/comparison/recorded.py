@@ -60,7 +60,7 @@ class Differing:
     families: tuple[str, ...]
     shades: tuple[Shade, ...]
 
-    def of(self, places: Sequence[int]) -> Differing:
+    def select_runs(self, places: Sequence[int]) -> Differing:
         """Return the rows of some runs, with unchanged names and colours."""
         return Differing(
             self.keys,
@@ -276,14 +276,14 @@ def compare_runs(
     """
     check_runs(question, runs)
     named = named or differing_of(runs)
-    if question.ranked:
+    if question.is_by_rank:
         return _compare_nodes(question, runs, named, log10_time)
     traced = []
     for run, label, family in zip(runs, named.labels, named.families, strict=True):
         values: dict[str, Array] = {name: np.empty(run.frames) for name in question.names}
         for index in range(run.frames):
             for name in question.names:
-                values[name][index] = observable_of(name).at(run, index)
+                values[name][index] = observable_of(name).value_at(run, index)
             if progress is not None:
                 progress(1)
         traced.append(traced_of(run, label, family, values, most_of(run)))
@@ -318,7 +318,7 @@ def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> Ranke
     -------
     RankedNodes
     """
-    values = np.asarray(observable_of(name).at(run, frame), dtype=np.float64)
+    values = np.asarray(observable_of(name).value_at(run, frame), dtype=np.float64)
     known = np.sort(values[np.isfinite(values)])
     return RankedNodes(label, family, known, values.size, run.counts_steps)
 

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from core.compiled.descent import Work, slopes
-from core.compiled.jit import compiled
-from core.compiled.network import adjoint, forward
+from core.compiled.jit import compile_kernel
+from core.compiled.network import evaluate_outputs, vjp
 
 FINEST = 64  # parts of a step, at most
 
@@ -38,7 +38,7 @@ class Balance(NamedTuple):
     euler: Array  # the parameters after Euler's step
 
 
-@compiled
+@compile_kernel
 def slope(work: Work, X: Array, y: Array, flat: Array) -> float:
     """Write grad R into work.gradient; return the sum of the loss's measure.
 
@@ -53,13 +53,13 @@ def slope(work: Work, X: Array, y: Array, flat: Array) -> float:
     flat : array (size,)
         Point.
     """
-    forward(work.net, flat, work.columns, work.Z, work.F)
+    evaluate_outputs(work.net, flat, work.columns, work.Z, work.F)
     total = slopes(work.loss, work.F, y, 1.0 / work.Z.shape[1], work.G)
-    adjoint(work.net, flat, work.columns, X, work.G, work.Z, work.C, work.gradient)
+    vjp(work.net, flat, work.columns, X, work.G, work.Z, work.C, work.gradient)
     return total
 
 
-@compiled
+@compile_kernel
 def rebalance(flat: Array, m: int, conserved: Array, signs: Array) -> None:
     """Give a_j, or v_j, the length that c_j implies.
 
@@ -88,8 +88,8 @@ def rebalance(flat: Array, m: int, conserved: Array, signs: Array) -> None:
                 v[i] *= factor
 
 
-@compiled
-def apart(one: Array, other: Array, m: int) -> float:
+@compile_kernel
+def largest_difference(one: Array, other: Array, m: int) -> float:
     """Return the largest |w_j - w_j'|/|w_j| over the nodes w_j = (a_j, v_j) of two networks.
 
     Parameters
@@ -113,9 +113,9 @@ def apart(one: Array, other: Array, m: int) -> float:
     return sqrt(most)
 
 
-@compiled
+@compile_kernel
 def heun(work: Work, balance: Balance, X: Array, y: Array, h: float) -> float:
-    """Write one part of a Heun step from balance.base into work.flat; return `apart`.
+    """Write one part of a Heun step from balance.base into work.flat; return `largest_difference`.
 
     Parameters
     ----------
@@ -144,10 +144,10 @@ def heun(work: Work, balance: Balance, X: Array, y: Array, h: float) -> float:
     for i in range(flat.size):
         flat[i] = base[i] - 0.5 * h * (first[i] + work.gradient[i])
     rebalance(flat, m, balance.conserved, balance.signs)
-    return apart(flat, euler, m)
+    return largest_difference(flat, euler, m)
 
 
-@compiled
+@compile_kernel
 def balanced_steps(
     work: Work, balance: Balance, X: Array, y: Array, budget: int, h: float, tolerance: float
 ) -> int:

@@ -17,7 +17,7 @@ from core.compiled import warming
 from core.program import ROOT, package
 
 HEADLESS = "--headless"  # of the window's program, before a command of `python -m core`
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 
 
 def headless(command: str) -> list[str]:
@@ -49,7 +49,7 @@ def start(words: Sequence[str]) -> subprocess.Popen[str]:
     )
 
 
-def begin(groups: Iterable[str]) -> subprocess.Popen[str]:
+def start_compiling(groups: Iterable[str]) -> subprocess.Popen[str]:
     """Start compiling groups of kernels, in this order."""
     return start([*warm_command(), "--progress", "--only", *groups])
 
@@ -62,7 +62,7 @@ class Compiling:
         self._process, self._groups = process, groups
         self._next = 0.0
 
-    def ended(self) -> bool:
+    def is_finished(self) -> bool:
         """Return True once all kernels are compiled, or if they cannot be.
 
         Cheap: polls the cache a few times a second.
@@ -72,15 +72,15 @@ class Compiling:
         now = time.monotonic()
         if now < self._next:
             return False
-        self._next = now + LOOK_SECONDS
+        self._next = now + POLL_SECONDS
         if self._process.poll() is not None or not warming.missing(self._groups):
             self._process = None
         return self._process is None
 
     def wait(self, given_up: Callable[[], bool]) -> None:
         """Return when the compilation has ended, or once `given_up` returns True."""
-        while not (self.ended() or given_up()):
-            time.sleep(LOOK_SECONDS)
+        while not (self.is_finished() or given_up()):
+            time.sleep(POLL_SECONDS)
 
 
 @contextmanager
@@ -91,7 +91,7 @@ def compiling(groups: Iterable[str]) -> Iterator[Compiling]:
     """
     requested = tuple(groups)
     try:
-        process = begin(requested) if requested else None
+        process = start_compiling(requested) if requested else None
     except OSError:
         process = None
     try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 from core.compiled.log_time import (
     APPROACH,
     CHECK_EVERY,
@@ -37,8 +37,8 @@ NEARLY = 0.98  # of the way to a frame's time is gone in one step, the rest in a
 OVER = 1.0 + 1e-6  # so that rounding does not leave the frame's time ahead
 
 
-@compiled
-def reach(s: State, stages: int) -> float:
+@compile_kernel
+def stability_limit(s: State, stages: int) -> float:
     """Return beta(S) = (1 + w0)/w1, the largest stable h E lambda; set w0 and w1."""
     # w0 above 1 is what damps: the step's amplification stays below 1 in the interval of stability.
     w0 = 1.0 + 1.0 / (stages * stages)
@@ -49,7 +49,7 @@ def reach(s: State, stages: int) -> float:
     return (1.0 + w0) / w1
 
 
-@compiled
+@compile_kernel
 def choose_stages(s: State, stiffness: float) -> None:
     """Set the smallest allowed S with beta(S) >= h E lambda sf; cut h if none exists."""
     needed = s.h * stiffness
@@ -57,17 +57,17 @@ def choose_stages(s: State, stiffness: float) -> None:
     part = sqrt(min(1.0, s.h / s.whole_h)) if s.cut != NOT_CUT else 1.0
     # beta(S) is about 1.26 S^2 for this w0: the search begins a little below.
     stages = max(1, int(sqrt(needed / 1.26)) - 2, int(part * s.least_stages))
-    stable = reach(s, stages)
+    stable = stability_limit(s, stages)
     while stable < needed and stages < MAX_STAGES:
         stages += 1
-        stable = reach(s, stages)
+        stable = stability_limit(s, stages)
     if stable < needed:
         s.h = stable / stiffness
     s.stages = stages
     s.t_2, s.t_1 = 1.0, s.w_0
 
 
-@compiled
+@compile_kernel
 def plan(s: State, marks: Array) -> None:
     """Choose h and the number of stages S."""
     stiffness = s.temperature * s.eigenvalue
@@ -82,12 +82,12 @@ def plan(s: State, marks: Array) -> None:
     stiffness *= s.safety
     if s.form == LOGISTIC and s.h * stiffness > 1.5:
         s.h = 1.5 / stiffness
-    land(s, marks)
+    shorten_to_next_frame(s, marks)
     choose_stages(s, stiffness)
 
 
-@compiled
-def land(s: State, marks: Array) -> None:
+@compile_kernel
+def shorten_to_next_frame(s: State, marks: Array) -> None:
     """Cut h if the next frame's time is near."""
     if s.ln_t == -inf or s.mark >= marks.size:
         return
@@ -105,7 +105,7 @@ def land(s: State, marks: Array) -> None:
         s.cut = SPLIT
 
 
-@compiled
+@compile_kernel
 def length_until(s: State, ln_t: float) -> float:
     """Return the h at which ln t is reached if ln dt/ds keeps its slope of the last step."""
     gap = ln_t - s.ln_t
@@ -118,7 +118,7 @@ def length_until(s: State, ln_t: float) -> float:
     return (x if x > 35.0 else log1p(exp(x))) / s.slope
 
 
-@compiled
+@compile_kernel
 def first_stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
     """Set Y_0 = theta and Y_1 = theta + (w1/w0) h G(theta).
 
@@ -141,7 +141,7 @@ def first_stage(s: State, theta: Array, older: Array, newer: Array, G: Array) ->
     s.phase = FINISH if s.stages == 1 else RUN_STAGE
 
 
-@compiled
+@compile_kernel
 def stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
     """Compute Y_j from Y_(j-1) (`newer`), Y_(j-2) (`older`) and G(Y_(j-1)).
 
@@ -172,7 +172,7 @@ def stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
 # ------------------------------------------------------------------------------------ the check
 
 
-@compiled
+@compile_kernel
 def after_step(s: State, marks: Array) -> None:
     """Choose the phase after a step: check one that goes to a frame, but not a short rest."""
     passed = s.mark < marks.size and marks[s.mark] * LN_10 <= s.ln_t
@@ -188,7 +188,7 @@ def after_step(s: State, marks: Array) -> None:
     s.phase = EMIT
 
 
-@compiled
+@compile_kernel
 def plan_half(s: State) -> None:
     """Plan half the last step, at the temperature of its start."""
     s.h = 0.5 * s.last_h
@@ -199,8 +199,8 @@ def plan_half(s: State) -> None:
     choose_stages(s, s.temperature * s.eigenvalue * s.safety)
 
 
-@compiled
-def compared(s: State, hard: float, turned: float) -> None:
+@compile_kernel
+def store_difference(s: State, hard: float, turned: float) -> None:
     """Store the distance of the two halves from the whole step, and continue after the latter.
 
     Parameters

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, final
 
 from numpy.typing import NDArray
 
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 from core.compiled.kernel import is_active
-from core.compiled.network import Net, adjoint, forward
+from core.compiled.network import Net, evaluate_outputs, vjp
 from core.losses import CROSS_ENTROPY, LEAST_SQUARES, LOGISTIC, SQUARED
 from core.network.activation import RELU
 
@@ -52,7 +52,7 @@ class Work(NamedTuple):
     gradient: Array  # of the size of W
 
 
-@compiled
+@compile_kernel
 def logistic_slopes(f: Array, y: Array, scale: float, g: Array) -> float:
     """Write g_i = -scale y_i / (1 + e^p_i); return sum max(-p_i, 0).
 
@@ -84,7 +84,7 @@ def logistic_slopes(f: Array, y: Array, scale: float, g: Array) -> float:
     return total
 
 
-@compiled
+@compile_kernel
 def softmax_slopes(F: Array, y: Array, scale: float, G: Array) -> float:
     """Write G_ci = scale (softmax_c(F_.i) - 1[c = y_i]); return sum_i (max_c F_ci - F_yi).
 
@@ -118,7 +118,7 @@ def softmax_slopes(F: Array, y: Array, scale: float, G: Array) -> float:
     return measure
 
 
-@compiled
+@compile_kernel
 def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
     """Write G = scale dl/dF; return the loss's measure of divergence.
 
@@ -158,7 +158,7 @@ def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
     return total
 
 
-@compiled
+@compile_kernel
 def descend(work: Work, X: Array, y: Array, budget: int, run: Run, buffer: Array) -> int:
     """Take steps W <- shrink W - eta grad R(W), and copy W to `buffer` when scheduled.
 
@@ -191,13 +191,13 @@ def descend(work: Work, X: Array, y: Array, budget: int, run: Run, buffer: Array
             return DONE
         if progress.buffered == buffer.shape[0]:
             return BUFFER_FULL
-        forward(net, flat, work.columns, Z, F)
+        evaluate_outputs(net, flat, work.columns, Z, F)
         total = slopes(work.loss, F, y, scale, G)
         if not total <= work.limit:  # written so that a NaN has diverged too
             return DIVERGED
         if total > progress.worst:
             progress.worst = total
-        adjoint(net, flat, work.columns, X, G, Z, work.C, gradient)
+        vjp(net, flat, work.columns, X, G, Z, work.C, gradient)
         moves = False
         for j in range(flat.size):
             moves |= gradient[j] != 0

@@ -12,13 +12,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 from core.losses import EXPONENTIAL, LOGISTIC
 
 Array = NDArray[Any]
 
 
-@compiled
+@compile_kernel
 def smallest(p: Array) -> float:
     """Return min_i p_i."""
     least = p[0]
@@ -27,21 +27,21 @@ def smallest(p: Array) -> float:
     return least  # type: ignore[no-any-return]
 
 
-@compiled
+@compile_kernel
 def softplus(z: float) -> float:
     """Return ln(1 + e^z)."""
     # Neither end overflows, and far to the left no digit is lost to the 1.
     return max(z, 0.0) + log1p(exp(-abs(z)))
 
 
-@compiled
+@compile_kernel
 def log_logistic(z: float) -> float:
     """Return ln ln(1 + e^-z)."""
     # What is left out there is e^-z/2, below 5e-14.
     return -z if z > 30.0 else log(softplus(-z))
 
 
-@compiled
+@compile_kernel
 def log_sum_of_losses(form: int, others: int, p: Array, e: float) -> float:
     """Return ln sum_i l(e p_i).
 
@@ -72,7 +72,7 @@ def log_sum_of_losses(form: int, others: int, p: Array, e: float) -> float:
     return top + log(total)
 
 
-@compiled
+@compile_kernel
 def against_all(p: Array, e: float) -> float:
     """Return -ln sum_c exp(-e p_c): cross-entropy is the logistic loss of this."""
     least, total = smallest(p), 0.0
@@ -81,7 +81,7 @@ def against_all(p: Array, e: float) -> float:
     return e * least - log(total)
 
 
-@compiled
+@compile_kernel
 def smoothed_margin(form: int, others: int, p: Array, e: float) -> float:
     """Return l^-1(sum_i l(e p_i)).
 
@@ -107,7 +107,7 @@ def smoothed_margin(form: int, others: int, p: Array, e: float) -> float:
     return -log(expm1(total))
 
 
-@compiled
+@compile_kernel
 def log_n_over_q(form: int, others: int, p: Array, e: float) -> float:
     """Return ln(n/Q), Q = |l'(l^-1(sum_i l(e p_i)))|: dt = (n/Q) ds.
 
@@ -126,7 +126,7 @@ def log_n_over_q(form: int, others: int, p: Array, e: float) -> float:
     return log(p.size // others) + (softplus(gt) if form != EXPONENTIAL else gt)
 
 
-@compiled
+@compile_kernel
 def dual_weights(form: int, others: int, p: Array, e: float, q: Array) -> None:
     """Write the dual weights q_i = l'(e p_i) / l'(l^-1(sum_k l(e p_k))).
 

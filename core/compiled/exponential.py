@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 
 LARGEST = 700.0  # e^-700 = 1e-304 stands for what is below it
 INVERSE_LN_2 = 1.4426950408889634
@@ -16,7 +16,7 @@ INVERSE_LN_2 = 1.4426950408889634
 LN_2_HIGH, LN_2_LOW = 0.6931471805598903, 5.497923018708371e-14
 
 
-@compiled
+@compile_kernel
 def exp_minus(x: float) -> float:
     """Return e^-x for x >= 0: 2^-k e^r, r = k ln 2 - x, |r| <= ln(2)/2.
 
@@ -40,7 +40,7 @@ def exp_minus(x: float) -> float:
     return power * (p + p * (k * LN_2_LOW))
 
 
-@compiled
+@compile_kernel
 def twice_atanh(s: float) -> float:
     """Return 2 atanh(s) = ln((1 + s)/(1 - s)) for 0 <= s <= 1/3.
 
@@ -59,7 +59,7 @@ def twice_atanh(s: float) -> float:
     return 2.0 * (s + s * (w * p))
 
 
-@compiled
+@compile_kernel
 def log_one_plus(e: float) -> float:
     """Return ln(1 + e) for 0 <= e <= 1."""
     return twice_atanh(e / (2.0 + e))

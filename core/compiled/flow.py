@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from core.compiled import phases
-from core.compiled.jit import compiled
-from core.compiled.log_time import Frames, State, begin, between, moves
-from core.compiled.network import Net, adjoint, forward, node_rows, tangent
+from core.compiled.jit import compile_kernel
+from core.compiled.log_time import Frames, State, blend_states, moves, start_step
+from core.compiled.network import Net, evaluate_outputs, jvp, node_rows, vjp
 from core.compiled.phases import Field
 from core.network.activation import BATCH_NORM, NORMALISED, SCALAR, WITH_BIAS
 
@@ -48,7 +48,7 @@ class Work(NamedTuple):
     G: Array  # (P,), the field at a stage
     Z0: Array  # (m, n), preactivations, or phi' of them, at theta
     Z: Array  # (m, n), at a stage
-    C: Array  # (m, n), see core.compiled.kernel.backward
+    C: Array  # (m, n), see core.compiled.kernel.backpropagate
     p0: Array  # (N,), scores at theta
     p: Array  # (N,), at a stage
     q0: Array  # (N,), dual weights at theta
@@ -57,7 +57,7 @@ class Work(NamedTuple):
     balance: Array  # (m,), what the flow conserves in each node, or (0,): see `rebalance`
 
 
-@compiled
+@compile_kernel
 def scores(F: Array, y: Array, p: Array) -> None:
     """Write the scores of outputs, one example after another.
 
@@ -86,7 +86,7 @@ def scores(F: Array, y: Array, p: Array) -> None:
                 place += 1
 
 
-@compiled
+@compile_kernel
 def output_weights(q: Array, y: Array, G: Array) -> None:
     """Write the weights G (k, n) of outputs from those of the scores, q (N,), for labels y (n,).
 
@@ -108,14 +108,14 @@ def output_weights(q: Array, y: Array, G: Array) -> None:
                 place += 1
 
 
-@compiled
+@compile_kernel
 def margins(work: Work, flat: Array, Z: Array, p: Array) -> None:
     """Write the scores p (N,) at `flat` (P,), and the preactivations, or phi' of them, Z (m, n)."""
-    forward(work.net, flat, work.columns, Z, work.F)
+    evaluate_outputs(work.net, flat, work.columns, Z, work.F)
     scores(work.F, work.y, p)
 
 
-@compiled
+@compile_kernel
 def speeds(net: Net, s: State, flat: Array, G: Array) -> None:
     """Multiply the gradient in V by kappa_j = min(e^(2 rho), v_speed/|u_j|), u_j = a_j b_j.
 
@@ -135,7 +135,7 @@ def speeds(net: Net, s: State, flat: Array, G: Array) -> None:
             V[j, i] *= kappa
 
 
-@compiled
+@compile_kernel
 def field(work: Work, s: State, flat: Array, q: Array, Z: Array, G: Array) -> None:
     """Write sum_i q_i grad p_i, the part in V times kappa, after `margins` at the same point.
 
@@ -149,18 +149,18 @@ def field(work: Work, s: State, flat: Array, q: Array, Z: Array, G: Array) -> No
         Result of `margins`, and field, written in place.
     """
     output_weights(q, work.y, work.F)
-    adjoint(work.net, flat, work.columns, work.inputs, work.F, Z, work.C, G)
+    vjp(work.net, flat, work.columns, work.inputs, work.F, Z, work.C, G)
     speeds(work.net, s, flat, G)
 
 
-@compiled
+@compile_kernel
 def power_iteration(work: Work, s: State) -> float:
     """Do one step w <- K w/|K w|, K = sqrt(q) <grad p_i, kappa grad p_j> sqrt(q); return |K w|."""
     w, q, theta = work.wave, work.q0, work.theta
     for i in range(w.size):
         w[i] *= sqrt(q[i])
     field(work, s, theta, w, work.Z0, work.G)
-    tangent(work.net, theta, work.columns, work.G, work.Z0, work.C, work.F)
+    jvp(work.net, theta, work.columns, work.G, work.Z0, work.C, work.F)
     scores(work.F, work.y, w)
     norm = 0.0
     for i in range(w.size):
@@ -176,7 +176,7 @@ def power_iteration(work: Work, s: State) -> float:
     return norm
 
 
-@compiled
+@compile_kernel
 def rebalance_scalar(balance: Array, scale: float, theta: Array, newer: Array) -> bool:
     """Restore a_j^2 - b_j^2 = scale balance_j; arguments and result: see `rebalance`.
 
@@ -197,7 +197,7 @@ def rebalance_scalar(balance: Array, scale: float, theta: Array, newer: Array) -
     return same_signs
 
 
-@compiled
+@compile_kernel
 def rebalance(net: Net, balance: Array, rho: float, theta: Array, newer: Array) -> bool:
     """Restore what the flow conserves in each node after a step from theta at rho.
 
@@ -242,8 +242,8 @@ def rebalance(net: Net, balance: Array, rho: float, theta: Array, newer: Array) 
     return same_signs
 
 
-@compiled
-def renormalised(net: Net, theta: Array, newer: Array) -> float:
+@compile_kernel
+def renormalise(net: Net, theta: Array, newer: Array) -> float:
     """Divide the last stage by |W_h|, and return |W_h|; restore |v_j| if the flow conserves it.
 
     `theta` (P,) are the parameters before the step; `newer` (P,) is updated in place.
@@ -272,8 +272,8 @@ def renormalised(net: Net, theta: Array, newer: Array) -> float:
     return norm
 
 
-@compiled
-def distance_moved(net: Net, theta: Array, newer: Array) -> float:
+@compile_kernel
+def step_distance(net: Net, theta: Array, newer: Array) -> float:
     """Return |theta' - theta|; the turn of each v_j counts by its node's share of sum_k |u_k|.
 
     `theta` and `newer` (P,) are the parameters before and after the step.
@@ -299,28 +299,28 @@ def distance_moved(net: Net, theta: Array, newer: Array) -> float:
     return sqrt(squared + (turned / total if total > 0.0 else 0.0))
 
 
-@compiled
+@compile_kernel
 def start(work: Work, s: State) -> bool:
     """Evaluate the field at theta; return False if it is zero."""
     margins(work, work.theta, work.Z0, work.p0)
-    begin(s, work.p0, work.q0)
+    start_step(s, work.p0, work.q0)
     field(work, s, work.theta, work.q0, work.Z0, work.G0)
     return moves(s, work.G0)
 
 
-@compiled
+@compile_kernel
 def evaluate(work: Work, s: State, at: Array) -> None:
     """Set p, and the preactivations Z, at a point (P,): see `core.compiled.phases.Field`."""
     margins(work, at, work.Z, work.p)
 
 
-@compiled
+@compile_kernel
 def gradient(work: Work, s: State, at: Array) -> None:
     """Set G by q, after `evaluate` at the same point (P,)."""
     field(work, s, at, work.q, work.Z, work.G)
 
 
-@compiled
+@compile_kernel
 def normalise(work: Work, s: State, base: Array) -> float:
     """Restore what the flow conserves, and divide by the norm.
 
@@ -329,17 +329,17 @@ def normalise(work: Work, s: State, base: Array) -> float:
     same_signs = rebalance(work.net, work.balance, s.rho, base, work.newer)
     if not same_signs and s.euler == 0 and s.half == 0:
         return -1.0
-    return renormalised(work.net, base, work.newer)
+    return renormalise(work.net, base, work.newer)
 
 
-@compiled
+@compile_kernel
 def measure(work: Work, s: State, norm: float) -> float:
     """Set p at the normalised last stage; return its distance to theta."""
     margins(work, work.newer, work.Z, work.p)
-    return distance_moved(work.net, work.theta, work.newer)
+    return step_distance(work.net, work.theta, work.newer)
 
 
-@compiled
+@compile_kernel
 def interpolate(work: Work, s: State, w: float, out: Array) -> float:
     """Write the direction of a frame within the last step; return its rho.
 
@@ -354,13 +354,13 @@ def interpolate(work: Work, s: State, w: float, out: Array) -> float:
     out : array (P,)
         Direction, written in place.
     """
-    return between(s, work.net.scaled, work.previous, work.theta, w, out)
+    return blend_states(s, work.net.scaled, work.previous, work.theta, w, out)
 
 
 FIELD = Field(start, power_iteration, evaluate, normalise, measure, interpolate, gradient)
 
 
-@compiled
+@compile_kernel
 def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
     """Take steps of the flow; return a code: see `core.compiled.phases.advance`."""
     return phases.advance(FIELD, work, s, frames, budget)

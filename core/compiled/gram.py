@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from core.compiled.blas import gemm
 from core.compiled.descent import BUFFER_FULL, DEAD, DIVERGED, DONE, GOING, Run, slopes
-from core.compiled.jit import compiled
-from core.compiled.kernel import backward, is_active, outputs
+from core.compiled.jit import compile_kernel
+from core.compiled.kernel import backpropagate, is_active, outputs
 from core.network.activation import RELU
 
 Array = NDArray[Any]
@@ -51,7 +51,7 @@ class Work(NamedTuple):
     inner: Array  # (rows, m, d), their U
 
 
-@compiled
+@compile_kernel
 def copy_weights(work: Work, U: Array) -> None:
     """Write s U(0) + D X into U (m, d)."""
     U0, s = work.U0, work.scale
@@ -61,7 +61,7 @@ def copy_weights(work: Work, U: Array) -> None:
             U[j, k] += s[0] * U0[j, k]
 
 
-@compiled
+@compile_kernel
 def move(shrink: float, gram: Array, C: Array, W: Array, Z: Array, D: Array) -> None:
     """Update Z <- shrink Z - C (X X'), D <- shrink D - C.
 
@@ -87,7 +87,7 @@ def move(shrink: float, gram: Array, C: Array, W: Array, Z: Array, D: Array) -> 
             d[i] = shrink * d[i] - c[i]
 
 
-@compiled
+@compile_kernel
 def update(work: Work, shrink: float) -> None:
     """Move alpha, Z and D by the weights G of the outputs, a block of nodes at a time."""
     alpha, Z, D, C, W, gained = work.alpha, work.Z, work.D, work.C, work.W, work.gained
@@ -95,7 +95,7 @@ def update(work: Work, shrink: float) -> None:
     for first in range(0, m, BLOCK):
         last = min(first + BLOCK, m)
         c, z, to = C[: last - first], Z[first:last], gained[first:last]
-        backward(work.phi, work.slope, alpha[first:last], z, work.G, c, to, work.h)
+        backpropagate(work.phi, work.slope, alpha[first:last], z, work.G, c, to, work.h)
         move(shrink, work.gram, c, W[: last - first], z, D[first:last])
     if work.trains_outer == 1:
         for j in range(m):
@@ -103,7 +103,7 @@ def update(work: Work, shrink: float) -> None:
                 alpha[j, o] = shrink * alpha[j, o] - gained[j, o]
 
 
-@compiled
+@compile_kernel
 def descend(work: Work, run: Run, budget: int) -> int:
     """Take steps as core.compiled.descent.descend does, in the examples' coordinates.
 

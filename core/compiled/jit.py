@@ -35,7 +35,7 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def traced() -> Iterator[set[str]]:
+def trace_kernels() -> Iterator[set[str]]:
     """Collect the files (core.compiled.store) of kernels that Python calls in the block."""
     global _traced
     before, _traced = _traced, set()
@@ -76,7 +76,7 @@ class Kernel:
         return self._entry(*arguments)
 
 
-def compiled(function: Function) -> Function:
+def compile_kernel(function: Function) -> Function:
     """Compile a kernel at its first call for the argument types; the result is saved on disk."""
     return cast(Function, function if numba.config.DISABLE_JIT else Kernel(function))
 

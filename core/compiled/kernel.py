@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.compiled.blas import gemm
 from core.compiled.exponential import exp_minus, log_one_plus, twice_atanh
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 from core.compiled.tiles import fits, product
 from core.network.activation import LEAKY, RELU, SQUARE
 
@@ -30,13 +30,13 @@ ROWS, CACHED = 16, 1024  # of `outputs_and_slopes`: nodes, and numbers, at a tim
 BLAS_NODES, BLAS_COORDINATES, BLAS_EXAMPLES = 64, 32, 32
 
 
-@compiled
+@compile_kernel
 def is_large(m: int, d: int, n: int) -> bool:
     """Return True if BLAS does products of sizes m, d and n."""
     return m >= BLAS_NODES and d >= BLAS_COORDINATES and n >= BLAS_EXAMPLES
 
 
-@compiled
+@compile_kernel
 def is_active(Z: Matrix) -> bool:
     """Return True if some element is above zero."""
     for j in range(Z.shape[0]):
@@ -46,7 +46,7 @@ def is_active(Z: Matrix) -> bool:
     return False
 
 
-@compiled
+@compile_kernel
 def preactivations(U: Matrix, XT: Matrix, Z: Matrix) -> None:
     """Write U XT, of U (m, d) and XT (d, n), into Z (m, n)."""
     if fits(U, XT):
@@ -57,7 +57,7 @@ def preactivations(U: Matrix, XT: Matrix, Z: Matrix) -> None:
         preactivations_by_loops(U, XT, Z)
 
 
-@compiled
+@compile_kernel
 def preactivations_by_loops(U: Matrix, XT: Matrix, Z: Matrix) -> None:
     """Write U XT into Z as `preactivations` does, by four nodes and four coordinates."""
     m, d = U.shape
@@ -102,7 +102,7 @@ def preactivations_by_loops(U: Matrix, XT: Matrix, Z: Matrix) -> None:
                 z0[i] += a0 * x0[i]
 
 
-@compiled
+@compile_kernel
 def activate(phi: int, slope: float, z: Vector, h: Vector) -> None:
     """Write phi(z) into h (n,), for the code phi, its left slope, and z (n,)."""
     zero = z.dtype.type(0)
@@ -121,7 +121,7 @@ def activate(phi: int, slope: float, z: Vector, h: Vector) -> None:
             h[i] = slope * z[i] + (1 - slope) * (softplus - LN_2)
 
 
-@compiled
+@compile_kernel
 def times_slopes(phi: int, slope: float, z: Vector, c: Vector) -> None:
     """Multiply c (n,) in place by phi'(z), for z (n,); with SLOPES z holds phi'(z)."""
     zero = z.dtype.type(0)
@@ -145,7 +145,7 @@ def times_slopes(phi: int, slope: float, z: Vector, c: Vector) -> None:
             c[i] *= slope + (1 - slope) * right
 
 
-@compiled
+@compile_kernel
 def outputs(phi: int, slope: float, alpha: Matrix, Z: Matrix, F: Matrix, h: Vector) -> None:
     """Write the outputs F_ci = sum_j alpha_jc phi(Z_ji).
 
@@ -177,8 +177,8 @@ def outputs(phi: int, slope: float, alpha: Matrix, Z: Matrix, F: Matrix, h: Vect
                 f[i] += a * h[i]
 
 
-@compiled
-def smoothed(slope: float, z: Vector, h: Vector) -> None:
+@compile_kernel
+def smooth_activation(slope: float, z: Vector, h: Vector) -> None:
     """Write phi(z) into h and phi'(z) into z, of the smoothed leaky ReLU, by one exponential."""
     zero = z.dtype.type(0)
     for i in range(z.size):
@@ -191,7 +191,7 @@ def smoothed(slope: float, z: Vector, h: Vector) -> None:
         z[i] = slope + (1 - slope) * right
 
 
-@compiled
+@compile_kernel
 def outputs_and_slopes(slope: float, alpha: Matrix, Z: Matrix, F: Matrix, H: Matrix) -> None:
     """Write the outputs F of the smoothed leaky ReLU, and phi'(Z) into Z. H (ROWS, n) is work.
 
@@ -204,7 +204,7 @@ def outputs_and_slopes(slope: float, alpha: Matrix, Z: Matrix, F: Matrix, H: Mat
     while first < m:
         last = min(first + count, m)
         size = (last - first) * n
-        smoothed(slope, Z[first:last].reshape(size), H[: last - first].reshape(size))
+        smooth_activation(slope, Z[first:last].reshape(size), H[: last - first].reshape(size))
         for j in range(first, last):
             h = H[j - first]
             for c in range(F.shape[0]):
@@ -214,7 +214,7 @@ def outputs_and_slopes(slope: float, alpha: Matrix, Z: Matrix, F: Matrix, H: Mat
         first = last
 
 
-@compiled
+@compile_kernel
 def spread(a: Vector, G: Matrix, c: Vector) -> None:
     """Write c_i = sum_o a_o G_oi into c (n,), for a (k,) and G (k, n)."""
     for i in range(c.size):
@@ -224,8 +224,8 @@ def spread(a: Vector, G: Matrix, c: Vector) -> None:
             c[i] += a[o] * G[o, i]
 
 
-@compiled
-def backward(
+@compile_kernel
+def backpropagate(
     phi: int,
     slope: float,
     alpha: Matrix,
@@ -278,8 +278,8 @@ def backward(
         times_slopes(phi, slope, Z[j], C[j])
 
 
-@compiled
-def along(
+@compile_kernel
+def derivative_along(
     phi: int,
     slope: float,
     alpha: Matrix,
@@ -322,7 +322,7 @@ def along(
                 f[i] += b * h[i]
 
 
-@compiled
+@compile_kernel
 def inner_gradient(C: Matrix, XT: Matrix, X: Matrix, d_U: Matrix) -> None:
     """Write C X into d_U (m, d), from XT (d, n) and X (n, d), which may have no rows."""
     if X.shape[0] == C.shape[1] and fits(C, X):
@@ -333,7 +333,7 @@ def inner_gradient(C: Matrix, XT: Matrix, X: Matrix, d_U: Matrix) -> None:
         inner_gradient_by_loops(C, XT, d_U)
 
 
-@compiled
+@compile_kernel
 def inner_gradient_by_loops(C: Matrix, XT: Matrix, d_U: Matrix) -> None:
     """Write C XT' into d_U as `inner_gradient` does, by four nodes and two coordinates."""
     m, n = C.shape

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled.dual import dual_weights, log_n_over_q, smallest, smoothed_margin
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 from core.compiled.records import record
 from core.losses import EXPONENTIAL
 
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 GOING, BUFFER_FULL, DONE, STATIONARY, STALLED, STICKS, ENDED = 0, 1, 2, 3, 4, 5, 6
 
 # Phases of a step, and of the two half steps that check one.
-BEGIN, POWER_ITERATION, PLAN, RUN_STAGE, FINISH, EMIT, HALVE = 0, 1, 2, 3, 4, 5, 6
+START_STEP, POWER_ITERATION, PLAN, RUN_STAGE, FINISH, EMIT, HALVE = 0, 1, 2, 3, 4, 5, 6
 # Why a step is shorter than the scheme would have it: to end just before a frame's time, to go the
 # rest of the way to it, or to split what is left evenly.
 NOT_CUT, APPROACH, REMAINDER, SPLIT = 0, 1, 2, 3
@@ -92,7 +92,7 @@ class Counts(Protocol):
     step: int  # steps taken
     mark: int  # the next frame's place on the schedule
     buffered: int  # frames in the buffer
-    form: int  # the loss's code, or EXPONENTIAL where that is the same: see `heat`
+    form: int  # the loss's code, or EXPONENTIAL where that is the same: see `update_dual_weights`
     rejected: int  # steps
     most_stages: int  # of a step since the frame before
     others: int  # scores of an example: 1, or k - 1 for k classes
@@ -145,7 +145,7 @@ def new_state() -> tuple[State, Array, Array]:
     return state, words[:first], counts
 
 
-@compiled
+@compile_kernel
 def log_time_rate(s: State, p: Array) -> float:
     """Return ln dt/ds = ln(n/Q) + (2 - L) rho."""
     # The factor of L keeps dW/ds = sum_i q_i grad p_i at every degree: one scheme for all networks.
@@ -153,8 +153,8 @@ def log_time_rate(s: State, p: Array) -> float:
     return rate + (2 - s.degree) * s.rho
 
 
-@compiled
-def heat(s: State, p: Array, q: Array) -> None:
+@compile_kernel
+def update_dual_weights(s: State, p: Array, q: Array) -> None:
     """Set the temperature E = min(e^(L rho), cap), the form of the loss, and the dual weights.
 
     `p` (N,) are the scores; q (N,) is written in place.
@@ -167,10 +167,10 @@ def heat(s: State, p: Array, q: Array) -> None:
     dual_weights(s.form, s.others, p, s.temperature, q)
 
 
-@compiled
-def begin(s: State, p: Array, q: Array) -> None:
+@compile_kernel
+def start_step(s: State, p: Array, q: Array) -> None:
     """Set temperature, dual weights q and the smoothed margin for scores p, at a step's start."""
-    heat(s, p, q)
+    update_dual_weights(s, p, q)
     e = s.temperature
     s.smoothed = smoothed_margin(s.form, s.others, p, e) / e
     s.log_n_q = log_time_rate(s, p)
@@ -189,7 +189,7 @@ def begin(s: State, p: Array, q: Array) -> None:
     s.phase = POWER_ITERATION if s.power > 0 else PLAN
 
 
-@compiled
+@compile_kernel
 def log_mean(a: float, b: float) -> float:
     """Return ln of the logarithmic mean of e^a and e^b."""
     gap = abs(b - a)
@@ -199,7 +199,7 @@ def log_mean(a: float, b: float) -> float:
     return max(a, b) + log((1.0 - exp(-gap)) / gap)
 
 
-@compiled
+@compile_kernel
 def is_stuck(s: State, distance: float, tau: float, longest: float) -> bool:
     """Return True if theta hardly moves although some example is not classified.
 
@@ -210,7 +210,7 @@ def is_stuck(s: State, distance: float, tau: float, longest: float) -> bool:
     return slow and bool(s.smoothed <= 0.0)
 
 
-@compiled
+@compile_kernel
 def is_slow(s: State, gained: float) -> bool:
     """Return True if some example is not classified, and a step is at most a thousandth of t.
 
@@ -220,7 +220,7 @@ def is_slow(s: State, gained: float) -> bool:
     return late and bool(s.smoothed <= 0.0)
 
 
-@compiled
+@compile_kernel
 def accept(s: State, p: Array, norm: float, distance: float) -> None:
     """Advance rho and ln t, and choose the next h, safety factor and least number of stages.
 
@@ -272,8 +272,8 @@ def accept(s: State, p: Array, norm: float, distance: float) -> None:
     s.h = min(longest, min(s.growth * s.whole_h, fit_for_tau))
 
 
-@compiled
-def fit(s: State, p: Array, norm: float) -> bool:
+@compile_kernel
+def choose_step(s: State, p: Array, norm: float) -> bool:
     """Return True if a step may be taken: the smoothed margin must not fall. Else refine it.
 
     After some refusals in a row, or with the most stages that are tried for it, a small fall is
@@ -303,7 +303,7 @@ def fit(s: State, p: Array, norm: float) -> bool:
     return True
 
 
-@compiled
+@compile_kernel
 def replace_theta(previous: Array, theta: Array, newer: Array) -> None:
     """Set theta (P,) to the last stage `newer`, and `previous` to theta, in place."""
     for k in range(theta.size):
@@ -311,7 +311,7 @@ def replace_theta(previous: Array, theta: Array, newer: Array) -> None:
         theta[k] = newer[k]
 
 
-@compiled
+@compile_kernel
 def second_half(s: State, norm: float, middle: Array, newer: Array) -> None:
     """Start the second half of a step where the first ended.
 
@@ -324,7 +324,7 @@ def second_half(s: State, norm: float, middle: Array, newer: Array) -> None:
     s.phase = HALVE
 
 
-@compiled
+@compile_kernel
 def refine(s: State) -> None:
     """Halve the length after a refused step, or add stages if refusals repeat."""
     # Half the length does not help against chatter: what a step gains and what chatter takes are
@@ -338,7 +338,7 @@ def refine(s: State) -> None:
     s.safety = min(1.5 * s.safety, MAX_SAFETY)
 
 
-@compiled
+@compile_kernel
 def weight_of_mark(s: State, mark: float) -> float:
     """Return the position of log10 t = mark between the last two steps, in schedule coordinates.
 
@@ -354,8 +354,10 @@ def weight_of_mark(s: State, mark: float) -> float:
     return (u - u0) / (u1 - u0)
 
 
-@compiled
-def between(s: State, scaled: int, previous: Array, theta: Array, w: float, out: Array) -> float:
+@compile_kernel
+def blend_states(
+    s: State, scaled: int, previous: Array, theta: Array, w: float, out: Array
+) -> float:
     """Write (1 - w) previous + w theta into out; return its rho.
 
     The first `scaled` numbers get norm 1.
@@ -371,7 +373,7 @@ def between(s: State, scaled: int, previous: Array, theta: Array, w: float, out:
     return (1.0 - w) * s.previous_rho + w * s.rho
 
 
-@compiled
+@compile_kernel
 def moves(s: State, G: Array) -> bool:
     """Set the speed |G|; return True if it is above the rounding of a sum that is zero.
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from core.compiled import phases
 from core.compiled.dual import dual_weights
-from core.compiled.jit import compiled
-from core.compiled.log_time import GOING, STATIONARY, Frames, State, begin
+from core.compiled.jit import compile_kernel
+from core.compiled.log_time import GOING, STATIONARY, Frames, State, start_step
 from core.compiled.phases import Field
 
 Array = NDArray[Any]
@@ -54,7 +54,7 @@ class Work(NamedTuple):
     G: Array  # q itself
 
 
-@compiled
+@compile_kernel
 def weights(work: Work, scale: float, at: Array, u: Array) -> float:
     """Write u_j = u_j(0) exp(2 (Z' at)_j - 2 scale); return sqrt(2 sum u), the norm of (a, b).
 
@@ -83,7 +83,7 @@ def weights(work: Work, scale: float, at: Array, u: Array) -> float:
     return sqrt(2.0 * total)
 
 
-@compiled
+@compile_kernel
 def margins(Z: Array, u: Array, p: Array) -> None:
     """Write p = Z u, for Z (n, m) and u (m,), into p (n,)."""
     for i in range(p.size):
@@ -93,7 +93,7 @@ def margins(Z: Array, u: Array, p: Array) -> None:
         p[i] = total
 
 
-@compiled
+@compile_kernel
 def power_iteration(work: Work, s: State) -> float:
     """Do one step w <- K w/|K w|, K = sqrt(q) 2 Z diag(u) Z' sqrt(q); return |K w|."""
     Z, u, q, w, image = work.Z, work.u0, work.q0, work.wave, work.u
@@ -115,14 +115,14 @@ def power_iteration(work: Work, s: State) -> float:
     return norm
 
 
-@compiled
+@compile_kernel
 def evaluate(work: Work, s: State, at: Array) -> None:
     """Set p, and u, at lambda = `at` (n,): see `core.compiled.phases.Field`."""
     weights(work, s.rho, at, work.u)
     margins(work.Z, work.u, work.p)
 
 
-@compiled
+@compile_kernel
 def drift(work: Work, s: State) -> float:
     """Return how far a step bends ln u: h max_j |2 (Z' (q - q0))_j|, with q at its end.
 
@@ -142,13 +142,13 @@ def drift(work: Work, s: State) -> float:
     return float(s.last_h * most)
 
 
-@compiled
+@compile_kernel
 def normalise(work: Work, s: State, base: Array) -> float:
     """Set u at the last stage; return the norm of (a, b)."""
     return weights(work, s.rho, work.newer, work.u)
 
 
-@compiled
+@compile_kernel
 def measure(work: Work, s: State, norm: float) -> float:
     """Normalise u by `norm`, set p; return the distance of (a, b) to that of lambda."""
     u, whole = work.u, work.u0
@@ -163,8 +163,8 @@ def measure(work: Work, s: State, norm: float) -> float:
     return sqrt(squared)
 
 
-@compiled
-def after(work: Work, s: State, norm: float, distance: float) -> int:
+@compile_kernel
+def choose_next_step(work: Work, s: State, norm: float, distance: float) -> int:
     """Choose the next h while some example is not classified.
 
     Parameters
@@ -196,7 +196,7 @@ def after(work: Work, s: State, norm: float, distance: float) -> int:
     return STATIONARY if max(distance, abs(log(norm))) < REST * s.last_h else GOING
 
 
-@compiled
+@compile_kernel
 def lengthen(s: State, distance: float, bent: float, turned: float) -> None:
     """Set the next h while some example is not classified.
 
@@ -226,7 +226,7 @@ def lengthen(s: State, distance: float, bent: float, turned: float) -> None:
     s.h = max(0.5 * h, min(max(s.h, free * h), factor * h))
 
 
-@compiled
+@compile_kernel
 def interpolate(work: Work, s: State, w: float, out: Array) -> float:
     """Write the direction of a frame at an interpolated lambda, in p; return its rho.
 
@@ -251,7 +251,7 @@ def interpolate(work: Work, s: State, w: float, out: Array) -> float:
     return float(s.rho + log(norm))
 
 
-@compiled
+@compile_kernel
 def recentre(Z: Array, start: Array, at: Array) -> None:
     """Move a large lambda into ln u(0), as differences of its parts lose digits.
 
@@ -276,20 +276,22 @@ def recentre(Z: Array, start: Array, at: Array) -> None:
         at[i] = 0.0
 
 
-@compiled
+@compile_kernel
 def start(work: Work, s: State) -> bool:
     """Evaluate q at lambda; return False if nothing is left of u."""
     recentre(work.Z, work.start, work.theta)
     weights(work, s.rho, work.theta, work.u0)
     margins(work.Z, work.u0, work.p0)
-    begin(s, work.p0, work.q0)
+    start_step(s, work.p0, work.q0)
     return bool(s.rho >= NOTHING)
 
 
-FIELD = Field(start, power_iteration, evaluate, normalise, measure, interpolate, after=after)
+FIELD = Field(
+    start, power_iteration, evaluate, normalise, measure, interpolate, after=choose_next_step
+)
 
 
-@compiled
+@compile_kernel
 def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
     """Take steps of the flow; return a code: see `core.compiled.phases.advance`."""
     return phases.advance(FIELD, work, s, frames, budget)

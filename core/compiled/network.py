@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from core.compiled.blas import gemm
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 from core.compiled.kernel import (
     SLOPES,
-    along,
-    backward,
+    backpropagate,
+    derivative_along,
     inner_gradient,
     outputs,
     outputs_and_slopes,
@@ -23,13 +23,13 @@ from core.compiled.kernel import (
 )
 from core.compiled.numba_compat import as_matrix
 from core.compiled.parametrisations import (
-    across,
     batch_norm_pull,
     batch_norm_push,
     batch_norm_weights,
     bias_pull,
     bias_weights,
     normalised_weights,
+    project_tangent,
     scalar_pull,
     scalar_weights,
 )
@@ -53,7 +53,7 @@ from core.network.activation import (
 Matrix = NDArray[Any]
 
 
-@compiled
+@compile_kernel
 def squares(Z: Matrix, H: Matrix) -> None:
     """Write Z^2, elementwise, into H."""
     for j in range(Z.shape[0]):
@@ -62,7 +62,7 @@ def squares(Z: Matrix, H: Matrix) -> None:
             h[i] = z[i] * z[i]
 
 
-@compiled
+@compile_kernel
 def square_outputs(alpha: Matrix, Z: Matrix, F: Matrix, H: Matrix) -> None:
     """Write F_ci = sum_j alpha_jc Z_ji^2.
 
@@ -79,7 +79,7 @@ def square_outputs(alpha: Matrix, Z: Matrix, F: Matrix, H: Matrix) -> None:
     gemm(alpha.T, H, F)
 
 
-@compiled
+@compile_kernel
 def square_backward(alpha: Matrix, Z: Matrix, G: Matrix, C: Matrix, d_alpha: Matrix) -> None:
     """Write d_alpha_jc = sum_i G_ci Z_ji^2 and C_ji = 2 Z_ji sum_c alpha_jc G_ci.
 
@@ -124,7 +124,7 @@ class Net(NamedTuple):
     rows: Array  # (ROWS, n), or (m, n) for squares
 
 
-@compiled
+@compile_kernel
 def effective(net: Net, flat: Array, alpha: Array, U: Array) -> tuple[Array, Array]:
     """Return alpha (m, k) and U (m, D) as views of flat, or the arrays that `weights` fills.
 
@@ -149,14 +149,14 @@ def effective(net: Net, flat: Array, alpha: Array, U: Array) -> tuple[Array, Arr
     return alpha, U
 
 
-@compiled
+@compile_kernel
 def node_rows(net: Net, flat: Array) -> tuple[Array, Array, Array]:
     """Return the two (m,) blocks and V (m, D) of networks laid out as (a, b, V) and (a, c, V)."""
     m = net.m
     return flat[:m], flat[m : 2 * m], as_matrix(flat[2 * m :], m, net.D)
 
 
-@compiled
+@compile_kernel
 def bias_rows(net: Net, flat: Array) -> tuple[Array, Array]:
     """Return V (m, D - 1) and b (m,) of networks laid out as (a, V, b)."""
     m, d = net.m, net.D - 1
@@ -164,7 +164,7 @@ def bias_rows(net: Net, flat: Array) -> tuple[Array, Array]:
     return as_matrix(flat[first : first + m * d], m, d), flat[first + m * d :]
 
 
-@compiled
+@compile_kernel
 def weights(net: Net, flat: Array) -> None:
     """Fill the work arrays alpha and U, and what `pull` and `push` need at this point."""
     constants, alpha, U, scratch = net.constants, net.alpha, net.U, net.scratch
@@ -186,7 +186,7 @@ def weights(net: Net, flat: Array) -> None:
         batch_norm_weights(a, c, V, constants, on, eps, alpha, U, scratch)
 
 
-@compiled
+@compile_kernel
 def pull(net: Net, flat: Array, result: Array) -> None:
     """Write the gradient in the trained parameters from d_alpha, d_U, after `weights`.
 
@@ -210,14 +210,14 @@ def pull(net: Net, flat: Array, result: Array) -> None:
         ga, gb, gV = node_rows(net, result)
         for j in range(m):
             ga[j], gb[j] = flat[m + j] * d_alpha[j, 0], flat[j] * d_alpha[j, 0]
-        across(U, d_U, scratch, gV)
+        project_tangent(U, d_U, scratch, gV)
     elif code == BATCH_NORM:
         _, c, V = node_rows(net, flat)
         ga, gc, gV = node_rows(net, result)
         batch_norm_pull(c, V, scratch, d_alpha, d_U, ga, gc, gV)
 
 
-@compiled
+@compile_kernel
 def push(net: Net, flat: Array, direction: Array) -> None:
     """Fill d_alpha, d_U with the derivative of alpha, U along a direction, after `weights`.
 
@@ -243,16 +243,16 @@ def push(net: Net, flat: Array, direction: Array) -> None:
         _, _, dV = node_rows(net, direction)
         for j in range(m):
             d_alpha[j, 0] = flat[j] * direction[m + j] + flat[m + j] * direction[j]
-        across(U, dV, scratch, d_U)
+        project_tangent(U, dV, scratch, d_U)
     elif code == BATCH_NORM:
         _, c, V = node_rows(net, flat)
         da, dc, dV = node_rows(net, direction)
         batch_norm_push(c, V, scratch, da, dc, dV, d_alpha, d_U)
 
 
-@compiled
-def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
-    """Write the outputs, and the preactivations or phi' of them: see `left`.
+@compile_kernel
+def evaluate_outputs(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
+    """Write the outputs, and the preactivations or phi' of them: see `slope_mode`.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
         weights(net, flat)
     a, V = effective(net, flat, net.alpha, net.U)
     preactivations(V, XT, Z)
-    if left(net) == SLOPES:
+    if slope_mode(net) == SLOPES:
         outputs_and_slopes(net.slope, a, Z, F, net.rows)
     elif net.phi == SQUARE:
         square_outputs(a, Z, F, net.rows)
@@ -277,9 +277,9 @@ def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
         outputs(net.phi, net.slope, a, Z, F, net.rows[0])
 
 
-@compiled
-def left(net: Net) -> int:
-    """Return how to read the Z of `forward`: the activation, or SLOPES if phi is smooth.
+@compile_kernel
+def slope_mode(net: Net) -> int:
+    """Return how to read the Z of `evaluate_outputs`: the activation, or SLOPES if phi is smooth.
 
     Then nothing but phi'(Z) is needed again, since such networks do not train alpha.
     """
@@ -287,11 +287,11 @@ def left(net: Net) -> int:
     return SLOPES if smooth else net.phi
 
 
-@compiled
-def adjoint(
+@compile_kernel
+def vjp(
     net: Net, flat: Array, XT: Array, X: Array, G: Array, Z: Array, C: Array, result: Array
 ) -> None:
-    """Write sum_ci G_ci grad f_c(x_i), after `forward` at the same point.
+    """Write sum_ci G_ci grad f_c(x_i), after `evaluate_outputs` at the same point.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def adjoint(
     X : array (n, D) or (0, D)
         Inputs also row by row, which makes small problems faster.
     G, Z : array (k, n), array (m, n)
-        Weights of the outputs, and the Z of `forward`.
+        Weights of the outputs, and the Z of `evaluate_outputs`.
     C : array (m, n)
         Work.
     result : array (size,)
@@ -315,17 +315,15 @@ def adjoint(
     if net.phi == SQUARE:
         square_backward(a, Z, G, C, to_outer)
     else:
-        backward(left(net), net.slope, a, Z, G, C, to_outer, net.rows[0])
+        backpropagate(slope_mode(net), net.slope, a, Z, G, C, to_outer, net.rows[0])
     inner_gradient(C, XT, X, to_inner)
     if net.code != PLAIN:
         pull(net, flat, result)
 
 
-@compiled
-def tangent(
-    net: Net, flat: Array, XT: Array, direction: Array, Z: Array, C: Array, F: Array
-) -> None:
-    """Write the derivative of the outputs along a direction, after `forward` at flat.
+@compile_kernel
+def jvp(net: Net, flat: Array, XT: Array, direction: Array, Z: Array, C: Array, F: Array) -> None:
+    """Write the derivative of the outputs along a direction, after `evaluate_outputs` at flat.
 
     Parameters
     ----------
@@ -336,7 +334,7 @@ def tangent(
     XT : array (D, n)
         Inputs x~, one column each.
     Z, C : array (m, n)
-        The Z of `forward`, and work.
+        The Z of `evaluate_outputs`, and work.
     F : array (k, n)
         Derivatives, written in place.
     """
@@ -344,4 +342,4 @@ def tangent(
     a, _ = effective(net, flat, net.alpha, net.U)
     b, d_V = effective(net, direction, net.d_alpha, net.d_U)
     preactivations(d_V, XT, C)
-    along(left(net), net.slope, a, Z, b, C, F, net.rows[0])
+    derivative_along(slope_mode(net), net.slope, a, Z, b, C, F, net.rows[0])

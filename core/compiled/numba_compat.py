@@ -130,7 +130,7 @@ class StoredCode(_Cache):  # type: ignore[misc]
         target_context.refresh()
         content = store.load(self.name_for(sig))
         if content is None:
-            warming.tell(self._kernel)
+            warming.report_compiling(self._kernel)
             return None
         return CompileResult._rebuild(target_context, *pickle.loads(content))
 
@@ -140,10 +140,10 @@ class StoredCode(_Cache):  # type: ignore[misc]
             cres.library.codegen.set_env(env.env_name, env)
         store.save(self.name_for(sig), dumps(cres._reduce()))
 
-    def _nothing(self) -> None:
+    def _do_nothing(self) -> None:
         """Do nothing: the cache is always enabled, and holds nothing in memory."""
 
-    enable = disable = flush = _nothing  # numba's caches have all three
+    enable = disable = flush = _do_nothing  # numba's caches have all three
 
 
 def with_stored_code(dispatcher: Any, code: StoredCode) -> Any:

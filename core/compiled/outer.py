@@ -7,12 +7,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from core.compiled.descent import slopes
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 
 Array = NDArray[Any]
 
 
-@compiled
+@compile_kernel
 def outer_steps(
     a: Array,
     H: Array,

@@ -12,14 +12,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 
 Array = NDArray[Any]
 
 # ------------------------------------------------------------- scalar: alpha = a, u_j = b_j v_j
 
 
-@compiled
+@compile_kernel
 def scalar_weights(a: Array, b: Array, V: Array, alpha: Array, U: Array) -> None:
     """Write alpha = a, u_j = b_j v_j; also its own linearisation.
 
@@ -38,7 +38,7 @@ def scalar_weights(a: Array, b: Array, V: Array, alpha: Array, U: Array) -> None
             U[j, i] = b[j] * V[j, i]
 
 
-@compiled
+@compile_kernel
 def scalar_pull(V: Array, d_alpha: Array, d_U: Array, ga: Array, gb: Array) -> None:
     """Write ga = d alpha, gb_j = <v_j, d u_j>.
 
@@ -61,7 +61,7 @@ def scalar_pull(V: Array, d_alpha: Array, d_U: Array, ga: Array, gb: Array) -> N
 # ----------------------------------------------------------------- biases: u_j = (v_j, b_j)
 
 
-@compiled
+@compile_kernel
 def bias_weights(V: Array, b: Array, U: Array) -> None:
     """Write u_j = (v_j, b_j); also its own linearisation.
 
@@ -79,7 +79,7 @@ def bias_weights(V: Array, b: Array, U: Array) -> None:
         U[j, d] = b[j]
 
 
-@compiled
+@compile_kernel
 def bias_pull(d_U: Array, gV: Array, gb: Array) -> None:
     """Split d_U (m, d + 1) into gV (m, d) and gb (m,), written in place.
 
@@ -100,7 +100,7 @@ def bias_pull(d_U: Array, gV: Array, gb: Array) -> None:
 # ------------------------------------------------ normalised: alpha = a b, u_j = v_j/|v_j|
 
 
-@compiled
+@compile_kernel
 def normalised_weights(
     a: Array, b: Array, V: Array, alpha: Array, U: Array, scratch: Array
 ) -> None:
@@ -126,8 +126,8 @@ def normalised_weights(
             U[j, i] = V[j, i] / scratch[j, d]
 
 
-@compiled
-def across(U: Array, D: Array, scratch: Array, result: Array) -> None:
+@compile_kernel
+def project_tangent(U: Array, D: Array, scratch: Array, result: Array) -> None:
     """Write (I - u_j u_j') D_j/|v_j|, the derivative of v/|v| and its transpose.
 
     Parameters
@@ -153,7 +153,7 @@ def across(U: Array, D: Array, scratch: Array, result: Array) -> None:
 # --------------------------------------------- batch norm: alpha = a, u_j = c_j v_j/N(v_j)
 
 
-@compiled
+@compile_kernel
 def batch_norm_weights(
     a: Array,
     c: Array,
@@ -202,7 +202,7 @@ def batch_norm_weights(
             U[j, i] = c[j] * V[j, i] / row[d]
 
 
-@compiled
+@compile_kernel
 def batch_norm_pull(
     c: Array, V: Array, scratch: Array, d_alpha: Array, d_U: Array, ga: Array, gc: Array, gV: Array
 ) -> None:
@@ -232,7 +232,7 @@ def batch_norm_pull(
             gV[j, i] = c[j] / size * (d_U[j, i] - back * scratch[j, i])
 
 
-@compiled
+@compile_kernel
 def batch_norm_push(
     c: Array, V: Array, scratch: Array, da: Array, dc: Array, dV: Array, d_alpha: Array, d_U: Array
 ) -> None:

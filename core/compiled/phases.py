@@ -14,7 +14,14 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from core.compiled import log_time as scheme
-from core.compiled.chebyshev import after_step, compared, first_stage, plan, plan_half, stage
+from core.compiled.chebyshev import (
+    after_step,
+    first_stage,
+    plan,
+    plan_half,
+    stage,
+    store_difference,
+)
 from core.compiled.dual import dual_weights, smallest
 from core.compiled.jit import generic
 from core.compiled.log_time import GOING, Frames, State
@@ -116,17 +123,17 @@ def turn(f: Field, work: Any, s: State, marks: Array) -> int:
             s.phase = scheme.PLAN
     elif phase == scheme.HALVE:
         f.evaluate(work, s, base)
-        scheme.heat(s, work.p, work.q)
+        scheme.update_dual_weights(s, work.p, work.q)
         f.gradient(work, s, base)
         plan_half(s)
         first_stage(s, base, work.older, work.newer, work.G)
     else:
-        return start_or_end(f, work, s, base, marks)
+        return start_or_finish(f, work, s, base, marks)
     return GOING
 
 
 @generic
-def start_or_end(f: Field, work: Any, s: State, base: Array, marks: Array) -> int:
+def start_or_finish(f: Field, work: Any, s: State, base: Array, marks: Array) -> int:
     """Start, plan or finish a step; return GOING, or why no step is made.
 
     Parameters
@@ -138,12 +145,12 @@ def start_or_end(f: Field, work: Any, s: State, base: Array, marks: Array) -> in
     marks : array (T,)
         log10 t of the frames.
     """
-    if s.phase == scheme.BEGIN:
+    if s.phase == scheme.START_STEP:
         if s.stuck != scheme.MOVES and s.step >= s.slides_from:
             return scheme.STICKS
         return GOING if f.start(work, s) else scheme.STATIONARY
     if s.phase != scheme.PLAN:
-        return end_step(f, work, s, base, marks)
+        return finish_step(f, work, s, base, marks)
     if s.eigenvalue == 0.0:  # no node that is active on any example has weight
         return scheme.STATIONARY
     plan(s, marks)
@@ -154,7 +161,7 @@ def start_or_end(f: Field, work: Any, s: State, base: Array, marks: Array) -> in
 
 
 @generic
-def end_step(f: Field, work: Any, s: State, base: Array, marks: Array) -> int:
+def finish_step(f: Field, work: Any, s: State, base: Array, marks: Array) -> int:
     """Accept or refuse a step by its last stage, or compare it with its two halves.
 
     Parameters
@@ -182,9 +189,9 @@ def end_step(f: Field, work: Any, s: State, base: Array, marks: Array) -> int:
         return GOING
     distance = f.measure(work, s, norm)
     if s.half == 2:
-        compared(s, smallest(work.p), distance)
+        store_difference(s, smallest(work.p), distance)
         return GOING
-    if not scheme.fit(s, work.p, norm):
+    if not scheme.choose_step(s, work.p, norm):
         return GOING
     scheme.replace_theta(work.previous, base, work.newer)
     scheme.accept(s, work.p, norm, distance)
@@ -229,5 +236,5 @@ def emit(f: Field, work: Any, s: State, frames: Frames) -> int:
         return scheme.DONE
     if s.buffered == buffer.shape[0]:
         return scheme.BUFFER_FULL
-    s.phase = scheme.BEGIN
+    s.phase = scheme.START_STEP
     return GOING

@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from core.compiled.jit import compiled, generic
+from core.compiled.jit import compile_kernel, generic
 from core.losses import CROSS_ENTROPY, EXPONENTIAL, LOGISTIC
 
 Array = NDArray[Any]
@@ -34,7 +34,7 @@ def vanishes(loss: int) -> bool:
     return loss in (EXPONENTIAL, LOGISTIC, CROSS_ENTROPY)
 
 
-@compiled
+@compile_kernel
 def smallest_margin(loss: int, F: Array, y: Array) -> float:
     """Return the smallest margin min p of a batch.
 
@@ -93,7 +93,7 @@ def holds_roots(k: float, epsilon: float) -> bool:
     return bool(k > 0 or epsilon == 0)
 
 
-@compiled
+@compile_kernel
 def follow_margin(low: float, epsilon: float, scale: Array, first: Array, second: Array) -> None:
     """Move k near min p / ln 2 where it is off by `REACH`, and the moments with it.
 
@@ -126,7 +126,7 @@ def follow_margin(low: float, epsilon: float, scale: Array, first: Array, second
     scale[0] = new
 
 
-@compiled
+@compile_kernel
 def adapt_scaled(
     flat: Array, gradient: Array, rule: Any, epsilon: float, size: float, keep: float, root: float
 ) -> None:
@@ -179,7 +179,7 @@ def is_needed(loss: int, low: float, k: float, epsilon: float, single: bool) -> 
     return bool(k > 0 or (loss == CROSS_ENTROPY and cancels))
 
 
-@compiled
+@compile_kernel
 def scaled_slopes(loss: int, F: Array, y: Array, factor: float, k: float, G: Array) -> None:
     """Write G = factor 2^k dl/dF, without cancellation in the own logit.
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from core.compiled.descent import Work, slopes
-from core.compiled.jit import compiled
-from core.compiled.network import adjoint, forward
+from core.compiled.jit import compile_kernel
+from core.compiled.network import evaluate_outputs, vjp
 from core.compiled.scaled import LN_2, scaled_slopes, smallest_margin
 from core.losses import CROSS_ENTROPY, EXPONENTIAL
 
@@ -29,7 +29,7 @@ class Rule(NamedTuple):
     mean: Array  # of the size of W; without elements where momentum = 0
 
 
-@compiled
+@compile_kernel
 def dual_weights(loss: int, F: Array, y: Array, G: Array) -> bool:
     """Write the weights of the outputs in sum_i q_i grad p_i, sum_i q_i = 1.
 
@@ -67,7 +67,7 @@ def dual_weights(loss: int, F: Array, y: Array, G: Array) -> bool:
     return True
 
 
-@compiled
+@compile_kernel
 def move(flat: Array, g: Array, direction: int, eta: float) -> None:
     """Add eta times the unit vector with the largest <u, g>.
 
@@ -104,7 +104,7 @@ def move(flat: Array, g: Array, direction: int, eta: float) -> None:
             flat[place] += flat.dtype.type(eta if g[place] > 0 else -eta)
 
 
-@compiled
+@compile_kernel
 def steepest_steps(work: Work, X: Array, y: Array, count: int, before: int, rule: Rule) -> int:
     """Take steps on the full batch in work.columns.
 
@@ -129,10 +129,10 @@ def steepest_steps(work: Work, X: Array, y: Array, count: int, before: int, rule
     flat, gradient, mean = work.flat, work.gradient, rule.mean
     part = flat.dtype.type(1 - rule.momentum)
     for s in range(count):
-        forward(work.net, flat, work.columns, work.Z, work.F)
+        evaluate_outputs(work.net, flat, work.columns, work.Z, work.F)
         if not dual_weights(work.loss, work.F, y, work.G):
             return s
-        adjoint(work.net, flat, work.columns, X, work.G, work.Z, work.C, gradient)
+        vjp(work.net, flat, work.columns, X, work.G, work.Z, work.C, gradient)
         for j in range(gradient.size):
             if not isfinite(gradient[j]):
                 return s

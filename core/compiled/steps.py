@@ -11,13 +11,13 @@ from typing import Any
 from numpy.typing import NDArray
 
 from core.compiled.descent import Run, Work, descend
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 from core.compiled.stochastic import SCHEDULED, Rule, batch_steps
 
 Array = NDArray[Any]
 
 
-@compiled
+@compile_kernel
 def network_steps(
     work: Work, X: Array, y: Array, budget: int, rule: Rule, run: Run, buffer: Array
 ) -> int:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from core.compiled.descent import Work, slopes
-from core.compiled.jit import compiled
-from core.compiled.network import adjoint, forward
+from core.compiled.jit import compile_kernel
+from core.compiled.network import evaluate_outputs, vjp
 from core.compiled.scaled import (
     adapt_scaled,
     follow_margin,
@@ -68,7 +68,7 @@ class Rows(NamedTuple):
     G: Array  # (1, 1)
 
 
-@compiled
+@compile_kernel
 def one_pass(
     a: Array, V: Array, z: Array, g: float, shrink: float, x: Array, following: Array
 ) -> Any:
@@ -109,7 +109,7 @@ def one_pass(
     return f
 
 
-@compiled
+@compile_kernel
 def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
     """Take steps (a, V) <- shrink (a, V) - eta grad l(p_s) on consecutive examples.
 
@@ -142,7 +142,7 @@ def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
     return count
 
 
-@compiled
+@compile_kernel
 def add_group_penalty(flat: Array, gradient: Array, rule: Rule, nodes: int) -> None:
     """Add 3 lambda |theta_j| theta_j, the gradient of lambda sum_j |theta_j|^3.
 
@@ -173,7 +173,7 @@ def add_group_penalty(flat: Array, gradient: Array, rule: Rule, nodes: int) -> N
                 gradient[i] += factor * flat[i]
 
 
-@compiled
+@compile_kernel
 def descend(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     """Update W <- W - eta (g + 2 lambda W).
 
@@ -193,7 +193,7 @@ def descend(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
         flat[k] = shrink * flat[k] - eta * gradient[k]
 
 
-@compiled
+@compile_kernel
 def accelerate(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     """Do one step of momentum: u <- b u - eta (g + 2 lambda W), W <- W + u.
 
@@ -218,7 +218,7 @@ def accelerate(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
         flat[k] += beta * velocity[k] - step if ahead else velocity[k]
 
 
-@compiled
+@compile_kernel
 def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     """Do one step of Adam on g + 2 lambda W, after the decay W <- (1 - eta decay) W.
 
@@ -248,7 +248,7 @@ def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
         flat[k] = keep * flat[k] - size * first[k] / (sqrt(second[k]) / root + epsilon)
 
 
-@compiled
+@compile_kernel
 def adapt_late(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     """Do what `adapt` does, with moments as core.compiled.scaled stores them.
 
@@ -269,7 +269,7 @@ def adapt_late(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     adapt_scaled(flat, gradient, rule, epsilon, size, 1 - eta * rule.decay, root)
 
 
-@compiled
+@compile_kernel
 def rescale(work: Work, y: Array, rule: Rule) -> None:
     """Write the slopes G again where the loss underflows, times 2^k, and the moments with them.
 
@@ -291,7 +291,7 @@ def rescale(work: Work, y: Array, rule: Rule) -> None:
         scaled_slopes(work.loss, work.F, y, 1 / y.size, k, work.G)
 
 
-@compiled
+@compile_kernel
 def take_step(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     """Move W by the rule, in a step of this size.
 
@@ -314,7 +314,7 @@ def take_step(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
         adapt(flat, gradient, rule, eta)
 
 
-@compiled
+@compile_kernel
 def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int:
     """Take steps on consecutive batches of rows of xs, or all on the same full batch.
 
@@ -349,7 +349,7 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
                 x = xs[s * batch + b]
                 for i in range(D):
                     XT[i, b] = x[i]
-        forward(work.net, flat, XT, Z, F)
+        evaluate_outputs(work.net, flat, XT, Z, F)
         total = slopes(work.loss, F, y, 1 / batch, G)
         # As in core.compiled.descent: a NaN has diverged too.
         if not total <= work.limit * batch:
@@ -357,7 +357,7 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
         if rule.kind == ADAM:
             rescale(work, y, rule)
         X = xs[s * batch : (s + 1) * batch]
-        adjoint(work.net, flat, XT, X, G, Z, work.C, gradient)
+        vjp(work.net, flat, XT, X, G, Z, work.C, gradient)
         if rule.group > 0:
             add_group_penalty(flat, gradient, rule, work.net.m)
         eta = rule.eta

@@ -56,14 +56,14 @@ PROBE_BYTES = 1 << 16  # about a kernel
 MOST_LINKS = 40  # on the way to a folder, as on Linux
 
 
-def _said(value: Any) -> Iterator[str]:
+def _code_text(value: Any) -> Iterator[str]:
     """Yield a constant or a code object as text, without file names and line numbers."""
     if isinstance(value, CodeType):
         yield f"{value.co_name} {value.co_names} {value.co_varnames} {value.co_freevars}"
         yield f"{value.co_cellvars} {value.co_argcount} {value.co_kwonlyargcount} {value.co_flags}"
         yield value.co_code.hex()
         for constant in value.co_consts:
-            yield from _said(constant)
+            yield from _code_text(constant)
     elif isinstance(value, frozenset):
         yield " ".join(sorted(map(repr, value)))
     else:
@@ -115,7 +115,7 @@ def code_digest() -> str:
     digest = hashlib.sha256()
     for module in _modules():
         digest.update(module.encode())
-        for part in _said(_code_of(module)):
+        for part in _code_text(_code_of(module)):
             digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()
 

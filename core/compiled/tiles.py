@@ -19,7 +19,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 
 Array = NDArray[Any]
 ROWS = 4
@@ -122,7 +122,7 @@ _wide_tile, _narrow_tile, _tall_tile = (
 )
 
 
-@compiled
+@compile_kernel
 def fits(A: Array, B: Array) -> bool:
     """Return True if `product` can do A B, with B in the first cache, as it must be to be fast."""
     columns = B.shape[1]
@@ -130,7 +130,7 @@ def fits(A: Array, B: Array) -> bool:
     return A.shape[0] >= ROWS and wide and B.size * B.itemsize <= CACHE_BYTES
 
 
-@compiled
+@compile_kernel
 def product(A: Array, B: Array, C: Array) -> None:
     """Write A B, for operands that `fits` accepts.
 

@@ -54,26 +54,28 @@ def listen(listener: Callable[[str], None]) -> None:
         listeners.append(listener)
 
 
-def tell(kernel: str) -> None:
+def report_compiling(kernel: str) -> None:
     """Report to all listeners that the compilation of a kernel starts."""
     for listener in listeners:
         listener(kernel)
 
 
-def ready() -> frozenset[str]:
+def ready_groups() -> frozenset[str]:
     """Return the groups whose kernels are all in the cache."""
     there = store.names()
-    return frozenset(group for group in GROUPS if group + MARK in there and _whole(group, there))
+    return frozenset(
+        group for group in GROUPS if group + MARK in there and _is_complete(group, there)
+    )
 
 
-def _whole(group: str, there: frozenset[str]) -> bool:
+def _is_complete(group: str, there: frozenset[str]) -> bool:
     content = store.load(group + MARK)
     return content is not None and there.issuperset(json.loads(content))
 
 
 def missing(requested: Iterable[str] = GROUPS) -> tuple[str, ...]:
     """Return the requested groups that are not ready, in the same order."""
-    there = ready()
+    there = ready_groups()
     return tuple(group for group in requested if group not in there)
 
 

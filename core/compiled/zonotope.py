@@ -16,7 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from core.compiled.jit import compiled
+from core.compiled.jit import compile_kernel
 
 Array = NDArray[Any]
 TURNS = 60  # of v <- w(u)/|w(u)|, u <- what is best at v
@@ -26,7 +26,7 @@ MOVED = 1e-10
 GAINED = 1e-10
 
 
-@compiled
+@compile_kernel
 def dot(a: Array, b: Array) -> float:
     """Return <a, b>."""
     total = 0.0
@@ -35,7 +35,7 @@ def dot(a: Array, b: Array) -> float:
     return total
 
 
-@compiled
+@compile_kernel
 def relax(B: Array, squares: Array, split: int, u: Array, w: Array) -> None:
     """Minimise |w|^2 over the box of the rows from `split` on, by coordinate descent.
 
@@ -68,7 +68,7 @@ def relax(B: Array, squares: Array, split: int, u: Array, w: Array) -> None:
             break
 
 
-@compiled
+@compile_kernel
 def choose(B: Array, first: int, last: int, split: int, v: Array, u: Array) -> int:
     """Set each u_i to its best value at v; return how many changed.
 
@@ -95,7 +95,7 @@ def choose(B: Array, first: int, last: int, split: int, v: Array, u: Array) -> i
     return changed
 
 
-@compiled
+@compile_kernel
 def ascend(
     B: Array, squares: Array, split: int, V: Array, values: Array, u: Array, w: Array
 ) -> None:
@@ -142,7 +142,7 @@ def ascend(
             values[start] += max(along, 0.0) if i < split else min(along, 0.0)
 
 
-@compiled
+@compile_kernel
 def refresh(K: Array, u: Array, g: Array) -> float:
     """Write g = K u; return |w|^2 = u'K u.
 
@@ -162,7 +162,7 @@ def refresh(K: Array, u: Array, g: Array) -> float:
     return total
 
 
-@compiled
+@compile_kernel
 def shift(row: Array, k: int, step: float, u: Array, g: Array) -> float:
     """Update u_k by a step, and g = K u; return the change of |w|^2.
 
@@ -184,7 +184,7 @@ def shift(row: Array, k: int, step: float, u: Array, g: Array) -> float:
     return change  # type: ignore[no-any-return]
 
 
-@compiled
+@compile_kernel
 def reach(size: float, rest: float, free: int, g: Array) -> float:
     """Return an upper bound of |w|^2 over the cells below a node: see `explore`.
 
@@ -205,7 +205,7 @@ def reach(size: float, rest: float, free: int, g: Array) -> float:
     return total
 
 
-@compiled
+@compile_kernel
 def settle(
     K: Array, split: int, free: int, rest: float, limit: float, size: float, u: Array, g: Array
 ) -> float:
@@ -250,7 +250,7 @@ def settle(
     return size
 
 
-@compiled
+@compile_kernel
 def explore(
     K: Array,
     split: int,

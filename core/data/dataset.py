@@ -101,7 +101,7 @@ class Dataset:
     scaling: Scaling | None = None
 
     @property
-    def understood(self) -> str:
+    def reading_sentence(self) -> str:
         """Sentence on how a file was read; empty if the file leaves no choice."""
         return f"Understood: {self.note}" if self.is_guess else ""
 

@@ -30,11 +30,11 @@ class Origin:
     def number(self) -> str:
         return "a number" if self.is_file else "a coordinate"
 
-    def at(self, line: int, words: str) -> InputError:
+    def error_at_line(self, line: int, words: str) -> InputError:
         """Return an error about one line, counted from 1: `words` follow its number."""
         return self.error(f"{self.place(line)} {words}")
 
-    def whole(self, words: str) -> InputError:
+    def error_in_text(self, words: str) -> InputError:
         """Return an error about the text as a whole: `words` follow its name."""
         name = f"{self.what}: {self.path}" if self.is_file else "The text"
         return self.error(f"{name} {words}")
@@ -196,14 +196,14 @@ class NumberReader:
         """Raise InputError if the marks in the numbers may have separated thousands."""
         line, text = self._either
         if line and (self._point[0] or not self._comma[0]):
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 line,
                 f"has {text!r}, whose comma may be a decimal comma or a thousands separator; "
                 f"write {text.replace(',', '.')} or {text.replace(',', '')}.",
             )
         line, text = self._point
         if line and self._doubts_points:
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 line,
                 f"has {text!r}, whose point may be a decimal point or a thousands separator, "
                 f"like all others; write {text}0 or {text.replace('.', '')}.",
@@ -227,7 +227,7 @@ class NumberReader:
         if not (self._point[0] and self._comma[0]):
             return
         first, other = sorted((self._point, self._comma))
-        raise self._origin.at(
+        raise self._origin.error_at_line(
             other[0],
             f"has {other[1][:SHOWN]!r} and line {first[0]} has {first[1][:SHOWN]!r}: a decimal "
             "point and a decimal comma; use the same in all numbers.",
@@ -238,24 +238,28 @@ class NumberReader:
             raise self._missing(text, line, column)
         plain = without_groups(text)
         if plain is not None:
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 line,
                 f"has {text[:SHOWN]!r}, a number with thousands separators; write {plain}, or "
                 "format the cells without separators.",
             )
         needed = self._origin.number
-        raise self._origin.at(line, f"has {text[:SHOWN]!r} where {needed} is needed{column}.")
+        raise self._origin.error_at_line(
+            line, f"has {text[:SHOWN]!r} where {needed} is needed{column}."
+        )
 
     def _refuse_value(self, value: float, text: str, line: int, column: str) -> None:
         if math.isnan(value):
             raise self._missing(text, line, column)
         if math.isfinite(self._largest):
             words = f"has {value:g}, but coordinates are at most {self._largest:g}."
-            raise self._origin.at(line, words)
-        raise self._origin.at(line, f"has {text[:SHOWN]!r}{column}; every value must be finite.")
+            raise self._origin.error_at_line(line, words)
+        raise self._origin.error_at_line(
+            line, f"has {text[:SHOWN]!r}{column}; every value must be finite."
+        )
 
     def _missing(self, text: str, line: int, column: str) -> Exception:
         written = f" ({text[:SHOWN]})" if text else ""
-        return self._origin.at(
+        return self._origin.error_at_line(
             line, f"has no value{written}{column}; fill it in, or delete the line."
         )

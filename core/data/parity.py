@@ -195,7 +195,7 @@ class MixtureData(DataSection, Law):
         x += signs[:, None] * mean
         return x
 
-    def _wrong(self, generator: Generator, count: int) -> Array:
+    def _draw_flips(self, generator: Generator, count: int) -> Array:
         """Draw factors of a cluster's labels: -1 exactly floor or ceil of flips * count times."""
         factors = np.ones(count)
         # Rounded at random, so that the share is `flips` in expectation for every n.
@@ -208,7 +208,7 @@ class MixtureData(DataSection, Law):
         sizes = (self.n - self.n // 2, self.n // 2)
         signs = np.repeat([1.0, -1.0], sizes)
         x = self._draw_around(generator, signs, known["mean"])
-        factors = np.concatenate([self._wrong(generator, size) for size in sizes])
+        factors = np.concatenate([self._draw_flips(generator, size) for size in sizes])
         return Dataset(x, signs * factors, directions=known)
 
     def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:

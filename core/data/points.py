@@ -183,11 +183,11 @@ def parse_points(text: str) -> PastedRow:
     "Understood: label column 'y' (last); cat is \u22121, dog is +1."
     """
     if len(text) > MOST_CHARACTERS:
-        raise CLIPBOARD.whole(f"has more than {whole_text(MOST_CHARACTERS)} characters.")
+        raise CLIPBOARD.error_in_text(f"has more than {whole_text(MOST_CHARACTERS)} characters.")
     file = io.StringIO(text.removeprefix("\ufeff"), newline="")
     table = read_table(file, CLIPBOARD, WANTED, BOUNDS)
     if table.x.shape[1] > 2:
-        raise CLIPBOARD.whole(
+        raise CLIPBOARD.error_in_text(
             f"has {table.x.shape[1]} coordinates in each line; one or two can be drawn."
         )
     points = tuple((*x, y) for x, y in zip(table.x.tolist(), table.y.tolist(), strict=True))

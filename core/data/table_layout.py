@@ -67,7 +67,9 @@ class Layout:
         missing = range(len(cells), self.width)
         if missing and self.blanks.issuperset(missing):
             return [*cells, *[""] * (self.width - len(cells))]
-        raise self.origin.at(line, width_fault(len(cells), self.width, self.names is not None))
+        raise self.origin.error_at_line(
+            line, width_fault(len(cells), self.width, self.names is not None)
+        )
 
     def check_dropped(self, row: Sequence[str], line: int, place: int, first_line: int) -> None:
         """Raise InputError for a value in a blank column, and for other than row numbers.
@@ -85,7 +87,7 @@ class Layout:
         """
         for i in self.blanks:
             if row[i]:
-                raise self.origin.at(
+                raise self.origin.error_at_line(
                     first_line,
                     f"has no value{self.place_of(i)}, and line {line} has {row[i][:SHOWN]!r}; fill "
                     "it in, or delete the line.",
@@ -96,7 +98,7 @@ class Layout:
             if start in (0.0, 1.0) and value == start + place:
                 continue
             name = self.word_of(i) if self.names and self.names[i] else "without a name"
-            raise self.origin.at(
+            raise self.origin.error_at_line(
                 line,
                 f"has {row[i][:SHOWN]!r} in column {i + 1} ({name}), a column for row numbers 0, "
                 "1, ..., which these are not; delete the column, or give it another name if it "
@@ -131,7 +133,7 @@ class Layout:
         found = [] if real else [i for i in range(end + 1) if has_labels(table[:, i])]
         if last and not found:
             if self.blanks and max(self.blanks) > self.coordinates[end]:
-                raise self.origin.at(self.line, "has no label.")
+                raise self.origin.error_at_line(self.line, "has no label.")
             found = [end]
         chosen = found[-1] if found else -1
         clear = (chosen == end and 0 not in found) or found == [0]
@@ -153,7 +155,7 @@ class Layout:
         else:
             names = ", ".join(name[:SHOWN] or "(no name)" for name in self.names[:MOST_SHOWN])
             seen = f"its header has {names}"
-        return self.origin.whole(
+        return self.origin.error_in_text(
             f"needs one column named y for the {kind}; {seen}; {self.origin.choose_label}."
         )
 
@@ -164,12 +166,12 @@ class Layout:
             return
         first, last = self.coordinates[0], self.coordinates[-1]
         if self.is_inferred and first < self.label < last:
-            raise self.origin.whole(
+            raise self.origin.error_in_text(
                 f"has words in column {self.word_of(self.label)} alone, and it is neither first "
                 f"nor last; {self.origin.choose_label}."
             )
         if self.label < last and has_labels(x[:, -1]):
-            raise self.origin.whole(
+            raise self.origin.error_in_text(
                 f"needs one column named y for the labels; columns {self.word_of(self.label)} "
                 f"and {self.word_of(last)} are both candidates; {self.origin.choose_label}."
             )
@@ -184,7 +186,7 @@ class Layout:
         if start in (0.0, 1.0) and np.array_equal(x[:, 0], np.arange(x.shape[0]) + start):
             what = "has no header, and its first column" if self.names is None else "has a column"
             name = "" if self.names is None else f" {self.word_of(place)} that"
-            raise self.origin.whole(
+            raise self.origin.error_in_text(
                 f"{what}{name} counts {start:g}, {start + 1:g}, ... as row numbers do; delete the "
                 "column, or give it another name in the first line if it is a coordinate."
             )
@@ -269,7 +271,7 @@ def lay_out(
     coordinates = [i for i in range(width) if i not in blanks and i not in (label, *index)]
     for i in coordinates if names else ():
         if not names[i] or names[i].lower().startswith(UNNAMED):  # type: ignore[index]
-            raise origin.at(
+            raise origin.error_at_line(
                 line,
                 f"has {cells[i][:SHOWN]!r} in column {i + 1}, which has no name; name it, or "
                 "delete the column.",
@@ -308,13 +310,13 @@ def _index_columns(
 def _too_narrow(names: list[str] | None, line: int, origin: Origin) -> InputError:
     if names and any(name.casefold() in LABEL_NAMES for name in names):
         label = next(name for name in names if name.casefold() in LABEL_NAMES)
-        return origin.whole(f"has no column except {label}; add the coordinates.")
+        return origin.error_in_text(f"has no column except {label}; add the coordinates.")
     if names:
-        return origin.whole(
+        return origin.error_in_text(
             "needs one column named y for the labels, and coordinates; its header has "
             f"{', '.join(name[:SHOWN] for name in names[:MOST_SHOWN])}."
         )
-    return origin.at(line, "has 1 value; give 2 or more: coordinates and a label.")
+    return origin.error_at_line(line, "has 1 value; give 2 or more: coordinates and a label.")
 
 
 def _label_by_name(
@@ -335,7 +337,7 @@ def _label_by_name(
             return int(stated) - 1
         hint = did_you_mean(stated, names) if names else f"it has no names and {width} columns."
         there = "more than one column" if exact else "no column"
-        raise origin.whole(f"has {there} {stated[:SHOWN]!r} for data.label; {hint}")
+        raise origin.error_in_text(f"has {there} {stated[:SHOWN]!r} for data.label; {hint}")
     found = [i for i, name in enumerate(names or ()) if name.casefold() in LABEL_NAMES]
     if len(found) < 2 or names is None:
         return found[0] if found else None
@@ -344,4 +346,6 @@ def _label_by_name(
     if "x" in plain and len(clear) == 1:
         return clear[0]  # x and y are coordinates
     shown = ", ".join(repr(names[i][:SHOWN]) for i in found[:MOST_SHOWN])
-    raise origin.whole(f"has several columns named like labels, {shown}; {origin.choose_label}.")
+    raise origin.error_in_text(
+        f"has several columns named like labels, {shown}; {origin.choose_label}."
+    )

@@ -89,7 +89,7 @@ class TextRows:
             except StopIteration:
                 return
             except csv.Error as error:
-                raise self._origin.at(
+                raise self._origin.error_at_line(
                     self.line, f"has misplaced quotes ({error}); remove them."
                 ) from error
             cells = [cell.strip() for cell in row]
@@ -105,11 +105,11 @@ class TextRows:
         while line := self._file.readline(MOST_LINE):
             self._read += 1
             if len(line) == MOST_LINE:
-                raise self._origin.whole(
+                raise self._origin.error_in_text(
                     f"has a line of {whole_text(MOST_LINE)} characters or more."
                 )
             if not line.isascii() and SURROGATE.search(line):
-                raise self._origin.at(
+                raise self._origin.error_at_line(
                     self._read, "has bytes that are not UTF-8 text; save the file as UTF-8."
                 )
             text = line.strip()
@@ -231,7 +231,7 @@ def has_header(rows: Sequence[Row], wanted: TableChoices, origin: Origin) -> boo
         if numbers == counted and first[0] == "" and len(numbers) > 1:
             return True  # pandas' row numbers beside columns without names
         if numbers == counted and len(first) == len(numbers) > 2:
-            raise origin.at(
+            raise origin.error_at_line(
                 line, f"may be column numbers or a row of data; {origin.choose_header}."
             )
         return False
@@ -243,7 +243,7 @@ def has_header(rows: Sequence[Row], wanted: TableChoices, origin: Origin) -> boo
         return False
     if not any(first[i].casefold() in LABEL_NAMES for i in words):
         names = ", ".join(repr(first[i][:SHOWN]) for i in words[:MOST_SHOWN])
-        raise origin.at(
+        raise origin.error_at_line(
             line,
             f"has numbers and {names}: it may be a header or a row of data with words; "
             f"{origin.choose_header}.",
@@ -290,7 +290,7 @@ def fitting_names(
     if there == count + 1 and (separator != "," or any("." in cell for cell in cells[1:])):
         return ["", *names[:count]]
     if there > count or (there < count and len(cells) < count):
-        raise origin.at(line, width_fault(len(cells), count, header=True))
+        raise origin.error_at_line(line, width_fault(len(cells), count, header=True))
     return names[:count]
 
 

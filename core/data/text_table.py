@@ -60,7 +60,7 @@ class LabelColumn:
 
     def _place_of(self, text: str, line: int) -> int:
         if fault := label_fault(text):
-            raise self._origin.at(line, f"{fault}.")
+            raise self._origin.error_at_line(line, f"{fault}.")
         value = label_value(text)
         label = text if value is None else value
         if label in self._labels:
@@ -68,7 +68,7 @@ class LabelColumn:
         if len(self._labels) == self._most:
             seen = " and ".join(repr(one[:SHOWN]) for one in self._texts[:2])
             many = f"at most {whole_text(self._most)} classes are read"
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 line,
                 f"has the label {text[:SHOWN]!r} after {seen}; "
                 f"{'points have two classes' if self._most == 2 else many}.",
@@ -118,7 +118,7 @@ class LabelColumn:
             odd = next(
                 one for one in others if isinstance(one[0], str) != isinstance(first[0], str)
             )
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 odd[2],
                 f"has the label {odd[1][:SHOWN]!r} and line {first[2]} {first[1][:SHOWN]!r}; "
                 "labels are numbers or words, not both.",
@@ -127,16 +127,16 @@ class LabelColumn:
         for one, other in pairwise(classes):
             if one.casefold() == other.casefold():
                 line = max(self._lines[words.index(one)], self._lines[words.index(other)])
-                raise self._origin.at(
+                raise self._origin.error_at_line(
                     line,
                     f"has labels that differ only in capitals, {one[:SHOWN]!r} and "
                     f"{other[:SHOWN]!r}; spell them alike.",
                 )
         if len(classes) == 1:
             words_ = f"has only the label {classes[0][:SHOWN]!r}; two classes are needed."
-            raise self._origin.whole(words_)
+            raise self._origin.error_in_text(words_)
         if 2 < len(classes) == codes.size:
-            raise self._origin.whole(
+            raise self._origin.error_in_text(
                 "has a different word in every row of its label column, such as "
                 f"{words[0][:SHOWN]!r}; {self._origin.choose_label}."
             )
@@ -182,12 +182,12 @@ class CommaCheck:
         """Raise InputError if the commas may belong to numbers."""
         if self._decimal is not None and not has_points:
             line, cell = self._decimal
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 line, f"has {cell!r} between commas, which may be decimal commas; {ADVICE}."
             )
         if self._pairs:
             line, text = self._first
-            raise self._origin.at(
+            raise self._origin.error_at_line(
                 line, f"has {text!r}, whose commas may be thousands separators; {ADVICE}."
             )
 
@@ -336,8 +336,8 @@ class _Reader:
 
     def _too_many(self, line: int, most: int, d: int) -> Exception:
         if self.bounds.rows is not None:
-            return self.origin.at(line, f"exceeds the limit of {most} points.")
-        return self.origin.whole(
+            return self.origin.error_at_line(line, f"exceeds the limit of {most} points.")
+        return self.origin.error_in_text(
             f"has more than {most} rows of {d} coordinates; a run holds at most "
             f"{MAX_ELEMENTS:.0e} values."
         )

@@ -69,8 +69,8 @@ def frame_times(problem: Problem, first: float, step_size: float = 0.0) -> Array
     else:
         before = step_size if recording.spacing == "pairs" else 0.0
         times = even_schedule(last, frames, marks, before)
-    begun = start.marks[-1] if start.marks else start.log10_time
-    return np.concatenate([np.array(start.marks), times[times > begun]])
+    begun = start.replay_times[-1] if start.replay_times else start.log10_time
+    return np.concatenate([np.array(start.replay_times), times[times > begun]])
 
 
 def first_step(problem: Problem, theta: Array, rho: float, marks: Array, tau: float) -> float:
@@ -107,7 +107,7 @@ def first_step(problem: Problem, theta: Array, rho: float, marks: Array, tau: fl
         slope = network.gradient(flat, problem.inputs, loss.output_gradient(f, problem.dataset.y))
         # ln |d theta/dt|, at most
         speed = np.log(np.linalg.norm(slope[: network.scaled]) / n) - rho
-        smoothed = loss.smoothed(problem.scores(flat))
+        smoothed = loss.smoothed_margin(problem.scores(flat))
         if loss.code != EXPONENTIAL:
             smoothed = float(softplus(np.array(smoothed)))
         rate = np.log(n) + smoothed + (2 - network.degree) * rho  # ln dt/ds

@@ -163,7 +163,7 @@ class Companion:
         self._flow.set_state(own)
         s = self._flow.kernel_state
         # A stranger's file could hold counts with which the middle of a step never ends.
-        if s.phase not in (scheme.EMIT, scheme.BEGIN) or s.half != 0:
+        if s.phase not in (scheme.EMIT, scheme.START_STEP) or s.half != 0:
             raise invalid_state("that of its companion is not that of a step's end")
         if not (np.isfinite([s.rho, s.h, s.safety]).all() and s.ln_t < np.inf):
             raise invalid_state("that of its companion holds a value that is not finite")

@@ -72,7 +72,11 @@ class Curvature:
         if _in_closed_form(network):
             assert isinstance(network, TwoLayer)
             closed = _ClosedForm(network, self._flat, inputs)
-        f = closed.outputs() if closed is not None and closed.all else problem.outputs(self._flat)
+        f = (
+            closed.outputs()
+            if closed is not None and closed.is_complete
+            else problem.outputs(self._flat)
+        )
         self._f, self._n = f, n
         g = np.asarray(loss.output_gradient(f, y)) / n
         self._closed: _ClosedForm | None = None
@@ -82,7 +86,7 @@ class Curvature:
             return
         closed.weigh(g)
         self._second = closed
-        if network.k == 1 and closed.all:  # l''_i/n is all of the loss's curvature
+        if network.k == 1 and closed.is_complete:  # l''_i/n is all of the loss's curvature
             self._closed = closed
             self._curved = np.asarray(loss.output_curvature(f, y, np.ones_like(f))) / n
 
@@ -144,7 +148,7 @@ class Curvature:
     def __call__(self, direction: Array) -> Array:
         """Return the Hessian times a direction, (size,)."""
         if self._closed is not None:
-            along = self._closed.whole(direction, self._curved)
+            along = self._closed.hessian_products(direction, self._curved)
         else:
             along = self.gauss_newton(direction) + self._second(direction)
         if self._penalty:
@@ -170,7 +174,7 @@ class _ClosedForm:
         self._linear = np.zeros(0 if network.plain_sum else network.k)
 
     @property
-    def all(self) -> bool:
+    def is_complete(self) -> bool:
         """True if f is the nodes' sum alone."""
         return not self._linear.size
 
@@ -201,7 +205,7 @@ class _ClosedForm:
         """Return the matrix of these products, (size, size)."""
         return np.stack([self(unit) for unit in np.eye(self._flat.size)])
 
-    def whole(self, direction: Array, curved: Array) -> Array:
+    def hessian_products(self, direction: Array, curved: Array) -> Array:
         """Return these products plus the Gauss-Newton part, of one output.
 
         l''_i/n is `curved` (n,). Shared factors are computed once: two matrix products instead of

@@ -74,7 +74,7 @@ def scaled_slopes(loss: LossFunction, f: Array, y: Array, k: float) -> Array:
     True
     """
     p = loss.scores(f, y)
-    psi = loss.smoothed(p)
+    psi = loss.smoothed_margin(p)
     # q_i = l'(p_i)/l'(psi), and |l'(psi)| is exp(-psi), or 1/(1 + e^psi).
     log_slope = -psi if loss.code == EXPONENTIAL else -float(softplus(np.array([psi]))[0])
     size = float(np.exp(log_slope + k * np.log(2.0))) * float(loss.dual(p).sum())

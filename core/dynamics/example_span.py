@@ -67,7 +67,7 @@ class ProvedSharpness:
         self._problem = problem
         self._inner: Array = problem.inputs @ problem.inputs.T
 
-    def at(self, flat: Array, count: int, slack: float, whole: bool = True) -> Array | None:
+    def prove_at(self, flat: Array, count: int, slack: float, whole: bool = True) -> Array | None:
         """Return the largest eigenvalues at flat parameters, proved.
 
         Parameters
@@ -90,7 +90,7 @@ class ProvedSharpness:
         """
         with np.errstate(all="ignore"):
             span = _ExampleSpan(self._problem, self._inner, np.asarray(flat, np.float64), whole)
-            return span.proved(count, slack) if span.known else None
+            return span.prove_eigenvalues(count, slack) if span.is_finite else None
 
 
 @final
@@ -124,7 +124,7 @@ class _ExampleSpan:
         self._R *= inner.T  # the same, and in the same order
 
     @property
-    def known(self) -> bool:
+    def is_finite(self) -> bool:
         return 0.0 < self._scale < np.inf and bool(np.isfinite(self._R).all())
 
     def _metric(self, v: Array) -> Array:
@@ -142,8 +142,8 @@ class _ExampleSpan:
         n, m = len(self._R), self._squares.size
         return np.concatenate([lowered[:n], lowered[n + m :], lowered[n : n + m]])
 
-    def proved(self, count: int, slack: float) -> Array | None:
-        """Return the proved eigenvalues; see `ProvedSharpness.at`."""
+    def prove_eigenvalues(self, count: int, slack: float) -> Array | None:
+        """Return the proved eigenvalues; see `ProvedSharpness.prove_at`."""
         n, m = len(self._R), self._squares.size
         start = np.zeros(n + 2 * m)
         start[:n] = np.random.default_rng(0).standard_normal(n)

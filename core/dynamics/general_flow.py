@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiled.log_time import State, begin, between, moves
+from core.compiled.log_time import State, blend_states, moves, start_step
 from core.compiled.phases import Field, advance
 from core.dynamics.log_time_flow import LogTimeFlow
 from core.problem.problem import Problem
@@ -57,7 +57,7 @@ class GeneralField:
     def start(self, s: State) -> bool:
         """Evaluate the field at theta; return False where it is zero."""
         self._p0 = self._scores(self.theta)
-        begin(s, self._p0, self._q0)
+        start_step(s, self._p0, self._q0)
         self.G0 = self._gradient(s, self.theta, self._q0)
         return moves(s, self.G0)
 
@@ -114,7 +114,7 @@ class GeneralField:
         float
             rho of the frame.
         """
-        return between(s, self._network.scaled, self.previous, self.theta, w, out)
+        return blend_states(s, self._network.scaled, self.previous, self.theta, w, out)
 
 
 FIELD = Field(

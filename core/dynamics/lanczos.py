@@ -174,7 +174,7 @@ class _LockedVectors:
         known = len(self.values) >= self._count
         x = float(self.values[self._count - 1]) + 0.25 * self._goal() if known else -math.inf
         wanted = max(1, self._count - len(self.values))
-        while not process.ended:
+        while not process.is_finished:
             process.step()
             if not known or process.exceeds(x):
                 near = process.steps >= wanted and process.finite
@@ -185,7 +185,7 @@ class _LockedVectors:
         if not process.finite or not known or process.exceeds(x):
             coupling = self._coupling
             self.take(process, share)
-            if not process.ended or process.is_invariant:
+            if not process.is_finished or process.is_invariant:
                 return not self.finite
             self._coupling = coupling
             self._above = process.upper_bound(process.largest())
@@ -263,7 +263,7 @@ class _Lanczos:
 
     def run(self, count: int, tolerance: float) -> None:
         """Step until the residuals of the `count` largest are within the tolerance."""
-        while not self.ended:
+        while not self.is_finished:
             self.step()
             if self.steps >= count and self.residual(count) <= self.goal(tolerance):
                 break
@@ -271,7 +271,7 @@ class _Lanczos:
     def largest_of_all(self, tolerance: float) -> Top:
         """Step until an eigenvalue above the largest Ritz value has a probability of `MISS`."""
         x = -math.inf
-        while not self.ended:
+        while not self.is_finished:
             self.step()
             if x > -math.inf and not self.exceeds(x) and self.probability(x) <= MISS:
                 break
@@ -327,7 +327,7 @@ class _Lanczos:
         return whole or (self.steps > 0 and self._ahead <= self._nothing * self.scale)
 
     @property
-    def ended(self) -> bool:
+    def is_finished(self) -> bool:
         """True if no further step can be taken."""
         return not self.finite or self.steps == len(self._basis) or self.is_invariant
 

@@ -159,7 +159,7 @@ class LogTimeFlow(Integrator):
         if start.log10_time > -np.inf:  # the frame of another run, as it stands there
             rho, flat = start.rho, start.parameters
         self._first = Frame(start.step, start.log10_time, rho, flat.copy())
-        self._kept: State | None = None
+        self._frame_state: State | None = None
         self.pace = Pace(first_units(network.m, *problem.inputs.shape))
 
     def _start_companion(self) -> None:
@@ -171,8 +171,8 @@ class LogTimeFlow(Integrator):
             return
         fresh = replace(self.problem, start=replace(self.problem.start, state=None))
         self._companion = Companion(type(self)(fresh))
-        if self._kept is not None and has_companion(self._kept):
-            self._companion.set_state(self._kept, time)
+        if self._frame_state is not None and has_companion(self._frame_state):
+            self._companion.set_state(self._frame_state, time)
 
     def last_emitted(self) -> NDArray[np.float64]:
         """Return the parameters of the last frame written, of norm 1, (size,)."""
@@ -197,7 +197,7 @@ class LogTimeFlow(Integrator):
             new = self._frames(before)
             frames, event = frames + new, self._stuck_event(new)
             if code in (state.BUFFER_FULL, state.DONE):
-                self._kept = saved.get_state(self.parts())
+                self._frame_state = saved.get_state(self.parts())
             more = code in (state.BUFFER_FULL, state.STICKS)
             if event is not None or not more or time.perf_counter() >= deadline:
                 break
@@ -232,7 +232,7 @@ class LogTimeFlow(Integrator):
 
     def state(self) -> State | None:
         """Return the scheme at the last frame: its numbers, and the engine's vectors."""
-        return self._kept
+        return self._frame_state
 
     def parts(self) -> saved.Parts:
         """Return the arrays that live from frame to frame, those of the companion among them."""
@@ -247,7 +247,7 @@ class LogTimeFlow(Integrator):
         """Continue from a state, which must reproduce the very frame that the run starts with."""
         start = self.problem.start
         self.set_state(kept)
-        self._kept = kept
+        self._frame_state = kept
         if self._clock[RESTING]:
             self.direction[:], self.kernel_state.rho = start.parameters, start.rho
             return
@@ -327,7 +327,7 @@ class LogTimeFlow(Integrator):
         known = dict(zip(DIAGNOSTICS[-2:], errors, strict=True))
         still = tuple(Frame(step, mark, rho, theta, None, known) for mark in rest)
         self._clock[RESTING] = 1
-        self._kept = saved.get_state(self.parts())
+        self._frame_state = saved.get_state(self.parts())
         facts = self._position_facts(theta, rho)
         facts["note"] = (
             f"The flow came to rest at log10 t = {facts['log10_time']:.4g}, while "

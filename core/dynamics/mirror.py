@@ -120,7 +120,7 @@ class SteppedMirror(Stepper):
     def _parts(self) -> saved.Parts:
         return {**super()._parts(), "logarithms": self._state}
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         for index in range(count):
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has diverged
                 f = self._field.outputs(self._state)

@@ -88,7 +88,7 @@ class Replacements:
         """
         return self._block
 
-    def put_back(self, values: Array) -> None:
+    def restore(self, values: Array) -> None:
         """Return to the start of the block where `part` was taken."""
         self._after, self._left = int(values[0]), deque()
         saved.set_generator(self._generator, values[1:])
@@ -133,7 +133,7 @@ class PerturbedDescent(Stepper):
             generator, problem.network.m, problem.inputs.shape[1], probability
         )
         # A dynamics that is new at the start counts its replacements from there.
-        self._first = 0 if start.goes_on else start.step
+        self._first = 0 if start.same_dynamics else start.step
         self._now = start.step
         self._next: Replacement | None = None
         self._resume()
@@ -153,7 +153,7 @@ class PerturbedDescent(Stepper):
         # The next replacement may lie blocks ahead: nothing was replaced in between.
         if not (whole and 0.0 <= first <= now and 0.0 <= block < saved.LARGEST_INTEGER):
             raise saved.invalid_state("the replacements' place is none")
-        self._replacements.put_back(state["draws"][:-1])
+        self._replacements.restore(state["draws"][:-1])
         self._first = int(first)
 
     def _find_next(self, last: int) -> None:
@@ -168,7 +168,7 @@ class PerturbedDescent(Stepper):
                 return
             self._next = (following[0] + self._first, *following[1:])
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         end = self._now + count
         while self._now < end:
             self._find_next(end)

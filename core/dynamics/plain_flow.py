@@ -67,7 +67,7 @@ class BalancedFlow(Stepper):
         if part not in [2**k for k in range(FINEST.bit_length())]:
             raise saved.invalid_state("the length of its step is none")
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         done: int = balanced_steps(
             self._work, self._balance, *self._data, count, self.step_size, TOLERANCE
         )

@@ -254,7 +254,7 @@ class Proximal:
         if js.size == 0:
             return Weights(-free.a, -free.U), lasting
         b = z[js, ks] - np.einsum("kd,kd->k", self.planes.normals[ks], free.U[js])
-        change = forces_at_kinks(reduced.between(js, ks), b, -held, jump - held)
+        change = forces_at_kinks(reduced.kink_displacements(js, ks), b, -held, jump - held)
         if change is None:
             return None
         lasting[js, ks] = held + change
@@ -293,7 +293,7 @@ class ReducedInverse:
         back = Weights(model.alpha.T @ u, (model.beta * u[:, None]).T @ self._of.x)
         return first.plus(self.blocks.solve(back), -1.0)
 
-    def between(self, js: Signs, ks: Signs) -> Array:
+    def kink_displacements(self, js: Signs, ks: Signs) -> Array:
         """Return how far each force moves each kink.
 
         Parameters

@@ -27,15 +27,17 @@ class Replay(Integrator):
 
     def __init__(self, problem: Problem, make: Callable[[Problem], Integrator]) -> None:
         start = problem.start
-        dynamics = start.way or problem.experiment.dynamics
+        dynamics = start.replay_dynamics or problem.experiment.dynamics
         assert start.earlier is not None
         self._make = make
-        self._problem = replace(problem, start=replace(start, earlier=None, marks=(), way=None))
+        self._problem = replace(
+            problem, start=replace(start, earlier=None, replay_times=(), replay_dynamics=None)
+        )
         onward = make(self._problem)  # for what it says of itself: its state is not known yet
         self.engine, self.planned = onward.engine, onward.planned
         self.temperature_cap = onward.temperature_cap
-        way = dynamics.model_copy(update={"until_log10_time": start.marks[-1]})
-        earlier = replace(start.earlier, marks=start.marks)
+        way = dynamics.model_copy(update={"until_log10_time": start.replay_times[-1]})
+        earlier = replace(start.earlier, replay_times=start.replay_times)
         self._inner = make(replace(with_dynamics(problem, way), start=earlier))
         self._arrived = self._started = False
 

@@ -98,6 +98,12 @@ def _in_other_coordinates(
     parameters = origin if same else changed(start.parameters)
     # What went before is in the other coordinates, and only a new dynamics changes them.
     start = Start(
-        parameters, origin, start.rho, start.step, start.log10_time, start.continues, start.goes_on
+        parameters,
+        origin,
+        start.rho,
+        start.step,
+        start.log10_time,
+        start.continues,
+        start.same_dynamics,
     )
     return replace(problem, network=network, start=start, reduction=form)

@@ -142,7 +142,7 @@ class Sliding:
         vanished = s.rho < s.peak_rho - state.VANISHED
         if s.speed < at_rest or vanished:
             return state.STATIONARY
-        s.smoothed = self._loss.smoothed(p)
+        s.smoothed = self._loss.smoothed_margin(p)
         if s.smoothed > 0.0:
             use_explicit_steps(s)
             return state.STICKS

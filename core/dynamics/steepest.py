@@ -20,7 +20,7 @@ from core.dynamics.dual_weights import output_weights
 from core.dynamics.step_size import rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.twin import work_for
-from core.network.parametrisation import Network, joined
+from core.network.parametrisation import Network, join_flat
 from core.problem.problem import Problem
 from core.study_file.steepest import SteepestDescent
 
@@ -65,7 +65,7 @@ def _normalise(g: Array) -> Array:
     return g / length if length > 0.0 else g
 
 
-def _keep_largest_entry(g: Array) -> Array:
+def _select_largest_entry(g: Array) -> Array:
     u, place = np.zeros_like(g), int(np.abs(g).argmax())
     u[place] = np.sign(g[place])
     return u
@@ -80,7 +80,7 @@ def _normalise_blocks(network: Network, g: Array) -> Array:
         else polar_factor(block.reshape(block.shape[0], -1))
         for block in blocks
     ]
-    return np.asarray(joined(units))
+    return np.asarray(join_flat(units))
 
 
 def find_direction(norm: str, network: Network, g: Array) -> Array:
@@ -108,7 +108,7 @@ def find_direction(norm: str, network: Network, g: Array) -> Array:
 _DIRECTIONS: dict[str, Callable[[Array], Array]] = {
     "sign": np.sign,
     "l2": _normalise,
-    "coordinate": _keep_largest_entry,
+    "coordinate": _select_largest_entry,
 }
 
 # In the compiled steps; the spectral norm's need LAPACK.
@@ -158,7 +158,7 @@ class Steepest(Stepper):
     def _flat(self) -> Array:
         return self._weights.copy()
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         if self._work is not None and self._rule.direction != kernel.GRADIENT:
             return self._take_compiled(count, self._step)
         dynamics, network = self._dynamics, self.problem.network

@@ -80,7 +80,7 @@ class EqualSteps(Integrator):
 
 
 class Stepper(EqualSteps):
-    """Dynamics of single steps; a subclass adds `_take` and `_flat`."""
+    """Dynamics of single steps; a subclass adds `_advance` and `_flat`."""
 
     def __init__(self, problem: Problem, step_size: float) -> None:
         super().__init__(problem, step_size)
@@ -88,9 +88,9 @@ class Stepper(EqualSteps):
         n, D = problem.inputs.shape
         lengths = np.linalg.norm(problem.inputs, axis=1)
         # Where the outputs overflow first; a look at all examples would cost as much as a step.
-        self._longest = problem.inputs[np.argsort(lengths)[-SOME:]]
+        self._longest_inputs = problem.inputs[np.argsort(lengths)[-SOME:]]
         self.pace = Pace(first_units(problem.network.m, max(1, self._examples_a_step(n)), D))
-        self._kept = problem.start.state
+        self._frame_state = problem.start.state
 
     def _current_step(self) -> int:
         return self._step
@@ -99,7 +99,7 @@ class Stepper(EqualSteps):
         return n
 
     @abstractmethod
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         """Take `count` steps, or as many as stay finite; return their number."""
 
     @abstractmethod
@@ -107,7 +107,7 @@ class Stepper(EqualSteps):
         """Return the present parameters as a separate array."""
 
     def state(self) -> State | None:
-        return self._kept
+        return self._frame_state
 
     def _resume(self) -> None:
         """Continue from the start's state, if it has one; called once all parts exist."""
@@ -123,7 +123,7 @@ class Stepper(EqualSteps):
         room = max(1, FRAME_BYTES // (self.problem.network.size * self.dtype.itemsize))
         while left > 0 and self._mark < self.schedule.size and len(frames) < room:
             count = min(left, int(self.schedule[self._mark]) - self._step)
-            done = self._take(count)
+            done = self._advance(count)
             self._step += done
             left -= done
             if done < count:
@@ -133,7 +133,7 @@ class Stepper(EqualSteps):
                 if not self._is_finite(frame.parameters):
                     return self._diverged_chunk(frames)
                 frames.append(frame)
-                self._kept = saved.get_state(self._parts())
+                self._frame_state = saved.get_state(self._parts())
                 self._mark += 1
         if left == 0:
             self.pace.stop()
@@ -145,7 +145,7 @@ class Stepper(EqualSteps):
         if not np.isfinite(parameters).all():
             return False
         with np.errstate(over="ignore", invalid="ignore"):
-            f = self.problem.network.outputs(parameters.astype(np.float64), self._longest)
+            f = self.problem.network.outputs(parameters.astype(np.float64), self._longest_inputs)
         return bool(np.isfinite(np.asarray(f)).all())
 
     def _limit(self) -> float:

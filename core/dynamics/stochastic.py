@@ -105,7 +105,7 @@ class Stochastic(Stepper):
             if name == "scale" and not (part[0].is_integer() and part[0] < MOST_DOUBLINGS):
                 raise saved.invalid_state("the scale of the moments is no power of 2")
         if self._stream is not None:
-            self._stream.put_back(state["order"])
+            self._stream.restore(state["order"])
 
     def _examples_a_step(self, n: int) -> int:
         return getattr(self._dynamics, "batch", 0) or n
@@ -118,7 +118,7 @@ class Stochastic(Stepper):
     def _flat(self) -> NDArray[np.floating]:
         return self._engine.flat()
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         if self._stream is None:
             return self._engine.steps(*self._nothing, count, self._step)
         done = 0

@@ -34,13 +34,13 @@ class FreshSource:
     def __init__(self, problem: Problem) -> None:
         section = problem.experiment.data
         if not section.known_law:
-            raise self._nothing(section.kind)
+            raise self._no_distribution_error(section.kind)
         self._kind, self._source = section.kind, section.distribution(None)
         self._training = with_directions(problem)
         self.draw(np.random.default_rng(0), 1)  # so that it is refused before anything runs
 
     @staticmethod
-    def _nothing(kind: str) -> InputError:
+    def _no_distribution_error(kind: str) -> InputError:
         return InputError(
             f'data.kind = "{kind}" has no distribution to draw fresh examples from; use the '
             "training set instead (dynamics.fresh = false, first_batch = 0)."
@@ -63,14 +63,16 @@ class FreshSource:
         """
         drawn = self._source.fresh(generator, count, self._training)
         if drawn is None:
-            raise self._nothing(self._kind)
+            raise self._no_distribution_error(self._kind)
         return drawn
 
 
 def generator_at(problem: Problem, place: int) -> np.random.Generator:
     """Return generator number `place` of a run's dynamics; a new dynamics has its own."""
     seed, start = problem.experiment.run.seed, problem.start
-    return np.random.default_rng([seed, place] if start.goes_on else [seed, place, start.step])
+    return np.random.default_rng(
+        [seed, place] if start.same_dynamics else [seed, place, start.step]
+    )
 
 
 class Stream(ABC):
@@ -86,7 +88,7 @@ class Stream(ABC):
         self._xs = self._ys = np.zeros((0, 1), dtype=dtype)
         self._mark_block()
         start = problem.start
-        if start.state is None and start.goes_on:
+        if start.state is None and start.same_dynamics:
             self._skip(start.step * batch)
 
     @abstractmethod
@@ -116,7 +118,7 @@ class Stream(ABC):
         words, leftover = self._block
         return np.concatenate([[self._place, self._ys.shape[0]], words, leftover])
 
-    def put_back(self, values: Array) -> None:
+    def restore(self, values: Array) -> None:
         """Return to where `part` was taken. Raises InputError for values that do not fit."""
         place, size = values[:2].tolist()
         if size not in (0, self.block_size) or not 0 <= place <= size or place % self._batch:

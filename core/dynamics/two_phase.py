@@ -102,7 +102,7 @@ def in_second_phase(problem: Problem) -> bool:
     """Return True if the first step was taken before the start."""
     start = problem.start
     if start.state is None or "phase" not in start.state:
-        return start.goes_on and start.step > 0
+        return start.same_dynamics and start.step > 0
     return bool(start.state["phase"].any())
 
 
@@ -137,19 +137,19 @@ class TwoPhases(Stepper):
         self._shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2
         self._work = (np.zeros((1, n)), np.zeros((1, n)))
         self.pace = Pace(first_units(m, n, 1))
-        self._begun = begun
+        self._has_started = begun
         self._resume()
 
     def _parts(self) -> saved.Parts:
-        return {**super()._parts(), "phase": np.array([float(self._begun)])}
+        return {**super()._parts(), "phase": np.array([float(self._has_started)])}
 
     def _first_mark(self) -> float:
         return first_log10_time(self._curvature)
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         left = count
-        if not self._begun:
-            self._begun, left = True, count - 1
+        if not self._has_started:
+            self._has_started, left = True, count - 1
         done: int = kernel.outer_steps(
             self._a,
             self._H,
@@ -164,7 +164,7 @@ class TwoPhases(Stepper):
         return count - left + done
 
     def _flat(self) -> NDArray[Any]:
-        if not self._begun:
+        if not self._has_started:
             return self._current
         return np.concatenate([self._a, self._V.reshape(-1)])
 

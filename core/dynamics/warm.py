@@ -15,7 +15,7 @@ from core.dynamics.integrator import Integrator
 from core.dynamics.registry import make_integrator, prepare
 from core.problem.problem import resolve_problem
 from core.reference.global_margin import global_margin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.study_file.validation import build_experiment
 
 SINGLE = {"run": {"precision": "float32"}}
@@ -70,7 +70,7 @@ def _compile(group: str) -> None:
     if group == warming.MARGINS:
         # Four dimensions at least: in fewer the certificate needs no compiled search.
         x, y = np.vstack([np.eye(4), -np.eye(4)]), np.repeat([1.0, -1.0], 4)
-        global_margin(x, y, Watch())
+        global_margin(x, y, CancelToken())
         return
     if group == warming.HEADS:
         # Steps of several stages too, which a network with parts of degree 0 takes from the start.
@@ -90,13 +90,13 @@ def warm_up(
 ) -> None:
     """Compile what is not yet in the cache, and report each group once it can be used."""
     requested = tuple(dict.fromkeys(groups))
-    there = warming.ready()
+    there = warming.ready_groups()
     order = [group for group in requested if group in there]
     order += [group for group in requested if group not in there]
     for i, group in enumerate(order, 1):
         begun = time.perf_counter()
         if group not in there:
-            with jit.traced() as files:
+            with jit.trace_kernels() as files:
                 _compile(group)
             warming.mark(group, files)
         seconds = 0.0 if group in there else round(time.perf_counter() - begun, 3)

@@ -117,7 +117,7 @@ def table(hunt: Hunt) -> list[dict[str, Any]]:
 
     The row has rank, value, phase, cell and seeds, files, and the columns of the study.
     """
-    rows = [_row(hunt, one, str(rank)) for rank, one in enumerate(hunt.ranked(), start=1)]
+    rows = [_row(hunt, one, str(rank)) for rank, one in enumerate(hunt.ranked_runs(), start=1)]
     return rows + [_row(hunt, one, "") for one in hunt.unranked_runs()]
 
 

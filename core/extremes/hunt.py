@@ -100,7 +100,7 @@ class Hunt:
 
     space: Space
     objective: Objective
-    keeping: FileRetention
+    retention: FileRetention
     question: Mapping[str, str]
     drawn: int
     size: str | None = None
@@ -110,17 +110,17 @@ class Hunt:
     def __post_init__(self) -> None:
         """Check data and folder; raise InputError without data, or for another hunt's folder."""
         study = self.space.ground.study
-        check_room([cell.experiment for cell in self.space.cells], self.keeping.folder)
+        check_room([cell.experiment for cell in self.space.cells], self.retention.folder)
         resolved = [resolve_problem(cell.experiment, study.folder) for cell in self.space.cells]
         # With what was read from files.
         self._cells = [digest_of(problem.experiment) for problem in resolved]
         self._search = Search(self.space, self.drawn)
-        self._kept: list[tuple[float, int]] = []  # scores and numbers, the best first
+        self._best: list[tuple[float, int]] = []  # scores and numbers, the best first
         self._points: dict[int, Candidate] = {}  # of those that are kept
         self._digests: dict[int, str] = {}
-        path = self.keeping.folder / f"{study.id}{HUNT_SUFFIX}"
+        path = self.retention.folder / f"{study.id}{HUNT_SUFFIX}"
         self.ledger = Ledger(path, study, self.size, self.question)
-        if path.is_file() and not self.keeping.force:
+        if path.is_file() and not self.retention.force:
             known = read_ledger(path, HUNT_SUFFIX)
             self._check_question(known)
             self.ledger.entries |= known.entries
@@ -174,7 +174,7 @@ class Hunt:
                 if any(one.index not in self.tried for one in generation):
                     break
                 scores = {one.index: self._score(one.index) for one in generation}
-                self._search.tell(generation, scores)
+                self._search.add_scores(generation, scores)
                 self._check_some_number()
                 if budget.clock() - begin >= budget.seconds:
                     break
@@ -212,7 +212,7 @@ class Hunt:
     def _recorded_again(self, pool: Pool) -> Iterator[HuntStatus]:
         """Train findings again whose files were not kept when they were found."""
         missing = [
-            self._points[index] for _, index in self._kept if not self.run_file(index).is_file()
+            self._points[index] for _, index in self._best if not self.run_file(index).is_file()
         ]
         if missing:
             made = self._plan(missing, pool.shared)
@@ -251,9 +251,9 @@ class Hunt:
             experiment = self.space.experiment(one.point, arrays.resolve())
             task = task_of(study, Cell(name, experiment, values), file)
             asked = ObjectiveReader(self.objective, tuple(values.items()))
-            tasks.append(replace(task, stage=shared, asked=asked, trusted=trusted))
+            tasks.append(replace(task, stage=shared, compute_values=asked, trusted=trusted))
             paths[name], digests[name] = file, self._digests[one.index]
-        folder = self.keeping.folder
+        folder = self.retention.folder
         return Plan(study, folder, self.ledger, paths, digests, tuple(tasks), ())
 
     def run_file(self, index: int) -> Path:
@@ -261,7 +261,7 @@ class Hunt:
         name = f"{self.space.ground.study.id}-hunt-{name_of(index)}.msrun"
         if len(name.encode()) > LONGEST_NAME:
             raise InputError("The study's name is too long for names of run files.")
-        return self.keeping.folder / name
+        return self.retention.folder / name
 
     def array_file(self, index: int) -> Path:
         """Return the path of a run's moved data or start."""
@@ -300,13 +300,13 @@ class Hunt:
         score = self._score(one.index)
         left = [one.index]
         if math.isfinite(score):
-            insort(self._kept, (score, one.index))
+            insort(self._best, (score, one.index))
             self._points[one.index] = one
-            left = [index for _, index in self._kept[self.keeping.best :]]
-            del self._kept[self.keeping.best :]
+            left = [index for _, index in self._best[self.retention.best :]]
+            del self._best[self.retention.best :]
         for index in left:
             self._points.pop(index, None)
-            if not self.keeping.every:
+            if not self.retention.every:
                 self._remove(index)
 
     def _remove(self, index: int) -> None:
@@ -318,7 +318,7 @@ class Hunt:
     def _score(self, index: int) -> float:
         return self.objective.score(self.tried[index].value)
 
-    def ranked(self) -> list[TrialResult]:
+    def ranked_runs(self) -> list[TrialResult]:
         """Return the runs with a number, the best first; equal ones in the order of trial."""
         fine = [one for one in self.tried.values() if math.isfinite(self._score(one.index))]
         return sorted(fine, key=self._rank)
@@ -332,7 +332,7 @@ class Hunt:
         return sorted(others, key=lambda one: one.index)
 
     def status(self) -> HuntStatus:
-        best = self.tried[self._kept[0][1]].value if self._kept else math.nan
+        best = self.tried[self._best[0][1]].value if self._best else math.nan
         failed = sum(one.row.state == "failed" for one in self.tried.values())
         return HuntStatus(len(self.tried), failed, best)
 

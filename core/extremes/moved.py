@@ -123,11 +123,11 @@ class StartSpace(Space):
     def fresh(self, rng: Generator, number: int) -> Point | None:
         place, drawn = number % len(self.cells), number // len(self.cells)
         if self.cells[place].experiment.network.init == "file":
-            return self.near(rng, self.begin(place), 1.0)
-        seed = self.ground.drawn(drawn, rng)
+            return self.draw_neighbour(rng, self.start_at(place), 1.0)
+        seed = self.ground.draw_seed(drawn, rng)
         return None if seed is None else Point(place, {NETWORK: seed})
 
-    def near(self, rng: Generator, parent: Point, step: float) -> Point | None:
+    def draw_neighbour(self, rng: Generator, parent: Point, step: float) -> Point | None:
         known = self.arrays_of(parent)
         arrays = {name: perturb(rng, known[name], step) for name in sorted(known)}
         return Point(parent.place, parent.seeds, arrays)
@@ -186,7 +186,7 @@ class DataSpace(Space):
                     option="--over",
                 )
 
-    def begin(self, place: int) -> Point:
+    def start_at(self, place: int) -> Point:
         run = self.cells[place].experiment.run.seed
         data = self.cells[place].experiment.data.seed
         # The very data of the study: of one generator they are drawn first.
@@ -195,11 +195,11 @@ class DataSpace(Space):
     def fresh(self, rng: Generator, number: int) -> Point | None:
         place, drawn = number % len(self.cells), number // len(self.cells)
         if not self.cells[place].experiment.data.known_law:
-            return self.near(rng, self.begin(place), 1.0)
-        seed = self.ground.drawn(drawn, rng)
+            return self.draw_neighbour(rng, self.start_at(place), 1.0)
+        seed = self.ground.draw_seed(drawn, rng)
         return None if seed is None else Point(place, {DATA: seed})
 
-    def near(self, rng: Generator, parent: Point, step: float) -> Point | None:
+    def draw_neighbour(self, rng: Generator, parent: Point, step: float) -> Point | None:
         arrays = {name: np.array(array) for name, array in self.arrays_of(parent).items()}
         x, y = arrays["x"], arrays["y"]
         count = max(1, round(step * x.shape[0] * rng.random()))

@@ -83,7 +83,10 @@ class ObjectiveReader:
         """
         if not run.frames:
             return {VALUE: NAN}
-        if self.objective.fit and float(OBSERVABLES["train_error"].at(run, run.frames - 1)) > 0.0:
+        if (
+            self.objective.fit
+            and float(OBSERVABLES["train_error"].value_at(run, run.frames - 1)) > 0.0
+        ):
             return {VALUE: NAN, UNFIT: 1.0}
         if self.objective.statement:
             return _room(run, self.objective)
@@ -98,7 +101,7 @@ class ObjectiveReader:
                 if not OBSERVABLES[name].applies(run):
                     raise _wrong_runs(formula, name)
         if objective.take == "last":
-            return cell.at(objective.text, claim_moment(objective.at))
+            return cell.value_at(objective.text, claim_moment(objective.at))
         frames = range(run.frames)
         if objective.after:
             begun = (frame for frame in frames if cell.value(objective.after, frame) > 0.0)

@@ -89,13 +89,13 @@ class Ground:
         order = np.random.default_rng([self.seed, 1]).permutation(last - first + 1)
         return np.asarray(first + order, dtype=np.int64)
 
-    def drawn(self, number: int, rng: Generator) -> int | None:
+    def draw_seed(self, number: int, rng: Generator) -> int | None:
         """Return the seed of a draw, none of a short range twice; None after the last."""
         if self._order is None:
-            return self.any(rng)
+            return self.draw_any_seed(rng)
         return int(self._order[number]) if number < self._order.size else None
 
-    def any(self, rng: Generator) -> int:
+    def draw_any_seed(self, rng: Generator) -> int:
         first, last = self.seeds
         return int(rng.integers(first, last, endpoint=True))
 
@@ -120,7 +120,7 @@ class Space(ABC):
     def cells(self) -> tuple[Cell, ...]:
         return self.ground.cells
 
-    def begin(self, place: int) -> Point:
+    def start_at(self, place: int) -> Point:
         """Return a cell as the study has it."""
         return Point(place)
 
@@ -129,7 +129,7 @@ class Space(ABC):
         """Return the draw of a number; None if no draw is left."""
 
     @abstractmethod
-    def near(self, rng: Generator, parent: Point, step: float) -> Point | None:
+    def draw_neighbour(self, rng: Generator, parent: Point, step: float) -> Point | None:
         """Return a neighbour of a point.
 
         Parameters
@@ -176,20 +176,20 @@ class SeedSpace(Space):
 
     over = "seeds"
 
-    def begin(self, place: int) -> Point:
+    def start_at(self, place: int) -> Point:
         known = {key: self._own(place, key) for key in SEEDS}
         return Point(place, {key: seed for key, seed in known.items() if seed is not None})
 
     def fresh(self, rng: Generator, number: int) -> Point | None:
         place, drawn = number % len(self.cells), number // len(self.cells)
-        seed = self.ground.drawn(drawn, rng)
+        seed = self.ground.draw_seed(drawn, rng)
         if seed is None:
             return None
         others = [key for key in (DATA, NETWORK) if self._own(place, key) is not None]
-        return Point(place, {RUN: seed} | {key: self.ground.any(rng) for key in others})
+        return Point(place, {RUN: seed} | {key: self.ground.draw_any_seed(rng) for key in others})
 
-    def near(self, rng: Generator, parent: Point, step: float) -> Point | None:
-        new, of_data = self.ground.any(rng), bool(rng.integers(2))
+    def draw_neighbour(self, rng: Generator, parent: Point, step: float) -> Point | None:
+        new, of_data = self.ground.draw_any_seed(rng), bool(rng.integers(2))
         if not of_data or (NETWORK not in parent.seeds and not self._has_start(parent)):
             return replace(parent, seeds={**parent.seeds, NETWORK: new})
         # Without a seed of their own the data are what run.seed draws first.
@@ -265,7 +265,7 @@ class Candidate:
 
 @final
 class Search:
-    """Generations of a hunt: `propose` one, `tell` the scores of its runs, and repeat."""
+    """Generations of a hunt: `propose` one, `add_scores` of its runs, and repeat."""
 
     def __init__(self, space: Space, drawn: int = DRAWN) -> None:
         self.space = space
@@ -289,7 +289,7 @@ class Search:
         self._count += size
         return tuple(found)
 
-    def tell(self, generation: tuple[Candidate, ...], scores: Mapping[int, float]) -> None:
+    def add_scores(self, generation: tuple[Candidate, ...], scores: Mapping[int, float]) -> None:
         """Take the scores of a generation's runs, by their numbers.
 
         The least score is the best, and one that is not finite is none. Runs without a score were
@@ -316,7 +316,7 @@ class Search:
         # A generator for each run: what one takes of it changes no other.
         rng = np.random.default_rng([self._seed, 2, index])
         if index < min(len(self.space.cells), self._first):
-            return Candidate(index, "study", -1, self.space.begin(index))
+            return Candidate(index, "study", -1, self.space.start_at(index))
         wants_drawn = index < self._first or index % EACH_DRAWN == EACH_DRAWN - 1
         if wants_drawn or not self._best:
             return self._draw_candidate(index, rng) or self._refine_candidate(index, rng)
@@ -336,7 +336,7 @@ class Search:
             # Half of them near the very best, a quarter near the next one, and so on.
             which = min(int(rng.geometric(0.5)) - 1, len(self._best) - 1)
             parent = self._best[which]
-            point = self.space.near(rng, parent.point, self.step)
+            point = self.space.draw_neighbour(rng, parent.point, self.step)
             if point is not None and point.digest not in self._tried:
                 return Candidate(index, "refined", parent.index, point)
         return None

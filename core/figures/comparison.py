@@ -41,7 +41,7 @@ MOST_DECADES = 8
 def words_for(question: CompareQuestion) -> str:
     """Return the label of the vertical axis."""
     title = observable_of(question.observable).title
-    title = f"{title}, sorted" if question.ranked else title
+    title = f"{title}, sorted" if question.is_by_rank else title
     return f"difference of the {title}" if question.kind == "differences" else title
 
 

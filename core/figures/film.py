@@ -294,7 +294,7 @@ def film_frames(
         ]
     material = compute_panel_data(runs, kinds, lasts, options, stops)
     scene, data, dpi, clock = film_scene(material, kinds, size, captions)
-    zoomed = any(options.look.region(row, "neurons") for row in range(len(runs)))
+    zoomed = any(options.view.region(row, "neurons") for row in range(len(runs)))
     drawer = Drawer(scene, material, data, dpi, clock, follow and not zoomed)
     before: tuple[int, ...] | None = None
     picture: Pixels | None = None
@@ -352,7 +352,7 @@ def save_film(
     Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
     """
     check_runs(runs)
-    check_view_options(options.look, runs)
+    check_view_options(options.view, runs)
     if interval is not None:
         check_interval(runs, interval)
     kinds = choose_panels(kinds_of(panel), runs)

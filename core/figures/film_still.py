@@ -43,7 +43,7 @@ def film_still(
         Runs, panels or an interval of which no film can be made.
     """
     check_runs(runs)
-    check_view_options(options.look, runs)
+    check_view_options(options.view, runs)
     if interval is not None:
         check_interval(runs, interval)
     kinds = choose_panels(kinds_of(panel), runs)
@@ -53,7 +53,7 @@ def film_still(
     scene, data, _, clock = film_scene(material, kinds, size, captions)
     panels = []
     for one, dots in zip(scene.panels, data, strict=True):
-        if follow and one.kind == "neurons" and options.look.region(one.row, "neurons") is None:
+        if follow and one.kind == "neurons" and options.view.region(one.row, "neurons") is None:
             now = material.follow_nodes(one.row, lasts[one.row], one.box)
             panels.append(replace(now, title=one.title))
         else:

@@ -103,7 +103,7 @@ def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
     values = fields(runs[0])
     shared = [fields(run) for run in runs]
     # Another program's loop has drawn nothing by a seed of this one.
-    seedless = any(run.recorded for run in runs)
+    seedless = any(run.is_external for run in runs)
     parts = [
         phrase(key, values[key])
         for key in SETTINGS

@@ -89,7 +89,7 @@ def margin_traces(
     frames = np.unique(np.linspace(0, last, min(MOST_POINTS, last + 1)).round().astype(np.int64))
     scale = 1.0 if promise is None else promise.scale
     values = tuple(
-        scale * factor * np.array([OBSERVABLES[name].at(run, index) for index in frames.tolist()])
+        scale * factor * np.array([OBSERVABLES[name].value_at(run, k) for k in frames.tolist()])
         for name, _, factor, _ in CURVES
     )
     keys = keys_of(run, frames, against)
@@ -98,7 +98,7 @@ def margin_traces(
         traces = replace(traces, why_none=words.replace(", ", ",\n"))
     if promise is None or promise.margin is None:
         return traces
-    hard = scale * np.array([OBSERVABLES["hard_margin"].at(run, k) for k in range(last + 1)])
+    hard = scale * np.array([OBSERVABLES["hard_margin"].value_at(run, k) for k in range(last + 1)])
     reach = first_reach(hard, run.log10_time[: last + 1])
     traces = replace(traces, scale=scale, share_of=promise.label, reach=reach)
     if reach is None:

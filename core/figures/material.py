@@ -82,14 +82,14 @@ class PanelData:
 
     def predictor(self, row: int) -> PredictorPanel:
         """Return the predictor of a run, on the chosen coordinates."""
-        plane, region = self.shown.plane, self.shown.look.region(row, "predictor")
+        plane, region = self.shown.plane, self.shown.view.region(row, "predictor")
         first, second = (plane if plane.kind == "coordinates" else COORDINATES).numbers
         run, last = self.runs[row], self.lasts[row]
         return PredictorPanel(run, (first, second), self.palette, last, region)
 
     def waves(self, row: int, kind: str) -> WavePanel:
         """Return the waves or the phases of a run's nodes."""
-        pins = self.shown.look.pins(row)
+        pins = self.shown.view.pins(row)
         return WavePanel(self.runs[row], kind, self.palette, self.lasts[row], pins)
 
     def panel(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
@@ -112,16 +112,16 @@ class PanelData:
         data : tuple of Dots
             Dots of the data in it.
         """
-        panel, data = self._whole(row, kind, letter, box)
+        panel, data = self._build_panel(row, kind, letter, box)
         if kind in ("margins", *self.traces) and self._continues(row):
             panel = replace(panel, ink=self._with_rest(panel, row))
-        region = self.shown.look.region(row, kind)
+        region = self.shown.view.region(row, kind)
         if region is None or kind == "predictor":
             return panel, data
         return self._crop_to(panel, region), data
 
     def _continues(self, row: int) -> bool:
-        return self.shown.look.rest and self.lasts[row] < self.runs[row].frames - 1
+        return self.shown.view.rest and self.lasts[row] < self.runs[row].frames - 1
 
     def _with_rest(self, panel: Panel, row: int) -> PanelContent:
         """Return the ink of a panel of curves at the last frame, with the later part faint."""
@@ -134,8 +134,10 @@ class PanelData:
             now, curves=(*later, *now.curves), dots=(*now.dots, *rings), words=whole.words
         )
 
-    def _whole(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
-        run, palette, pins = self.runs[row], self.palette, self.shown.look.pins(row)
+    def _build_panel(
+        self, row: int, kind: str, letter: str, box: Box
+    ) -> tuple[Panel, tuple[Dots, ...]]:
+        run, palette, pins = self.runs[row], self.palette, self.shown.view.pins(row)
         if kind == "neurons":
             nodes = self.tracks[row]
             return neurons_panel(row, letter, box, nodes, self.projections[row], palette)
@@ -160,7 +162,7 @@ class PanelData:
     def _add_bounds(self, row: int, ink: PanelContent, count: int) -> PanelContent:
         """Add the bounds of statements to the margins."""
         traces, palette = self.margins[row], self.palette
-        bounds = [one for one in self.shown.look.bounds_of(row) if one.view == "margins"]
+        bounds = [one for one in self.shown.view.bounds_of(row) if one.view == "margins"]
         x, lines, words = self.across.place(traces.keys[:count]), [], []
         for position, bound in enumerate(bounds):
             colour = (palette.negative, palette.positive)[position % 2]
@@ -256,7 +258,7 @@ class PanelData:
             return self._add_bounds(row, ink, count)
         past = [frame for frame in self.moment_frames[row] if frame < index]
         run, chosen, shown = self.runs[row], self._selection_of(row), [*past, index]
-        pins = self.shown.look.pins(row)
+        pins = self.shown.view.pins(row)
         return sorted_ink(run, kind, shown, self.moments, self.palette, chosen, pins)
 
 
@@ -268,7 +270,7 @@ def compute_panel_data(
     stops: Sequence[NDArray[np.int64]] | None = None,
 ) -> PanelData:
     """Compute what panels show of runs up to the frames `lasts`; a film shows `stops`."""
-    look, palette = shown.look, shown.palette
+    look, palette = shown.view, shown.palette
     chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, shown.selected, strict=False))
     time = time_axis(runs, lasts)
     times = moments(runs, lasts, time)

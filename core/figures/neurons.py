@@ -142,7 +142,7 @@ def track(
         # The present sign and not the first one: up to 43 % of Figure 1's nodes have changed theirs
         # by t = 1000 (docs/theory.md, 3.6).
         kinds.append(np.where(outer_signs(run, index) == 0, classes, outer_classes(run, index)))
-        norms.append(OBSERVABLES["relative_norm"].at(run, index))
+        norms.append(OBSERVABLES["relative_norm"].value_at(run, index))
     # The abstract head and kernel predictors have none: their positions are not numbers.
     inner = not np.isnan(np.array(points)).all()
     if directed:  # a node of length 0 has none, and its trail a gap

@@ -65,7 +65,7 @@ def sorted_values(run: Run, kind: str, index: int) -> Array:
     array (m,)
         The node of rank j is at position j - 1.
     """
-    return np.sort(np.asarray(OBSERVABLES[OBSERVABLE[kind]].at(run, index), dtype=np.float64))
+    return np.sort(np.asarray(OBSERVABLES[OBSERVABLE[kind]].value_at(run, index), dtype=np.float64))
 
 
 def ranks(m: int) -> Array:
@@ -170,7 +170,7 @@ def places_of(run: Run, kind: str, index: int) -> tuple[Array, Array]:
     place, values : array (m,)
         In the order of the nodes.
     """
-    values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].at(run, index), dtype=np.float64)
+    values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].value_at(run, index), dtype=np.float64)
     place = np.empty(values.size)
     # Stable, as on the screen: nodes of equal values keep their order.
     place[np.argsort(values, kind="stable")] = ranks(values.size)
@@ -179,7 +179,7 @@ def places_of(run: Run, kind: str, index: int) -> tuple[Array, Array]:
 
 def chosen_dots(run: Run, kind: str, index: int, chosen: Chosen, colour: Array) -> Dots:
     """Return the selected nodes (m,) at their ranks in a frame, as dots of one RGBA colour (4,)."""
-    values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].at(run, index), dtype=np.float64)
+    values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].value_at(run, index), dtype=np.float64)
     order = np.argsort(values, kind="stable")
     shown = chosen[order] & np.isfinite(values[order])
     count = int(np.count_nonzero(shown))

@@ -153,7 +153,7 @@ class FigureOptions:
     plane: NodePlane = COORDINATES
     references: Sequence[Sequence[ReferenceMargin]] = ()
     selected: Selected = ()
-    look: ViewOptions = PLAIN
+    view: ViewOptions = PLAIN
     sheet: PageSize = field(default_factory=PageSize)
     promises: Sequence[Promise | None] = ()
 

@@ -175,7 +175,7 @@ def page_html(
     shown = FigureOptions(LIGHT) if shown is None else shown
     panels = views_of(runs) if panels is None else choose_panels(panels, runs)
     check_page(runs, panels, options)
-    check_view_options(shown.look, runs)
+    check_view_options(shown.view, runs)
 
     def watch(done: int, total: int) -> None:
         if cancelled is not None and cancelled():

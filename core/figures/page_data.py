@@ -147,7 +147,7 @@ def _measure(
     for done, (run, index) in enumerate(steps):
         watch(done, 2 * len(steps))
         for name in names:
-            OBSERVABLES[name].at(run, index)
+            OBSERVABLES[name].value_at(run, index)
 
 
 def content(pages: Pages, title: str, watch: Watch) -> Json:
@@ -220,7 +220,7 @@ def _row(pages: Pages, row: int, heading: str) -> Json:
         "at": encode_integers(np.searchsorted(stops, pages.frames[row])),
         "stops": encode_floats(stops),
         "m": int(run.network.m),
-        "pins": list(pages.material.shown.look.pins(row)),
+        "pins": list(pages.material.shown.view.pins(row)),
     }
     if set(NODES) & set(pages.kinds):
         result["nodes"] = _nodes(pages, row)
@@ -244,7 +244,7 @@ def _waves(run: Run, stops: Frames) -> Json:
 
 def _nodes(pages: Pages, row: int) -> Json:
     material, kinds, m = pages.material, pages.kinds, int(pages.material.runs[row].network.m)
-    run, look, stops = material.runs[row], material.shown.look, pages.stops(row)
+    run, look, stops = material.runs[row], material.shown.view, pages.stops(row)
 
     def values(kind: str) -> NDArray[np.float64]:
         return np.array([places_of(run, kind, index)[1] for index in stops.tolist()])

@@ -97,7 +97,7 @@ def _panel(material: PanelData, row: int, kind: str, letter: str) -> Json:
 
 def _box(material: PanelData, row: int, kind: str) -> Box:
     """Return a box in the proportions of a chosen range, so that none is widened; else a square."""
-    region = material.shown.look.region(row, kind)
+    region = material.shown.view.region(row, kind)
     if region is None or kind != "neurons":
         return Box(0.0, 0.0, 100.0, 100.0)
     return Box(0.0, 0.0, 100.0, 100.0 * (region.top - region.bottom) / (region.right - region.left))
@@ -234,7 +234,7 @@ def _views(material: PanelData, row: int, stops: Frames) -> Json:
     """
     track, projection = material.tracks[row], material.projections[row]
     last = data_factor(track, projection)
-    zoomed = material.shown.look.region(row, "neurons") is not None
+    zoomed = material.shown.view.region(row, "neurons") is not None
     box = _box(material, row, "neurons")
     whole = material.panel(row, "neurons", "", box)[0]
     # Scaled at every stop; ranges need no node, of which all frames would be scaled each time.
@@ -290,7 +290,7 @@ def _recorded_curves(material: PanelData, row: int, kind: str) -> MarginTraces |
 
 def _traces(material: PanelData, row: int, panel: Panel) -> Json:
     kind = panel.kind
-    keys, against = _recorded_curves(material, row, kind).keys, material.shown.look.against
+    keys, against = _recorded_curves(material, row, kind).keys, material.shown.view.against
     if against == "log10_time" and material.time.steps:
         against = "step"  # of which t is the number
     result: Json = {
@@ -334,7 +334,7 @@ def _curve(material: PanelData, panel: Panel, curve: Curves) -> Json:
         return result
     trace = material.traces[kind]
     traces = trace.traces[row]
-    bounds = [one for one in trace.look.bounds_of(row) if ends and one.name == curve.name]
+    bounds = [one for one in trace.view.bounds_of(row) if ends and one.name == curve.name]
     if kind == "spectrum":
         result["reads"] = _reads(material, kind)
     elif bounds:

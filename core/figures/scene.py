@@ -138,7 +138,7 @@ def build_scene(
     """
     check_runs(runs)
     panels = choose_panels(check_panels(panels), runs)
-    look, sheet = options.look, options.sheet
+    look, sheet = options.view, options.sheet
     check_view_options(look, runs)
     check_sheet(sheet)
     lasts = [last_frame(run, until) for run in runs]
@@ -212,11 +212,11 @@ def footer(material: PanelData, by_kind: Sequence[tuple[str, str]]) -> tuple[str
     if shown.plane.kind != "coordinates":
         words = f"a plane ({PLANES[shown.plane.kind].title.lower()})"
     norms = [run.network.margin_norm[1] for run in runs]
-    nodes = UNIT if shown.look.nodes == "directions" else WEIGHTS
+    nodes = UNIT if shown.view.nodes == "directions" else WEIGHTS
     caption = captions(by_kind, shown.palette, data, words, norms, nodes)
     if any(track.rays is not None for track in material.tracks):
         caption += RAYS
-    if any(material.shown.look.pins(row) for row in range(len(runs))):
+    if any(material.shown.view.pins(row) for row in range(len(runs))):
         caption += " Rings: pinned neurons."
     settings = settings_line(runs, material.lasts)
     facts = f"{origin}Settings: {settings}. Marginscope {core.__version__}."

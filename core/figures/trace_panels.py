@@ -74,7 +74,7 @@ class TracePanel:
     axes: tuple[Axis, ...]
     x: Across
     palette: Palette
-    look: ViewOptions = PLAIN
+    view: ViewOptions = PLAIN
     landmarks: tuple[tuple[tuple[PlacedLandmark, float], ...], ...] = ()
     points: float = POINTS
 
@@ -172,7 +172,7 @@ class TracePanel:
         self, row: int, count: int, x: Array
     ) -> tuple[tuple[Curves, ...], tuple[Label, ...]]:
         traces = self.traces[row]
-        shown = self.look.bounds_of(row) if self.kind == "curves" else ()
+        shown = self.view.bounds_of(row) if self.kind == "curves" else ()
         lines, words = [], []
         for bound in shown:
             if bound.view not in traces.names:
@@ -301,7 +301,7 @@ def curves_panels(
     for run, last in zip(runs, lasts, strict=True):
         frames = thin_frames(last, MOST_POINTS)
         names = tuple(name for name in look.curves if observable_of(name).applies(run))
-        values = [[observable_of(name).at(run, i) for i in frames.tolist()] for name in names]
+        values = [[observable_of(name).value_at(run, i) for i in frames.tolist()] for name in names]
         shaped = np.array(values, dtype=np.float64).reshape(len(names), frames.size)
         traces.append(Traces(frames, keys_of(run, frames, look.against), names, shaped))
     extents = _extents(runs, lasts, traces, x, look)
@@ -376,7 +376,9 @@ def _later_values(run: Run, last: int, look: ViewOptions) -> list[Array]:
     names = [name for name in look.curves if observable_of(name).applies(run)]
     if last == run.frames - 1:
         return []
-    return [np.array([observable_of(name).at(run, i) for i in frames.tolist()]) for name in names]
+    return [
+        np.array([observable_of(name).value_at(run, i) for i in frames.tolist()]) for name in names
+    ]
 
 
 def _axis(traces: Sequence[Traces], heights: Sequence[Array], x: Across, bare: Axis) -> Axis:

@@ -71,7 +71,7 @@ class GifWriter(FilmWriter):
 
     def __init__(self, file: BinaryIO, size: tuple[int, int], colours: Pixels) -> None:
         self._file = file
-        self._nearest = nearest_colour(colours)
+        self._nearest_colour = nearest_colour(colours)
         self._before: Pixels | None = None
         table = np.zeros((256, 3), dtype=np.uint8)
         table[: len(colours)] = colours
@@ -84,7 +84,9 @@ class GifWriter(FilmWriter):
         # Looked up by 6 bits a channel: the nearest of 255 colours for each pixel takes
         # .3 s a frame.
         coarse = (frame >> 2).astype(np.int32)
-        indices = self._nearest[(coarse[..., 0] << 12) | (coarse[..., 1] << 6) | coarse[..., 2]]
+        indices = self._nearest_colour[
+            (coarse[..., 0] << 12) | (coarse[..., 1] << 6) | coarse[..., 2]
+        ]
         left, top, right, bottom = 0, 0, frame.shape[1], frame.shape[0]
         shown = indices
         if self._before is not None:
@@ -183,20 +185,20 @@ class Mp4Writer(FilmWriter):
     def __init__(self, path: Path, size: tuple[int, int], frames_per_second: float) -> None:
         self._path = path
         # What it says, in a file: a pipe that nobody reads would hold it up once it is full.
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115, closed with the encoder
+        self._encoder_output = tempfile.TemporaryFile()  # noqa: SIM115, closed with the encoder
         try:
             program = encoder()
             self._process = subprocess.Popen(
                 [program, *_encoding(path, size, frames_per_second)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                stderr=self._said,
+                stderr=self._encoder_output,
                 # Ctrl-C is for this program, which then ends the encoder.
                 start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         except (OSError, RuntimeError) as error:
-            self._said.close()
+            self._encoder_output.close()
             reason = getattr(error, "strerror", None) or error
             raise InputError(
                 f"the MP4 encoder cannot be started ({reason})", remedy=ANOTHER_FORMAT
@@ -221,7 +223,7 @@ class Mp4Writer(FilmWriter):
             raise self._failure()
         if self._path.stat().st_size == 0:
             raise self._failure("wrote nothing")
-        self._said.close()
+        self._encoder_output.close()
 
     def drop(self) -> None:
         if self._process.stdin is not None:
@@ -229,14 +231,14 @@ class Mp4Writer(FilmWriter):
                 self._process.stdin.close()
         self._process.kill()
         self._process.wait()
-        self._said.close()
+        self._encoder_output.close()
 
     def _failure(self, how: str = "") -> Exception:
         """Return the error for a film that was not written, from the encoder's last words."""
         with suppress(subprocess.TimeoutExpired):  # a pipe breaks a moment before its reader ends
             self._process.wait(1.0)
-        self._said.seek(0)
-        said = self._said.read()[-2000:].decode("utf-8", "replace").strip()
+        self._encoder_output.seek(0)
+        said = self._encoder_output.read()[-2000:].decode("utf-8", "replace").strip()
         if os.strerror(errno.ENOSPC).lower() in said.lower():
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         status = self._process.returncode

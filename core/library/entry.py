@@ -109,7 +109,7 @@ class RunSummary:
         return f"{'branched' if words else 'continued'} from {self.parent}{moment}{words}"
 
     @property
-    def most(self) -> float:
+    def max_margin(self) -> float:
         """Largest possible hard margin, gamma_gl / 2; NaN if unknown."""
         return largest_margin(self.factor, self.margins.get(FIRST, math.nan))
 
@@ -169,7 +169,7 @@ class Entry:
         """
         facts = self.facts
         # What was found for another value of gamma_gl says nothing of this one.
-        return facts.reached if facts.reached_of == facts.most else math.nan
+        return facts.reached if facts.reached_of == facts.max_margin else math.nan
 
     @property
     def holds(self) -> float:

@@ -149,7 +149,7 @@ class Row:
 
 @final
 class RunIndex:
-    """Rows by the paths of runs. Thread-safe. `said` has sentences about failures.
+    """Rows by the paths of runs. Thread-safe. `messages` has sentences about failures.
 
     No method raises for a database that cannot be read or written: the index is made again, in
     memory if it cannot be written.
@@ -157,7 +157,7 @@ class RunIndex:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self._lock = threading.RLock()
         self._database: sqlite3.Connection | None = None
 
@@ -172,7 +172,7 @@ class RunIndex:
                 known[os.fsdecode(path)] = _row(*values)
         return known
 
-    def put(self, rows: Mapping[str, Row]) -> None:
+    def save_rows(self, rows: Mapping[str, Row]) -> None:
         """Save rows; the picture and the verdicts of a changed file are dropped."""
         sql = (
             "INSERT INTO run (path, stamp, facts, noted, about) VALUES (?, ?, ?, ?, ?)"
@@ -197,7 +197,7 @@ class RunIndex:
         sql = "UPDATE OR REPLACE run SET path = ? WHERE path = ?"
         self._write(sql, [(_key(after), _key(before))])
 
-    def judged(self, path: str, verdicts: Mapping[str, int]) -> None:
+    def set_verdicts(self, path: str, verdicts: Mapping[str, int]) -> None:
         """Save the counts of verdicts of a run; lost with the next change of its file."""
         sql = "UPDATE run SET verdicts = ? WHERE path = ?"
         self._write(sql, [(json.dumps(dict(verdicts)), _key(path))])
@@ -270,8 +270,8 @@ class RunIndex:
         self._database = self._in_memory()
 
     def _add_message(self, sentence: str) -> None:
-        if sentence not in self.said:
-            self.said.append(sentence)
+        if sentence not in self.messages:
+            self.messages.append(sentence)
 
 
 def _row(stamp: str, facts: str, noted: str, about: str, verdicts: str | None) -> Row:

@@ -40,12 +40,12 @@ BEING_RECORDED = "{name} is being recorded; stop the training first."
 class Listing:
     """All runs of a library, the latest first; `left` of them are not read yet.
 
-    `said` are sentences about failures that were repaired.
+    `messages` are sentences about failures that were repaired.
     """
 
     entries: tuple[Entry, ...] = ()
     left: int = 0
-    said: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
 
     def total(self, *, trashed: bool) -> int:
         """Return the bytes of the runs in the trash, or of the others."""
@@ -120,7 +120,7 @@ class Library:
             _ = entry.text
         # What grows ceases to by itself, with the time.
         quiet = all(entry.state != GROWING for entry in listing.entries)
-        self._last = (seen, listing) if quiet and not listing.said else None
+        self._last = (seen, listing) if quiet and not listing.messages else None
         return listing
 
     def _note(self, found: Mapping[str, Places], rows: dict[str, Row], said: list[str]) -> None:
@@ -137,7 +137,7 @@ class Library:
                 about, noted = RunNotes(), ""
             known = row or Row("", RunSummary())
             changed[path] = rows[path] = replace(known, noted=noted, about=about)
-        self.index.put(changed)
+        self.index.save_rows(changed)
 
     def _read(
         self,
@@ -162,12 +162,12 @@ class Library:
                 row = replace(row, stamp=found[path][0].stamp, facts=facts, verdicts=None)
                 self._rows[path] = read[path] = row
                 if time.monotonic() - told > REPORT_S:
-                    self.index.put(read)
+                    self.index.save_rows(read)
                     read, told = {}, time.monotonic()
                     if tell is not None:
                         tell(self._listing(found, said, len(waiting) - count - 1))
         finally:
-            self.index.put(read)
+            self.index.save_rows(read)
 
     def _add_computed_margins(self, rows: dict[str, Row], there: Container[str]) -> None:
         """Add margins that were computed since their runs were read."""
@@ -186,7 +186,7 @@ class Library:
                     del waiting[name]
             facts = replace(row.facts, margins=margins, waiting=waiting)
             changed[path] = rows[path] = replace(row, facts=facts)
-        self.index.put(changed)
+        self.index.save_rows(changed)
 
     def _measure_times(
         self,
@@ -205,7 +205,7 @@ class Library:
         told = time.monotonic()
         for path in waiting:
             row = self._rows[path]
-            look, reached = time_to_90(Path(path), row.facts.most), math.nan
+            look, reached = time_to_90(Path(path), row.facts.max_margin), math.nan
             while True:
                 if halt is not None:
                     halt()
@@ -214,10 +214,10 @@ class Library:
                 except StopIteration as answer:
                     reached = answer.value
                     break
-            facts = replace(row.facts, reached=reached, reached_of=row.facts.most)
+            facts = replace(row.facts, reached=reached, reached_of=row.facts.max_margin)
             self._rows[path] = replace(row, facts=facts)
             # At once: what was found is not looked for again, whenever this is cut short.
-            self.index.put({path: self._rows[path]})
+            self.index.save_rows({path: self._rows[path]})
             if tell is not None and time.monotonic() - told > REPORT_S:
                 told = time.monotonic()
                 tell(self._listing(found, said))
@@ -247,7 +247,7 @@ class Library:
         entries.sort(key=_age, reverse=True)
         if left is None:
             left = sum(row.facts.status == UNREAD for row in rows)
-        return Listing(tuple(entries), left, tuple(dict.fromkeys((*self.index.said, *said))))
+        return Listing(tuple(entries), left, tuple(dict.fromkeys((*self.index.messages, *said))))
 
     def picture(self, path: Path) -> bytes:
         """Return the margin curve of a run as heights (core.library.reading), made once."""
@@ -264,7 +264,7 @@ class Library:
         """Change name, note or tags of a run. Raises InputError or DiskError."""
         change_about(path, change)
 
-    def judged(self, path: Path, verdicts: Mapping[str, int]) -> None:
+    def set_verdicts(self, path: Path, verdicts: Mapping[str, int]) -> None:
         """Save the counts of verdicts of a finished run, reading its facts first if necessary."""
         name = str(path)
         files = in_folder(path.parent, list_folder(path.parent)[0])
@@ -278,10 +278,10 @@ class Library:
             if facts is None:
                 return
             row = replace(row or NOTHING, stamp=found.stamp, facts=facts)
-            self.index.put({name: row})
+            self.index.save_rows({name: row})
         self._rows[name] = replace(row, verdicts=dict(verdicts))
         self._last = None
-        self.index.judged(name, verdicts)
+        self.index.set_verdicts(name, verdicts)
 
     def move_to_trash(self, entry: Entry) -> Path:
         """Move a run to the trash. Raises InputError, also for one that is being recorded."""
@@ -344,7 +344,7 @@ def _times_wait(row: Row | None) -> bool:
     """
     if row is None or not row.facts.readable or row.facts.status == RECORDING:
         return False
-    return not math.isnan(row.facts.most) and row.facts.reached_of != row.facts.most
+    return not math.isnan(row.facts.max_margin) and row.facts.reached_of != row.facts.max_margin
 
 
 def _state(facts: RunSummary, found: FoundFile, now: float) -> str:

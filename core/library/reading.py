@@ -51,7 +51,7 @@ def facts_of(run: Run) -> RunSummary:
         waiting=waiting,
         factor=factor,
         frames=run.frames,
-        created=run.created,
+        created=run.creation_time,
         status=run.status,
         reason=run.reason or "",
         run=run.name,
@@ -107,7 +107,7 @@ def _results(run: Run) -> dict[str, float]:
     values = {}
     for name in RESULTS:
         if OBSERVABLES[name].applies(run):
-            values[name] = float(OBSERVABLES[name].at(run, last))
+            values[name] = float(OBSERVABLES[name].value_at(run, last))
     values["norm"] = math.sqrt(max(values.get("norm_squared", math.nan), 0.0))
     values["log10_time"] = float(run.log10_time[last])
     return values
@@ -144,7 +144,7 @@ def picture_of(path: Path) -> bytes:
         with open_run(path) as run:
             if run.frames == 0:
                 return b""
-            drawn = OBSERVABLES["risk"].at if run.dataset.real else hard_margin
+            drawn = OBSERVABLES["risk"].value_at if run.dataset.real else hard_margin
             most = max(2, min(POINTS, PICTURE_BYTES // max(8 * run.network.size, 1), run.frames))
             frames = np.unique(np.linspace(0, run.frames - 1, most).round().astype(int))
             return heights([drawn(run, int(frame)) for frame in frames])

@@ -133,14 +133,16 @@ def _namespace(code: str) -> dict[str, Any]:
     try:
         exec(compile(code, "the network's file", "exec"), names)
     except Exception as error:
-        raise InputError(f"network.path: the file cannot be run: {_where(error)}.") from error
+        raise InputError(
+            f"network.path: the file cannot be run: {_describe_error(error)}."
+        ) from error
     for name in NEEDED:
         if not callable(names.get(name)):
             raise InputError(f"network.path: the file does not define the function {name}().")
     return names
 
 
-def _where(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Return an error's type and message, with its line in the network's file."""
     lines = [
         frame.lineno
@@ -235,7 +237,7 @@ class Custom(Network):
         try:
             return self._outputs(self.unpack(flat), inputs)
         except Exception as error:
-            raise InputError(f"network.path: outputs() fails: {_where(error)}.") from error
+            raise InputError(f"network.path: outputs() fails: {_describe_error(error)}.") from error
 
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
         if not isinstance(flat, np.ndarray):
@@ -286,7 +288,7 @@ def _draw_start(names: dict[str, Any], shape: Shape, generator: Generator) -> di
             for name, value in names["initial"](generator, shape.m, shape.d, shape.k).items()
         }
     except Exception as error:
-        raise InputError(f"network.path: initial() fails: {_where(error)}.") from error
+        raise InputError(f"network.path: initial() fails: {_describe_error(error)}.") from error
     if not arrays or not all(np.isfinite(array).all() and array.size for array in arrays.values()):
         raise InputError("network.path: initial() must return at least one finite array by name.")
     return arrays

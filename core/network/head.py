@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.random import Generator
 
-from core.network.parametrisation import Array, Arrays, Block, Network, Shape, joined
+from core.network.parametrisation import Array, Arrays, Block, Network, Shape, join_flat
 from core.network.section import FILE_MEANING, NetworkSection
 from core.network.standard import signs
 from core.settings import setting
@@ -118,7 +118,7 @@ class Head(Network):
             slopes.append(back.T @ hidden[level])
             if level:
                 back = (back @ V[level]) * (hidden[level] > 0)
-        return joined([b * du, a * du, *reversed(slopes)])
+        return join_flat([b * du, a * du, *reversed(slopes)])
 
     def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
         (a, b, V), (da, db, dV) = self._parts(flat), self._parts(direction)

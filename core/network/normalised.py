@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from core.errors import InputError
 from core.network.activation import BATCH_NORM, NORMALISED
-from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
+from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, join_flat
 from core.network.section import FILE_MEANING, NetworkSection
 from core.network.standard import draw_on_sphere, signs
 from core.settings import setting
@@ -75,7 +75,7 @@ class Normalised(TwoLayer):
         a, b, V = self.unpack(flat).values()
         unit, norms = self._unit(V)
         across = (d_U - unit * (unit * d_U).sum(axis=1)[:, None]) / norms
-        return joined([b * d_alpha, a * d_alpha, across])
+        return join_flat([b * d_alpha, a * d_alpha, across])
 
     def gram(self, flat: Array, inputs: Array) -> Array:
         """Return the tangent kernel; the inner weights' part is orthogonal to each node's v_j."""
@@ -180,7 +180,7 @@ class BatchNorm(TwoLayer):
         _, c, V = self.unpack(flat).values()
         N, VS = self.statistics(V)
         along = (V * d_U).sum(axis=1)[:, None]
-        return joined([d_alpha, along / N, c[:, None] / N * (d_U - VS * along / N**2)])
+        return join_flat([d_alpha, along / N, c[:, None] / N * (d_U - VS * along / N**2)])
 
     def imbalance(self, flat: Array) -> Array:
         a, c, _ = self.unpack(flat).values()

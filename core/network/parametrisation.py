@@ -328,7 +328,7 @@ class TwoLayer(Network):
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
         """Return the gradient in the trained parameters, flat, from that in (alpha, U)."""
-        return joined([d_alpha, d_U[:, : self.d], *d_U[:, self.d :].T])
+        return join_flat([d_alpha, d_U[:, : self.d], *d_U[:, self.d :].T])
 
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
         alpha, U = self.effective(flat)
@@ -378,7 +378,7 @@ def weighted_gram(inputs: Array, alpha: Array, slopes: Array) -> Array:
     return np.asarray(np.repeat(np.repeat(xx, k, axis=0), k, axis=1) * (w.T @ w))
 
 
-def joined(parts: list[Any]) -> Any:
+def join_flat(parts: list[Any]) -> Any:
     """Concatenate arrays or tensors, flattened, to one flat vector."""
     flats = [part.reshape(-1) for part in parts]
     if isinstance(flats[0], np.ndarray):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.network.activation import LEAKY, RELU, SMOOTH, Activation
 from core.network.bias import with_biases, with_ones
-from core.network.parametrisation import Arrays, Block, Shape, TwoLayer, joined
+from core.network.parametrisation import Arrays, Block, Shape, TwoLayer, join_flat
 from core.network.section import NetworkSection
 from core.run_files.networks import (
     CUBIC,
@@ -152,7 +152,7 @@ def _hardtanh_slope(z: Array) -> Array:
     return np.where((z > -1.0) & (z <= 1.0), 1.0, 0.0)
 
 
-def _nothing(z: Array) -> Array:
+def _fill_nan(z: Array) -> Array:
     return np.full(np.shape(z), np.nan)
 
 
@@ -197,7 +197,7 @@ PLAIN: dict[str, Phi] = {
         ),
         Phi("erf", erf, _erf_slope, second=lambda z: -2.0 * z * _erf_slope(z)),
         Phi("hardtanh", VALUES["hardtanh"], _hardtanh_slope),
-        Phi(UNKNOWN, _nothing, _nothing, second=_nothing),
+        Phi(UNKNOWN, _fill_nan, _fill_nan, second=_fill_nan),
     )
 }
 
@@ -297,7 +297,8 @@ class Recorded(TwoLayer):
         )
         self.layout = tuple(Block(name, size) for name, size in self.form.layout)
         self.fixed = {
-            name: np.ascontiguousarray(fixed[name], dtype=np.float64) for name, _ in self.form.fixed
+            name: np.ascontiguousarray(fixed[name], dtype=np.float64)
+            for name, _ in self.form.fixed_arrays
         }
         self.activation = phi_of(section.activation, section.slope)  # type: ignore[assignment]
         self.plain_sum = not section.offset
@@ -313,7 +314,7 @@ class Recorded(TwoLayer):
         raise InputError(f"{NOT_TRAINED}; choose another kind.")
 
     def fixed_shapes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
-        return dict(self.form.fixed)
+        return dict(self.form.fixed_arrays)
 
     def inputs(self, x: Array) -> Array:
         return with_ones(x) if self.form.biases else x
@@ -327,7 +328,7 @@ class Recorded(TwoLayer):
 
     def gradient(self, flat: Any, inputs: Any, g: Any) -> Any:
         slope = super().gradient(flat, inputs, g)
-        return joined([slope, np.atleast_1d(g.sum(axis=0))]) if self.form.offset else slope
+        return join_flat([slope, np.atleast_1d(g.sum(axis=0))]) if self.form.offset else slope
 
     def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
         along = super().derivative(flat, inputs, direction)

@@ -14,7 +14,7 @@ from core.network.parametrisation import (
     Block,
     Shape,
     TwoLayer,
-    joined,
+    join_flat,
     squared_norms,
 )
 from core.network.section import FILE_MEANING, NORMAL_MEANING, NetworkSection
@@ -319,7 +319,7 @@ class Scalar(TwoLayer):
         return flat[: self.m], flat[self.m :, None] * self._V(flat)
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
-        return joined([d_alpha, (d_U * self._V(flat)).sum(axis=1)])
+        return join_flat([d_alpha, (d_U * self._V(flat)).sum(axis=1)])
 
     def gram(self, flat: Array, inputs: Array) -> Array:
         alpha, U = self.effective(flat)

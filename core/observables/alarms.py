@@ -160,7 +160,7 @@ def find_alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Al
 
     `between` is called after each frame. It may wait, or cancel by raising an exception.
     """
-    lost = _lost_states(run) if run.recorded else ()
+    lost = _lost_states(run) if run.is_external else ()
     if not is_monitored(run):
         return lost
     scan = _scan_of(run)
@@ -260,7 +260,7 @@ def _step_size(run: Run, index: int) -> float:
     dynamics = run.experiment.dynamics
     if isinstance(dynamics, GradientDescent):
         return float("nan") if dynamics.step is None else dynamics.step
-    if run.recorded:  # the loop's own number
+    if run.is_external:  # the loop's own number
         return float("nan")
     return run.diagnostics(index).get("h", float("nan"))
 
@@ -275,7 +275,7 @@ def monotone_margin(run: Run, index: int) -> float:
     factor = scale(run, index)
     size = factor * run.network.norm(run.parameters(index)) ** run.network.degree
     with np.errstate(invalid="ignore"):
-        smoothed = run.loss.smoothed(factor * flat_scores(run, index))
+        smoothed = run.loss.smoothed_margin(factor * flat_scores(run, index))
     return smoothed / size if size > 0.0 and np.isfinite(size) else float("nan")
 
 

@@ -178,7 +178,7 @@ def integration_error(run: Run, index: int) -> float:
     of a decade bounds the rest of them. If the temperature e^(L rho) exceeds the cap, the run
     follows the flow at the cap, whose margin is too low by at most sum_i q_i p_i - min_i p_i.
     """
-    run, index = run.whole, run.whole.before - run.before + index
+    run, index = run.whole_run, run.whole_run.frames_before - run.frames_before + index
     times = run.log10_time[: index + 1]
     now = float(times[-1])
     if not np.isfinite(now):
@@ -194,7 +194,7 @@ def integration_error(run: Run, index: int) -> float:
 def step_error(run: Run, index: int) -> float:
     """Return the error stored with a frame, over |W|^L; NaN if no step was checked."""
     # A number of that name beside a recorded frame is what the loop calls so.
-    found = {} if run.recorded else run.diagnostics(index)
+    found = {} if run.is_external else run.diagnostics(index)
     error = found.get("margin_error", float("nan"))
     power = flat_norm_power(run, index)
     return error / power if power > 0.0 else float("nan")

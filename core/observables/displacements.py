@@ -83,7 +83,7 @@ class Companion:
     u: list[Array] = field(default_factory=list)
     steps: int = 0
 
-    def at(self, index: int) -> Array | None:
+    def solution_at(self, index: int) -> Array | None:
         """Return the mirror flow's u at a frame, integrating up to it.
 
         Returns
@@ -144,8 +144,8 @@ def has_companion(run: Run) -> bool:
         isinstance(run.experiment.dynamics, GradientDescent)
         and run.network.factored
         and not run.experiment.loss.is_penalised
-        and run.whole.complete
-        and not run.changed
+        and run.whole_run.complete
+        and not run.has_changed_rule
         and is_balanced(run.network, run.origin)
     )
 
@@ -168,8 +168,12 @@ def mirror_gap(run: Run, index: int) -> float:
     O(eta) for gradient descent on the scalar and normalised networks and the abstract head. NaN
     also beyond 20,000 steps, and for other dynamics. Source: homogeneity, Lemma 3.2.
     """
-    companion = companion_of(run.whole)
-    u_mirror = None if companion is None else companion.at(run.whole.before - run.before + index)
+    companion = companion_of(run.whole_run)
+    u_mirror = (
+        None
+        if companion is None
+        else companion.solution_at(run.whole_run.frames_before - run.frames_before + index)
+    )
     if u_mirror is None:
         return float("nan")
     m, flat = run.network.m, run.parameters(index)

@@ -17,7 +17,7 @@ from core.observables.certificates import has_error, integration_error
 from core.observables.margins import ATOM, hard_margin, smoothed_margin
 from core.reference.gated import FixedPattern, gated_limit, gates_and_nodes, leaky_limit
 from core.reference.margin import ReferenceMargin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -54,7 +54,7 @@ class ConditionalBound:
     the largest first.
     """
 
-    kept: FixedPattern
+    pattern: FixedPattern
     above: float
     reached: float
     frame: int
@@ -65,7 +65,7 @@ class ConditionalBound:
     @property
     def condition(self) -> str:
         """The condition in words, to be read after "while"."""
-        return CONDITIONS[self.kept]
+        return CONDITIONS[self.pattern]
 
 
 @final
@@ -87,27 +87,27 @@ class FinalMargin:
     above_while: tuple[ConditionalBound, ...]
 
     @property
-    def held(self) -> ConditionalBound:
+    def weakest_bound(self) -> ConditionalBound:
         """Bound under the weakest condition."""
         return self.above_while[0]
 
     @property
-    def above(self) -> float:
+    def upper_end(self) -> float:
         """Upper end under the weakest condition."""
-        return float(np.fmin(self.above_always, self.held.above))
+        return float(np.fmin(self.above_always, self.weakest_bound.above))
 
     @property
     def condition(self) -> str:
         """Condition of `above` in words; "" if it always holds."""
-        return self.held.condition if self.held.above <= self.above else ""
+        return self.weakest_bound.condition if self.weakest_bound.above <= self.upper_end else ""
 
     @property
     def gap(self) -> float:
         """(above - below)/above; NaN without a lower end."""
-        return (self.above - self.below) / self.above if self.above > 0.0 else nan
+        return (self.upper_end - self.below) / self.upper_end if self.upper_end > 0.0 else nan
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         """True if the ends are within a hundredth of each other."""
         return bool(self.gap <= CLOSED)
 
@@ -118,9 +118,9 @@ class FinalMargin:
             "log10_time": self.log10_time,
             "hard_margin": self.hard,
             "below": self.below,
-            "above": self.above,
+            "above": self.upper_end,
             "condition": self.condition,
-            "closed": self.closed,
+            "closed": self.is_closed,
             "why_no_below": self.why,
             "above_always": self.above_always,
             "always": self.always,
@@ -154,10 +154,10 @@ def traces(found: FinalMargin) -> tuple[tuple[str, Array], ...]:
     tuple of (str, array (T,))
         Name and values at the frames up to the bracket's.
     """
-    first = min(found.held.frame, (9 * found.frame) // 10)
-    words = f"final <= {found.above:.3g}".replace(" 0.", " .")
+    first = min(found.weakest_bound.frame, (9 * found.frame) // 10)
+    words = f"final <= {found.upper_end:.3g}".replace(" 0.", " .")
     lines = []
-    for name, value in ((words, found.above), ("", found.below)):
+    for name, value in ((words, found.upper_end), ("", found.below)):
         if isfinite(value):
             trace = np.full(found.frame + 1, value)
             trace[:first] = nan
@@ -224,7 +224,7 @@ def final_margin(
     run: Run,
     index: int,
     references: Mapping[str, ReferenceMargin],
-    watch: Watch,
+    watch: CancelToken,
     conditions: tuple[FixedPattern, ...] = (FixedPattern.OWN_LABEL, FixedPattern.CONES),
     precision: float = PRECISION,
 ) -> FinalMargin:
@@ -238,7 +238,7 @@ def final_margin(
         Index of the frame; negative ones count from the end.
     references : mapping of str to ReferenceMargin
         Reference margins of the data, by name.
-    watch : Watch
+    watch : CancelToken
         Cancellation token.
     conditions : tuple of FixedPattern
         Conditions to try, the weakest first; a fixed outer layer has one of its own.
@@ -273,7 +273,7 @@ def lower_end(run: Run, index: int) -> tuple[float, str]:
     """Return the smoothed margin less its error bound, and ""; NaN and a reason if it may fall."""
     dynamics: Any = run.experiment.dynamics
     flow = dynamics.log_time and (dynamics.full_gradient or run.network.fixed_features)
-    if run.recorded or not flow:
+    if run.is_external or not flow:
         return nan, f"{dynamics.words} may lower the smoothed margin; only gradient flow may not"
     if run.experiment.loss.is_penalised:
         return nan, "with a penalty the flow may lower the smoothed margin"
@@ -305,7 +305,7 @@ def upper_end(run: Run, references: Mapping[str, ReferenceMargin]) -> tuple[floa
 
 
 def _conditional_bound(
-    run: Run, index: int, kept: FixedPattern, watch: Watch, precision: float
+    run: Run, index: int, kept: FixedPattern, watch: CancelToken, precision: float
 ) -> ConditionalBound:
     flat = np.asarray(run.parameters(index), dtype=np.float64)
     gates, nodes = gates_and_nodes(run.problem, flat, kept)
@@ -340,13 +340,13 @@ def _carriers(
     )
 
 
-def _while_leaky(run: Run, index: int, watch: Watch) -> ConditionalBound:
+def _while_leaky(run: Run, index: int, watch: CancelToken) -> ConditionalBound:
     """Bound the margin for fixed a: in each cell f is linear in V, with a hard margin in |V|."""
     network, data = run.network, run.dataset
     flat = np.asarray(run.parameters(index), dtype=np.float64)
     alpha, U = network.effective(flat)  # type: ignore[attr-defined]
     slopes = network.activation.slopes(U @ run.inputs.T)  # type: ignore[attr-defined]
-    watch.look()
+    watch.check()
     lower, upper, q = leaky_limit(run.inputs, data.y, alpha, slopes)
     lengths = (((slopes * (q * data.y)) @ run.inputs) ** 2).sum(axis=1) * alpha**2
     carriers = _carriers(lengths, alpha, [(j,) for j in range(len(alpha))])
@@ -355,7 +355,7 @@ def _while_leaky(run: Run, index: int, watch: Watch) -> ConditionalBound:
     return ConditionalBound(FixedPattern.GATES, upper, lower, frame, time, _examples(q), carriers)
 
 
-def find_first_frame(run: Run, index: int, kept: FixedPattern, watch: Watch) -> int:
+def find_first_frame(run: Run, index: int, kept: FixedPattern, watch: CancelToken) -> int:
     """Return the first frame from which on a condition has held at every frame up to `index`.
 
     An example within rounding of a node's kink is on both sides of it.
@@ -368,7 +368,7 @@ def find_first_frame(run: Run, index: int, kept: FixedPattern, watch: Watch) -> 
         Index of the last frame.
     kept : FixedPattern
         Condition: OWN compares the activation of nodes on examples of their own label only.
-    watch : Watch
+    watch : CancelToken
         Cancellation token, checked at each frame.
 
     Returns
@@ -381,7 +381,7 @@ def find_first_frame(run: Run, index: int, kept: FixedPattern, watch: Watch) -> 
     counted = own if kept is FixedPattern.OWN_LABEL else np.ones_like(active)
     frame = index
     while frame > 0:
-        watch.look()
+        watch.check()
         before, there = _places(run, frame - 1)
         crossed = np.where(active, there < -AT_KINK, there > AT_KINK) & counted
         if crossed.any() or not np.array_equal(before, signs):

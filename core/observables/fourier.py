@@ -34,7 +34,7 @@ def is_modular_addition(run: Run) -> bool:
 
 @cached_per_run
 def _is_modular(run: Run) -> bool:
-    return run.recorded and is_addition(run.dataset.x, run.dataset.y)
+    return run.is_external and is_addition(run.dataset.x, run.dataset.y)
 
 
 @cached_per_frame

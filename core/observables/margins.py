@@ -115,7 +115,7 @@ def l2_margin(run: Run, index: int) -> float:
 
 def smoothed_margin(run: Run, index: int) -> float:
     factor = scale(run, index)
-    smoothed = run.loss.smoothed(factor * flat_scores(run, index))
+    smoothed = run.loss.smoothed_margin(factor * flat_scores(run, index))
     return _divide(smoothed, factor * flat_norm_power(run, index))
 
 
@@ -325,7 +325,7 @@ def flat_values(run: Run, index: int, x: Array) -> Array:
     array (N,)
         f(x), or for several classes the index of the predicted class.
     """
-    inputs, offset = run.seen(x)
+    inputs, offset = run.as_network_inputs(x)
     f = np.asarray(run.network.outputs(run.parameters(index), inputs, offset))
     return np.asarray(f.argmax(axis=1), dtype=np.float64) if f.ndim == 2 else f
 

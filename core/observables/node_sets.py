@@ -45,8 +45,8 @@ def parse_nodes(text: str) -> frozenset[int]:
     nodes: set[int] = set()
     for part in text.split(","):
         low, dash, high = (piece.strip() for piece in part.partition("-"))
-        first = _whole(low)
-        last = _whole(high) if dash else first
+        first = _parse_index(low)
+        last = _parse_index(high) if dash else first
         if not first <= last:
             raise ValueError("a range of nodes starts with the smaller number, such as 3-5")
         if len(nodes) + last - first >= MOST_NODES:
@@ -55,7 +55,7 @@ def parse_nodes(text: str) -> frozenset[int]:
     return frozenset(nodes)
 
 
-def _whole(text: str) -> int:
+def _parse_index(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
         raise ValueError("give whole node numbers from 0, such as 3-5,9")
     return int(text)

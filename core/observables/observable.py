@@ -107,7 +107,7 @@ class Observable:
     landmark: Callable[[Run], Landmark | None] | None = None
     error: Callable[[Run, int], float] | None = None
 
-    def at(self, run: Run, index: int) -> Any:
+    def value_at(self, run: Run, index: int) -> Any:
         """Return the value at a frame.
 
         Parameters
@@ -145,13 +145,13 @@ class Observable:
         Returns
         -------
         array (T,), (T, m) or (T, n)
-            One row a frame; the shape of a row is that of `at`.
+            One row a frame; the shape of a row is that of `value_at`.
         """
         values = []
         for index in range(run.frames):
             if between is not None:
                 between()
-            values.append(self.at(run, index))
+            values.append(self.value_at(run, index))
         return np.array(values, dtype=np.float64)
 
 
@@ -162,7 +162,7 @@ def _memoised_value(run: Run, name: object, index: int, function: Callable[[Run,
         return run.memo[key]
     value = function(run, index)
     size = value.nbytes if isinstance(value, np.ndarray) else 8
-    if size * max(run.planned, 1) <= MEMO_BYTES:
+    if size * max(run.planned_frames, 1) <= MEMO_BYTES:
         run.memo[key] = value
     return value
 

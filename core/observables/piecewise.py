@@ -74,7 +74,7 @@ def plane_function(run: Run, index: int, axes: tuple[int, int]) -> PlaneFunction
         return None
     points = np.zeros((3, d))
     points[1, axes[0]] = points[2, axes[1]] = 1.0
-    inputs, outside = run.seen(points)
+    inputs, outside = run.as_network_inputs(points)
     flat = run.parameters(index)
     alpha, U = network.effective(flat)
     z = U @ inputs.T  # (m, 3)

@@ -81,7 +81,7 @@ def log10_perceptron_sum(run: Run, index: int) -> float:
 
 def log_perceptron_sum(run: Run, index: int) -> float:
     """Return ln of `perceptron_sum`; -inf at the first frame."""
-    run, index = run.whole, run.whole.before - run.before + index
+    run, index = run.whole_run, run.whole_run.frames_before - run.frames_before + index
     sums = _sums_of(run)
     while len(sums) <= index:
         frame = len(sums)
@@ -112,7 +112,7 @@ def sum_bounds(run: Run) -> tuple[Array, Array]:
         Lower and upper bounds. Entry k is about the interval that ends at frame k; entry 0 about
         the time before the run.
     """
-    whole, first = run.whole, run.whole.before - run.before
+    whole, first = run.whole_run, run.whole_run.frames_before - run.frames_before
     last = first + run.frames
     fine = np.array([_log_increment(whole, k - 1, k) for k in range(1, last)])
     coarse = np.array([_log_increment(whole, k - 1, k + 1) for k in range(1, last - 1)])
@@ -194,7 +194,9 @@ def has_perceptron_sum(run: Run) -> bool:
         isinstance(dynamics, StochasticGradientDescent) and not dynamics.fresh
     )
     homogeneous = run.network.homogeneous or not isinstance(dynamics, GradientFlow)
-    plain = run.whole.complete and not run.changed and not run.experiment.loss.is_penalised
+    plain = (
+        run.whole_run.complete and not run.has_changed_rule and not run.experiment.loss.is_penalised
+    )
     return has_slopes(run) and known and homogeneous and plain
 
 

@@ -78,7 +78,7 @@ def _numbers(run: Run, index: int) -> dict[str, float]:
 
 
 def _value(name: str, run: Run, index: int) -> float:
-    return _numbers(run, index).get(name, float("nan")) if run.recorded else float("nan")
+    return _numbers(run, index).get(name, float("nan")) if run.is_external else float("nan")
 
 
 def _has(name: str, run: Run) -> bool:
@@ -201,7 +201,7 @@ def last_values(run: Run) -> dict[str, float]:
     """Return every usual scalar at the last frame, by name; empty for a run without frames."""
     if run.frames == 0:
         return {}
-    return {item.name: float(item.at(run, run.frames - 1)) for item in usual_of(run)}
+    return {item.name: float(item.value_at(run, run.frames - 1)) for item in usual_of(run)}
 
 
 # ------------------------------------------------------------------------------------------ help
@@ -311,10 +311,10 @@ def explain(name: str, network: Network | None = None) -> Help:
     from core.reference.registry import REFERENCES
 
     if name in OBSERVABLES:
-        return _of(OBSERVABLES[name], network)
+        return _make_help(OBSERVABLES[name], network)
     number = find_observable(name) if name.startswith(LOOP) else None
     if number is not None:
-        return _of(number, network)
+        return _make_help(number, network)
     if name in VIEWS:
         return VIEWS[name]
     if name in REFERENCES:
@@ -328,7 +328,7 @@ def explain(name: str, network: Network | None = None) -> Help:
     raise InputError(f"{name!r} is not a quantity; {did_you_mean(name, known)}")
 
 
-def _of(item: Observable, network: Network | None) -> Help:
+def _make_help(item: Observable, network: Network | None) -> Help:
     usual = "none, at each node" if item.shape is Shape.NODE else PLAIN
     normalisation, tex, formula = item.normalisation or usual, item.tex, item.formula
     if network is not None and normalisation.startswith(HOMOGENEOUS):

@@ -59,7 +59,7 @@ def _largest_eigenvalues(run: Run, index: int, count: int) -> Array:
     if not has_sharpness(run) or not np.isfinite(flat).all():
         return missing
     proof = make_prover(run)
-    proved = proof and proof.at(flat, count, TOLERANCE)
+    proved = proof and proof.prove_at(flat, count, TOLERANCE)
     if proved is not None:
         return np.stack([proved, np.full(count, TOLERANCE * abs(float(proved[0])))])
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -106,7 +106,7 @@ def gauss_newton(run: Run, index: int) -> float:
         return float("nan")
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         proof = make_prover(run)
-        proved = proof and proof.at(flat, 1, TOLERANCE, whole=False)
+        proved = proof and proof.prove_at(flat, 1, TOLERANCE, whole=False)
         if proved is not None:
             return float(proved[0])
         return gauss_newton_sharpness(run.problem, flat)

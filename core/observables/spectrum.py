@@ -119,7 +119,7 @@ def singular_value(place: int) -> Callable[[Run, int], float]:
 
 
 def _stride(run: Run) -> int:
-    return -(-run.planned // MOMENTS)
+    return -(-run.planned_frames // MOMENTS)
 
 
 def displacement(run: Run, index: int) -> Array:
@@ -157,7 +157,7 @@ def trajectory_rank(run: Run, index: int) -> float:
     products. A row has m d entries: inner products of displacements are sums over nodes, which the
     row-space form preserves. Those of a continued run begin at t = 0.
     """
-    run, index = run.whole, run.whole.before - run.before + index
+    run, index = run.whole_run, run.whole_run.frames_before - run.frames_before + index
     before = _moments(run, -(-index // _stride(run)))
     row = displacement(run, index)
     size = float(np.abs(row).max()) if np.isfinite(row).all() else np.inf

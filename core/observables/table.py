@@ -102,7 +102,7 @@ def columns_of(
     values: dict[str, list[Any]] = {item.name: [] for item in observables}
     for index in range(frames):  # frame by frame, so that its parameters are read only once
         for item in observables:
-            values[item.name].append(item.at(run, index))
+            values[item.name].append(item.value_at(run, index))
         if progress is not None:
             progress(1)
     return columns | {name: np.array(some, dtype=np.float64) for name, some in values.items()}

@@ -265,7 +265,7 @@ def _network_inputs(run: Run) -> tuple[Array, Array | None] | None:
     width = run.network.m if run.reduction is not None else 0
     if points.y.size * (width + run.inputs.shape[1]) > MOST_VALUES:
         return None
-    return run.seen(points.x)
+    return run.as_network_inputs(points.x)
 
 
 @cached_per_frame
@@ -284,7 +284,9 @@ def test_values(run: Run, index: int) -> TestValues:
             return TestValues(float(np.count_nonzero(~right)) / points.y.size)
     for begin in range(0, points.y.size, length):
         block = slice(begin, begin + length)
-        inputs, offset = run.seen(points.x[block]) if kept is None else _block(kept, block)
+        inputs, offset = (
+            run.as_network_inputs(points.x[block]) if kept is None else _block(kept, block)
+        )
         f = np.asarray(network.outputs(flat, inputs, offset))
         # At the flat parameters, since e^(L rho) changes no sign.
         wrong += int(np.count_nonzero(~(margins_of(f, points.y[block]) > 0.0)))

@@ -62,10 +62,11 @@ class Start:
     The physical parameters are `network.physical(parameters, rho)`. `origin` are the parameters at
     t = 0, from which rotation and distance are measured. `continues` names the previous run.
 
-    `goes_on` is true if the previous run's dynamics continues unchanged; with its `state` at the
-    start the continuation is exact. If that state is only known at an `earlier` start, the run
-    first repeats the times `marks` (log10 t, increasing, the last of them the start's own) without
-    recording, with the dynamics `way` (None: its own). `history` are the frames before the start.
+    `same_dynamics` is true if the previous run's dynamics continues unchanged; with its `state` at
+    the start the continuation is exact. If that state is only known at an `earlier` start, the run
+    first repeats the times `replay_times` (log10 t, increasing, the last of them the start's own)
+    without recording, with the dynamics `replay_dynamics` (None: its own). `history` are the frames
+    before the start.
     """
 
     parameters: Array
@@ -74,11 +75,11 @@ class Start:
     step: int = 0
     log10_time: float = -np.inf
     continues: Mapping[str, object] | None = None
-    goes_on: bool = True
+    same_dynamics: bool = True
     state: State | None = None
     earlier: Start | None = None
-    marks: tuple[float, ...] = ()
-    way: Section | None = None
+    replay_times: tuple[float, ...] = ()
+    replay_dynamics: Section | None = None
     history: History | None = None
 
 

@@ -102,7 +102,7 @@ class Reduction:
         inside = (x - self.mean) @ self.basis.T
         return np.concatenate([inside, np.zeros((x.shape[0], 1))], axis=1)
 
-    def outside(self, x: Array) -> Array:
+    def perpendicular_products(self, x: Array) -> Array:
         """Return the inner products of any points with the nodes' directions outside the span.
 
         Parameters

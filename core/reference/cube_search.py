@@ -17,7 +17,7 @@ from core.reference.ellipsoids import Saddle
 from core.reference.generation import distinct_directions
 from core.reference.master import Master
 from core.reference.programs import DIGITS, Program, solve
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 STARTS, STEPS = 200, 60  # of each ascent
@@ -41,7 +41,7 @@ class CubeSearch:
     q: Array
 
 
-def ascend(x: Array, c: Array, V: Array, watch: Watch) -> tuple[Array, Array]:
+def ascend(x: Array, c: Array, V: Array, watch: CancelToken) -> tuple[Array, Array]:
     """Return the best points on projected ascents of sum_i c_i relu(<v, x_i>) in the cube.
 
     Parameters
@@ -52,7 +52,7 @@ def ascend(x: Array, c: Array, V: Array, watch: Watch) -> tuple[Array, Array]:
         Signed weights.
     V : array (k, d)
         Starts.
-    watch : Watch
+    watch : CancelToken
         Cancellation token.
 
     Returns
@@ -65,7 +65,7 @@ def ascend(x: Array, c: Array, V: Array, watch: Watch) -> tuple[Array, Array]:
     V = np.clip(V, -1.0, 1.0)
     best, values = V.copy(), np.full(len(V), -np.inf)
     for step in np.geomspace(1.0, 0.01, STEPS):
-        watch.look()
+        watch.check()
         z = V @ x.T
         now = np.maximum(z, 0.0) @ c
         better = now > values
@@ -76,7 +76,7 @@ def ascend(x: Array, c: Array, V: Array, watch: Watch) -> tuple[Array, Array]:
     return best, values
 
 
-def polish(x: Array, c: Array, v: Array, watch: Watch) -> tuple[Array, float]:
+def polish(x: Array, c: Array, v: Array, watch: CancelToken) -> tuple[Array, float]:
     """Return a point of the cube where sum_i c_i relu(<v, x_i>) is larger, and the value.
 
     Each step replaces the convex part by its tangent at v, and maximises exactly.
@@ -103,7 +103,7 @@ def polish(x: Array, c: Array, v: Array, watch: Watch) -> tuple[Array, float]:
 class _Search:
     """Column generation in the cube."""
 
-    def __init__(self, x: Array, y: Array, watch: Watch) -> None:
+    def __init__(self, x: Array, y: Array, watch: CancelToken) -> None:
         self._x, self._y, self._watch = x, y, watch
         self._generator = np.random.default_rng(0)
         self._master = Master(len(x))
@@ -151,7 +151,7 @@ def _normalise_rows(V: Array) -> Array:
     return np.asarray(V / np.where(lengths > 0.0, lengths, 1.0))
 
 
-def search_cube(x: Array, y: Array, saddle: Saddle, watch: Watch) -> CubeSearch:
+def search_cube(x: Array, y: Array, saddle: Saddle, watch: CancelToken) -> CubeSearch:
     """Return the best network found, and weights of the points of low price.
 
     Parameters
@@ -162,7 +162,7 @@ def search_cube(x: Array, y: Array, saddle: Saddle, watch: Watch) -> CubeSearch:
         Labels +-1.
     saddle : Saddle
         Weights and network to start from.
-    watch : Watch
+    watch : CancelToken
         Cancellation token; once it has timed out, the search returns its best result.
 
     Returns
@@ -228,7 +228,7 @@ def make_price_program(x: Array, c: Array) -> Program:
     return Program(cost, rows, most, lower, upper, np.arange(d + n, d + n + k))
 
 
-def bound_price(x: Array, y: Array, found: CubeSearch, enough: float, watch: Watch) -> float:
+def bound_price(x: Array, y: Array, found: CubeSearch, enough: float, watch: CancelToken) -> float:
     """Return an upper bound of the least of several prices, if it is below `enough`.
 
     Parameters
@@ -241,7 +241,7 @@ def bound_price(x: Array, y: Array, found: CubeSearch, enough: float, watch: Wat
         Weights whose prices are bounded, one after another.
     enough : float
         Bound that is known.
-    watch : Watch
+    watch : CancelToken
         Cancellation, and the time limit.
 
     Returns
@@ -259,7 +259,7 @@ def bound_price(x: Array, y: Array, found: CubeSearch, enough: float, watch: Wat
         for part, sign in enumerate((1.0, -1.0)):
             left = 2 * (len(found.q) - number) - part
             seconds = max(watch.limit - watch.seconds, 0.0) / left
-            answer = solve(make_price_program(x[used], sign * c[used]), watch.within(seconds))
+            answer = solve(make_price_program(x[used], sign * c[used]), watch.with_timeout(seconds))
             bound = max(bound, answer.bound * (1.0 + DIGITS) + DIGITS * found.lower)
             if bound >= least:
                 break

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 
 from core.reference.generation import distinct_directions
 from core.reference.pricing import climb
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 LEAST_POWER, GROWTH, MOST_POWER = 20.0, 1.4, 2000.0  # of the smoothed maximum, round by round
 FIRST, MIXED = 10, 0.03  # other q of the first pool; share of equal weights in each start
 SMOOTHING = 0.5  # of the best q and Lam so far in those that are priced
 FLOOR = 1e-3  # share of I/d in Lam
-STARTS, ADDED, KEPT = 120, 40, 1500
+STARTS, ADDED, POINTS_RETAINED = 120, 40, 1500
 LAST, LAST_POWER = 3, 100.0  # fits of the network: of higher powers they are no better
 STEPS = 80  # of L-BFGS in a round
 MOST_ROUNDS = 40
@@ -117,12 +117,12 @@ class _Pool:
             by_factor = (2.0 * (1.0 - FLOOR) * (by_lam @ B - along * B) / square).ravel()
         return 0.5 * top + np.log(total) / power, np.r_[by_logits, by_factor]
 
-    def fit(self, variables: Array, power: float, watch: Watch) -> Array:
+    def fit(self, variables: Array, power: float, watch: CancelToken) -> Array:
         """Return the variables of the least smoothed price."""
         from scipy.optimize import minimize  # slow to load
 
         def check(_: Any) -> None:
-            watch.look()
+            watch.check()
 
         answer = minimize(
             self.value,
@@ -149,7 +149,7 @@ class _Pool:
         return np.sign(h[order]) * root, self.U[order] * (root / np.sqrt(size[order]))[:, None]
 
 
-def find_saddle(x: Array, y: Array, watch: Watch, *, diagonal: bool, seed: int = 0) -> Saddle:
+def find_saddle(x: Array, y: Array, watch: CancelToken, *, diagonal: bool, seed: int = 0) -> Saddle:
     """Return q and Lam of a low price, without a proof.
 
     Parameters
@@ -158,7 +158,7 @@ def find_saddle(x: Array, y: Array, watch: Watch, *, diagonal: bool, seed: int =
         Points.
     y : array (n,)
         Labels +-1.
-    watch : Watch
+    watch : CancelToken
         Cancellation token; once it has timed out, the search returns its best result.
     diagonal : bool
         Search diagonal Lam only.
@@ -199,16 +199,16 @@ def find_saddle(x: Array, y: Array, watch: Watch, *, diagonal: bool, seed: int =
 
 
 def _extend_pool(
-    pool: _Pool, q: Array, Lam: Array, generator: np.random.Generator, watch: Watch
+    pool: _Pool, q: Array, Lam: Array, generator: np.random.Generator, watch: CancelToken
 ) -> tuple[Array, float]:
     """Return the pool's directions with those of high price, and the highest price."""
     x, c, U = pool.x, q * pool.y, pool.U
     n, d = x.shape
     root, inverse = square_roots(Lam)
     moved, price = x @ inverse, 0.0
-    if len(U) > KEPT:
+    if len(U) > POINTS_RETAINED:
         near = np.abs(np.maximum(U @ x.T, 0.0) @ c) / np.linalg.norm(U @ root, axis=1)
-        U = U[np.argsort(-near, kind="stable")[:KEPT]]
+        U = U[np.argsort(-near, kind="stable")[:POINTS_RETAINED]]
     found = [U]
     for sign in (1.0, -1.0):
         free = generator.standard_normal((STARTS // 2, d))

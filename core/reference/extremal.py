@@ -35,8 +35,8 @@ from core.errors import InputError
 from core.network.activation import LEAKY, RELU
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
-from core.reference.margin import Bracket, Reference, absent_bracket, data_key, exact
-from core.reference.watch import Watch
+from core.reference.margin import Bracket, Reference, absent_bracket, data_key, exact_bracket
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
@@ -296,7 +296,7 @@ class _Kinks:
         if len(part):
             _, singular, Vt = np.linalg.svd(part, full_matrices=False)
             basis = Vt[singular > ZERO * singular[0]]
-            lines = np.array([*_lines(_unlike(part @ basis.T))]) @ basis
+            lines = np.array([*_lines(_distinct_directions(part @ basis.T))]) @ basis
         self._rank, self._rays = len(basis), np.concatenate([lines, -lines])
         along = self._rays @ part.T
         self._bent = np.maximum(along, slope * along) @ w  # sum_B w_k phi(<z, x_k>)
@@ -320,7 +320,7 @@ class _Kinks:
         return MINIMUM if up or (not down and value < 0.0) else MAXIMUM
 
 
-def _unlike(X: Array) -> Array:
+def _distinct_directions(X: Array) -> Array:
     """Return one row of each set of parallel rows; no row is 0."""
     units = X / np.linalg.norm(X, axis=1)[:, None]
     chosen: list[int] = []
@@ -348,8 +348,8 @@ class GrowthRate(Reference, ABC):
     def key(self, problem: Problem) -> str:
         return data_key(problem, problem.inputs, self._slope(problem))
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        watch.look()
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
+        watch.check()
         try:
             found = extremal_vectors(problem.inputs, problem.dataset.y, self._slope(problem))
         except InputError as error:
@@ -358,7 +358,9 @@ class GrowthRate(Reference, ABC):
         if max(rates, default=0.0) <= 0.0:
             way = "above" if self.sign > 0.0 else "below"
             return absent_bracket(f"No extremal vector has G {way} 0: no node of this sign grows.")
-        return exact(max(rates), f"the largest of {len(rates)} extremal vectors, all enumerated")
+        return exact_bracket(
+            max(rates), f"the largest of {len(rates)} extremal vectors, all enumerated"
+        )
 
     def _slope(self, problem: Problem) -> float:
         network = problem.network

@@ -40,7 +40,7 @@ from core.network.parametrisation import TwoLayer, weighted_gram
 from core.problem.problem import Problem
 from core.reference.hull import coordinates, rounding, separate_from_origin
 from core.reference.master import Master, Solution
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 
 @final
@@ -114,7 +114,7 @@ class Gates:
         """
         return np.asarray(self.signs[which, None] * y * np.maximum(u @ x.T, 0.0))
 
-    def others(self, y: Array) -> NDArray[np.bool_]:
+    def opposite_labels(self, y: Array) -> NDArray[np.bool_]:
         """Return where, (k, n), an example's label y (n,) differs from a gate's sign."""
         return np.asarray(self.signs[:, None] * y < 0.0)
 
@@ -176,7 +176,7 @@ def gated_limit(
     x: Array,
     y: Array,
     gates: Gates,
-    watch: Watch,
+    watch: CancelToken,
     tolerance: float = 1e-5,
     kept: FixedPattern = FixedPattern.GATES,
 ) -> GatedLimit:
@@ -193,7 +193,7 @@ def gated_limit(
         Labels +-1.
     gates : Gates
         Gates of the nodes.
-    watch : Watch
+    watch : CancelToken
         Cancellation; the search stops when the watch is late.
     tolerance : float
         Relative gap at which the search stops, 1e-6 at best.
@@ -210,7 +210,7 @@ def gated_limit(
     Two examples on the axes, a node for each: u_j = x_j/4 each, and the margin is 1/4.
 
     >>> gates = Gates(np.ones(2), np.eye(2, dtype=bool))
-    >>> limit = gated_limit(np.eye(2), np.ones(2), gates, Watch())
+    >>> limit = gated_limit(np.eye(2), np.ones(2), gates, CancelToken())
     >>> round(limit.lower, 6), round(limit.upper, 6), limit.q.round(6).tolist()
     (0.25, 0.25, [0.5, 0.5])
     """
@@ -218,8 +218,8 @@ def gated_limit(
     for _ in range(MOST_ROUNDS if len(gates.signs) else 0):
         if search.round(tolerance) or watch.timed_out:
             break
-        watch.look()
-    return search.found()
+        watch.check()
+    return search.limit()
 
 
 def leaky_limit(x: Array, y: Array, a: Array, slopes: Array) -> tuple[float, float, Array]:
@@ -270,12 +270,12 @@ class _Search:
     """Directions so far, the program over them, and the best certificate."""
 
     def __init__(self, x: Array, y: Array, gates: Gates, kept: FixedPattern) -> None:
-        self._x, self._y, self._gates, self._kept = x, y, gates, kept
+        self._x, self._y, self._gates, self._pattern = x, y, gates, kept
         n, d = x.shape
         # sum_i q_i y_i s_k 1[i in A_k] x_i for all gates at once is one product.
         self._weights = gates.signs[:, None] * gates.active * y
         self._cones = np.where(gates.active, 1.0, -1.0)
-        self._others = gates.others(y)
+        self._others = gates.opposite_labels(y)
         self._turns = np.zeros(gates.active.shape)  # of OWN: what x_i counts for in a price
         self._unit = float(np.linalg.norm(x, axis=1).max()) or 1.0
         self._master = Master(n, unit=self._unit)
@@ -289,10 +289,10 @@ class _Search:
     def _price_gates(self, q: Array) -> tuple[Array, Array]:
         """Return the unit direction (k, d) of each gate that is best at q, and the prices (k,)."""
         g = (self._weights * q) @ self._x
-        if self._kept is FixedPattern.CONES:
+        if self._pattern is FixedPattern.CONES:
             cones = zip(g, self._cones, strict=True)
             g = np.array([self._project(row, cone) for row, cone in cones])
-        elif self._kept is FixedPattern.OWN_LABEL:
+        elif self._pattern is FixedPattern.OWN_LABEL:
             g = self._shorten(g, q)
         prices = np.linalg.norm(g, axis=1)
         return g / np.where(prices > 0.0, prices, 1.0)[:, None], prices
@@ -352,12 +352,12 @@ class _Search:
         if top < self._upper:
             self._upper, self._best_q = top, q
         new = np.flatnonzero((prices >= WORTH * top) & (prices > 0.0))
-        if self._kept is FixedPattern.CONES:
+        if self._pattern is FixedPattern.CONES:
             new = new[self._is_within(new, u[new])]
         if not new.size:
             return True
         columns = (
-            self._gates.outputs if self._kept is FixedPattern.OWN_LABEL else self._gates.columns
+            self._gates.outputs if self._pattern is FixedPattern.OWN_LABEL else self._gates.columns
         )
         self._master.add(columns(new, u[new], self._x, self._y))
         self._u, self._gate = np.vstack([self._u, u[new]]), np.append(self._gate, new)
@@ -370,7 +370,7 @@ class _Search:
         closed = gap <= tolerance * self._upper or self._upper <= NOTHING * self._unit
         return closed or self._since > STALLED
 
-    def found(self) -> GatedLimit:
+    def limit(self) -> GatedLimit:
         """Return the result, halved because sum_j |u_j| is 1/2."""
         solution = self._solution
         if solution is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.reference.master import Master
 from core.reference.pricing import climb
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 FIRST_STARTS, STARTS, MOST_ADDED = 300, 90, 40
@@ -18,7 +18,10 @@ SMOOTHING = 0.85  # of the best q so far in the one that is priced
 SAME = 1.0 - 1e-6  # cosine from which two directions count as one
 WORTH = 0.9  # of the LP's value: columns below it are not added
 MOST_ROUNDS = 2000
-MOST_COLUMNS, KEPT = 2000, 800  # in the LP: when it has grown, those nearest to use are kept
+MOST_COLUMNS, COLUMNS_RETAINED = (
+    2000,
+    800,
+)  # in the LP: when it has grown, those nearest to use are kept
 
 
 @final
@@ -46,7 +49,7 @@ class Atoms:
         """
         return self.alpha[:, None] * y * np.maximum(self.beta @ x.T, 0.0)
 
-    def take(self, which: Array | NDArray[np.bool_]) -> Atoms:
+    def select(self, which: Array | NDArray[np.bool_]) -> Atoms:
         return Atoms(self.alpha[which], self.beta[which])
 
     def plus(self, other: Atoms) -> Atoms:
@@ -115,7 +118,7 @@ def nearest_to_use(prices: Array, weights: Array) -> NDArray[np.bool_]:
         True for columns to keep.
     """
     kept = weights > 0.0
-    kept[np.argsort(-prices, kind="stable")[:KEPT]] = True
+    kept[np.argsort(-prices, kind="stable")[:COLUMNS_RETAINED]] = True
     return np.asarray(kept)
 
 
@@ -141,7 +144,7 @@ class Generation:
         self._columns = np.zeros((0, len(x)))
         self._tried, self._prices = np.zeros((0, len(x))), np.zeros(0)
         self._winners = {sign: np.zeros((0, x.shape[1])) for sign in (1.0, -1.0)}
-        self._begin = q / q.sum()
+        self._initial_q = q / q.sum()
         if atoms.alpha.size:
             self._add(atoms)
 
@@ -162,7 +165,7 @@ class Generation:
         again = used.beta[used.alpha == sign]
         return np.vstack([free, spanned, self._winners[sign], again])
 
-    def price(self, q: Array, used: Atoms, floor: float, count: int, watch: Watch) -> float:
+    def price(self, q: Array, used: Atoms, floor: float, count: int, watch: CancelToken) -> float:
         """Add the columns that are best at q, and store the price of q.
 
         Parameters
@@ -175,7 +178,7 @@ class Generation:
             Columns of this value or less are not added.
         count : int
             Number of random starts for each sign.
-        watch : Watch
+        watch : CancelToken
             Cancellation token.
 
         Returns
@@ -199,7 +202,7 @@ class Generation:
         self._add(priced[0].plus(priced[1]))
         return highest
 
-    def run(self, tolerance: float, zero: float, watch: Watch) -> GenerationResult:
+    def run(self, tolerance: float, zero: float, watch: CancelToken) -> GenerationResult:
         """Add columns until the gap to the climbed price closes.
 
         Parameters
@@ -208,7 +211,7 @@ class Generation:
             Relative gap at which to stop.
         zero : float
             Price at or below which to stop: the margin is then rounding.
-        watch : Watch
+        watch : CancelToken
             Cancellation; the loop stops when the watch is late.
 
         Returns
@@ -226,23 +229,23 @@ class Generation:
         assert state is not None
         return state
 
-    def _round(self, state: GenerationResult | None, watch: Watch) -> GenerationResult:
+    def _round(self, state: GenerationResult | None, watch: CancelToken) -> GenerationResult:
         none = Atoms(np.zeros(0), np.zeros((0, self._x.shape[1])))
         if state is None:
-            self.price(self._begin, none, -np.inf, FIRST_STARTS, watch)
+            self.price(self._initial_q, none, -np.inf, FIRST_STARTS, watch)
         else:
             # Without a margin there is nothing to be smooth about: q itself shows it soonest.
             share = SMOOTHING if state.value > 0.0 else 0.0
             best = self._tried[np.argmin(self._prices)]
-            used = state.atoms.take(state.weights > 1e-9)
+            used = state.atoms.select(state.weights > 1e-9)
             # The LP's q is a vertex and jumps from round to round; columns priced there are soon of
             # no use.
             q = share * best + (1.0 - share) * state.q
             self.price(q, used, WORTH * max(state.value, 0.0), STARTS, watch)
-        watch.look()
+        watch.check()
         solution = self._master.solve()
         above = float(self._prices.min())
-        # state.q is the LP's between rounds; `ended` gives the best of those that were priced.
+        # state.q is the LP's between rounds; `finish` gives the best of those that were priced.
         state = GenerationResult(self._atoms, solution.weights, solution.q, solution.value, above)
         if len(self._columns) > MOST_COLUMNS:
             self._forget(state)
@@ -251,10 +254,10 @@ class Generation:
     def _forget(self, state: GenerationResult) -> None:
         """Shrink the LP and keep its optimum: a large LP takes longer than 50 ms to solve."""
         kept = nearest_to_use(self._columns @ state.q, state.weights)
-        self._atoms, self._columns = self._atoms.take(kept), self._columns[kept]
+        self._atoms, self._columns = self._atoms.select(kept), self._columns[kept]
         self._master = Master(len(self._x), unit=self._unit)
         self._master.add(self._columns)
 
-    def ended(self, state: GenerationResult) -> GenerationResult:
+    def finish(self, state: GenerationResult) -> GenerationResult:
         """Return the state with the q of the least price instead of the LP's."""
         return replace(state, q=self._tried[np.argmin(self._prices)])

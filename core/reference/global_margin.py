@@ -21,12 +21,12 @@ from core.reference.margin import (
     NO_NETWORK,
     Bracket,
     SampleMargin,
-    exact,
-    nothing,
+    exact_bracket,
     unresolved_bracket,
+    zero_bracket,
 )
 from core.reference.pricing import MOST_DIMENSIONS, Proof, prove
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ def of_parity(parity: Parity) -> GlobalResult:
     alpha, beta = parity.witness()
     text = "1/sqrt(8 d)" if k == 2 else f"of {k} bits"
     # One root: two of them round 1/4 of XOR to less than 1/4.
-    bracket = exact(
+    bracket = exact_bracket(
         float(corner_constant(k) / np.sqrt(k * d)), f"closed form {text} on all corners"
     )
     nodes, n = alpha.size, 2**d
@@ -136,9 +136,11 @@ class Search:
     `unit` is 1, or about the margin where that is known to be small.
     """
 
-    def __init__(self, x: Array, y: Array, watch: Watch, seed: int, unit: float = 1.0) -> None:
+    def __init__(
+        self, x: Array, y: Array, watch: CancelToken, seed: int, unit: float = 1.0
+    ) -> None:
         self.x, self.y, self._unit = x, y, unit
-        self._watch = watch if unit == 1.0 else watch.within(SECONDS_ON_EDGE)
+        self._watch = watch if unit == 1.0 else watch.with_timeout(SECONDS_ON_EDGE)
         self._generator, self._zero = np.random.default_rng(seed), ZERO * unit
         n = len(x)
         self.lower, self.upper, self.above = -np.inf, np.inf, np.inf
@@ -146,7 +148,7 @@ class Search:
         self.weights, self.q = np.zeros(0), np.full(n, 1.0 / n)
         self._pool = self.atoms
 
-    def begin(self, columns: Array | None) -> None:
+    def add_directions(self, columns: Array | None) -> None:
         """Add directions (k, r) to the initial pool, with both signs."""
         if columns is None or not len(columns):
             return
@@ -160,19 +162,19 @@ class Search:
         q = q if q.sum() > 0.0 else np.ones(len(points))
         generation = Generation(x, y, (self._pool, q), self._generator, self._unit)
         last = generation.run(tolerance, self._zero, self._watch)
-        best = generation.ended(last)
+        best = generation.finish(last)
         if best.above < self.above:
             self.above = best.above
             self.q = np.zeros(len(self.x))
             self.q[points] = best.q
         self._update_best(last)
         prices = best.atoms.columns(x, y) @ best.q
-        self._pool = best.atoms.take(nearest_to_use(prices, last.weights))
+        self._pool = best.atoms.select(nearest_to_use(prices, last.weights))
         return last
 
     def _update_best(self, state: GenerationResult) -> None:
         used = state.weights > 0.0
-        atoms, weights = state.atoms.take(used), state.weights[used]
+        atoms, weights = state.atoms.select(used), state.weights[used]
         lower = float((weights @ atoms.columns(self.x, self.y)).min())
         if lower > self.lower:
             self.lower, self.atoms, self.weights = lower, atoms, weights
@@ -280,7 +282,7 @@ def _bracket(search: Search, x: Array, near: float) -> Bracket:
 
 
 def global_margin(
-    x: Array, y: Array, watch: Watch, *, columns: Array | None = None, seed: int = 0
+    x: Array, y: Array, watch: CancelToken, *, columns: Array | None = None, seed: int = 0
 ) -> GlobalResult:
     """Return gamma_gl: the largest margin of ReLU networks with l1 norm 1 over unit directions.
 
@@ -292,7 +294,7 @@ def global_margin(
     ----------
     x, y : array (n, d), array (n,)
         Inputs, and labels in {-1, 1}.
-    watch : Watch
+    watch : CancelToken
         Cancellation, and the time limit of the search.
     columns : array (k, d), optional
         Directions to try, such as a trained network's V.
@@ -307,14 +309,14 @@ def global_margin(
     Examples
     --------
     >>> x, y = np.array([[1.0], [-2.0]]), np.array([1.0, -1.0])
-    >>> round(global_margin(x, y, Watch()).bracket.value, 3)  # weights 2/3, 1/3
+    >>> round(global_margin(x, y, CancelToken()).bracket.value, 3)  # weights 2/3, 1/3
     0.667
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     d = x.shape[1]
     sentence = why_not(x, y)
     if sentence:
-        return result_without_network(nothing(f"gamma_gl is 0: {sentence}"), d)
+        return result_without_network(zero_bracket(f"gamma_gl is 0: {sentence}"), d)
     # Known in closed form, with witnesses that are exact.
     parity = corner_parity(x, y)
     if parity is not None:
@@ -322,12 +324,14 @@ def global_margin(
     scale = float(np.linalg.norm(x, axis=1).max())
     near = pair_bound(x, y)
     inner, basis = row_space(x / scale)
-    watch.look()
+    watch.check()
     if near < SMALLEST * scale:
         why = "two examples of opposite labels have the same direction up to rounding"
         return result_without_network(unresolved_bracket(near, scale, True, why), d)
     search = Search(inner, y, watch, seed, near / scale if near < EDGE * scale else 1.0)
-    search.begin(None if columns is None else np.asarray(columns, dtype=np.float64) @ basis.T)
+    search.add_directions(
+        None if columns is None else np.asarray(columns, dtype=np.float64) @ basis.T
+    )
     with suppress(ArithmeticError):  # what was found until then is a bound all the same
         search.generate()
     bracket = _bracket(search, x, near)
@@ -353,5 +357,5 @@ class GlobalMargin(SampleMargin):
     factor = 0.5
     plain_relu = True
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         return global_margin(problem.dataset.x, problem.dataset.y, watch).bracket

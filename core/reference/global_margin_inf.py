@@ -22,10 +22,16 @@ from core.reference.cube_search import CubeSearch, bound_price, search_cube
 from core.reference.ellipsoids import find_saddle, square_roots
 from core.reference.global_margin import global_margin
 from core.reference.hull import pair_bound, rounding, why_not
-from core.reference.margin import NO_NETWORK, Bracket, exact, nothing, unresolved_bracket
+from core.reference.margin import (
+    NO_NETWORK,
+    Bracket,
+    exact_bracket,
+    unresolved_bracket,
+    zero_bracket,
+)
 from core.reference.norms import NormMargin
 from core.reference.vertices import MOST_VERTICES, count_systems, cube_vertices, find_best_network
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 MOST_EXAMPLES, MOST_DIMENSIONS = 500, 100
@@ -42,7 +48,7 @@ def _make_bracket(lower: float, upper: float, near: float, size: float, method: 
     return replace(bracket, method=f"{method}; gap {bracket.gap:.1e}")
 
 
-def bracket_by_vertices(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
+def bracket_by_vertices(x: Array, y: Array, near: float, watch: CancelToken) -> Bracket:
     """Return the bracket by one linear program over all vertices in the cube, for few of them.
 
     Parameters
@@ -53,7 +59,7 @@ def bracket_by_vertices(x: Array, y: Array, near: float, watch: Watch) -> Bracke
         Labels +-1.
     near : float
         Upper bound that always holds.
-    watch : Watch
+    watch : CancelToken
         Cancellation token.
 
     Returns
@@ -69,7 +75,7 @@ def bracket_by_vertices(x: Array, y: Array, near: float, watch: Watch) -> Bracke
     return _make_bracket(best.lower - error, upper, near, size, method)
 
 
-def bracket_by_search(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
+def bracket_by_search(x: Array, y: Array, near: float, watch: CancelToken) -> Bracket:
     """Return the bracket by a network, an ellipsoid around the cube, and branch and bound.
 
     Parameters
@@ -80,7 +86,7 @@ def bracket_by_search(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
         Labels +-1.
     near : float
         Upper bound that always holds.
-    watch : Watch
+    watch : CancelToken
         Cancellation, and the time limit.
 
     Returns
@@ -89,10 +95,10 @@ def bracket_by_search(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
     """
     size = float(np.abs(x).sum(axis=1).max())
     rows = x / size
-    saddle = find_saddle(rows, y, watch.within(SADDLE_SHARE * watch.limit), diagonal=True)
-    found: CubeSearch = search_cube(rows, y, saddle, watch.within(SEARCH_SHARE * watch.limit))
+    saddle = find_saddle(rows, y, watch.with_timeout(SADDLE_SHARE * watch.limit), diagonal=True)
+    found: CubeSearch = search_cube(rows, y, saddle, watch.with_timeout(SEARCH_SHARE * watch.limit))
     root, inverse = square_roots(saddle.Lam)
-    part = watch.within(PROOF_SHARE * watch.limit)
+    part = watch.with_timeout(PROOF_SHARE * watch.limit)
     moved = global_margin(rows @ inverse, y, part, columns=saddle.V @ root).bracket
     upper = moved.upper * (1.0 + OFF) if moved.certified else np.inf
     method = "a network, and gamma_gl of transformed points"
@@ -104,7 +110,7 @@ def bracket_by_search(x: Array, y: Array, near: float, watch: Watch) -> Bracket:
     return _make_bracket(size * found.lower - error, size * upper + error, near, size, method)
 
 
-def maximum_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
+def maximum_bracket(x: Array, y: Array, watch: CancelToken) -> Bracket:
     """Return the bracket of gamma_glinf.
 
     Parameters
@@ -113,7 +119,7 @@ def maximum_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
         Inputs.
     y : array (n,)
         Labels +-1.
-    watch : Watch
+    watch : CancelToken
         Cancellation, and the time limit.
 
     Returns
@@ -124,15 +130,15 @@ def maximum_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
     Examples
     --------
     >>> x, y = np.array([[1.0], [-2.0]]), np.array([1.0, -1.0])
-    >>> round(maximum_bracket(x, y, Watch()).value, 9)  # masses 2/3, 1/3
+    >>> round(maximum_bracket(x, y, CancelToken()).value, 9)  # masses 2/3, 1/3
     0.666666667
     """
     sentence = why_not(x, y)
     if sentence:
-        return nothing(f"gamma_glinf is 0: {sentence}")
+        return zero_bracket(f"gamma_glinf is 0: {sentence}")
     parity = corner_parity(x, y)
     if parity is not None:
-        return exact(parity.margin, f"closed form of {parity.k} bits on all corners")
+        return exact_bracket(parity.margin, f"closed form of {parity.k} bits on all corners")
     x = x[:, x.any(axis=0)]
     n, d = x.shape
     near = np.sqrt(d) * pair_bound(x, y)  # |v| <= sqrt(d) in the cube
@@ -158,5 +164,5 @@ class GlobalMaximumMargin(NormMargin):
     plain_relu = True
     most_examples = MOST_EXAMPLES
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         return maximum_bracket(problem.dataset.x, problem.dataset.y, watch)

@@ -48,7 +48,7 @@ def why_not(x: Array, y: Array) -> str:
             "network with biases."
         )
     # As rational numbers: "nothing" is only said with a proof, and near-duplicates have a margin.
-    for i, k in _alike(x / lengths[:, None], y):
+    for i, k in _opposed_pairs(x / lengths[:, None], y):
         if are_on_one_ray(x[i], x[k]):
             return (
                 f"points {i} and {k} are equal up to a positive factor and have opposite labels, "
@@ -63,7 +63,7 @@ def why_not(x: Array, y: Array) -> str:
     return ""
 
 
-def _alike(unit: Array, y: Array) -> Iterator[tuple[int, int]]:
+def _opposed_pairs(unit: Array, y: Array) -> Iterator[tuple[int, int]]:
     """Yield pairs of opposite labels, y_i = 1, whose directions agree to ALIKE decimals."""
     rays = np.round(unit, ALIKE) + 0.0  # + 0.0 turns -0.0 into 0.0
     _, ray, count = np.unique(rays, axis=0, return_inverse=True, return_counts=True)

@@ -28,7 +28,7 @@ from core.reference.margin import (
     data_key,
     unresolved_bracket,
 )
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 MOST_EXAMPLES = 2000
 ENOUGH, ROUNDS, NEW_COLUMNS = 1e-7, 60, 40
@@ -96,18 +96,19 @@ def candidates(points: Array, c: Array, ends: Array) -> tuple[Array, Array]:
     return directions, np.maximum(directions @ points.T, 0.0) @ c
 
 
-def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple[float, float, int]:
+def l1_margin(
+    x: Array, y: Array, watch: CancelToken, enough: float = ENOUGH
+) -> tuple[float, float, int]:
     """Return bounds of gamma_l1 and the number of rounds, for x (n, 1) and y (n,).
 
     One point at 1: the best (w, b) is along (1, 1), so the margin is sqrt(2).
 
-    >>> lower, upper, _ = l1_margin(np.array([[1.0]]), np.array([1.0]), Watch())
+    >>> lower, upper, _ = l1_margin(np.array([[1.0]]), np.array([1.0]), CancelToken())
     >>> round(lower, 9), round(upper, 9)
     (1.414213562, 1.414213562)
     """
     points = lift(x)
-    ends = breakpoints(points)
-    columns = ends
+    ends = columns = breakpoints(points)
     size = float(np.linalg.norm(points, axis=1).max())
     lower, upper = 0.0, min(size, pair_bound(points, y))
     slack = rounding(y.size, size)
@@ -115,7 +116,7 @@ def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple
     turn = 0
     while turn < ROUNDS:
         turn += 1
-        watch.look()
+        watch.check()
         directions, h = candidates(points, c, ends)
         sizes = np.abs(h)
         upper = min(upper, float(sizes.max()) + slack)
@@ -193,7 +194,7 @@ class BiasMargin(SampleMargin):
     def applies(self, problem: Problem) -> bool:
         return binary(problem) and problem.dataset.d == 1 and problem.network.kind == "bias"
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data = problem.dataset
         lower, upper, rounds = l1_margin(data.x, data.y, watch)
         if not lower > 0.0:
@@ -390,7 +391,7 @@ class PathMargin(SampleMargin):
     def key(self, problem: Problem) -> str:
         return data_key(problem, float(problem.experiment.loss.l2))
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         point = solve(problem)
         if point is None or not np.isfinite(point.margin):
             return absent_bracket("The penalty is so large that the best network is zero.")

@@ -27,10 +27,10 @@ from core.reference.margin import (
     absent_bracket,
     binary,
     data_key,
-    nothing,
     unresolved_bracket,
+    zero_bracket,
 )
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 
 @final
@@ -182,7 +182,7 @@ class LeakyOptimum(SampleMargin):
         section: Any = problem.experiment.network
         return data_key(problem, section.slope, *_sides(problem))
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         section: Any = problem.experiment.network
         x, y, (plus, minus) = problem.dataset.x, problem.dataset.y, _sides(problem)
         best = optimum(x, y, plus, minus, section.slope)
@@ -196,7 +196,7 @@ def _unsolved_bracket(M: Array) -> Bracket:
     sizes = M.diagonal()
     if not sizes.all():
         place = int(sizes.argmin())
-        return nothing(
+        return zero_bracket(
             "No network satisfies the constraints of problem (3) on these data: it is 0 at "
             f"example {place}."
         )

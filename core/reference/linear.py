@@ -25,11 +25,11 @@ from core.reference.margin import (
     absent_bracket,
     binary,
     data_key,
-    nothing,
     signed_inputs,
     unresolved_bracket,
+    zero_bracket,
 )
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 
 def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float = 0.0) -> Bracket:
@@ -56,7 +56,7 @@ def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float =
         Certified bracket.
     """
     if best.farkas:
-        return nothing(
+        return zero_bracket(
             f"These data are not separable by {what}: weights q >= 0 of sum 1 (Farkas) have "
             f"|sum_i q_i y_i x_i| = {best.upper:.1e} at {int((best.q > 0).sum())} examples, "
             f"where the longest is {best.scale:.3g}."
@@ -95,7 +95,7 @@ class LinearMargin(SampleMargin):
         """
         return problem.network.plain_relu
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         # Not scikit-learn's SVC: its intercept cannot be switched off, so that its margin is
         # another one on unbalanced data (docs/theory.md, 9).
         G = np.unique(signed_inputs(problem), axis=0)
@@ -130,12 +130,12 @@ class KernelMargin(SampleMargin):
         "networks without biases that have both layers (standard, scalar, normalised), two classes"
     )
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data = problem.dataset
         # What defeats every finite network defeats their limits, which the functions here are.
         why = why_not(data.x, data.y)
         if why:
-            return nothing(f"The tangent kernel has no margin: {why}")
+            return zero_bracket(f"The tangent kernel has no margin: {why}")
         K = tangent_kernel(data.x, data.x) * data.y[:, None] * data.y
         return in_space(K, rounding(data.d + data.n, float(K.diagonal().max())))
 
@@ -231,7 +231,7 @@ class FrozenMargin(SampleMargin):
         settings = (network.eps, network.normalise, network.m)
         return data_key(problem, settings, np.asarray(problem.start.origin))
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data, m = problem.dataset, problem.network.m
         a, c, A = features(problem)
         if not np.isfinite(A).all():

@@ -14,7 +14,7 @@ from core.reference.linear import bracket_of
 from core.reference.margin import Bracket, absent_bracket, signed_inputs, unresolved_bracket
 from core.reference.norms import NormMargin
 from core.reference.programs import Program, solve
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 HYPERPLANE = "a hyperplane through the origin"
@@ -39,7 +39,7 @@ def make_program(G: Array, p: float) -> Program:
     return Program(np.eye(2 * d + 1)[2 * d], table, np.eye(n + 1)[n], *box)
 
 
-def linear_margin(G: Array, p: float, watch: Watch) -> Bracket:
+def linear_margin(G: Array, p: float, watch: CancelToken) -> Bracket:
     """Return the bracket of max over |w|_p <= 1 of min_i <G_i, w>.
 
     The lower end is that of w as found, and the upper end the dual norm of sum_i q_i G_i, each
@@ -51,7 +51,7 @@ def linear_margin(G: Array, p: float, watch: Watch) -> Bracket:
         Rows y_i x_i.
     p : float
         1 or inf.
-    watch : Watch
+    watch : CancelToken
         Cancellation token.
 
     Returns
@@ -62,7 +62,7 @@ def linear_margin(G: Array, p: float, watch: Watch) -> Bracket:
     Examples
     --------
     >>> G = np.diag([0.5, 0.25])
-    >>> [round(linear_margin(G, p, Watch()).value, 12) for p in (np.inf, 1.0)]
+    >>> [round(linear_margin(G, p, CancelToken()).value, 12) for p in (np.inf, 1.0)]
     [0.25, 0.166666666667]
     """
     n, d = G.shape
@@ -103,7 +103,7 @@ class LinearNormMargin(NormMargin):
     def p(self) -> float:
         """Exponent of the norm of w: 1 or inf."""
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         return linear_margin(np.unique(signed_inputs(problem), axis=0), self.p, watch)
 
 

@@ -17,7 +17,7 @@ from core.data.dataset import Array
 from core.errors import MarginscopeError
 from core.files import read_text, write_whole
 from core.problem.problem import Problem
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 NAN = float("nan")
 
@@ -30,7 +30,7 @@ class Bracket:
     `certified` is true if both bounds are proved for these data up to rounding. A heuristic upper
     bound, such as the best of many starts, is not, nor are bounds that hold with some probability.
     `method` says in a few words how the bracket was found, with the gap; without a number
-    (`absent_bracket`, `nothing`, `unresolved_bracket`) it is the sentence that says why.
+    (`absent_bracket`, `zero_bracket`, `unresolved_bracket`) it is the sentence that says why.
     """
 
     lower: float
@@ -49,7 +49,7 @@ class Bracket:
         return not self.exists and self.upper > 0.0
 
     @property
-    def nothing(self) -> bool:
+    def is_zero(self) -> bool:
         """True if it is proved that no predictor has a positive margin."""
         return not self.exists and self.certified and self.upper == 0.0
 
@@ -59,7 +59,7 @@ class Bracket:
         return (self.upper - self.lower) / self.upper if self.upper > 0.0 else NAN
 
 
-def exact(value: float, method: str) -> Bracket:
+def exact_bracket(value: float, method: str) -> Bracket:
     """Return a certified closed form: lower = upper = value."""
     return Bracket(value, value, value, True, method)
 
@@ -69,7 +69,7 @@ def absent_bracket(sentence: str) -> Bracket:
     return Bracket(NAN, NAN, NAN, False, sentence)
 
 
-def nothing(sentence: str) -> Bracket:
+def zero_bracket(sentence: str) -> Bracket:
     """Return the certified bracket of data that no predictor separates, with the proof."""
     return Bracket(0.0, 0.0, NAN, True, sentence)
 
@@ -142,7 +142,7 @@ class Reference(ABC):
         """Return a digest of what the value depends on: the data, and frozen weights."""
 
     @abstractmethod
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
         """Return the bracket; `absent_bracket` for data without a margin.
 
         Slow methods check the watch.
@@ -237,20 +237,20 @@ class SampleMargin(Reference):
         return data_key(problem)
 
     @final
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
         sentence, n = refusal(problem), problem.dataset.n
         if not sentence and n > self.most_examples:
             sentence = self.too_many.format(most=self.most_examples, n=n)
         if sentence:
             return absent_bracket(sentence)
-        watch.look()
+        watch.check()
         try:
             return self.of_sample(problem, watch)
         except ArithmeticError as error:
             return absent_bracket(str(error))
 
     @abstractmethod
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         """Return the bracket for examples that may have a margin.
 
         Raises ArithmeticError, with the sentence, where the method does not end.

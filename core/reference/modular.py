@@ -20,8 +20,8 @@ import numpy as np
 from core.data.modular import ModularData
 from core.errors import InputError
 from core.problem.problem import Problem
-from core.reference.margin import Bracket, Reference, absent_bracket, exact
-from core.reference.watch import Watch
+from core.reference.margin import Bracket, Reference, absent_bracket, exact_bracket
+from core.reference.watch import CancelToken
 
 
 def check_odd(p: int) -> None:
@@ -77,7 +77,7 @@ class ModularReference(Reference, ABC):
         return f"{section.p} {section.n} {problem.experiment.loss.l23}"
 
     @final
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
         section: Any = problem.experiment.data
         if problem.dataset.n < section.p**2:
             return absent_bracket(
@@ -103,7 +103,7 @@ class ModularMargin(ModularReference):
     factor = 1.0
 
     def of_all_pairs(self, p: int, penalty: float) -> Bracket:
-        return exact(gamma_star(p), "closed form sqrt(2/27)/(sqrt(p) (p - 1))")
+        return exact_bracket(gamma_star(p), "closed form sqrt(2/27)/(sqrt(p) (p - 1))")
 
 
 class PenalisedReference(ModularReference, ABC):
@@ -126,7 +126,7 @@ class PenalisedRisk(PenalisedReference):
     label = "R*"
 
     def of_all_pairs(self, p: int, penalty: float) -> Bracket:
-        return exact(penalised_optimum(p, penalty)[0], "closed form -ln(1 - l23/gamma*)")
+        return exact_bracket(penalised_optimum(p, penalty)[0], "closed form -ln(1 - l23/gamma*)")
 
 
 @final
@@ -140,4 +140,6 @@ class PenalisedNorm(PenalisedReference):
     label = "N*"
 
     def of_all_pairs(self, p: int, penalty: float) -> Bracket:
-        return exact(penalised_optimum(p, penalty)[1], "closed form ln((p - 1)(1 - q)/q)/gamma*")
+        return exact_bracket(
+            penalised_optimum(p, penalty)[1], "closed form ln((p - 1)(1 - q)/q)/gamma*"
+        )

@@ -13,8 +13,15 @@ from core.data.dataset import Array
 from core.data.parity import ParityData
 from core.problem.problem import Problem
 from core.reference.corners import corner_constant
-from core.reference.margin import Bracket, Reference, SampleMargin, absent_bracket, data_key, exact
-from core.reference.watch import Watch
+from core.reference.margin import (
+    Bracket,
+    Reference,
+    SampleMargin,
+    absent_bracket,
+    data_key,
+    exact_bracket,
+)
+from core.reference.watch import CancelToken
 
 
 def even_parity(k: int, d: int) -> float:
@@ -69,18 +76,18 @@ class ParityPopulation(Reference):
         section: Any = problem.experiment.data
         return f"{section.k} {section.d}"
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
         section: Any = problem.experiment.data
         k, d = section.k, problem.dataset.d
         if k == 1:  # y = sqrt(d) x_1: two opposite nodes make half of the linear predictor
-            return exact(0.5 / sqrt(d), "closed form, k = 1: 1/(2 sqrt(d))")
+            return exact_bracket(0.5 / sqrt(d), "closed form, k = 1: 1/(2 sqrt(d))")
         if k % 2:
             return absent_bracket(
                 f"The margin of {k}-parity on all corners is exactly 0: a ReLU network without "
                 "biases has a linear odd part, and an odd parity of 3 or more bits is orthogonal "
                 "to every linear function."
             )
-        return exact(even_parity(k, d), f"closed form for k = {k}, d = {d}")
+        return exact_bracket(even_parity(k, d), f"closed form for k = {k}, d = {d}")
 
 
 @final
@@ -107,10 +114,10 @@ class Wei19Population(Reference):
         section: Any = problem.experiment.data
         return f"{section.d} {section.scaled}"
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
         section: Any = problem.experiment.data
         value = 0.125 / (sqrt(section.d - 1.0) if section.scaled else 1.0)
-        return exact(value, "closed form of that network's margin, on every point of D")
+        return exact_bracket(value, "closed form of that network's margin, on every point of D")
 
 
 @final
@@ -130,8 +137,8 @@ class DyadicPopulation(Reference):
     def key(self, problem: Problem) -> str:
         return str(problem.experiment.data.d)
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        return exact(dyadic(problem.dataset.d), "closed form sqrt(3/(4^(d+1) - 4))")
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
+        return exact_bracket(dyadic(problem.dataset.d), "closed form sqrt(3/(4^(d+1) - 4))")
 
 
 # ------------------------------------------------------------------------------- neural collapse
@@ -140,7 +147,9 @@ class DyadicPopulation(Reference):
 ROUNDING = 1e-12
 
 
-def unmet(x: Array, y: Array, axes: Array, signs: Array, gamma_nc: float, eps: float) -> str:
+def find_violation(
+    x: Array, y: Array, axes: Array, signs: Array, gamma_nc: float, eps: float
+) -> str:
     """Return the first example that violates Assumption 3.1 as a sentence; "" if none does.
 
     Each x is in a cone of its label, <beta_k, x> >= gamma_nc and |(I - beta_k beta_k') x| <=
@@ -214,14 +223,14 @@ class CollapseMargin(SampleMargin):
         settings = (section.r, section.gamma_nc, section.eps, section.labels)
         return data_key(problem, settings)
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         section: Any = problem.experiment.data
         data = problem.dataset
         axes = simplex(section.r, data.d)
         signs = np.ones(section.r)
         if section.labels == "mixed":
             signs[1::2] = -1.0
-        sentence = unmet(data.x, data.y, axes, signs, section.gamma_nc, section.eps)
+        sentence = find_violation(data.x, data.y, axes, signs, section.gamma_nc, section.eps)
         if sentence:
             return absent_bracket(sentence)
         # Assumption 3.1 gives gamma_gl >= gamma_nc/r, since the weights of r cones sum to 1: not
@@ -231,4 +240,4 @@ class CollapseMargin(SampleMargin):
             f"gamma_nc = {section.gamma_nc:g}, r = {section.r}; Assumption 3.1 checked on all "
             f"{data.n} examples"
         )
-        return exact(value, method)
+        return exact_bracket(value, method)

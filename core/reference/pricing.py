@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled.zonotope import ascend, explore
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 # -------------------------------------------------------------- exact, in up to three dimensions
 
@@ -150,7 +150,7 @@ def candidates_on_circle(x: Array, c: Array, normal: Array) -> Iterator[Array]:
         yield unit((active + touching) @ x)
 
 
-def maximise(x: Array, c: Array, watch: Watch) -> tuple[float, Array, int]:
+def maximise(x: Array, c: Array, watch: CancelToken) -> tuple[float, Array, int]:
     """Return the maximum over unit v of sum_i c_i relu(<v, x_i>), exactly, for r <= 3.
 
     Parameters
@@ -159,7 +159,7 @@ def maximise(x: Array, c: Array, watch: Watch) -> tuple[float, Array, int]:
         Points.
     c : array (n,)
         Signed weights.
-    watch : Watch
+    watch : CancelToken
         Cancellation token.
 
     Returns
@@ -173,13 +173,13 @@ def maximise(x: Array, c: Array, watch: Watch) -> tuple[float, Array, int]:
 
     Examples
     --------
-    >>> value, v, _ = maximise(np.array([[3.0, 4.0]]), np.array([2.0]), Watch())
+    >>> value, v, _ = maximise(np.array([[3.0, 4.0]]), np.array([2.0]), CancelToken())
     >>> value, v.tolist()
     (10.0, [0.6, 0.8])
     """
     best, where, tried = -np.inf, np.zeros(x.shape[1]), 0
     for directions in candidates(x, c):
-        watch.look()
+        watch.check()
         if len(directions):
             values = value_at(x, c, directions)
             tried += len(values)
@@ -220,7 +220,7 @@ def zonotopes(x: Array, c: Array) -> Zonotopes:
     return Zonotopes(np.ascontiguousarray(rows[order]), int((c[order] > 0.0).sum()))
 
 
-def climb(x: Array, c: Array, starts: Array, watch: Watch) -> tuple[Array, Array]:
+def climb(x: Array, c: Array, starts: Array, watch: CancelToken) -> tuple[Array, Array]:
     """Return local maxima of sum_i c_i relu(<v, x_i>) over unit v.
 
     Parameters
@@ -231,7 +231,7 @@ def climb(x: Array, c: Array, starts: Array, watch: Watch) -> tuple[Array, Array
         Signed weights; those below 1e-13 of the largest are taken as 0.
     starts : array (k, r)
         Directions to start from; rows of 0 are left out.
-    watch : Watch
+    watch : CancelToken
         Cancellation token.
 
     Returns
@@ -255,7 +255,7 @@ def climb(x: Array, c: Array, starts: Array, watch: Watch) -> tuple[Array, Array
     # A climb takes some hundred products at most.
     batch = max(1, BATCH_WORK // (100 * n * r))
     for first in range(0, len(directions), batch):
-        watch.look()
+        watch.check()
         part = slice(first, first + batch)
         ascend(body.rows, squares, body.split, directions[part], values[part], u, w)
     return directions, values
@@ -304,7 +304,7 @@ def spreads(gram: Array, split: int) -> Array:
     return sums
 
 
-def prove(x: Array, c: Array, limit: float, watch: Watch, until: float) -> Proof:
+def prove(x: Array, c: Array, limit: float, watch: CancelToken, until: float) -> Proof:
     """Prove that max over v of sum_i c_i relu(<v, x_i>) is at most `limit`, or raise the bound.
 
     A tree search covers every subset of the points with c_i > 0 (core.compiled.zonotope). In up to
@@ -319,7 +319,7 @@ def prove(x: Array, c: Array, limit: float, watch: Watch, until: float) -> Proof
         Signed weights.
     limit : float
         Bound to prove.
-    watch : Watch
+    watch : CancelToken
         Cancellation token.
     until : float
         Seconds on the watch at which the search ends unfinished.
@@ -346,7 +346,7 @@ def prove(x: Array, c: Array, limit: float, watch: Watch, until: float) -> Proof
     spread, nodes = spreads(gram, split), 0
     budget = max(100, TREE_WORK // (n * n))
     while place[0] >= 0 and watch.seconds < until:
-        watch.look()
+        watch.check()
         nodes += explore(gram, split, spread, u, g, place, best, squared, budget)
     size = float(np.linalg.norm(body.rows, axis=1).sum())
     bound = float(np.sqrt(squared[0] * (1.0 + ROUNDING) + (DRIFT * size) ** 2))

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.reference.watch import CancelledError, Watch
+from core.reference.watch import CancelledError, CancelToken
 
 Array = NDArray[np.float64]
 FEASIBLE = 1e-10  # violation of a bound or a row that HiGHS accepts: its smallest setting
@@ -45,7 +45,7 @@ class Optimum:
     finished: bool
 
 
-def solve(program: Program, watch: Watch) -> Optimum:
+def solve(program: Program, watch: CancelToken) -> Optimum:
     """Solve a program by simplex, or by branch and bound.
 
     Raises CancelledError, and ArithmeticError if HiGHS finds no optimum.
@@ -56,9 +56,9 @@ def solve(program: Program, watch: Watch) -> Optimum:
     # A watch without time left interrupts at once: the last program of several may have none.
     for callback in (model.cbSimplexInterrupt, model.cbMipInterrupt):
         callback.subscribe(_interrupt_of(watch))
-    watch.look()
+    watch.check()
     model.run()
-    watch.look()
+    watch.check()
     status, solution, info = model.getModelStatus(), model.getSolution(), model.getInfo()
     finished = status == HighsModelStatus.kOptimal
     if not finished and status != HighsModelStatus.kInterrupt:
@@ -72,10 +72,10 @@ def solve(program: Program, watch: Watch) -> Optimum:
     return Optimum(v, multipliers, bound, finished)
 
 
-def _interrupt_of(watch: Watch) -> Any:
+def _interrupt_of(watch: CancelToken) -> Any:
     def interrupt(event: Any) -> None:
         try:
-            watch.look()
+            watch.check()
             stop = watch.timed_out
         except CancelledError:
             stop = True  # raised again by `solve`: not through HiGHS

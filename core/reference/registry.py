@@ -32,7 +32,7 @@ from core.reference.population import (
 )
 from core.reference.spectral import SpectralMargin
 from core.reference.tangent import TangentMargin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.settings import Registry
 
 REFERENCES: Registry[Reference] = Registry(
@@ -75,7 +75,7 @@ def references_of(problem: Problem, unlisted: bool = False) -> tuple[Reference, 
 
 
 def compute(
-    reference: Reference, problem: Problem, watch: Watch, cache: bool = True
+    reference: Reference, problem: Problem, watch: CancelToken, cache: bool = True
 ) -> ReferenceMargin:
     """Return a margin, from the cache if possible.
 
@@ -87,7 +87,7 @@ def compute(
         Margin to compute.
     problem : Problem
         Problem for which it is defined.
-    watch : Watch
+    watch : CancelToken
         Cancellation, and the time limit in seconds.
     cache : bool
         False to neither read nor write the cache.
@@ -102,7 +102,7 @@ def compute(
     CancelledError
         The watch was cancelled.
     """
-    watch.look()
+    watch.check()
     allowed, drawn = watch.limit - watch.seconds, reference.drawn_in(problem)
     # Studies refuse such data as they are read; those of another program's loop come here.
     if fault := range_fault(problem.dataset):

@@ -63,7 +63,7 @@ class Promise:
     waits: tuple[str, ...] = ()
 
     @property
-    def most(self) -> float:
+    def largest_margin(self) -> float:
         """factor * value; NaN if unknown."""
         margin = self.margin
         return math.nan if margin is None else largest_margin(margin.factor, margin.bracket.value)
@@ -76,7 +76,7 @@ class Promise:
     @property
     def scale(self) -> float:
         """Factor that turns margins into shares; 1 if the promise is unknown."""
-        return 1.0 if math.isnan(self.most) else 1.0 / self.most
+        return 1.0 if math.isnan(self.largest_margin) else 1.0 / self.largest_margin
 
 
 def in_order(references: Sequence[Reference]) -> list[Reference]:
@@ -171,7 +171,7 @@ def reach_of(margins: Array, log10_time: Array, promise: Promise) -> Reach | Non
     Reach or None
         None if the margins never reach it, or the promise is unknown.
     """
-    if math.isnan(promise.most):
+    if math.isnan(promise.largest_margin):
         return None
     return first_reach(promise.scale * margins, log10_time[: margins.size])
 

@@ -23,12 +23,12 @@ from core.reference.margin import (
     NO_NETWORK,
     Bracket,
     absent_bracket,
-    exact,
-    nothing,
+    exact_bracket,
     unresolved_bracket,
+    zero_bracket,
 )
 from core.reference.norms import NormMargin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 MOST_EXAMPLES, MOST_RANK = 1000, 100
@@ -93,7 +93,7 @@ def _smooth_value(
 
 
 def refine(
-    network: tuple[Array, Array], x: Array, y: Array, unit: float, watch: Watch
+    network: tuple[Array, Array], x: Array, y: Array, unit: float, watch: CancelToken
 ) -> tuple[Array, Array]:
     """Return the best network (a, V) met while maximising smoothed margins of rising power.
 
@@ -106,7 +106,7 @@ def refine(
         return best
 
     def check(_: Any) -> None:
-        watch.look()
+        watch.check()
 
     flat, m = np.r_[a, V.ravel() / np.linalg.norm(V, 2)], a.size
     flat[:m] /= np.linalg.norm(a)
@@ -133,14 +133,14 @@ def refine(
     return best
 
 
-def bound_both(x: Array, y: Array, watch: Watch) -> tuple[float, Bracket, int]:
+def bound_both(x: Array, y: Array, watch: CancelToken) -> tuple[float, Bracket, int]:
     """Return the best network's margin, the transformed points' bracket, and the most nodes."""
-    saddle = find_saddle(x, y, watch.within(SEARCH_SHARE * watch.limit), diagonal=False)
+    saddle = find_saddle(x, y, watch.with_timeout(SEARCH_SHARE * watch.limit), diagonal=False)
     found = []
     for share, spread in PROOFS:
         Lam = (1.0 - spread) * saddle.Lam + spread / x.shape[1] * np.eye(x.shape[1])
         root, inverse = square_roots(Lam)
-        part = watch.within(share * max(watch.limit - watch.seconds, 0.0))
+        part = watch.with_timeout(share * max(watch.limit - watch.seconds, 0.0))
         found.append((global_margin(x @ inverse, y, part, columns=saddle.V @ root), inverse))
         if found[-1][0].bracket.certified:
             break
@@ -148,13 +148,13 @@ def bound_both(x: Array, y: Array, watch: Watch) -> tuple[float, Bracket, int]:
     mass = np.sqrt(moved.weights)
     starts = [(saddle.a, saddle.V)]
     starts += [(mass * moved.alpha, mass[:, None] * (moved.beta @ inverse))]
-    part = watch.within(NETWORK_SHARE * watch.limit)
+    part = watch.with_timeout(NETWORK_SHARE * watch.limit)
     networks = [refine(start, x, y, saddle.price, part) for start in starts]
     reached = max(spectral_margin(a, V, x, y) for a, V in networks)
     return reached, moved.bracket, max(a.size for a, _ in networks)
 
 
-def spectral_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
+def spectral_bracket(x: Array, y: Array, watch: CancelToken) -> Bracket:
     """Return the bracket of gamma_spec.
 
     Parameters
@@ -163,7 +163,7 @@ def spectral_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
         Inputs.
     y : array (n,)
         Labels +-1.
-    watch : Watch
+    watch : CancelToken
         Cancellation, and the time limit of the search.
 
     Returns
@@ -174,15 +174,15 @@ def spectral_bracket(x: Array, y: Array, watch: Watch) -> Bracket:
     Examples
     --------
     >>> x = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / np.sqrt(2.0)
-    >>> round(spectral_bracket(x, np.array([1.0, -1.0, -1.0, 1.0]), Watch()).value, 6)
+    >>> round(spectral_bracket(x, np.array([1.0, -1.0, -1.0, 1.0]), CancelToken()).value, 6)
     0.353553
     """
     sentence = why_not(x, y)
     if sentence:
-        return nothing(f"gamma_spec is 0: {sentence}")
+        return zero_bracket(f"gamma_spec is 0: {sentence}")
     parity = corner_parity(x, y)
     if parity is not None:
-        return exact(parity.margin, f"closed form of {parity.k} bits on all corners")
+        return exact_bracket(parity.margin, f"closed form of {parity.k} bits on all corners")
     scale = float(np.linalg.norm(x, axis=1).max())
     # Components of the inner weights outside the span of the points only increase the norm.
     inner, _ = row_space(x / scale)
@@ -227,5 +227,5 @@ class SpectralMargin(NormMargin):
     plain_relu = True
     most_examples = MOST_EXAMPLES
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         return spectral_bracket(problem.dataset.x, problem.dataset.y, watch)

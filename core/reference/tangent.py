@@ -32,10 +32,10 @@ from core.data.dataset import Array
 from core.problem.problem import Problem
 from core.reference.directions import Directions, arcs_of_plane, draw_directions
 from core.reference.hull import coordinates, why_not
-from core.reference.margin import Bracket, SampleMargin, data_key, nothing, unresolved_bracket
+from core.reference.margin import Bracket, SampleMargin, data_key, unresolved_bracket, zero_bracket
 from core.reference.node_means import TABLE_ERROR, NodeMeans, node_means
 from core.reference.tangent_weights import Weights, find_weights
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 SEED = 13  # of the directions that q is found on; the next two of the pilot and of the bracket
 WORK, OVERHEAD = 1e10, 20  # most, of n (d + OVERHEAD) for each of the directions of the bracket
@@ -139,7 +139,7 @@ def evaluate(z: Array, sample: Sample, weights: Weights, means: NodeMeans) -> Va
 # ------------------------------------------------------------------------------------ d <= 2
 
 
-def integrate_plane(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
+def integrate_plane(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
     """Return the bracket of weights for examples in R or R^2, by quadrature over all directions."""
     means, n = node_means(sample.d), sample.y.size
     found = []
@@ -147,7 +147,7 @@ def integrate_plane(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
         directions = arcs_of_plane(sample.rows, sample.y, weights.q, count)
         sums = np.zeros(n + 1)
         for z, mass in directions.chunks(max(1, CHUNK // n)):
-            watch.look()
+            watch.check()
             values = evaluate(z, sample, weights, means)
             e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
             sums += np.r_[mass @ values.length, mass @ e]
@@ -232,7 +232,7 @@ def control_means(weights: Weights) -> Array:
 
 
 def run_pilot(
-    sample: Sample, weights: Weights, means: NodeMeans, count: int, watch: Watch
+    sample: Sample, weights: Weights, means: NodeMeans, count: int, watch: CancelToken
 ) -> Pilot:
     """Regress each value on its controls, by `count` directions."""
     n = sample.y.size
@@ -241,7 +241,7 @@ def run_pilot(
     sums, products = np.zeros((3, n + 1)), np.zeros((3, 3, n + 1))
     step = max(1, CHUNK // n)
     for begin in range(0, count, step):
-        watch.look()
+        watch.check()
         z = draw_directions(sample.rows, sample.outside, min(step, count - begin), generator)
         values = evaluate(z, sample, weights, means)
         e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
@@ -307,7 +307,7 @@ def expected_deviation(variances: Array, ranges: Array, count: int) -> Array:
     return deviation(factors(variances, ranges, count), variances * count, ranges, count)
 
 
-def bound_by_draws(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
+def bound_by_draws(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
     """Return the bracket of weights by directions that they know nothing of.
 
     For a bounded value X >= m - R, m fixed before, and 0 <= b < 1, Fan, Grama and Liu (2015,
@@ -329,7 +329,7 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
     sums, squares = np.zeros(n + 1), np.zeros(n + 1)
     step = max(1, CHUNK // n)
     for begin in range(0, count, step):
-        watch.look()
+        watch.check()
         if watch.timed_out and begin >= FEWEST:
             count = begin
             break
@@ -350,7 +350,7 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
     return Bracket(lower, upper, min(max(float(found[0]), lower), upper), False, method)
 
 
-def bracket_of(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
+def bracket_of(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
     """Return the bracket of gamma_ntk that weights of the examples give."""
     bound = integrate_plane if sample.d <= 2 else bound_by_draws
     return bound(sample, weights, watch)
@@ -382,11 +382,11 @@ class TangentMargin(SampleMargin):
     def key(self, problem: Problem) -> str:
         return data_key(problem, SEED, WORK)
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data = problem.dataset
         why = why_not(data.x, data.y)
         if why:
-            return nothing(f"gamma_ntk is 0: {why}")
+            return zero_bracket(f"gamma_ntk is 0: {why}")
         sample = sample_of(data.x, data.y)
         stages = search_stages(sample)
         weights = find_weights(sample.rows, sample.y, sample.d, stages, watch)

@@ -22,7 +22,7 @@ from core.data.dataset import Array
 from core.reference.directions import Directions
 from core.reference.hull import coordinates, separate_from_origin
 from core.reference.node_means import node_means
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 ENOUGH = 1e-5  # of the lower end: a smaller gain is none
 # |D| is taken for sqrt(|D|^2 + floor^2), by shares of its root mean square.
@@ -79,7 +79,9 @@ def arc_cosine_kernels(x: Array, y: Array, d: int) -> tuple[Array, Array]:
     return signs * products * both, signs * sizes * lengths / d
 
 
-def find_weights(x: Array, y: Array, d: int, stages: Sequence[Directions], watch: Watch) -> Weights:
+def find_weights(
+    x: Array, y: Array, d: int, stages: Sequence[Directions], watch: CancelToken
+) -> Weights:
     """Find weights on some directions, and then, from these, on more of them.
 
     Parameters
@@ -92,7 +94,7 @@ def find_weights(x: Array, y: Array, d: int, stages: Sequence[Directions], watch
         Dimension of the directions.
     stages : sequence of Directions
         Directions of one or two stages.
-    watch : Watch
+    watch : CancelToken
         A watch that is late ends the search with the weights at hand.
 
     Returns
@@ -143,7 +145,7 @@ class _Search:
         self.factors = factors
         self._lacking: Array | None = None  # of the kernels, (2, n, n)
 
-    def form(self, q: Array, share: float, watch: Watch) -> tuple[Array, float]:
+    def form(self, q: Array, share: float, watch: CancelToken) -> tuple[Array, float]:
         """Return K (n, n) at some weights, and the floor: a share of |D|'s root mean square."""
         n = q.size
         mean_square = max(float(q @ self._kernels[0] @ q), LEAST_SQUARE * self._gram.max())
@@ -151,7 +153,7 @@ class _Search:
         is_first = self._lacking is None
         sums, plain, means = np.zeros((2, n, n)), np.zeros((2, n, n)), np.zeros(2)
         for z, mass in self._directions.chunks(max(1, CHUNK // n)):
-            watch.look()
+            watch.check()
             seen = np.where(z > 0.0, self._y, 0.0)
             along = seen * z
             scales = self._scales(seen, along, q, floor, mass)

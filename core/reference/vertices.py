@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core.reference.hull import EPS
 from core.reference.master import Master
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 MOST_VERTICES = 1_000_000  # systems solved: 64 points in four dimensions have 384,000
@@ -52,22 +52,22 @@ class Vertices:
     error: float
 
 
-def _systems(x: Array, free: tuple[int, ...], watch: Watch) -> Iterator[NDArray[np.intp]]:
+def _systems(x: Array, free: tuple[int, ...], watch: CancelToken) -> Iterator[NDArray[np.intp]]:
     """Yield all choices of len(free) points, (count, r), in chunks."""
     choices = combinations(range(len(x)), len(free))
     while chunk := list(islice(choices, CHUNK)):
-        watch.look()
+        watch.check()
         yield np.array(chunk, dtype=np.intp).reshape(len(chunk), len(free))
 
 
-def cube_vertices(x: Array, watch: Watch) -> Vertices:
+def cube_vertices(x: Array, watch: CancelToken) -> Vertices:
     """Return the vertices of the cube cut by the hyperplanes of points.
 
     Parameters
     ----------
     x : array (n, d)
         Points other than 0.
-    watch : Watch
+    watch : CancelToken
         Cancellation token.
 
     Returns
@@ -76,7 +76,7 @@ def cube_vertices(x: Array, watch: Watch) -> Vertices:
 
     Examples
     --------
-    >>> found = cube_vertices(np.array([[1.0, 1.0], [1.0, -1.0]]), Watch())
+    >>> found = cube_vertices(np.array([[1.0, 1.0], [1.0, -1.0]]), CancelToken())
     >>> len(np.unique(found.V, axis=0))
     4
     """
@@ -111,11 +111,11 @@ def cube_vertices(x: Array, watch: Watch) -> Vertices:
     return Vertices(np.vstack([half, -half]), error)
 
 
-def compute_prices(V: Array, x: Array, c: Array, watch: Watch) -> Array:
+def compute_prices(V: Array, x: Array, c: Array, watch: CancelToken) -> Array:
     """Return sum_i c_i relu(<v, x_i>) at each row of V (K, d), (K,)."""
     found, step = np.empty(len(V)), max(1, VALUES // len(x))
     for first in range(0, len(V), step):
-        watch.look()
+        watch.check()
         part = slice(first, first + step)
         found[part] = np.maximum(V[part] @ x.T, 0.0) @ c
     return found
@@ -137,7 +137,7 @@ class BestNetwork:
     upper: float
 
 
-def find_best_network(V: Array, x: Array, y: Array, watch: Watch) -> BestNetwork:
+def find_best_network(V: Array, x: Array, y: Array, watch: CancelToken) -> BestNetwork:
     """Return the network of largest margin, to 1e-9, whose nodes are rows of V (K, d).
 
     Stops with the current bounds once the watch has timed out.

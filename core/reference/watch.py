@@ -24,17 +24,17 @@ class _Clock:
     """Start, last check and sleep of a computation; shared by all its parts."""
 
     def __init__(self) -> None:
-        self.begin = self.looked = time.perf_counter()
+        self.started_at = self.checked_at = time.perf_counter()
         self.slept = 0.0
 
 
 @final
-class Watch:
-    """Cancellation token. Call `look` at least every 50 ms; any thread may cancel.
+class CancelToken:
+    """Cancellation token. Call `check` at least every 50 ms; any thread may cancel.
 
     `limit` are the seconds after which a computation that can stop early ends with its present
     bracket; `math.inf` for no limit. `share` returns at each check the share of a core that the
-    computation may use, from 0 to 1. `look` sleeps to keep to it, and sleep does not count towards
+    computation may use, from 0 to 1. `check` sleeps to keep to it, and sleep does not count towards
     the limit.
     """
 
@@ -48,37 +48,37 @@ class Watch:
         """Cancel the computation, which raises CancelledError at its next check."""
         self._cancelled.set()
 
-    def within(self, seconds: float) -> Watch:
+    def with_timeout(self, seconds: float) -> CancelToken:
         """Return a token that is cancelled with this one, and has at most `seconds` left."""
-        part = Watch(min(self.limit, self.seconds + seconds), self._share)
+        part = CancelToken(min(self.limit, self.seconds + seconds), self._share)
         part._cancelled, part._clock = self._cancelled, self._clock
         return part
 
     @property
-    def cancelled(self) -> bool:
+    def is_cancelled(self) -> bool:
         return self._cancelled.is_set()
 
     @property
     def seconds(self) -> float:
         """Seconds since the token was made, without sleep."""
-        return time.perf_counter() - self._clock.begin - self._clock.slept
+        return time.perf_counter() - self._clock.started_at - self._clock.slept
 
     @property
     def timed_out(self) -> bool:
         """True if the time limit is over."""
         return self.seconds > self.limit
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Raise CancelledError if cancelled; sleep first to keep to the share."""
         if self._share is not None:
             self._sleep(self._share)
-        if self.cancelled:
+        if self.is_cancelled:
             raise CancelledError
 
     def _sleep(self, share_now: Callable[[], float]) -> None:
         """Sleep until work since the last check is its share of the time; defer short sleeps."""
         begun = time.perf_counter()
-        worked, share = begun - self._clock.looked, share_now()
+        worked, share = begun - self._clock.checked_at, share_now()
         if share < 1.0:
             if worked < SHORTEST_S:
                 return
@@ -87,5 +87,5 @@ class Watch:
                 # Waiting for the flag itself: who cancels need not wait for a sleeper.
                 if self._cancelled.wait(min(NAP_S, max(end - time.perf_counter(), 0.0))):
                     break
-        self._clock.looked = time.perf_counter()
-        self._clock.slept += self._clock.looked - begun
+        self._clock.checked_at = time.perf_counter()
+        self._clock.slept += self._clock.checked_at - begun

@@ -204,7 +204,7 @@ def is_foreign(header: WalHeader, noted: str, same_name: bool) -> bool:
 # locked for as long as it has it open (SQLite's "File Locking And Concurrency").
 LOCKS, IN_USE = Path("/proc/locks"), ["1073741826", "1073742335"]
 # A reader has a file open for milliseconds; a recorder has it open at every look.
-LOOKS, LOOK_PAUSE_S = 4, 0.05
+POLLS, POLL_PAUSE_S = 4, 0.05
 # Held while a name is found free and taken: threads begin at once.
 TAKING = threading.Lock()
 _OURS: set[Path] = set()  # what recorders of this process write; the system does not tell
@@ -268,9 +268,9 @@ def is_recorded(path: Path) -> bool:
         return True
     if not sqlite_companion(path, "-wal").exists():  # every such recorder has one
         return False
-    for look in range(LOOKS):
+    for look in range(POLLS):
         if look:
-            time.sleep(LOOK_PAUSE_S)
+            time.sleep(POLL_PAUSE_S)
         if not held_elsewhere(path):
             return False
     return True

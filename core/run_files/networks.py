@@ -211,7 +211,7 @@ class Form:
         return (*parts, ("c", (self.k,))) if self.offset else parts
 
     @property
-    def fixed(self) -> Layout:
+    def fixed_arrays(self) -> Layout:
         """Arrays that are not trained."""
         if self.outer:
             return ()

@@ -76,7 +76,7 @@ class RunFacts:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Earlier:
+class EarlierFile:
     """Recording that is continued: its file, held by this process, and its content so far."""
 
     path: Path
@@ -203,7 +203,7 @@ def _facts(connection: sqlite3.Connection) -> RunFacts:
     return RunFacts(meta, arrays, frames, int(row[1]), float(row[3]), events)
 
 
-def reopen(path: Path, facts: RunFacts, changes: Mapping[str, str]) -> Earlier:
+def reopen(path: Path, facts: RunFacts, changes: Mapping[str, str]) -> EarlierFile:
     """Take a run file to continue its recording, with `changes` of its meta.
 
     Parameters
@@ -253,7 +253,9 @@ def is_busy(path: Path) -> InputError:
     )
 
 
-def _reopen(path: Path, journal: Journal, facts: RunFacts, changes: Mapping[str, str]) -> Earlier:
+def _reopen(
+    path: Path, journal: Journal, facts: RunFacts, changes: Mapping[str, str]
+) -> EarlierFile:
     if is_journal_locked(path):
         raise is_busy(path)
     connection = connect_to_write(path, journal)
@@ -283,7 +285,7 @@ def _reopen(path: Path, journal: Journal, facts: RunFacts, changes: Mapping[str,
             lock.release()
         raise
     opened = OpenFile(connection, journal)
-    return Earlier(path, opened, lock, sums, facts.log10_time, facts.events)
+    return EarlierFile(path, opened, lock, sums, facts.log10_time, facts.events)
 
 
 def _forget_wal(path: Path, connection: sqlite3.Connection) -> None:

@@ -36,7 +36,7 @@ from core.run_files.in_use import (
 from core.run_files.journal import OpenFile, close_as, explain_refusal
 from core.run_files.meta import Description, dump_json
 from core.run_files.new_file import SIDE_FILES, claim, create_run_file, remove, replace_target
-from core.run_files.reopening import Earlier
+from core.run_files.reopening import EarlierFile
 from core.run_files.schema import (
     DTYPES,
     INSERT_EVENT,
@@ -91,7 +91,7 @@ class RunWriter:
         arrays: Mapping[str, NDArray[np.float64]],
         *,
         force: bool,
-        earlier: Earlier | None = None,
+        earlier: EarlierFile | None = None,
         rescuable: bool = False,
     ) -> None:
         self.path = Path(path).absolute()

@@ -50,11 +50,11 @@ def read_arrays(connection: Connection) -> Arrays:
     sql = f"SELECT {typed_column('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
     stored = [row[0] for row in connection.query(sql)]
     if len(set(stored)) != len(stored) or None in stored or len(stored) == MAX_ARRAYS:
-        raise connection.damaged("it holds an array of an unknown name")
+        raise connection.fault("it holds an array of an unknown name")
     names = [name for name in stored if LATER.fullmatch(name) is None]
     known = (*ARRAYS, *SCALING)
     if len(names) > 16 or any(name not in known and not name.startswith(FIXED) for name in names):
-        raise connection.damaged("it holds an array of an unknown name")
+        raise connection.fault("it holds an array of an unknown name")
     return {name: read_array(connection, name) for name in names}
 
 
@@ -82,7 +82,7 @@ def read_shaped(connection: Connection, arrays: Arrays, name: str, shape: tuple[
         The array is missing or has another shape.
     """
     if name not in arrays or arrays[name].shape != shape:
-        raise connection.damaged(f"its array {name} is missing or does not have shape {shape}")
+        raise connection.fault(f"its array {name} is missing or does not have shape {shape}")
     return arrays[name]
 
 
@@ -122,20 +122,20 @@ def read_array(
     sql = f"SELECT {columns} FROM array WHERE name = ?"
     rows = list(connection.query(sql, (name,), longest=MAX_BLOB_BYTES))
     if len(rows) != 1 or None in rows[0]:
-        raise connection.damaged(f"the description of its array {name} cannot be read")
+        raise connection.fault(f"the description of its array {name} cannot be read")
     dtype, text, crc = rows[0]
     shape = _shape(connection, name, text)
     if prod(shape) > largest:
-        raise connection.damaged(f"its array {name} is longer than it can be")
+        raise connection.fault(f"its array {name} is longer than it can be")
     if dtype not in DTYPES:
-        raise connection.damaged(f"its array {name} is not of type float64 or float32")
+        raise connection.fault(f"its array {name} is not of type float64 or float32")
     size = prod(shape) * np.dtype(DTYPES[dtype]).itemsize
     sql = "SELECT CASE WHEN typeof(data) = 'blob' AND length(data) = ? THEN data END FROM array"
     blob = _single_value(connection, f"{sql} WHERE name = ?", (size, name))
     if blob is None:
-        raise connection.damaged(f"its array {name} is not as long as its shape {shape} says")
+        raise connection.fault(f"its array {name} is not as long as its shape {shape} says")
     if zlib.crc32(blob) != crc:
-        raise connection.damaged(f"the checksum of its array {name} does not match")
+        raise connection.fault(f"the checksum of its array {name} does not match")
     return read_values(connection, blob, dtype, f"its array {name}", finite).reshape(shape)
 
 
@@ -150,7 +150,7 @@ def _shape(connection: Connection, name: str, text: str) -> tuple[int, ...]:
         or not all(type(part) is int and 1 <= part <= 2 * MAX_ELEMENTS for part in shape)
         or prod(shape) > 2 * MAX_ELEMENTS
     ):
-        raise connection.damaged(f"its array {name} has a shape that is not allowed")
+        raise connection.fault(f"its array {name} has a shape that is not allowed")
     return tuple(shape)
 
 
@@ -189,7 +189,7 @@ def read_values(
     """
     values = np.frombuffer(blob, dtype=DTYPES[dtype]).astype(np.float64, copy=False)
     if not np.isfinite(values).all() and (finite or np.isnan(values).any()):
-        raise connection.damaged(f"{what} holds a value that is not finite")
+        raise connection.fault(f"{what} holds a value that is not finite")
     values.setflags(write=False)
     return values
 
@@ -209,7 +209,7 @@ def read_run_end(connection: Connection) -> RunEnd:
         texts = {key: parse_json(text) for key, text in rows.items()}
         return RunEnd.model_validate({"reason": texts["reason"], **texts})
     except (KeyError, TypeError, ValueError) as error:
-        raise connection.damaged("meta: status or reason cannot be read") from error
+        raise connection.fault("meta: status or reason cannot be read") from error
 
 
 def check_counts(connection: Connection, counts: Counts | None) -> None:
@@ -224,7 +224,7 @@ def check_counts(connection: Connection, counts: Counts | None) -> None:
         rows = list(connection.query(f"SELECT count(*) FROM {table}"))
         present, stated = rows[0][0], getattr(counts, table)
         if present < stated:
-            raise connection.damaged(f"it holds {present} of its {stated} {words}")
+            raise connection.fault(f"it holds {present} of its {stated} {words}")
 
 
 # ----------------------------------------------------- names of numbers that a recorded loop passed

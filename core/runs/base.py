@@ -67,7 +67,7 @@ class Run(ABC):
         """Network inputs x~ (n, D) of the training data, in the run's coordinates."""
         return self.problem.inputs
 
-    def seen(self, x: Array) -> tuple[Array, Array | None]:
+    def as_network_inputs(self, x: Array) -> tuple[Array, Array | None]:
         """Return any points in the form that `network.outputs` takes.
 
         Parameters
@@ -84,7 +84,9 @@ class Run(ABC):
         """
         if self.reduction is None:
             return self.network.inputs(x), None
-        return self.network.inputs(self.reduction.training(x)), self.reduction.outside(x)
+        return self.network.inputs(
+            self.reduction.training(x)
+        ), self.reduction.perpendicular_products(x)
 
     @property
     def title(self) -> str:
@@ -111,30 +113,30 @@ class Run(ABC):
         return {str(name): value for name, value in self._header.meta.loop.items()}
 
     @property
-    def recorded(self) -> bool:
+    def is_external(self) -> bool:
         """True if another program took the steps, so that their rule is unknown."""
         return self._header.meta.recorded
 
     @property
     def optimizer(self) -> dict[str, Any]:
         """Settings of a recorded loop's optimizer; empty if none are known."""
-        said = self._header.meta.optimizer if self.recorded else {}
+        said = self._header.meta.optimizer if self.is_external else {}
         return {
             name: printable(value) if isinstance(value, str) else value
             for name, value in said.items()
         }
 
     @property
-    def until(self) -> float:
+    def planned_end(self) -> float:
         """log10 t of the planned end; -inf if another program trains and did not give one."""
         until = float(self.experiment.dynamics.until_log10_time)
         # t = 1 stands for an end that was not said (marginscope._record.options).
-        return -np.inf if self.recorded and until == 0.0 else until
+        return -np.inf if self.is_external and until == 0.0 else until
 
     @property
     def counts_steps(self) -> bool:
         """True if t counts steps, as in another program's loop that named no other time."""
-        if not (self.recorded and isinstance(self.experiment.dynamics, RecordedLoop)):
+        if not (self.is_external and isinstance(self.experiment.dynamics, RecordedLoop)):
             return False
         index = self.index
         later = index.steps > 0
@@ -142,12 +144,12 @@ class Run(ABC):
         return bool(own.all() and np.isneginf(index.log10_time[~later]).all())
 
     @property
-    def replaced(self) -> bool:
+    def is_replaced(self) -> bool:
         """True if the file at the path is not the run's file any more."""
         return False
 
     @property
-    def created(self) -> str:
+    def creation_time(self) -> str:
         """Start of the recording: UTC, ISO 8601."""
         return printable(self._header.meta.created)
 
@@ -157,7 +159,7 @@ class Run(ABC):
         return self._header.meta.dtype
 
     @property
-    def planned(self) -> int:
+    def planned_frames(self) -> int:
         """Number of frames on the schedule, frame 0 included."""
         return self._header.meta.planned
 
@@ -184,7 +186,7 @@ class Run(ABC):
             begin.step,
             -np.inf if begin.log10_time is None else begin.log10_time,
             self.continues,
-            goes_on=not anew,
+            same_dynamics=not anew,
         )
 
     @property
@@ -198,7 +200,7 @@ class Run(ABC):
         return lineage_of(self.continues)
 
     @property
-    def changed(self) -> bool:
+    def has_changed_rule(self) -> bool:
         """True if loss or dynamics have changed since t = 0, in a run that continues others."""
         return bool((self.continues or {}).get("changed", False))
 
@@ -209,14 +211,14 @@ class Run(ABC):
         return printable(str((self.continues or {}).get("note", "")))[:MAX_NOTE]
 
     @property
-    def before(self) -> int:
-        """Number of frames before the file's own: 0 but for `whole` runs."""
+    def frames_before(self) -> int:
+        """Number of frames before the file's own: 0 but for a `whole_run`."""
         return 0
 
     @property
     def complete(self) -> bool:
         """True if the frames reach back to t = 0 without a gap, as far as is known."""
-        # Of a continued file only `whole` knows, which reads the frames that lie before its own.
+        # Of a continued file only `whole_run` knows, which reads the frames before its own.
         return self.start.log10_time == -np.inf
 
     @property
@@ -258,7 +260,7 @@ class Run(ABC):
         """Why the run ended; None while it is recording."""
 
     @property
-    def finished(self) -> bool:
+    def is_complete(self) -> bool:
         """True if the run reached its end, and was not cut off."""
         return not self.is_recording and self.reason in WHOLE
 
@@ -305,12 +307,12 @@ class Run(ABC):
     # ------------------------------------------------------------------------------- frames
 
     def history_bytes(self) -> int:
-        """Return the size of the earlier frames that the first use of `whole` reads, in bytes."""
+        """Return the bytes of earlier frames that the first use of `whole_run` reads."""
         return 0
 
     @property
     @abstractmethod
-    def whole(self) -> Run:
+    def whole_run(self) -> Run:
         """The run from t = 0 on, with the frames before its start; itself if it starts there."""
 
     @abstractmethod

@@ -179,11 +179,11 @@ class Connection:
             self._sqlite.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
             yield from self._sqlite.execute(sql, parameters)
         except MemoryError as error:
-            raise self.damaged("a value is larger than this machine's memory") from error
+            raise self.fault("a value is larger than this machine's memory") from error
         except READ_ERRORS as error:
             raise _sentence(self.shown, error) from error
 
-    def damaged(self, what: str) -> RunFileError:
+    def fault(self, what: str) -> RunFileError:
         """Return the error for content that a run file cannot have."""
         return damaged_file_error(self.shown, what)
 

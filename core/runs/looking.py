@@ -14,7 +14,7 @@ from core.run_files.in_use import sqlite_companion
 
 T = TypeVar("T")
 # A recorder closes its file within milliseconds, or gives up after a second (core.runs.recorder).
-LOOK_AGAIN_S, PATIENCE_S = 0.002, 2.0
+RETRY_S, PATIENCE_S = 0.002, 2.0
 FRESH_COPY = "get a fresh copy of the file or record the run again"
 
 
@@ -88,7 +88,7 @@ def retry_while_changing(path: Path, look: Callable[[], T]) -> T:
         except RunFileError:
             if file_signature(_real(path)) == before or time.monotonic() > deadline:
                 raise
-        time.sleep(LOOK_AGAIN_S)
+        time.sleep(RETRY_S)
 
 
 def _real(path: Path) -> Path:

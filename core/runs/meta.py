@@ -277,7 +277,7 @@ def meta_of(
         layout=tuple((block.name, block.shape) for block in network.layout),
         network=network.kind,
         sizes={"n": data.n, "d": data.d, "m": network.m, "k": network.k},
-        experiment=problem.experiment.written(),
+        experiment=problem.experiment.to_file_values(),
         planned=planned,
         title=problem.title,
         source=problem.source,

@@ -116,7 +116,7 @@ class Recorder:
         force: bool = False,
     ) -> None:
         continued = problem.start.state is not None or problem.start.earlier is not None
-        self._keeping = StateRetention(from_state=continued)
+        self._retention = StateRetention(from_state=continued)
         description = meta_of(problem, engine, planned, temperature_cap)
         self._writer = writer = RunWriter(path, description, arrays_of(problem), force=force)
         self.append, self.event, self.flush = writer.append, writer.event, writer.flush
@@ -128,20 +128,20 @@ class Recorder:
         return self._writer.path
 
     @property
-    def committed(self) -> int:
+    def last_committed(self) -> int:
         """Index of the last frame that is safe, -1 before the first."""
         return self._writer.committed
 
     def state_due(self) -> bool:
         """Return True if the state at the latest frame is to be stored."""
-        return self._keeping.due(self._writer.next - 1)
+        return self._retention.is_due(self._writer.next - 1)
 
-    def keep(self, state: State | None) -> None:
+    def save_state(self, state: State | None) -> None:
         """Store the dynamics' state at the latest frame; committed with the frames around."""
         frame = self._writer.next - 1
         if state is None or frame < 0 or not self._writer.is_open:
             return
-        gone = self._keeping.keep(frame)
+        gone = self._retention.add_state(frame)
         rows = state_rows(frame, state)
         size = sum(len(row[-1]) * row[-1].itemsize for row in rows)
         self._writer.add_statement((INSERT_ARRAY, rows), size)

@@ -95,7 +95,7 @@ class RunFile(Run, ABC):
         return total
 
     @property
-    def replaced(self) -> bool:
+    def is_replaced(self) -> bool:
         try:
             return identity(self.path) != self._identity
         except RunFileError:
@@ -132,7 +132,7 @@ class RunFile(Run, ABC):
 
     @property
     def loop_names(self) -> tuple[str, ...]:
-        if not self.recorded:
+        if not self.is_external:
             return ()
         with self._lock:
             names, read = self._loop_names
@@ -157,7 +157,7 @@ class RunFile(Run, ABC):
         # Not in the lock: another thread reads while checksums of megabytes are computed.
         frame = checked_frame(connection, self._header, index, row)
         with self._lock:
-            self._cache.put(index, frame)
+            self._cache.add(index, frame)
         return frame
 
     def _check(self, index: int) -> None:
@@ -187,7 +187,7 @@ class RunFile(Run, ABC):
             return history_bytes(connection)
 
     @property
-    def whole(self) -> Run:
+    def whole_run(self) -> Run:
         if self.continues is None or self.start.log10_time == -np.inf:
             return self
         with self._lock:

@@ -91,7 +91,7 @@ def read_header(connection: Connection) -> RunHeader:
     except ValidationError as error:
         first = error.errors()[0]
         place = printable(".".join(map(str, first["loc"])))[:100]
-        raise connection.damaged(f"meta: {place}: {first['msg'].lower()}") from error
+        raise connection.fault(f"meta: {place}: {first['msg'].lower()}") from error
     experiment = _experiment(connection, meta)
     arrays = read_arrays(connection)
     dataset = _dataset(connection, meta, arrays, experiment.data.real)
@@ -111,37 +111,37 @@ def meta_values(connection: Connection) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, text in connection.query(f"{sql} LIMIT {MAX_META_ROWS + 1}"):
         if key is None or text is None or len(values) == MAX_META_ROWS:
-            raise connection.damaged("meta holds something other than keys and JSON texts")
+            raise connection.fault("meta holds something other than keys and JSON texts")
         try:
             values[key] = parse_json(text)
         except ValueError as error:
             what = f"meta: {printable(key)[:50]} is not JSON ({short(error)})"
-            raise connection.damaged(what) from error
+            raise connection.fault(what) from error
     return values
 
 
 def _experiment(connection: Connection, meta: Meta) -> Experiment:
     unknown = sorted(set(meta.experiment) - set(SECTIONS))
     if unknown:
-        raise connection.damaged(f"its experiment has the section {printable(unknown[0])[:50]}")
+        raise connection.fault(f"its experiment has the section {printable(unknown[0])[:50]}")
     try:
         experiment = build_experiment(meta.experiment, "experiment")
     except InputError as error:
-        raise connection.damaged(short(error)) from error
+        raise connection.fault(short(error)) from error
     data, network, sizes = experiment.data, experiment.network, meta.sizes
     kind = experiment.dynamics.recorded_kind(network)
     if (data.n, data.d, network.m) != (sizes.n, sizes.d, sizes.m) or kind != meta.network:
-        raise connection.damaged("its experiment and its sizes contradict each other")
+        raise connection.fault("its experiment and its sizes contradict each other")
     if experiment.run.precision != meta.dtype:
-        raise connection.damaged("its experiment and its dtype contradict each other")
+        raise connection.fault("its experiment and its dtype contradict each other")
     for section in (data, network):
         named = section.embedded and getattr(section, "path", None) is not None
         if named or getattr(section, "init_path", None) is not None:
-            raise connection.damaged("its experiment names a file; a run holds the content instead")
+            raise connection.fault("its experiment names a file; a run holds the content instead")
     # Before anything of that size is made (decision 0012).
     for name, size in (("n * d", sizes.n * sizes.d), ("m * d", sizes.m * sizes.d)):
         if size > MAX_ELEMENTS:
-            raise connection.damaged(f"{name} = {size:.3g}, and at most {MAX_ELEMENTS:.0e} is read")
+            raise connection.fault(f"{name} = {size:.3g}, and at most {MAX_ELEMENTS:.0e} is read")
     return experiment
 
 
@@ -157,7 +157,7 @@ def _dataset(connection: Connection, meta: Meta, arrays: Arrays, real: bool) -> 
     for name, labels in () if real else (("y", y), ("y_test", y_test)):
         if labels is not None and not np.isin(labels, allowed).all():
             words = "-1 and +1" if k == 1 else f"0 to {k - 1}"
-            raise connection.damaged(f"its array {name} has labels other than {words}")
+            raise connection.fault(f"its array {name} has labels other than {words}")
     return Dataset(x, y, x_test, y_test, classes=2 if k == 1 else k, real=real)
 
 
@@ -165,13 +165,13 @@ def _scaling(connection: Connection, experiment: Experiment, arrays: Arrays) -> 
     """Return the scaling by `data.scale` of the columns, which a run of scaled data stores."""
     if getattr(experiment.data, "scale", "none") not in AFFINE:
         if any(name in arrays for name in SCALING):
-            raise connection.damaged("it holds the scaling of data that are not scaled")
+            raise connection.fault("it holds the scaling of data that are not scaled")
         return None
     assert experiment.data.d is not None  # that of the sizes
     shape = (experiment.data.d,)
     shift, divisor = (read_shaped(connection, arrays, name, shape) for name in SCALING)
     if not (divisor > 0.0).all():
-        raise connection.damaged("its array scale_divisor has a value that is not positive")
+        raise connection.fault("its array scale_divisor has a value that is not positive")
     return Scaling(shift, divisor)
 
 
@@ -186,7 +186,7 @@ def _reduction(
         return None
     rank = arrays["basis"].shape[0]
     if rank > min(meta.sizes.n, meta.sizes.d):
-        raise connection.damaged("its array basis has more rows than there are examples")
+        raise connection.fault("its array basis has more rows than there are examples")
     basis = read_shaped(connection, arrays, "basis", (rank, meta.sizes.d))
     outside = read_shaped(connection, arrays, "perpendicular", (meta.sizes.m, meta.sizes.d))
     centred = NETWORKS[experiment.network.kind].centred
@@ -220,13 +220,13 @@ def _network(
     try:
         network = experiment.dynamics.recorded_network(experiment.network, shape, fixed)
     except (InputError, KeyError, ValueError) as error:
-        raise connection.damaged(f"its network cannot be made ({short(error)})") from error
+        raise connection.fault(f"its network cannot be made ({short(error)})") from error
     if meta.layout != [[block.name, list(block.shape)] for block in network.layout]:
-        raise connection.damaged("its layout is not that of its network")
+        raise connection.fault("its layout is not that of its network")
     for name, expected in network.fixed_shapes(shape).items():
         read_shaped(connection, arrays, f"{FIXED}{name}", expected)
     if set(fixed) != set(network.fixed):
-        raise connection.damaged("it holds an array of an unknown name")
+        raise connection.fault("it holds an array of an unknown name")
     return network
 
 
@@ -267,17 +267,17 @@ def read_index(connection: Connection, header: RunHeader, known: Index | None = 
     for row in connection.query(sql, (first, limit), longest=MAX_BLOB_BYTES):
         index, step, time, rho = row[:4]
         if index != len(steps) or index >= MAX_FRAMES:
-            raise connection.damaged(
+            raise connection.fault(
                 f"its frames are not numbered 0, 1, 2, ... up to at most {MAX_FRAMES - 1}"
             )
         if row[4:6] != ("blob", size) or row[6:8] not in (("null", None), dual):
-            raise connection.damaged(f"frame {index} does not have the length of the parameters")
+            raise connection.fault(f"frame {index} does not have the length of the parameters")
         if step is None or step < 0 or rho is None or not MIN_RHO <= rho <= MAX_RHO:
-            raise connection.damaged(f"frame {index} has a step or rho that is not allowed")
+            raise connection.fault(f"frame {index} has a step or rho that is not allowed")
         if time is None or not is_time(index, time):
-            raise connection.damaged(f"frame {index} has a log10 t that is not allowed")
+            raise connection.fault(f"frame {index} has a log10 t that is not allowed")
         if times and not time > times[-1]:
-            raise connection.damaged(f"frame {index} is not later than the frame before it")
+            raise connection.fault(f"frame {index} is not later than the frame before it")
         steps.append(step)
         times.append(time)
         rhos.append(rho)
@@ -307,7 +307,7 @@ def read_frame(connection: Connection, header: RunHeader, index: int) -> tuple[A
     )
     rows = list(connection.query(sql, (8 * n, size, index), longest=MAX_BLOB_BYTES))
     if len(rows) != 1 or not isinstance(rows[0][6], bytes):
-        raise connection.damaged(f"frame {index} cannot be read")
+        raise connection.fault(f"frame {index} cannot be read")
     return tuple(rows[0])
 
 
@@ -344,9 +344,9 @@ def checked_frame(
     # By type and not isinstance: SQLite may give an integer for a float, which the checksum's
     # format would take as well.
     if type(step) is not int or not all(type(number) is float for number in numbers):
-        raise connection.damaged(f"frame {index} holds something other than numbers")
+        raise connection.fault(f"frame {index} holds something other than numbers")
     if frame_crc(index, step, time, log10_time, rho, parameters, dual) != crc:
-        raise connection.damaged(f"the checksum of frame {index} does not match")
+        raise connection.fault(f"the checksum of frame {index} does not match")
     what = f"frame {index}"
     q = None if dual is None else read_values(connection, dual, "float64", what)
     return read_values(connection, parameters, header.meta.dtype, what), q
@@ -359,7 +359,7 @@ def read_metrics(connection: Connection, index: int) -> dict[str, float]:
     metrics: dict[str, float] = {}
     for name, value in connection.query(f"{sql} LIMIT {MAX_METRICS + 1}", (index,)):
         if name is None or len(name) > MAX_NAME or len(metrics) == MAX_METRICS:
-            raise connection.damaged(f"the diagnostics of frame {index} cannot be read")
+            raise connection.fault(f"the diagnostics of frame {index} cannot be read")
         metrics[printable(name)] = float("nan") if value is None else value
     return metrics
 
@@ -375,13 +375,13 @@ def read_events(connection: Connection) -> tuple[Event, ...]:
         # Together: each may be as long as allowed, and 100,000 of them would fill the memory.
         total += len(text or "")
         if frame is None or kind is None or text is None or total > MAX_TEXT_BYTES:
-            raise connection.damaged("its events cannot be read")
+            raise connection.fault("its events cannot be read")
         try:
             payload = parse_json(text)
         except ValueError as error:
-            raise connection.damaged(f"an event is not JSON ({short(error)})") from error
+            raise connection.fault(f"an event is not JSON ({short(error)})") from error
         if not isinstance(payload, dict):
-            raise connection.damaged("an event is not a JSON object")
+            raise connection.fault("an event is not a JSON object")
         events.append((frame, printable(kind)[:MAX_NAME], payload))
     return tuple(events)
 

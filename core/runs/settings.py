@@ -19,7 +19,7 @@ def unknown_settings(run: Run) -> frozenset[str]:
 
     The experiment has their defaults, since every section needs values; they are not the loop's.
     """
-    if not run.recorded:
+    if not run.is_external:
         return frozenset()
     sections = {name: getattr(run.experiment, name) for name in STATED_SECTIONS}
     return frozenset(

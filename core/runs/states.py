@@ -62,27 +62,27 @@ class StateRetention:
     """
 
     from_state: bool = False
-    kept: list[int] = field(default_factory=list)
-    since: float = field(default_factory=time.monotonic)
+    frames: list[int] = field(default_factory=list)
+    stored_at: float = field(default_factory=time.monotonic)
 
-    def due(self, frame: int) -> bool:
+    def is_due(self, frame: int) -> bool:
         """Return True if a state of this frame is to be stored."""
-        if self.from_state and not self.kept:
+        if self.from_state and not self.frames:
             return frame >= 0
-        before = self.kept[-1] if self.kept else 0
-        late = time.monotonic() - self.since >= STATE_SECONDS
+        before = self.frames[-1] if self.frames else 0
+        late = time.monotonic() - self.stored_at >= STATE_SECONDS
         return frame > before and (late or frame - before >= STATE_INTERVAL)
 
-    def keep(self, frame: int) -> int | None:
+    def add_state(self, frame: int) -> int | None:
         """Note that a state is stored; return the frame whose state is to be deleted, if any."""
-        self.since = time.monotonic()
+        self.stored_at = time.monotonic()
         gone = None
-        if self.kept and self.kept[-1] != 0:
-            before = self.kept[-2] if len(self.kept) > 1 else 0
-            if self.kept[-1] - before < STATE_INTERVAL and self.kept[-1] != frame:
-                gone = self.kept.pop()
-        if frame not in self.kept:
-            self.kept.append(frame)
+        if self.frames and self.frames[-1] != 0:
+            before = self.frames[-2] if len(self.frames) > 1 else 0
+            if self.frames[-1] - before < STATE_INTERVAL and self.frames[-1] != frame:
+                gone = self.frames.pop()
+        if frame not in self.frames:
+            self.frames.append(frame)
         return gone
 
 
@@ -135,7 +135,7 @@ def read_state(connection: Connection, header: RunHeader, frame: int) -> State |
         name = f"{STATE}{frame}_{part}"
         state[part] = read_array(connection, name, finite=False, largest=most)
         if state[part].ndim != 1:
-            raise connection.damaged(f"its array {name} is not a list of numbers")
+            raise connection.fault(f"its array {name} is not a list of numbers")
     return state
 
 
@@ -176,10 +176,10 @@ def read_history(connection: Connection, header: RunHeader) -> History | None:
     same = steps.shape == times.shape == rho.shape == (count,) and complete.shape == (1,)
     same = same and (errors is None or errors.shape == (count + 1,))
     if not same or parameters.shape != (count, size) or count >= most_earlier(size):
-        raise connection.damaged("its earlier frames are not as many as their numbers")
+        raise connection.fault("its earlier frames are not as many as their numbers")
     if end is None or (np.diff(np.append(times, end)) <= 0.0).any():
-        raise connection.damaged("its earlier frames are not in the order of time")
+        raise connection.fault("its earlier frames are not in the order of time")
     if (np.diff(np.append(steps, header.meta.start.step)) < 0.0).any() or steps.min() < 0.0:
-        raise connection.damaged("its earlier frames are not in the order of steps")
+        raise connection.fault("its earlier frames are not in the order of steps")
     whole = steps.astype(np.int64)
     return History(whole, times, rho, parameters, complete=bool(complete[0]), errors=errors)

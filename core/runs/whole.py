@@ -43,7 +43,7 @@ class FrameCache:
             self._frames.move_to_end(index)
         return frame
 
-    def put(self, index: int, frame: tuple[Array, Array | None]) -> None:
+    def add(self, index: int, frame: tuple[Array, Array | None]) -> None:
         """Cache a frame unless it exceeds the limit; drop those used longest ago."""
         size = _bytes_of(frame)
         if size > self._limit or index in self._frames:
@@ -64,9 +64,9 @@ def _bytes_of(frame: tuple[Array, Array | None]) -> int:
 class WholeRun(Run):
     """Run from t = 0 on, on which statements about all s <= t are judged.
 
-    Frame 0 is the origin, at t = 0; frames 1 to `before` - 1 are those of the runs before, as far
-    as the file contains them, and frame `before` is the run's own frame 0. `complete` is false if
-    frames are missing between.
+    Frame 0 is the origin, at t = 0; frames 1 to `frames_before` - 1 are those of the runs before,
+    as far as the file contains them, and frame `frames_before` is the run's own frame 0. `complete`
+    is false if frames are missing between.
     """
 
     def __init__(self, run: Run, history: History | None) -> None:
@@ -77,7 +77,7 @@ class WholeRun(Run):
         self._joined: tuple[Index, Index] | None = None
 
     @property
-    def before(self) -> int:
+    def frames_before(self) -> int:
         return 1 + (0 if self._history is None else self._history.steps.size)
 
     @property
@@ -86,12 +86,12 @@ class WholeRun(Run):
 
     @cached_property
     def start(self) -> Start:
-        goes_on = self._run.start.goes_on
-        return Start(self.origin, self.origin, continues=self.continues, goes_on=goes_on)
+        goes_on = self._run.start.same_dynamics
+        return Start(self.origin, self.origin, continues=self.continues, same_dynamics=goes_on)
 
     @property
-    def planned(self) -> int:
-        return self.before + self._run.planned
+    def planned_frames(self) -> int:
+        return self.frames_before + self._run.planned_frames
 
     @property
     def status(self) -> str:
@@ -125,23 +125,23 @@ class WholeRun(Run):
         return joined
 
     @property
-    def replaced(self) -> bool:
-        return self._run.replaced
+    def is_replaced(self) -> bool:
+        return self._run.is_replaced
 
     @property
     def bytes_on_disk(self) -> int:
         return self._run.bytes_on_disk
 
     def refresh(self) -> int:
-        return self.before + self._run.refresh()
+        return self.frames_before + self._run.refresh()
 
     @property
-    def whole(self) -> Run:
+    def whole_run(self) -> Run:
         return self
 
     def parameters(self, index: int) -> Array:
-        if index >= self.before:
-            return self._run.parameters(index - self.before)
+        if index >= self.frames_before:
+            return self._run.parameters(index - self.frames_before)
         if index < 0:
             raise IndexError(f"frame {index} of {self.path}")
         if index == 0:
@@ -150,13 +150,19 @@ class WholeRun(Run):
         return np.asarray(self._history.parameters[index - 1], dtype=np.float64)
 
     def dual(self, index: int) -> Array | None:
-        return self._run.dual(index - self.before) if index >= self.before else None
+        return self._run.dual(index - self.frames_before) if index >= self.frames_before else None
 
     def diagnostics(self, index: int) -> dict[str, float]:
-        own = self._run.diagnostics(index - self.before) if index >= self.before else {}
+        own = (
+            self._run.diagnostics(index - self.frames_before) if index >= self.frames_before else {}
+        )
         # Steps before the start are judged by the errors that the runs before have noted of them.
         errors = None if self._history is None else self._history.errors
-        if errors is None or not 0 < index <= self.before or not np.isfinite(errors[index - 1]):
+        if (
+            errors is None
+            or not 0 < index <= self.frames_before
+            or not np.isfinite(errors[index - 1])
+        ):
             return own
         return {**own, "margin_error": float(errors[index - 1])}
 
@@ -165,7 +171,9 @@ class WholeRun(Run):
         return self._run.loop_names
 
     def events(self) -> tuple[Event, ...]:
-        return tuple((self.before + frame, kind, text) for frame, kind, text in self._run.events())
+        return tuple(
+            (self.frames_before + frame, kind, text) for frame, kind, text in self._run.events()
+        )
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -185,11 +193,11 @@ def with_history(run: Run) -> Run:
     A branch, a run whose settings changed, or a run with an incomplete or very long history is
     returned unchanged.
     """
-    if run.continues is None or run.continues.get("branch") or run.changed:
+    if run.continues is None or run.continues.get("branch") or run.has_changed_rule:
         return run
-    if not (run.start.goes_on and np.isfinite(run.start.log10_time)):
+    if not (run.start.same_dynamics and np.isfinite(run.start.log10_time)):
         return run
     if run.history_bytes() > MOST_HISTORY:
         return run
-    whole = run.whole
+    whole = run.whole_run
     return whole if isinstance(whole, WholeRun) and whole.complete else run

@@ -48,7 +48,7 @@ class Row:
     moments: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def known(self) -> dict[str, float]:
+    def all_values(self) -> dict[str, float]:
         """All values that are known of the run, by name."""
         return {**self.values, **self.moments}
 
@@ -62,7 +62,7 @@ def known_values(rows: Mapping[str, Row], paths: Mapping[str, Path]) -> Known:
     for name, row in rows.items():
         with suppress(OSError):
             if row.state == "done" and paths[name].stat().st_size == row.bytes:
-                known[name] = row.known
+                known[name] = row.all_values
     return known
 
 

@@ -16,7 +16,7 @@ from core.errors import InputError, did_you_mean
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES
 from core.reference.registry import REFERENCES, compute
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run, open_run
 from core.studies.formulas import ABSENT, FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
 from core.studies.moments import START, Moment, ValueRequest, names_of, observables_of, split
@@ -65,18 +65,18 @@ class StudyCell:
         """Content of the run file, read once."""
         return self.recorded()
 
-    def at(self, formula: str, moment: Moment) -> float:
+    def value_at(self, formula: str, moment: Moment) -> float:
         """Return the value of a formula at a moment; NaN where the run has no such frame."""
         key = (formula, moment)
         if key not in self.memo:
-            answer = self.answered(formula, moment)
+            answer = self.known_value(formula, moment)
             if answer is None:
                 frame = moment.frame(self.record.log10_times, self.record.steps)
                 answer = NAN if frame is None else self.value(formula, frame)
             self.memo[key] = answer
         return self.memo[key]
 
-    def answered(self, formula: str, moment: Moment) -> float | None:
+    def known_value(self, formula: str, moment: Moment) -> float | None:
         """Return a formula at a moment from `known`; None where only the run file has the value."""
         known = dict(self.symbols)
         for name in observables_of(formula):
@@ -216,9 +216,9 @@ def recorded_of(run: Run) -> RecordedValues:
     # A reference margin is one of the data: the same at every frame.
     def at(name: str, frame: int) -> float:
         if name not in REFERENCES:
-            return float(OBSERVABLES[name].at(run, frame))
+            return float(OBSERVABLES[name].value_at(run, frame))
         if name not in margins:
-            margins[name] = margin_of(run, name, Watch(MARGIN_SECONDS))
+            margins[name] = margin_of(run, name, CancelToken(MARGIN_SECONDS))
         return margins[name]
 
     activation = getattr(run.network, "activation", None)
@@ -256,7 +256,7 @@ def cell_by_row(
     return StudyCell(settings, recorded, path.stem, known)
 
 
-def margin_of(run: Run, name: str, watch: Watch) -> float:
+def margin_of(run: Run, name: str, watch: CancelToken) -> float:
     """Return the number to quote of a reference margin of a run's data and start.
 
     Parameters
@@ -265,7 +265,7 @@ def margin_of(run: Run, name: str, watch: Watch) -> float:
         Open run.
     name : str
         Name in REFERENCES.
-    watch : Watch
+    watch : CancelToken
         Limit of the computation, which returns its bracket then.
 
     Returns

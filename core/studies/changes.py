@@ -74,7 +74,7 @@ def _values_in_runs(identifier: str) -> Mapping[str, list[Any]]:
     """Return the values that each setting has in the runs of a shipped study, at all its sizes."""
     study, found = _load_shipped(identifier), dict[str, list[Any]]()
     for sized in (study, *map(study.at_size, study.sizes)):
-        for cell in islice(sized.each(), MOST_CELLS):
+        for cell in islice(sized.iter_cells(), MOST_CELLS):
             for section, table in cell.experiment.model_dump(mode="python").items():
                 for name, value in table.items():
                     found.setdefault(f"{section}.{name}", []).append(_tuples_to_lists(value))
@@ -96,13 +96,13 @@ def _changes_of_shipped(origin: Study, study: Study) -> tuple[Study, dict[str, A
     for key, value in _settings(study).items():
         if key.startswith(OF_RECORDING) and key not in since:
             continue
-        known = [*before.get(key, ()), _usual(study, key)]
+        known = [*before.get(key, ()), _default_of(study, key)]
         if any(one not in known for one in (value if isinstance(value, tuple) else (value,))):
             settings[key] = value
     return _load_shipped(identifier), settings
 
 
-def _usual(study: Study, key: str) -> Any:
+def _default_of(study: Study, key: str) -> Any:
     """Return the default of a setting of the study's kind, None without one."""
     section, _, name = key.partition(".")
     table = study.tables.get(section, {})

@@ -181,6 +181,6 @@ def values_of(run: Run, requested: tuple[ValueRequest, ...]) -> Mapping[str, flo
     values = {}
     for one in requested:
         frame = one.moment.frame(times, steps)
-        known = math.nan if frame is None else OBSERVABLES[one.observable].at(run, frame)
+        known = math.nan if frame is None else OBSERVABLES[one.observable].value_at(run, frame)
         values[one.key] = float(known)
     return values

@@ -73,7 +73,7 @@ def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]
 def _is_included(cell: StudyCell, panel: PanelLayout) -> bool:
     if not matches(cell, panel.where):
         return False
-    return not panel.exclude_unfit or fits(cell.at("train_error", END)) is not False
+    return not panel.exclude_unfit or fits(cell.value_at("train_error", END)) is not False
 
 
 def _by_line(cells: Sequence[StudyCell], panel: PanelLayout) -> list[tuple[Any, list[StudyCell]]]:
@@ -147,7 +147,7 @@ def _sweep(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
         for formula in panel.y:
             for value, group in _by_line(cells, panel):
                 places = by_setting(group, panel.x)
-                by_x = [(x, [c.at(formula, moment) for c in some]) for x, some in places]
+                by_x = [(x, [c.value_at(formula, moment) for c in some]) for x, some in places]
                 label = formula if len(panel.y) > 1 else moment.place if len(moments) > 1 else value
                 line = _line(label, by_x, panel.spread, panel.y_scale == "log")
                 lines.append(replace(line, names=tuple(some[0].name for _, some in places)))
@@ -168,7 +168,7 @@ def _crossings(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     """Return n* as geometric means over seeds, with the slope and the wider of its intervals."""
 
     def y(cell: StudyCell) -> float:
-        return cell.at(panel.y[0], END)
+        return cell.value_at(panel.y[0], END)
 
     lines = []
     for value, group in _by_line(cells, panel):

@@ -22,7 +22,7 @@ from core.program import result_file
 from core.studies.cells import StudyCell
 from core.studies.panel_lines import Line, lines_of
 from core.studies.study import Study
-from core.studies.verdicts import Judged
+from core.studies.verdicts import JudgedClaim
 
 Array = NDArray[np.float64]
 SIZE = "quick"
@@ -44,7 +44,7 @@ class ShippedResult:
 
     runs: int
     panels: tuple[tuple[Line, ...], ...]
-    claims: tuple[Judged, ...]
+    claims: tuple[JudgedClaim, ...]
 
 
 def at_result_size(study: Study) -> Study:
@@ -81,7 +81,7 @@ def _without_words(value: Any) -> Any:
 
 
 def result_text(
-    study: Study, runs: int, cells: Sequence[StudyCell], judged: Sequence[Judged]
+    study: Study, runs: int, cells: Sequence[StudyCell], judged: Sequence[JudgedClaim]
 ) -> str:
     """Return the file of a result.
 
@@ -93,7 +93,7 @@ def result_text(
         How many of its runs are done.
     cells : sequence of StudyCell
         Runs of its figure, none if it has no layout.
-    judged : sequence of Judged
+    judged : sequence of JudgedClaim
         Verdicts on its claims, in their order.
 
     Returns
@@ -148,13 +148,13 @@ def parse_result(text: str) -> ShippedResult:
     """Return a result from its file. Raises ValueError, KeyError or TypeError for other texts."""
     table = json.loads(text)
     panels = tuple(tuple(map(_line, panel)) for panel in table["panels"])
-    names = {one.name for one in fields(Judged)}
+    names = {one.name for one in fields(JudgedClaim)}
     numbers = ("measured", "low", "high", "value", "tolerance")
     rows: list[dict[str, Any]] = [
         {k: _number(v) if k in numbers else v for k, v in one.items() if k in names}
         for one in table["claims"]
     ]
-    claims = tuple(Judged(**row) for row in rows)
+    claims = tuple(JudgedClaim(**row) for row in rows)
     return ShippedResult(int(table["runs"]), panels, claims)
 
 

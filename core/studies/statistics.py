@@ -352,7 +352,7 @@ def crossings(
     return table
 
 
-def same(one: Any, other: Any) -> bool:
+def are_equal(one: Any, other: Any) -> bool:
     """Return True if two settings are the same, numbers to one part in 1e9."""
     if isinstance(one, int | float) and isinstance(other, int | float):
         # Values of formulas and of file names come by different ways to the same number.
@@ -363,7 +363,7 @@ def same(one: Any, other: Any) -> bool:
 def matches(run: HasSettings, where: Iterable[tuple[str, Any]]) -> bool:
     """Return True if a run has all of these settings; a tuple allows several values."""
     return all(
-        any(same(run.setting(key), value) for value in (v if isinstance(v, tuple) else (v,)))
+        any(are_equal(run.setting(key), value) for value in (v if isinstance(v, tuple) else (v,)))
         for key, v in where
     )
 

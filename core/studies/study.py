@@ -94,9 +94,9 @@ class Study:
     @cached_property
     def _all_cells(self) -> tuple[Cell, ...]:
         """Made once: thousands of cells take seconds, and tables use them again and again."""
-        return tuple(self.each())
+        return tuple(self.iter_cells())
 
-    def each(self) -> Iterator[Cell]:
+    def iter_cells(self) -> Iterator[Cell]:
         """Yield the cells, each made when it is taken."""
         for place in self.places():
             yield self.cell(place)
@@ -307,7 +307,7 @@ def parse_study(
     Raises InputError for text that is not TOML, unknown keys and kinds, and wrong values.
     """
     file = table_of(StudyFile, parse_toml(text, file_name or identifier), identifier)
-    tables = file.given(SECTIONS)
+    tables = file.given_tables(SECTIONS)
     axes = study_tables.axes(file.axes, identifier)
     sizes = study_tables.sizes(file.sizes, identifier)
     study_tables.check_derived(file.derived, identifier)
@@ -331,7 +331,7 @@ def parse_study(
         variants=file.variants,
         figure=file.figure,
         window=file.window,
-        results=file.given(RESULTS),
+        results=file.given_tables(RESULTS),
     )
     # Read once now, so that what is wrong with figure and claims is said when the study is opened.
     study.layout()

@@ -168,7 +168,7 @@ class StudyFile(Table):
             raise ValueError(f"{info.field_name} holds a character that cannot be printed")
         return text
 
-    def given(self, names: Iterable[str]) -> dict[str, Any]:
+    def given_tables(self, names: Iterable[str]) -> dict[str, Any]:
         """Return those of the tables that the file has."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 

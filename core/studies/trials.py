@@ -17,7 +17,7 @@ from core.errors import InputError, did_you_mean
 from core.observables.observable import Observable, Shape
 from core.observables.registry import OBSERVABLES, of_shape
 from core.reference.registry import REFERENCES
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run, open_run
 from core.studies.cell_table import Row
 from core.studies.cells import (
@@ -54,7 +54,7 @@ class Trial:
         self._opened: Opened = opened or open_run
         self._study = study
         self._cell = StudyCell(
-            settings_of(cell.experiment) | dict(cell.values), _ignore_run, known=row.known
+            settings_of(cell.experiment) | dict(cell.values), _ignore_run, known=row.all_values
         )
         self._known: dict[tuple[str, float | None], float] = {}
         self._traces: dict[str, Array] = {}
@@ -65,7 +65,7 @@ class Trial:
         return self._cell.seeds
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """True if the cell ended without a finished run, so that nothing can be measured on it."""
         return self.row.state == "failed"
 
@@ -132,7 +132,7 @@ class Trial:
         """
         with self._opened(self.path) as run:
             each = _of_nodes(name)
-            values = [reduced(np.asarray(each.at(run, frame))) for frame in range(run.frames)]
+            values = [reduced(np.asarray(each.value_at(run, frame))) for frame in range(run.frames)]
         return np.array(values, dtype=np.float64)
 
     def setting(self, formula: str) -> Any:
@@ -173,13 +173,13 @@ class Trial:
         observable = _of_nodes(name)
         with self._opened(self.path) as run:
             frame = claim_moment(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
-            value = math.nan if frame is None else observable.at(run, frame)
+            value = math.nan if frame is None else observable.value_at(run, frame)
         return np.atleast_1d(np.asarray(value, dtype=np.float64))
 
     def _value(self, formula: str, at: float | None) -> float:
         moment = claim_moment(at)
         if observables_of(formula):
-            answer = self._cell.answered(formula, moment)
+            answer = self._cell.known_value(formula, moment)
             if answer is not None:
                 return answer
         with self._opened(self.path) as run:
@@ -189,10 +189,10 @@ class Trial:
                 return math.nan
             cell = cell_of(run, self._study)
             check_formula(formula, cell.symbols)
-            self._take(run)
-            return cell.at(formula, moment)
+            self._collect(run)
+            return cell.value_at(formula, moment)
 
-    def _take(self, run: Run) -> None:
+    def _collect(self, run: Run) -> None:
         """Read all that the study needs of an open run and its row does not have."""
         # Opening a file takes longest: all that the study may yet ask is read while it is open.
         requested = requested_of(self._study)
@@ -212,7 +212,7 @@ def _of_nodes(name: str) -> Observable:
 def _margin(run: Run, name: str) -> float:
     if name not in REFERENCES:
         raise InputError(f"{name} is not a reference margin; {did_you_mean(name, REFERENCES)}")
-    return margin_of(run, name, Watch())
+    return margin_of(run, name, CancelToken())
 
 
 def trials_of(

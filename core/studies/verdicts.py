@@ -21,7 +21,7 @@ NOT_TESTABLE = "not testable at this size"  # NOT_HERE as people read it
 
 @final
 @dataclass(frozen=True, slots=True, repr=False)
-class Judged:
+class JudgedClaim:
     """Claim of a study with its verdict.
 
     Attributes
@@ -84,7 +84,7 @@ class Judged:
         return self.line
 
 
-def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judged]:
+def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[JudgedClaim]:
     """Judge every claim of a study on its finished cells.
 
     A claim that cannot be judged at this size, or of which no run was recorded, is "not at this
@@ -108,7 +108,7 @@ def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judge
     return list(each_judged(study, trials, size))
 
 
-def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iterator[Judged]:
+def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iterator[JudgedClaim]:
     """Judge one claim after another: some take seconds."""
     for claim in study.claims:
         yield _judge(claim, trials, size)
@@ -122,21 +122,21 @@ def _measurement(claim: Claim, measured: Measurement) -> str:
     bound = {">=": "at least ", "<=": "at most ", "~": ""}[claim.compare] + _number(claim.value, 6)
     sign = {">=": "-", "<=": "+", "~": "+-"}[claim.compare]
     slack = f" {sign} {_number(claim.tolerance, 6)}" if claim.tolerance else ""
-    return f"{number} {measured.used} (expected {bound}{slack})"
+    return f"{number} {measured.sample_text} (expected {bound}{slack})"
 
 
 def _number(value: float, digits: int) -> str:
     return number_text(value, digits).replace(MINUS, "-")
 
 
-def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
+def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> JudgedClaim:
     result = _measure(claim, trials)
     if claim.against is not None:
         result = _relate(claim, result, trials)
     return make_judged(claim, result, *_verdict(claim, result, size))
 
 
-def make_judged(claim: Claim, result: Measurement, verdict: Verdict, why: str) -> Judged:
+def make_judged(claim: Claim, result: Measurement, verdict: Verdict, why: str) -> JudgedClaim:
     """Return a claim with its verdict on a measurement, in words.
 
     Parameters
@@ -152,13 +152,13 @@ def make_judged(claim: Claim, result: Measurement, verdict: Verdict, why: str) -
 
     Returns
     -------
-    Judged
+    JudgedClaim
         Verdict with all its sentences.
     """
     measurement = _measurement(claim, result)
     stated = verdict if verdict != NOT_HERE else NOT_TESTABLE
     explained = f": {why.rstrip('.')}" if why and (verdict == NOT_HERE or result.missing) else ""
-    return Judged(
+    return JudgedClaim(
         text=claim.text,
         verdict=verdict,
         measured=result.value,
@@ -200,7 +200,7 @@ def _measure(quantity: Quantity, trials: Sequence[Trial]) -> Measurement:
     Cells that failed count as requested, without a value.
     """
     every = select_trials(trials, quantity.model_copy(update={"exclude_unfit": False}))
-    ended = [trial for trial in every if not trial.failed]
+    ended = [trial for trial in every if not trial.has_failed]
     failed = len(every) - len(ended)
     if not ended:
         return Measurement(math.nan, requested=failed)

@@ -348,7 +348,7 @@ class KernelPredictor(DynamicsSection):
         """Return 80 ns (n^2 + 4096 n) + n^3 / 3 at 60 GFLOP/s, in ns."""
         return 80.0 * (n * n + KERNEL_TESTS * n) + n**3 / 3.0 / 60.0
 
-    def held(self, n: float) -> float:
+    def count_stored(self, n: float) -> float:
         return 2.0 * n * n + KERNEL_TESTS * n
 
 

@@ -68,7 +68,7 @@ class DynamicsSection(Section):
         """
         return self.steps() * n * m * d
 
-    def held(self, n: float) -> float:
+    def count_stored(self, n: float) -> float:
         """Return how many numbers are stored beside data, parameters and activations."""
         return 0.0
 

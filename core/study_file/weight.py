@@ -82,7 +82,7 @@ def size_of(experiment: Experiment) -> RunSize:
     width = 4 if experiment.run.precision == "float32" else 8
     file = 8.0 * (n * (d + 1) + kept) + form
     file += frames_bytes(int(kept), int(n), (frames, states), width)
-    values = ACTIVATIONS * m * n + DATA_COPIES * n * d + COPIES * weights + dynamics.held(n)
+    values = ACTIVATIONS * m * n + DATA_COPIES * n * d + COPIES * weights + dynamics.count_stored(n)
     seconds, sure = _seconds(experiment, n, m, rank)
     return RunSize(
         file,
@@ -256,7 +256,7 @@ def blocking_reason(weight: ResourceEstimate, room: MachineLimits) -> str:
         return ""
     keys = _keys(weight, memory=size.memory > room.memory)
     named = " and ".join(f"{key} = {value}" for key, value in keys.items())
-    lower = LOWER.format(keys=_either(list(keys)))
+    lower = LOWER.format(keys=_join_names(list(keys)))
     remedy = lower if size.memory > room.memory else f"free some space there, or {lower}"
     return f"{named} take about {take}, but {there}; {remedy}."
 
@@ -298,19 +298,19 @@ def resource_warnings(weight: ResourceEstimate, room: MachineLimits) -> list[str
     size, found = weight.size, []
     if size.file > min(LARGE_FILE, FREE_SHARE * room.disk):
         free = "" if room.disk == inf else f", of {size_text(room.disk)} free"
-        keys = _either(list(_keys(weight, memory=False)))
+        keys = _join_names(list(_keys(weight, memory=False)))
         found.append(
             f"The file takes about {size_text(size.file)}{free}; {LOWER.format(keys=keys)}."
         )
     if size.memory > MEMORY_SHARE * room.free:
-        keys = _either(list(_keys(weight, memory=True)))
+        keys = _join_names(list(_keys(weight, memory=True)))
         found.append(
             f"Training takes about {size_text(size.memory)} of memory, of {size_text(room.free)} "
             f"free; {LOWER.format(keys=keys)}."
         )
     if size.seconds > LONG:
         known = _settings(weight)
-        keys = _either([key for key in SLOW if known.get(key)])
+        keys = _join_names([key for key in SLOW if known.get(key)])
         found.append(f"Training may take about {weight.time_words}; {LOWER.format(keys=keys)}.")
     return found
 
@@ -347,7 +347,7 @@ def _settings(weight: ResourceEstimate) -> dict[str, float]:
     }
 
 
-def _either(keys: Sequence[str]) -> str:
+def _join_names(keys: Sequence[str]) -> str:
     """Return names in a row: a, b or c."""
     *most, last = keys or ["network.m"]
     return f"{', '.join(most)} or {last}" if most else last

@@ -37,12 +37,12 @@ class Task:
     """Content of a worker's order to record a cell; small, and readable on any machine.
 
     `requested` are the values that the study's figure and claims need of the row
-    (core.studies.moments), and `asked` computes other values of the finished run, by name; it can
-    be pickled. `extensions` are the modules of kinds that are not this program's own. `stage`
-    records in a folder of the worker's own and moves the finished file to `path`, for folders that
-    several machines share, on which run files cannot grow (SQLite's WAL needs one machine's
-    memory). `trusted` are the SHA-256 of code that the user has trusted where the task was made; a
-    worker on another machine has a trust folder of its own.
+    (core.studies.moments), and `compute_values` computes other values of the finished run, by name;
+    it can be pickled. `extensions` are the modules of kinds that are not this program's own.
+    `stage` records in a folder of the worker's own and moves the finished file to `path`, for
+    folders that several machines share, on which run files cannot grow (SQLite's WAL needs one
+    machine's memory). `trusted` are the SHA-256 of code that the user has trusted where the task
+    was made; a worker on another machine has a trust folder of its own.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Task:
     columns: tuple[str, ...]
     stage: bool = False
     requested: tuple[ValueRequest, ...] = ()
-    asked: Callable[[Run], Mapping[str, float]] | None = None
+    compute_values: Callable[[Run], Mapping[str, float]] | None = None
     extensions: tuple[str, ...] = field(default_factory=Registry.extensions)
     trusted: tuple[str, ...] = ()
 
@@ -84,7 +84,7 @@ def is_complete(path: Path) -> bool:
     """Return True if a run file is complete: its run completed or diverged, and was not cut off."""
     try:
         with open_run(path) as recorded:
-            return recorded.finished
+            return recorded.is_complete
     except (RunFileError, OSError):
         return False
 
@@ -116,7 +116,7 @@ def row_of(run_: Run, name: str, columns: Sequence[str], seconds: float, worker:
     for column in columns:
         observable = OBSERVABLES.get(column)
         known = observable is not None and last >= 0
-        values[column] = float(observable.at(run_, last)) if known else float("nan")  # type: ignore[union-attr]
+        values[column] = float(observable.value_at(run_, last)) if known else float("nan")  # type: ignore[union-attr]
     reason = run_.reason or "cancelled"
     state: State = "done" if reason in ("completed", "diverged") else "failed"
     if reason == "cancelled":
@@ -180,8 +180,8 @@ def row_of_recording(task: Task, path: Path, worker: str = "") -> Row:
             from core.studies.moments import values_of
 
             row = replace(row, moments=values_of(recorded, task.requested))
-        if row.state == "done" and task.asked is not None:
-            row = replace(row, moments={**row.moments, **task.asked(recorded)})
+        if row.state == "done" and task.compute_values is not None:
+            row = replace(row, moments={**row.moments, **task.compute_values(recorded)})
     if path.name != Path(task.path).name and row.state == "cancelled":
         path.unlink(missing_ok=True)
     return row

@@ -23,7 +23,7 @@ from core.studies.cells import runs_of, studies_in
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import SIZES
 from core.studies.trials import Opened, trials_of
-from core.studies.verdicts import Judged, judge
+from core.studies.verdicts import JudgedClaim, judge
 from core.sweep.plan import (
     SUFFIX,
     Ledger,
@@ -142,7 +142,7 @@ def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True)
         except InputError:  # a run of other settings
             continue
         if row is not None:
-            ledger.put(row, digest_of(cell.experiment))
+            ledger.set_row(row, digest_of(cell.experiment))
     return ledger
 
 
@@ -151,7 +151,7 @@ def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True)
 
 def judged_in(
     folder: Path, ledger: Ledger, size: str | None, opened: Opened | None = None
-) -> list[Judged]:
+) -> list[JudgedClaim]:
     """Judge the claims of a swept study.
 
     Parameters
@@ -167,7 +167,7 @@ def judged_in(
 
     Returns
     -------
-    list of Judged
+    list of JudgedClaim
         One for each claim, in their order.
     """
     judged_size = (size or ledger.size) if ledger.study.sizes else None
@@ -180,7 +180,7 @@ def judged_rows(
     folder: Path,
     size: str | None,
     opened: Opened | None = None,
-) -> list[Judged]:
+) -> list[JudgedClaim]:
     """Judge the claims of a study by the rows of its cells, whose runs are in a folder.
 
     Parameters
@@ -198,7 +198,7 @@ def judged_rows(
 
     Returns
     -------
-    list of Judged
+    list of JudgedClaim
         One for each claim, in their order.
     """
     paths = run_paths(study, folder)

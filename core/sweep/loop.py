@@ -42,9 +42,9 @@ class _Work:
         self.running: dict[Future[list[Row]], tuple[Task, ...]] = {}
         self.tries: dict[str, int] = {}
         self.busy = 0.0  # seconds of the cells that ended
-        self.ended = 0
-        self.begin = time.perf_counter()
-        self.saved = self.begin
+        self.n_ended = 0
+        self.started_at = time.perf_counter()
+        self.saved_at = self.started_at
 
     def submit_batches(self) -> None:
         """Submit cells until every worker is supplied, unless a pause is requested."""
@@ -71,10 +71,10 @@ class _Work:
     def _batch_size(self) -> int:
         """Return the number of cells for a quarter of a second; the last batches end together."""
         # Cells take nobody knows how long yet; or one of them kills its worker, and is to be found.
-        if self.ended == 0 or any(task.name in self.tries for task in self.queue):
+        if self.n_ended == 0 or any(task.name in self.tries for task in self.queue):
             return 1
         fair = len(self.queue) // (4 * self.pool.workers)
-        needed = int(BATCH_SECONDS * self.ended / max(self.busy, 1e-9))
+        needed = int(BATCH_SECONDS * self.n_ended / max(self.busy, 1e-9))
         return max(1, min(needed, fair, MOST_IN_BATCH, len(self.queue)))
 
     def collect_results(self) -> list[Row]:
@@ -87,7 +87,7 @@ class _Work:
             try:
                 error = future.exception()
             except CancelledError:
-                raise self.pool.lost() from None
+                raise self.pool.lost_workers_error() from None
             # A full disk would fail every other cell as well.
             if isinstance(error, DiskError):
                 raise error
@@ -99,9 +99,9 @@ class _Work:
         if died:
             self._renew()
         for row in rows:
-            self.plan.ledger.put(row, self.plan.digests[row.name])
+            self.plan.ledger.set_row(row, self.plan.digests[row.name])
             self.busy += row.seconds
-            self.ended += 1
+            self.n_ended += 1
         return rows
 
     def _renew(self) -> None:
@@ -129,8 +129,8 @@ class _Work:
         states = [entry.row.state for entry in self.plan.ledger.entries.values()]
         done, failed = states.count("done"), states.count("failed")
         left = len(self.queue) + sum(map(len, self.running.values()))
-        seconds = time.perf_counter() - self.begin
-        eta = left * seconds / self.ended if self.ended else (math.nan if left else 0.0)
+        seconds = time.perf_counter() - self.started_at
+        eta = left * seconds / self.n_ended if self.n_ended else (math.nan if left else 0.0)
         last = rows[-1] if rows else self.control.status.last
         return self.control.publish(
             total=len(self.plan.paths),
@@ -154,9 +154,9 @@ class _Work:
 
     def save(self, now: bool = False) -> None:
         """Write the ledger, at most every two seconds unless `now`."""
-        if now or time.perf_counter() - self.saved > SAVE_SECONDS:
+        if now or time.perf_counter() - self.saved_at > SAVE_SECONDS:
             self.plan.ledger.save()
-            self.saved = time.perf_counter()
+            self.saved_at = time.perf_counter()
 
 
 def missing_kernels(tasks: Iterable[Task]) -> tuple[str, ...]:
@@ -169,11 +169,11 @@ def _compile_first(work: _Work) -> Iterator[SweepStatus]:
     """Compile kernels once for all workers, each of which would do it; yield statuses meanwhile."""
     needed = missing_kernels(work.queue)
     with compiling(needed) as beside:
-        while not (beside.ended() or work.control.stop_requested):
+        while not (beside.is_finished() or work.control.stop_requested):
             yield work.control.publish(compiling=needed)
             time.sleep(POLL_SECONDS)
     work.control.publish(compiling=())
-    work.begin = time.perf_counter()
+    work.started_at = time.perf_counter()
 
 
 def sweep(
@@ -198,7 +198,7 @@ def sweep(
     Yields
     ------
     SweepStatus
-        The last one has `ended`.
+        The last one has `n_ended`.
 
     Raises
     ------

@@ -83,7 +83,7 @@ class Ledger:
         """Rows of the cells that have ended, by name."""
         return {name: entry.row for name, entry in self.entries.items()}
 
-    def put(self, row: Row, digest: str) -> None:
+    def set_row(self, row: Row, digest: str) -> None:
         """Record the end of a cell."""
         self.entries[row.name] = LedgerEntry(row, digest)
 
@@ -240,7 +240,7 @@ def problems(study: Study, say: Callable[[str], None] | None = None) -> Iterator
     said = {""}
     for cell in study.cells():
         problem = resolve_problem(cell.experiment, study.folder, study.title, study.source)
-        understood = problem.dataset.understood
+        understood = problem.dataset.reading_sentence
         if say is not None and understood not in said:
             say(understood)
             said.add(understood)
@@ -302,7 +302,7 @@ def plan(
             tasks.append(task)
         else:
             kept.append(row)
-            ledger.put(row, digest)
+            ledger.set_row(row, digest)
     check_room((task.experiment for task in tasks), folder, memory=not shared)
     return Plan(study, folder, ledger, paths, digests, tuple(tasks), tuple(kept))
 
@@ -372,7 +372,7 @@ def recorded_row(task: Task, file: Path, seconds: float, *, is_known: bool = Fal
                     remedy="choose another folder",
                     typed="overwrite it with --force, or choose another folder with --out",
                 )
-            return row_of(run, task.name, task.columns, seconds) if run.finished else None
+            return row_of(run, task.name, task.columns, seconds) if run.is_complete else None
     except RunFileError:
         # What a crash has left is recorded anew; what is of somebody else is not replaced.
         if _is_foreign(file):

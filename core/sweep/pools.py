@@ -54,7 +54,7 @@ class Pool(ABC):
         """Return False while batches wait for a worker and none is left. Cheap enough to poll."""
         return True
 
-    def lost(self) -> MarginscopeError:
+    def lost_workers_error(self) -> MarginscopeError:
         """Return the error for batches that have lost their workers."""
         return MarginscopeError(
             "The workers ended before their cells; run the remaining cells again."
@@ -147,7 +147,7 @@ class ClusterPool(Pool):
         # Not pure: a cell that is handed out again is to be run again, not answered from memory.
         self._executor = self._client.get_executor(pure=False, retries=RETRIES)
         self._address = address
-        self._has_workers, self._next_look = True, 0.0
+        self._has_workers, self._next_check = True, 0.0
         # Of a lost scheduler a sentence is enough.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
 
@@ -157,22 +157,22 @@ class ClusterPool(Pool):
             future: Rows = self._executor.submit(run_batch, tuple(tasks))
         except Exception as error:
             if self._client.status in ("closing", "closed"):
-                raise self.lost() from error
+                raise self.lost_workers_error() from error
             raise
         return future
 
     def has_workers(self) -> bool:
         """Return False while no worker is connected to the scheduler."""
         now = time.monotonic()
-        if now >= self._next_look and self._client.status == "running":
-            self._next_look = now + WORKERS_SECONDS
+        if now >= self._next_check and self._client.status == "running":
+            self._next_check = now + WORKERS_SECONDS
             # A scheduler that does not answer is another matter: its client closes by itself.
             with suppress(OSError, TimeoutError, ValueError):
                 ask, most = self._client.scheduler.ncores, WORKERS_SECONDS
                 self._has_workers = bool(self._client.sync(ask, callback_timeout=most))
         return self._has_workers
 
-    def lost(self) -> MarginscopeError:
+    def lost_workers_error(self) -> MarginscopeError:
         """Return the error for a scheduler that is gone."""
         return MarginscopeError(
             "the Dask scheduler no longer answers; finished cells are kept",

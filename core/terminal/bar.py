@@ -17,7 +17,7 @@ class Bar:
     def __init__(self, bar: Any = None) -> None:
         self._bar = bar
 
-    def to(self, done: int, text: str = "") -> None:
+    def set_done(self, done: int, text: str = "") -> None:
         """Show the number of finished steps, and the present one."""
         if self._bar is None:
             return
@@ -37,7 +37,7 @@ class Bar:
         """Show the number of finished steps of a total that is known only now."""
         if self._bar is not None:
             self._bar.total = total
-        self.to(done)
+        self.set_done(done)
 
     def add(self, count: int) -> None:
         """Show that more steps are finished."""

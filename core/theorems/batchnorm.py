@@ -152,7 +152,7 @@ def sgd_error(context: Context) -> Comparison:
     first = common.divide(2.0**23 * eps_n(run) ** 4, common.power(gamma(context), 2)) / t
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
     error = common.least_before(context.trace("test_error"))
-    return common.throughout("<=", bound, error, "test_error")
+    return common.compare_all_frames("<=", bound, error, "test_error")
 
 
 def descent_error(context: Context) -> Comparison:
@@ -161,7 +161,7 @@ def descent_error(context: Context) -> Comparison:
     root = max(gamma(context), 0.0) ** (1.0 / 3.0)
     first = common.divide(2.0**17 * m ** (1.0 / 3.0) * eps_n(run) ** 4, root) / (t * math.sqrt(n))
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
-    return common.throughout("<=", bound, context.trace("test_error"), "test_error")
+    return common.compare_all_frames("<=", bound, context.trace("test_error"), "test_error")
 
 
 def proved_error(context: Context) -> Comparison:
@@ -170,7 +170,7 @@ def proved_error(context: Context) -> Comparison:
     bound = common.divide(2.0**11, gamma(context) * math.sqrt(n))
     bound += 3.0 * math.sqrt(math.log(2.0 / context.delta) / (2.0 * n))
     error = np.minimum.accumulate(context.trace("test_error"))
-    return common.throughout("<=", bound, error, "test_error")
+    return common.compare_all_frames("<=", bound, error, "test_error")
 
 
 def outer_radius(context: Context) -> float:
@@ -183,16 +183,20 @@ def outer_radius(context: Context) -> float:
 
 def sgd_outer(context: Context) -> Comparison:
     trace = context.trace("outer_displacement")
-    return common.throughout("<=", outer_radius(context), trace, "outer_displacement")
+    return common.compare_all_frames("<=", outer_radius(context), trace, "outer_displacement")
 
 
 def descent_outer(context: Context) -> Comparison:
-    return common.throughout("<=", 8.0, context.trace("outer_displacement"), "outer_displacement")
+    return common.compare_all_frames(
+        "<=", 8.0, context.trace("outer_displacement"), "outer_displacement"
+    )
 
 
 def inner(context: Context) -> Comparison:
     bound = 1.0 / (2.0 * eps_n(context.run))
-    return common.throughout("<=", bound, context.trace("inner_displacement"), "inner_displacement")
+    return common.compare_all_frames(
+        "<=", bound, context.trace("inner_displacement"), "inner_displacement"
+    )
 
 
 # ----------------------------------------------------------- Assumptions and Proposition 1.1
@@ -220,7 +224,7 @@ def assumption_1_2(context: Context) -> Comparison:
     margin = gamma(context)
     if margin > 0.0:
         return common.compare_once(">=", 0.0, margin)
-    return common.undecided(">=", 0.0, margin, "no positive margin is known with V at its start")
+    return common.leave_open(">=", 0.0, margin, "no positive margin is known with V at its start")
 
 
 def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -75,7 +75,7 @@ def along_reference(
             if reference is not None:
                 return compare(context, reference)
             why = "the features of the start do not separate the data in both layers"
-        return common.undecided(">=", common.NAN, common.NAN, why)
+        return common.leave_open(">=", common.NAN, common.NAN, why)
 
     return compared
 
@@ -116,7 +116,7 @@ def alignment(context: Context, reference: Reference) -> Comparison:
     for k in np.flatnonzero(frames):
         least[k] = slopes_along(run, int(k), direction).min()
     bound = gamma(context) * math.sqrt(run.network.m) / 2.0
-    return common.throughout(">=", bound, least, frames=frames, why=AWAY)
+    return common.compare_all_frames(">=", bound, least, frames=frames, why=AWAY)
 
 
 @along_reference
@@ -137,7 +137,7 @@ def progress(context: Context, reference: Reference) -> Comparison:
         p = run.network.margins(now, run.inputs, run.dataset.y)
         least[k] = (slopes_along(run, int(k), direction) - p).min()
     bound = r * gamma(context) * math.sqrt(m) / 4.0
-    return common.throughout(">=", bound, least, frames=frames, why=AWAY)
+    return common.compare_all_frames(">=", bound, least, frames=frames, why=AWAY)
 
 
 # ------------------------------------------------------------------------------------ Lemma E.1

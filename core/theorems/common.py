@@ -95,7 +95,7 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
         return Hypothesis(text, "> 0", "not known", None)
     bracket = margin.bracket
     if not bracket.exists:
-        return Hypothesis(text, "> 0", bracket.method, False if bracket.nothing else None)
+        return Hypothesis(text, "> 0", bracket.method, False if bracket.is_zero else None)
     present = format_number(bracket.lower)
     # Beyond the plane gamma_ntk is known by a draw only, which may miss: it meets no hypothesis,
     # however narrow its bracket (decision 0008).
@@ -123,7 +123,7 @@ def flow(run: Run) -> Hypothesis:
     """Return the hypothesis of gradient flow without a penalty; descent only approximates it."""
     dynamics: Any = run.experiment.dynamics
     text = "gradient flow"
-    if run.recorded:
+    if run.is_external:
         return _undecided_steps(run, text, "dW/dt = -grad R")
     if run.experiment.loss.is_penalised:
         present = f"{dynamics.words} with {_penalty(run)}"
@@ -153,7 +153,7 @@ def follows_gradient(run: Run, mirror: bool = False) -> bool:
 
 def plain_risk(run: Run) -> Hypothesis:
     """Return the hypothesis of training without a penalty, as in the papers' descent."""
-    if run.recorded:
+    if run.is_external:
         return _undecided_steps(run, "the risk without a penalty", "l2 = 0")
     plain = not run.experiment.loss.is_penalised
     return Hypothesis("the risk without a penalty", "l2 = 0", _penalty(run), plain)
@@ -169,7 +169,7 @@ def _penalty(run: Run) -> str:
 
 def one_fresh_example(run: Run, present: str) -> Hypothesis:
     """Return the hypothesis of SGD on a new example each step; `present` is the paper's wording."""
-    if run.recorded:
+    if run.is_external:
         return _undecided_steps(run, "one fresh example a step", "fresh")
     dynamics = run.experiment.dynamics
     fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
@@ -212,10 +212,10 @@ def paper_start(run: Run, law: str) -> Hypothesis:
     section: Any = run.experiment.network
     init = getattr(section, "init", "paper")
     present = f'init = "{init}"'
-    if run.recorded:
+    if run.is_external:
         words = "the start of another program, whose law is not known"
         return Hypothesis(f"start {law}", 'init = "paper"', words, None)
-    if run.changed:
+    if run.has_changed_rule:
         words = "the end of a run with other settings"
         return Hypothesis(f"start {law}", 'init = "paper"', words, False)
     if not run.complete:
@@ -266,16 +266,16 @@ def margin_at_least(
 
 def where_proved(context: Context, name: str, comparison: Comparison) -> Comparison:
     """Make a violation by a margin's upper end undecided unless that end is proved."""
-    if comparison.holds is False and not context.proved(name):
+    if comparison.holds is False and not context.is_proved(name):
         return replace(comparison, holds=None, why=f"the upper end of {name} is not proved")
     return comparison
 
 
-def undecided(sense: str, bound: float, measured: float, why: str, view: str = "") -> Comparison:
+def leave_open(sense: str, bound: float, measured: float, why: str, view: str = "") -> Comparison:
     return Comparison(sense, bound, measured, None, view, why=why)
 
 
-def throughout(
+def compare_all_frames(
     sense: str, bound: Any, measured: Any, view: str = "", frames: Any = None, why: str = ""
 ) -> Comparison:
     """Compare a trace with a trace or a number at the frames of a mask; the worst frame decides.

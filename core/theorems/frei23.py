@@ -46,12 +46,12 @@ def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def becomes_kkt(context: Context) -> Comparison:
-    residual = float(OBSERVABLES[KKT].at(context.run, context.run.frames - 1))
+    residual = float(OBSERVABLES[KKT].value_at(context.run, context.run.frames - 1))
     comparison = common.compare_once("<=", 0.01, residual, KKT, frame=-1)
     if comparison.holds:
         return comparison
     why = "a limit without a rate: not reached yet"
-    return replace(common.undecided("<=", 0.01, residual, why, KKT), frame=-1)
+    return replace(common.leave_open("<=", 0.01, residual, why, KKT), frame=-1)
 
 
 def time_bound(context: Context) -> Comparison:
@@ -91,21 +91,21 @@ def compare_time(context: Context) -> Comparison:
     before = int(fits[0]) - 1 if fits.size else run.frames - 1
     unfit = float(run.log10_time[before]) if before >= 0 else -math.inf
     if math.isnan(bound):
-        return common.undecided("<=", bound, common.NAN, "an input is zero: no bound exists")
+        return common.leave_open("<=", bound, common.NAN, "an input is zero: no bound exists")
     if unfit > bound:
         return common.compare_once("<=", bound, unfit)
     if not fits.size:
-        return common.undecided("<=", bound, common.NAN, "L < log(2)/n is not reached yet")
+        return common.leave_open("<=", bound, common.NAN, "L < log(2)/n is not reached yet")
     first = float(run.log10_time[fits[0]])
     if first > bound:
-        return common.undecided(
+        return common.leave_open(
             "<=", bound, first, "no frame is recorded between t_0 and the bound"
         )
     return common.compare_once("<=", bound, first)
 
 
 def proxy(context: Context) -> Comparison:
-    return common.throughout(">=", 1.0, context.trace("proxy_pl"), "proxy_pl")
+    return common.compare_all_frames(">=", 1.0, context.trace("proxy_pl"), "proxy_pl")
 
 
 def mean_direction(context: Context) -> Comparison:

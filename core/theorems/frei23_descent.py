@@ -43,7 +43,7 @@ def start_scale(run: Run) -> float:
     # The paper's w_TF = sqrt(2/(m + d)), and its "1/50", are standard deviations, not variances.
     section = run.experiment.network
     assert isinstance(section, FixedOuterNetwork)
-    if run.recorded:  # by another program, whose law is not known
+    if run.is_external:  # by another program, whose law is not known
         return math.nan
     return float(section.init_multiple * math.sqrt(2.0 / (run.network.m + run.dataset.d)))
 
@@ -117,7 +117,7 @@ def loss_falls(context: Context) -> Comparison:
     start = common.log(constant / common.step_size(run)) / math.log(10.0)
     inside = start + float(risk[0]) - np.log10(steps)
     bound = math.log10(2.0) + 0.5 * inside
-    return common.throughout("<=", bound, risk, "log10_risk", frames_after_start(run))
+    return common.compare_all_frames("<=", bound, risk, "log10_risk", frames_after_start(run))
 
 
 def node_growth(context: Context) -> Comparison:
@@ -133,14 +133,16 @@ def node_growth(context: Context) -> Comparison:
         ]
     )
     factor = common.divide(low**2, 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n))
-    return common.throughout(">=", factor * sums(context), smallest, frames=frames_after_start(run))
+    return common.compare_all_frames(
+        ">=", factor * sums(context), smallest, frames=frames_after_start(run)
+    )
 
 
 def stable_rank(context: Context) -> Comparison:
     run = context.run
     bound = 256.0 * c_r(run) * ratio(run) ** 4 / slope(run) ** 2
     trace = context.trace("stable_rank")
-    return common.throughout("<=", bound, trace, "stable_rank", frames_after_start(run))
+    return common.compare_all_frames("<=", bound, trace, "stable_rank", frames_after_start(run))
 
 
 def start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -170,7 +172,7 @@ def start_means(context: Context) -> Comparison:
 
 def loss_ratio(context: Context) -> Comparison:
     ratio = 10.0 ** context.trace("log10_loss_ratio")  # infinite where the column has no number
-    return common.throughout("<=", c_r(context.run), ratio, "loss_ratio")
+    return common.compare_all_frames("<=", c_r(context.run), ratio, "loss_ratio")
 
 
 def start_ratio(context: Context) -> Comparison:
@@ -185,7 +187,7 @@ def interpolates(context: Context) -> Comparison:
     run = context.run
     after = np.flatnonzero(frames_after_start(run))
     if not after.size:
-        return common.undecided(">=", 0.0, common.NAN, "no step is recorded yet")
+        return common.leave_open(">=", 0.0, common.NAN, "no step is recorded yet")
     index = int(after[0])
     p = run.network.margins(run.parameters(index), run.inputs, run.dataset.y)
     return common.compare_once(">=", 0.0, float(p.min()), "train_error", frame=index)
@@ -197,7 +199,7 @@ def frobenius(context: Context) -> Comparison:
     size = np.sqrt(context.trace("norm_squared"))
     rate = math.sqrt(2.0 * c_r(run)) * lengths(run)[1] / math.sqrt(run.dataset.n)
     bound = size[0] + rate * sum_bounds(run)[1].cumsum()
-    return common.throughout("<=", bound, size, "norm_squared")
+    return common.compare_all_frames("<=", bound, size, "norm_squared")
 
 
 def spectral(context: Context) -> Comparison:
@@ -207,7 +209,7 @@ def spectral(context: Context) -> Comparison:
     most = 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n)
     factor = common.divide(slope(run) * low**2, most)
     trace = context.trace("sigma_1")
-    return common.throughout(
+    return common.compare_all_frames(
         ">=", factor * sums(context), trace, "sigma_1", frames_after_start(run)
     )
 
@@ -215,7 +217,7 @@ def spectral(context: Context) -> Comparison:
 def gradient(context: Context) -> Comparison:
     """Compare the gradient with (E.14), which is (15) with 3/4 of its constant."""
     # 3/4 of sqrt(2)/3 is 1/(2 sqrt 2).
-    return common.throughout(
+    return common.compare_all_frames(
         ">=", 0.75, context.trace("proxy_pl"), "proxy_pl", frames_after_start(context.run)
     )
 

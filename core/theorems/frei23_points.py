@@ -156,7 +156,7 @@ def _mean(group: Array) -> Array:
 
 def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
-    residual = float(OBSERVABLES[KKT].at(run, run.frames - 1))
+    residual = float(OBSERVABLES[KKT].value_at(run, run.frames - 1))
     point = common.at_most("W is a KKT point: residual at the last frame", CLOSE, residual)
     # A residual is a least-squares problem: that of the last frame alone is known.
     at = np.full(run.frames, State.OPEN, dtype=np.int8)
@@ -167,8 +167,8 @@ def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def why_not_near(context: Context) -> str:
     """Return why the last frame is not a KKT point to the tolerance; "" if it is."""
     run = context.run
-    residual = float(OBSERVABLES[KKT].at(run, run.frames - 1))
-    slack = float(OBSERVABLES["complementarity"].at(run, run.frames - 1))
+    residual = float(OBSERVABLES[KKT].value_at(run, run.frames - 1))
+    slack = float(OBSERVABLES["complementarity"].value_at(run, run.frames - 1))
     # Both: the multipliers of the residual may lie on examples with p_i > 1, which only the slack
     # tells.
     if residual <= CLOSE and slack <= CLOSE:
@@ -191,13 +191,13 @@ def item(
         point = KktPoint(context.run)
         if not point.least > 0.0:
             why = "some example is on the wrong side: no W has min p = 1"
-            return replace(common.undecided(sense, bound, common.NAN, why), frame=-1)
+            return replace(common.leave_open(sense, bound, common.NAN, why), frame=-1)
         comparison = common.compare_once(sense, bound, measure(point, context), frame=-1)
         why = why_not_near(context)
         # An item that fails before the run has come near its limit contradicts nothing.
         if comparison.holds or not why:
             return comparison
-        return replace(common.undecided(sense, bound, comparison.measured, why), frame=-1)
+        return replace(common.leave_open(sense, bound, comparison.measured, why), frame=-1)
 
     return compare
 
@@ -280,7 +280,7 @@ def disagreements(point: KktPoint, context: Context) -> float:
     points = points_of(run)
     inputs = point.x  # in row-space form z is only known along the training data
     if points is not None and run.reduction is None:
-        inputs, _ = run.seen(points.x)
+        inputs, _ = run.as_network_inputs(points.x)
     outputs = run.network.outputs(run.parameters(run.frames - 1), inputs)
     return float((np.sign(outputs) != np.sign(inputs @ point.z)).mean())
 

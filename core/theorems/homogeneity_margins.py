@@ -108,7 +108,9 @@ def after_time(context: Context, log10_needed: float, bound: float) -> Compariso
     run = context.run
     frames = run.log10_time[: run.frames] >= log10_needed
     why = f"t = 10^{common.format_number(log10_needed)} is not reached"
-    return common.throughout(">=", bound, context.trace("hard_margin"), "margins", frames, why)
+    return common.compare_all_frames(
+        ">=", bound, context.trace("hard_margin"), "margins", frames, why
+    )
 
 
 def first_log10(context: Context, gamma: float) -> float:
@@ -144,8 +146,8 @@ def features_stay(context: Context) -> Comparison:
     bound, trace = initial_gamma(context) / 2.0, context.trace("pbar_margin")
     if not bound > 0.0:
         why = "the initial features have no margin"
-        return common.undecided(">=", bound, float(trace.min()), why, "pbar_margin")
-    return common.throughout(">=", bound, trace, "pbar_margin")
+        return common.leave_open(">=", bound, float(trace.min()), why, "pbar_margin")
+    return common.compare_all_frames(">=", bound, trace, "pbar_margin")
 
 
 def margin_grows(context: Context) -> Comparison:
@@ -160,7 +162,7 @@ def margin_grows(context: Context) -> Comparison:
     before = np.concatenate([[np.nan], margins[:-1]])
     frames = np.concatenate([[False], after_fit(context)[:-1]])
     why = "R < l(0)/n is not reached"
-    return common.throughout(">=", before, margins, "margins", frames, why)
+    return common.compare_all_frames(">=", before, margins, "margins", frames, why)
 
 
 def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -183,7 +185,7 @@ def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def theorem_4_1(context: Context) -> Comparison:
     gamma, d = population_gamma(context), context.run.dataset.d
     if not 0.0 < gamma < 1.0:
-        return common.undecided(">=", common.NAN, common.NAN, "gamma_D is not known", "margins")
+        return common.leave_open(">=", common.NAN, common.NAN, "gamma_D is not known", "margins")
     bound = gamma / (32.0 * d * math.log(1.0 / gamma))
     return after_time(context, first_log10(context, gamma), bound)
 
@@ -247,7 +249,7 @@ def smallest_margin(context: Context) -> Comparison:
     if run.loss.kind == "logistic":
         frames = np.logical_and(frames, common.fitted_frames(context))
     bound = smoothed + room + common.ROUNDING * (np.abs(smoothed) + room)  # both cancel at p = 0
-    return common.throughout("<=", bound, hard, "margins", frames)
+    return common.compare_all_frames("<=", bound, hard, "margins", frames)
 
 
 THEOREM_3_1 = (*REPARAMETRISED, theorem_3_1_hypotheses)

@@ -64,7 +64,7 @@ def sizes(run: Run) -> Array:
 
 def initial_gamma(context: Context) -> float:
     """Return min_i <pbar, z_i(0)>, for the pbar with the largest one."""
-    return float(OBSERVABLES["pbar_margin"].at(context.run, 0))
+    return float(OBSERVABLES["pbar_margin"].value_at(context.run, 0))
 
 
 def running_gamma(context: Context) -> Array:
@@ -79,7 +79,7 @@ def running_gamma(context: Context) -> Array:
 
 def distance_r(context: Context) -> float:
     """Return R = KL(pbar, u(0)), 0 if rounding puts it below."""
-    divergence = float(OBSERVABLES["kl_pbar"].at(context.run, 0))
+    divergence = float(OBSERVABLES["kl_pbar"].value_at(context.run, 0))
     return 0.0 if divergence < 0.0 else divergence
 
 
@@ -162,7 +162,7 @@ def late_gamma(context: Context) -> Hypothesis:
 
 def balance(context: Context) -> Comparison:
     drift = context.trace("balance_drift")
-    return common.throughout("<=", drift_tolerance(context.run), drift, "balance_drift")
+    return common.compare_all_frames("<=", drift_tolerance(context.run), drift, "balance_drift")
 
 
 def mirror_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -179,14 +179,14 @@ def growth_bound(context: Context) -> Comparison:
     bound = np.where(u <= least, least, np.where(u > most, most, np.nan))
     why = "the frames are too far apart to evaluate int G"
     # At t = 0 both sides are equal.
-    return common.throughout("<=", bound, u, "u", np.arange(u.size) > 0, why)
+    return common.compare_all_frames("<=", bound, u, "u", np.arange(u.size) > 0, why)
 
 
 def size_bound(context: Context) -> Comparison:
     """Compare sup over s <= t of |u_s|_1 with (8 R4 + 2)|ub|_1 + 32."""
     c, divergence = target_scale(context), target_kl(context)
     bound = 8.0 * divergence + 2.0 * c + 32.0
-    return common.throughout("<=", bound, np.maximum.accumulate(sizes(context.run)), "u")
+    return common.compare_all_frames("<=", bound, np.maximum.accumulate(sizes(context.run)), "u")
 
 
 def regret(context: Context) -> Comparison:
@@ -199,7 +199,7 @@ def regret(context: Context) -> Comparison:
     c = float(target_scale(context)[-1])
     pbar, t = reference_distribution(run), common.times(run)
     if not np.isfinite(c) or not np.isfinite(t[-1]):
-        return common.undecided("<=", common.NAN, common.NAN, "ln(t n)/gamma is not known here")
+        return common.leave_open("<=", common.NAN, common.NAN, "ln(t n)/gamma is not known here")
     at_target = np.array(
         [np.logaddexp(0.0, -c * (signed_features(run, k) @ pbar)).mean() for k in range(t.size)]
     )
@@ -224,7 +224,9 @@ def lemma_margin(context: Context) -> Comparison:
     bound = running_gamma(context) / (4.0 * (1.0 + ratio))
     why = not_yet(context)
     frames = past_first_time(context)
-    return common.throughout(">=", bound, context.trace("hard_margin"), "margins", frames, why)
+    return common.compare_all_frames(
+        ">=", bound, context.trace("hard_margin"), "margins", frames, why
+    )
 
 
 def lemma_a_3(context: Context) -> Comparison:
@@ -243,7 +245,7 @@ def lemma_a_3(context: Context) -> Comparison:
         divergence = np.array([kl(size * pbar, begin) for size in u])
         bound = running_gamma(context) - (1.0 + 2.0 * math.log(n)) / u - divergence / (u * xi)
     known = np.logical_and(frames, xi > 0.0)
-    return common.throughout(">=", 0.5 * bound, smoothed, "margins", known, why)
+    return common.compare_all_frames(">=", 0.5 * bound, smoothed, "margins", known, why)
 
 
 REPARAMETRISED = (reparametrises, "normalised networks and heads, logistic loss, gradient flow")

@@ -126,7 +126,7 @@ def measure_exists(context: Context) -> Comparison:
     """
     run, gamma = context.run, population_gamma(context)
     if not gamma > 0.0:
-        return common.undecided("<=", common.NAN, common.NAN, "gamma_D is not known")
+        return common.leave_open("<=", common.NAN, common.NAN, "gamma_D is not known")
     known, margin = _measures_of(run), gamma / 4.0
     if gamma not in known:
         known[gamma] = nearest_measure(start_features(run), margin)
@@ -136,7 +136,7 @@ def measure_exists(context: Context) -> Comparison:
             "<=", (run.dataset.d - 1.0) * math.log(48.0 / gamma), found.divergence
         )
     if not found.ceiling < margin:
-        return common.undecided(">=", margin, common.NAN, "the search for a measure did not end")
+        return common.leave_open(">=", margin, common.NAN, "the search for a measure did not end")
     why = "no measure has the margin gamma/4: measured is the largest margin, from above"
     return replace(common.compare_once(">=", margin, found.ceiling), why=why)
 

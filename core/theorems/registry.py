@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from core.reference.margin import ReferenceMargin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run
 from core.settings import Registry
 from core.theorems import (
@@ -63,7 +63,7 @@ def assess_all(
     run: Run,
     margins: Mapping[str, ReferenceMargin],
     delta: float = DELTA,
-    watch: Watch | None = None,
+    watch: CancelToken | None = None,
 ) -> list[Assessment]:
     """Judge every applicable statement by the margins that are known.
 
@@ -88,11 +88,11 @@ def assess_all(
         `watch` was cancelled.
     """
     # Statements speak of all times from t = 0 on.
-    context = Context(run.whole, margins, delta, watch)
+    context = Context(run.whole_run, margins, delta, watch)
     assessments = []
     with np.errstate(all="ignore"):  # late frames overflow: their numbers are infinite, or NaN
-        for statement in applicable_statements(run.whole):
+        for statement in applicable_statements(run.whole_run):
             if watch is not None:
-                watch.look()
+                watch.check()
             assessments.append(assess(statement, context))
     return assessments

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.reference.margin import ReferenceMargin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run
 from core.theorems import states
 from core.theorems.states import State, States
@@ -234,7 +234,7 @@ class Context:
     run: Run
     margins: Mapping[str, ReferenceMargin]
     delta: float = DELTA
-    watch: Watch | None = None
+    watch: CancelToken | None = None
 
     def lower(self, name: str) -> float:
         """Return the proved lower end of a reference margin; NaN if unknown or unproved."""
@@ -247,7 +247,7 @@ class Context:
         margin = self.margins.get(name)
         return margin.bracket.upper if margin is not None and margin.bracket.exists else NAN
 
-    def proved(self, name: str) -> bool:
+    def is_proved(self, name: str) -> bool:
         """Return True if both ends of a reference margin are proved."""
         margin = self.margins.get(name)
         # Not `proved_below`: what violates needs the upper end too, which only a certificate
@@ -267,7 +267,7 @@ class Context:
         one, run = OBSERVABLES[observable], self.run
         if not one.applies(run):
             return np.full(run.frames, NAN)
-        return one.trace(run, self.watch.look if self.watch is not None else None)
+        return one.trace(run, self.watch.check if self.watch is not None else None)
 
 
 @final
@@ -308,8 +308,8 @@ def assess(statement: Statement, context: Context) -> Assessment:
     run = context.run
     comparison = within_error(run, statement.compare(context))
     timing = make_timing(comparison.states, comparison.frame, run.log10_time[: run.frames])
-    premises = states.all_of((one.states() for one in hypotheses), run.frames)[run.before :]
-    comparison = _at_own_frames(comparison, run.before)
+    premises = states.all_of((one.states() for one in hypotheses), run.frames)[run.frames_before :]
+    comparison = _at_own_frames(comparison, run.frames_before)
     verdict = _verdict(statement, hypotheses, comparison)
     counts = run.counts_steps
     return Assessment(statement, hypotheses, comparison, verdict, timing, premises, counts)

@@ -223,7 +223,7 @@ def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Co
         linear = context.margins.get("gamma_linear")
         why = ""
         if linear is not None and not linear.bracket.exists:
-            nothing = linear.bracket.nothing
+            nothing = linear.bracket.is_zero
             why = "no linear margin exists" if nothing else "no linear margin is known"
         return common.margin_at_least(context, name, bound, why=why)
 

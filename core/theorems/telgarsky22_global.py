@@ -183,7 +183,9 @@ def potential_bound(context: Context) -> Comparison:
     potential = context.trace("cone_potential")
     # (1/2) ln |W|, from the column of |W|^2.
     bound = 0.25 * np.log(context.trace("norm_squared"))
-    return common.throughout("<=", bound, potential, "cone_potential", np.isfinite(potential))
+    return common.compare_all_frames(
+        "<=", bound, potential, "cone_potential", np.isfinite(potential)
+    )
 
 
 # ------------------------------------------------------------------------------- Theorem 3.3
@@ -253,7 +255,7 @@ def scalar_balance(context: Context) -> Comparison:
     with np.errstate(under="ignore"):
         shrunk = np.exp(sizes - np.maximum.accumulate(sizes))
     drift = shrunk * context.trace("balance_drift")
-    return common.throughout("<=", drift_tolerance(context.run), drift, "balance_drift")
+    return common.compare_all_frames("<=", drift_tolerance(context.run), drift, "balance_drift")
 
 
 ON_CONES = (is_on_cones, "the standard network, exponential loss, cones")

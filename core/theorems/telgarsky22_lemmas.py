@@ -49,7 +49,9 @@ def growth(context: Context) -> Comparison:
     """Compare the smallest increase of ln |u| between frames, which is never negative, with 0."""
     rise = np.concatenate([[0.0], np.diff(common.log_norms(context.run))])
     frames = np.concatenate([[False], after_fit(context)[:-1]])
-    return common.throughout(">=", -1e-9, rise, "norm_squared", frames, "R < l(0)/n is not reached")
+    return common.compare_all_frames(
+        ">=", -1e-9, rise, "norm_squared", frames, "R < l(0)/n is not reached"
+    )
 
 
 def growth_a_5(context: Context) -> Comparison:
@@ -64,12 +66,12 @@ def growth_a_5(context: Context) -> Comparison:
     slack = slack / powers
     # Where p is 0, as of dead nodes, both sides are differences of numbers of the size of ln n.
     bound = smoothed + slack + common.ROUNDING * (np.abs(smoothed) + slack)
-    dual = np.array([OBSERVABLES["dual_margin"].at(run, k) for k in range(run.frames)])
+    dual = np.array([OBSERVABLES["dual_margin"].value_at(run, k) for k in range(run.frames)])
     # Under the temperature cap q is softer than the true one, which makes sum q_i p_i larger.
     cap = run.temperature_cap
     if cap is not None:
         bound = np.maximum(bound, smoothed + math.log(run.dataset.n) / cap)
-    return common.throughout("<=", bound, dual, "margins")
+    return common.compare_all_frames("<=", bound, dual, "margins")
 
 
 def any_weights(context: Context) -> tuple[Hypothesis, ...]:
@@ -102,7 +104,7 @@ def cover_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def cover(context: Context) -> Comparison:
-    measured = float(OBSERVABLES["covering_radius"].at(context.run, 0))
+    measured = float(OBSERVABLES["covering_radius"].value_at(context.run, 0))
     return common.compare_once(
         "<=", min(cover_eps(context), 2.0), measured, "covering_radius", frame=0
     )
@@ -169,7 +171,7 @@ def near_the_start(context: Context) -> Comparison:
     bound = gamma * math.sqrt(run.network.m) - (math.sqrt(32.0 * log_n) + 4.0 * far + 4.0)
     bound = bound - (4.0 * log_n + 4.0 * far + far**2)
     share = np.where(np.isfinite(bound), 1.0, np.nan)
-    return common.throughout(">=", bound, mixed_term(context, share))
+    return common.compare_all_frames(">=", bound, mixed_term(context, share))
 
 
 def compare_width(context: Context) -> Comparison:
@@ -178,7 +180,7 @@ def compare_width(context: Context) -> Comparison:
     share = np.maximum(context.trace("distance"), 8.0) / 8.0
     bound = 0.5 * gamma * share * math.sqrt(run.network.m) - 160.0 * share**2
     share = np.where(np.isfinite(bound), share, np.nan)
-    return common.throughout(">=", bound, mixed_term(context, share))
+    return common.compare_all_frames(">=", bound, mixed_term(context, share))
 
 
 # ------------------------------------------------------------------------------------ Lemma A.6
@@ -258,7 +260,7 @@ def compare_promise(context: Context) -> Comparison:
     best = np.full(run.frames, np.nan)
     best[tau:] = np.fmax.accumulate(margins[tau:])
     why = "the potential is not finite at two frames yet"
-    return common.throughout(">=", bound, best, "margins", why=why)
+    return common.compare_all_frames(">=", bound, best, "margins", why=why)
 
 
 # --------------------------------------------------------------------- Proposition 2.6, item 1
@@ -287,7 +289,7 @@ def linear_is_kkt(context: Context) -> Comparison:
     """
     run, flat = context.run, linear_network(context)
     if flat is None:
-        return common.undecided("<=", KKT_ROOM, common.NAN, "no linear margin exists")
+        return common.leave_open("<=", KKT_ROOM, common.NAN, "no linear margin exists")
     p = run.network.margins(flat, run.inputs, run.dataset.y)
     # f is of degree 2, so that its margins are those of the scaled network.
     flat, p = flat / math.sqrt(float(p.min())), p / float(p.min())

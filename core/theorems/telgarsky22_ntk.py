@@ -116,14 +116,14 @@ def sgd_error(context: Context) -> Comparison:
         8.0 * math.log(1.0 / context.delta) + common.divide(2560.0, common.power(gamma, 2))
     ) / steps
     error = common.least_before(context.trace("test_error"))
-    return common.throughout("<=", bound, error, "test_error")
+    return common.compare_all_frames("<=", bound, error, "test_error")
 
 
 def sgd_distance(context: Context) -> Comparison:
     gamma, _ = almost_surely(context)
     run = context.run
     bound = common.divide(80.0 * common.step_size(run) * math.sqrt(run.network.m), gamma)
-    return common.throughout("<=", bound, context.trace("distance"), "distance")
+    return common.compare_all_frames("<=", bound, context.trace("distance"), "distance")
 
 
 # --------------------------------------------------------------------- Lemmas 2.3, 2.4, Theorem 2.2
@@ -147,13 +147,15 @@ def lemma_2_3_risk(context: Context) -> Comparison:
     t = common.times(context.run)
     with np.errstate(divide="ignore"):
         bound = -np.log10(5.0) - context.run.log10_time[: t.size]
-    return common.throughout("<=", bound, context.trace("log10_risk"), "log10_risk", t > 0.0)
+    return common.compare_all_frames(
+        "<=", bound, context.trace("log10_risk"), "log10_risk", t > 0.0
+    )
 
 
 def lemma_2_3_distance(context: Context) -> Comparison:
     gamma, _ = almost_surely(context)
     bound = gamma * math.sqrt(context.run.network.m) / 80.0
-    return common.throughout("<=", bound, context.trace("distance"), "distance")
+    return common.compare_all_frames("<=", bound, context.trace("distance"), "distance")
 
 
 def radius(context: Context) -> float:
@@ -197,7 +199,7 @@ def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def distance_stays(context: Context) -> Comparison:
     frames = frames_after_crossing(context)
     why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
-    return common.throughout(
+    return common.compare_all_frames(
         ">=", radius(context), context.trace("distance"), "distance", frames, why
     )
 
@@ -206,7 +208,9 @@ def smoothed_after(context: Context) -> Comparison:
     bound = common.power(context.lower("gamma_ntk"), 2) / 4096.0
     why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     trace = context.trace("smoothed_margin")
-    return common.throughout(">=", bound, trace, "margins", frames_after_crossing(context), why)
+    return common.compare_all_frames(
+        ">=", bound, trace, "margins", frames_after_crossing(context), why
+    )
 
 
 def rebalanced_margin(context: Context) -> Array:
@@ -236,7 +240,9 @@ def rebalanced_at(context: Context) -> Comparison:
     after = frames_after_crossing(context)
     frames = np.zeros(after.size, bool)
     frames[np.flatnonzero(after)[:1]] = True
-    return common.throughout(">=", bound, rebalanced_margin(context), "margins", frames, why)
+    return common.compare_all_frames(
+        ">=", bound, rebalanced_margin(context), "margins", frames, why
+    )
 
 
 def theorem_2_2_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -256,7 +262,9 @@ def error_shape(gamma_power: int) -> Callable[[Context], Comparison]:
         first = common.divide(math.log(n) ** 3, n * common.power(gamma, gamma_power))
         bound = first + math.log(1.0 / context.delta) / n
         error = context.trace("test_error")
-        return common.throughout("<=", bound, error, "test_error", frames_after_crossing(context))
+        return common.compare_all_frames(
+            "<=", bound, error, "test_error", frames_after_crossing(context)
+        )
 
     return compare
 
@@ -274,7 +282,9 @@ def lemma_2_5(context: Context) -> Comparison:
     n, margin = context.run.dataset.n, context.trace("smoothed_margin")
     with np.errstate(divide="ignore", over="ignore"):
         bound = math.log(n) ** 3 / (n * margin**2) + math.log(1.0 / context.delta) / n
-    return common.throughout("<=", bound, context.trace("test_error"), "test_error", margin > 0.0)
+    return common.compare_all_frames(
+        "<=", bound, context.trace("test_error"), "test_error", margin > 0.0
+    )
 
 
 def has_test(run: Run) -> bool:

@@ -122,7 +122,7 @@ def path(context: Context) -> Comparison:
     """Compare the margin at this lambda with gamma*, its limit; always undecided."""
     measured = common.last_value(context.trace("hard_margin"))
     why = "a limit in lambda: one run is one point of the path"
-    return common.undecided(">=", best(context, False), measured, why, "margins")
+    return common.leave_open(">=", best(context, False), measured, why, "margins")
 
 
 def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -133,7 +133,7 @@ def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def classes_path(context: Context) -> Comparison:
     measured = common.last_value(context.trace("hard_margin"))
     why = "gamma* of several classes is not computed, and one run is one point of the path"
-    return common.undecided(">=", common.NAN, measured, why, "margins")
+    return common.leave_open(">=", common.NAN, measured, why, "margins")
 
 
 def approximate_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -164,7 +164,9 @@ def never_above(context: Context) -> Comparison:
     trace = context.trace("hard_margin")
     # hard <= l1/2 <= gamma* takes min p >= 0: with a wrong example a larger norm makes the margin
     # larger (docs/theory.md, 3.4).
-    comparison = common.throughout("<=", best(context, True), trace, "margins", trace >= 0.0)
+    comparison = common.compare_all_frames(
+        "<=", best(context, True), trace, "margins", trace >= 0.0
+    )
     return common.where_proved(context, best_name(context.run), comparison)
 
 
@@ -187,7 +189,7 @@ def generalisation(context: Context) -> Comparison:
         bound = size / (margin * math.sqrt(2.0 * n)) + np.sqrt(inner / n)
     bound = bound + math.sqrt(math.log(1.0 / context.delta) / n)
     trace = context.trace("test_error")
-    return common.throughout("<=", bound, trace, "test_error", margin > 0.0)
+    return common.compare_all_frames("<=", bound, trace, "test_error", margin > 0.0)
 
 
 def is_perturbed(run: Run) -> bool:

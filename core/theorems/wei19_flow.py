@@ -111,7 +111,7 @@ def decrease(context: Context) -> Comparison:
             continue
         rate = (objective(run, k, h) - objective(run, k, -h)) / (2.0 * h)
         errors[k] = abs(rate - sum(parts)) / size
-    return common.throughout("<=", ROOM, errors, "log10_risk")
+    return common.compare_all_frames("<=", ROOM, errors, "log10_risk")
 
 
 # ---------------------------------------------------------------------------------- Theorem B.9
@@ -170,7 +170,7 @@ def regression_path(context: Context) -> Comparison:
     most = fitting_norm(run, index)
     if not math.isfinite(most):
         why = "no network that fits is known: none has the run's directions"
-        return common.undecided("<=", common.NAN, measured, why, "log10_risk")
+        return common.leave_open("<=", common.NAN, measured, why, "log10_risk")
     return common.compare_once("<=", l2 * most, measured, "log10_risk", frame=-1)
 
 

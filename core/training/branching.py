@@ -206,7 +206,7 @@ def branch(run: RecordedRun, index: int, experiment: Experiment) -> Problem:
     problem = replace(run.problem, experiment=experiment)
     if experiment.data != parent.data:
         problem = _with_labels(problem, changes)
-    return _another(run, index, problem, facts)
+    return _restart_problem(run, index, problem, facts)
 
 
 def check_branch(run: RecordedRun, experiment: Experiment) -> Changes:
@@ -242,14 +242,14 @@ def _note_restart(problem: Problem, index: int) -> Problem:
     start, dynamics = problem.start, problem.experiment.dynamics
     words = dynamics.describe_restart(problem.network.fixed_features)
     # What a flow carries is the length of its steps, of which the trajectory knows nothing.
-    if start.goes_on or not words or dynamics.log_time or start.log10_time == -np.inf:
+    if start.same_dynamics or not words or dynamics.log_time or start.log10_time == -np.inf:
         return problem
     note = f"Frame {index} was reached with other settings: {words}."
     continues = {**(start.continues or {}), "note": note}
     return replace(problem, start=replace(start, continues=continues))
 
 
-def _another(
+def _restart_problem(
     run: RecordedRun, index: int, problem: Problem, facts: Mapping[str, object]
 ) -> Problem:
     """Return a problem of other labels or another network, which starts at the frame."""
@@ -266,7 +266,7 @@ def _another(
             where=run.path,
             remedy="branch from an earlier frame",
         )
-    start = Start(flat, physical, rho, step, time, said, goes_on=first)
+    start = Start(flat, physical, rho, step, time, said, same_dynamics=first)
     problem = replace(problem, start=start)
     experiment = problem.experiment
     if experiment.network != run.experiment.network:

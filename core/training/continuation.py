@@ -143,7 +143,7 @@ def _start(
     """Return the start of a run that continues from a frame after t = 0."""
     goes_on = _is_same_dynamics(run.experiment, experiment)
     # With another step it goes on, but is not the run that began with it.
-    changed = run.changed or not goes_on or _step(run.experiment) != _step(experiment)
+    changed = run.has_changed_rule or not goes_on or _step(run.experiment) != _step(experiment)
     start = Start(
         parameters=np.array(run.parameters(index)),
         origin=np.array(run.origin),
@@ -151,7 +151,7 @@ def _start(
         step=int(run.steps[index]),
         log10_time=float(run.log10_time[index]),
         continues={**facts, "anew": not goes_on, "changed": changed},
-        goes_on=goes_on,
+        same_dynamics=goes_on,
         history=earlier_frames(run, index),
     )
     return with_state(run, start, index, experiment) if goes_on else start
@@ -204,23 +204,23 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
     counted = dynamics.count_is_all and run.start.log10_time == -np.inf and not kept
     if not note and (counted or dynamics.frame_is_all):
         return start
-    earlier = _earlier(run, kept) if known else None
+    earlier = _find_earlier_state(run, kept) if known else None
     if earlier is not None and earlier[0] == index:  # where that run itself began, stateless
         before = {"note": run.note} if run.note else {}
-        begun = earlier[1].goes_on
+        begun = earlier[1].same_dynamics
         same = {**before, **(start.continues or {}), "anew": not begun}
-        return replace(start, goes_on=begun, continues=same)
+        return replace(start, same_dynamics=begun, continues=same)
     if earlier is not None:
         marks = tuple(run.log10_time[earlier[0] + 1 : index + 1].tolist())
         # With the step that it was trained with, whatever the one from here on is.
-        return replace(start, earlier=earlier[1], marks=marks, way=dynamics)
+        return replace(start, earlier=earlier[1], replay_times=marks, replay_dynamics=dynamics)
     if not note:
         return start
     words = f"{run.path.name} does not contain the state of its dynamics at frame {index}: {note}."
     return replace(start, continues={**(start.continues or {}), "note": words})
 
 
-def _earlier(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
+def _find_earlier_state(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
     """Return the last frame with a complete state, and the start of a run there."""
     begun = run.problem.start
     if kept:
@@ -235,21 +235,21 @@ def _earlier(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
         )
         return frame, kept_start
     # A run that took up a state has it at frame 0, unless it was interrupted before that.
-    stateless = not begun.goes_on or "note" in (run.continues or {})
+    stateless = not begun.same_dynamics or "note" in (run.continues or {})
     return (0, begun) if stateless or begun.log10_time == -np.inf else None
 
 
 def earlier_frames(run: RecordedRun, index: int) -> History:
     """Return the frames before a frame, those before the run included; thinned beyond 64 MiB."""
-    whole = run.whole
+    whole = run.whole_run
     # Those at t = 0 are the origin, which every file has.
-    chosen = list(range(1, whole.before + index))
+    chosen = list(range(1, whole.frames_before + index))
     # Evenly thinned out: statements speak of all s <= t.
     most = most_earlier(run.network.size) - 1
     if len(chosen) > most:
         chosen = np.unique(np.linspace(1, chosen[-1], most).astype(int)).tolist()
     rows = np.array([whole.parameters(frame) for frame in chosen])
-    ends = [*chosen, whole.before + index]
+    ends = [*chosen, whole.frames_before + index]
     return History(
         whole.steps[chosen],
         whole.log10_time[chosen],
@@ -311,7 +311,7 @@ def with_settings(experiment: Experiment, settings: Sequence[str], command: str)
     study = Study(command, "", "", tables, axes={}, sizes={}).with_settings(settings)
     if study.axes:
         raise InputError(f"{command} makes one run; give one value for each --set.")
-    return next(study.each()).experiment
+    return next(study.iter_cells()).experiment
 
 
 def with_later_end(experiment: Experiment, time: float, asked: bool = False) -> Experiment:

@@ -141,7 +141,7 @@ def encode_recording(experiment: Experiment, dynamics: Integrator) -> bytes:
         planes=np.array([folded >> 8 * k & 255 for k in range(4)], dtype=np.uint8),
     )
     header = {
-        "experiment": experiment.written(),
+        "experiment": experiment.to_file_values(),
         "engine": dynamics.engine,
         "temperature_cap": dynamics.temperature_cap,
     }

@@ -28,7 +28,7 @@ from core.training.control import Control, FinishReason, RunState, Status
 
 # Seconds of training of the first look, and how many there are, each twice as late as the one
 # before; three are needed. Kernels are loaded in half a second before.
-FIRST_LOOK, MOST_LOOKS = 0.375, 12
+FIRST_CHECK_S, MAX_CHECKS = 0.375, 12
 LONG = 3600.0  # seconds: less is not worth a sentence
 LONGEST = 1e12
 EARLY = 3.0  # log10 t
@@ -68,30 +68,30 @@ class PaceWatch:
     ) -> None:
         self._end, self._log_time = min(log10_end, EARLY) if log_time else log10_end, log_time
         self._remedy, self._clock = remedy, clock
-        self._begun: float | None = None
+        self._started_at: float | None = None
         self._start = -math.inf  # log10 t then
-        self._seen: list[tuple[float, float]] = []  # seconds, log10 t
-        self._said = False
+        self._samples: list[tuple[float, float]] = []  # seconds, log10 t
+        self._has_warned = False
 
     def restart(self) -> None:
         """Measure from the next chunk on: the run was paused, or its kernels were missing."""
-        self._begun, self._seen = None, []
+        self._started_at, self._samples = None, []
 
     def note(self, log10_time: float) -> str:
         """Return the sentence once, when it is due, else ""; the training is at this log10 t."""
-        if self._said or len(self._seen) == MOST_LOOKS:
+        if self._has_warned or len(self._samples) == MAX_CHECKS:
             return ""
         now = self._clock()
-        if self._begun is None:
+        if self._started_at is None:
             if log10_time == -math.inf:  # kernels are being loaded, or the first step is long
                 return ""
-            self._begun, self._start = now, log10_time
-        seconds = now - self._begun
-        if seconds < FIRST_LOOK * 2.0 ** len(self._seen):
+            self._started_at, self._start = now, log10_time
+        seconds = now - self._started_at
+        if seconds < FIRST_CHECK_S * 2.0 ** len(self._samples):
             return ""
-        self._seen.append((seconds, log10_time))
-        sentence = self._sentence(seconds) if len(self._seen) >= 3 else ""
-        self._said = bool(sentence)
+        self._samples.append((seconds, log10_time))
+        sentence = self._sentence(seconds) if len(self._samples) >= 3 else ""
+        self._has_warned = bool(sentence)
         return sentence
 
     def _sentence(self, seconds: float) -> str:
@@ -107,13 +107,13 @@ class PaceWatch:
         )
 
     def _steps_left(self, seconds: float) -> float:
-        here = self._seen[-1][1]
+        here = self._samples[-1][1]
         begun = 10.0 ** (self._start - here)  # in units of t, which may be beyond float64
         left = min(self._end - here, 300.0)
         return seconds * (10.0**left - 1.0) / (1.0 - begun) if begun < 1.0 else math.nan
 
     def _log_time_left(self, seconds: float) -> float:
-        (first, before), (middle, then), (_, here) = self._seen[-3:]
+        (first, before), (middle, then), (_, here) = self._samples[-3:]
         doublings = math.log2(seconds / middle)
         gain, left = (here - then) / doublings, self._end - here
         if not math.isfinite(gain) or gain <= 0.0:
@@ -234,7 +234,7 @@ def record(
             if chunk.outcome is Outcome.GOING:
                 control.add_note(pace.note(dynamics.log10_progress(chunk.log10_time)))
             if sink.state_due():
-                sink.keep(dynamics.state())
+                sink.save_state(dynamics.state())
             yield control.status
     except DiskError:
         control.publish(state=RunState.FINISHED, reason=FinishReason.DISK_FULL)
@@ -295,7 +295,7 @@ def _finish_recording(
 ) -> None:
     control.publish(state=RunState.FINISHING)
     try:
-        sink.keep(dynamics.state())
+        sink.save_state(dynamics.state())
         committed = sink.flush()
         sink.finish(reason.value)
     except DiskError:

@@ -142,7 +142,7 @@ def scene_of(runs: Sequence[Run], options: Options, dark: bool = False) -> Figur
             [drawn_margins(run, options.margins, options.limit) for run in runs]
             if options.margins
             else (),
-            look=make_view_options(options.curves, options.against, runs),
+            view=make_view_options(options.curves, options.against, runs),
             sheet=PageSize(options.width_mm, options.height_mm, caption=options.caption),
         ),
     )
@@ -216,7 +216,7 @@ def drawn_margins(run: Run, which: Sequence[str], limit: float) -> tuple[Referen
     """
     names: Iterable[str] | None = None if tuple(which) == ("all",) else which
     margins = Margins(run.problem, names, limit)
-    return tuple(one for one in map(margins.computed, margins) if one.drawable)
+    return tuple(one for one in map(margins.compute_margin, margins) if one.drawable)
 
 
 # ------------------------------------------------------------------------------- pages that play
@@ -310,11 +310,11 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
     _check_names("player", options, PlayerOptions.__annotations__)
     limit, plane = options.get("limit", LIMIT_S), options.get("plane")
     page = PageOptions(
-        _whole("frames", options.get("frames", PAGE_FRAMES)),
+        _check_whole_number("frames", options.get("frames", PAGE_FRAMES)),
         str(options.get("title") or ""),
         str(options.get("colours", "system")),
     )
-    which, height = _which(options), _check_height(options.get("height"))
+    which, height = _parse_which(options), _check_height(options.get("height"))
     runs = open_runs()  # once all else is known to be right: they may have to be trained
     views = _names(options, "views")
     views = views_of(runs) if views is None else views
@@ -323,7 +323,7 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
         LIGHT,
         COORDINATES if plane is None else parse_plane(plane),
         [drawn_margins(run, which, limit) for run in runs] if which else (),
-        look=make_view_options(_names(options, "curves"), options.get("against"), runs),
+        view=make_view_options(_names(options, "curves"), options.get("against"), runs),
     )
     title = "".join(text for text, _ in title_of(runs, page.title))
     html = page_html(runs, views, looked, page)
@@ -338,14 +338,14 @@ def _names(options: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
     return (given,) if isinstance(given, str) else tuple(map(str, given))
 
 
-def _which(options: Mapping[str, Any]) -> tuple[str, ...]:
+def _parse_which(options: Mapping[str, Any]) -> tuple[str, ...]:
     which = _names(options, "margins")
     if which is None and "margins" not in options:
         return ("all",)
     return () if which == ("none",) else which or ()
 
 
-def _whole(name: str, value: Any) -> int:
+def _check_whole_number(name: str, value: Any) -> int:
     try:
         return index(value)
     except TypeError:
@@ -355,7 +355,7 @@ def _whole(name: str, value: Any) -> int:
 def _check_height(given: Any) -> int | None:
     if given is None:
         return None
-    height = _whole("height", given)
+    height = _check_whole_number("height", given)
     if not LOWEST <= height <= HIGHEST:
         raise InputError(f"height = {height} pixels; give {LOWEST} to {HIGHEST}.")
     return height

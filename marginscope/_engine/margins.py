@@ -16,7 +16,7 @@ from core.network.registry import NETWORKS, build_network, initial_arrays
 from core.problem.problem import Problem, Start
 from core.reference.margin import Reference, ReferenceMargin
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.watch import CancelledError, Watch
+from core.reference.watch import CancelledError, CancelToken
 from core.runs import Run
 from core.study_file.validation import build_experiment
 from core.theorems.report import Report, report
@@ -113,11 +113,11 @@ class Margins(Mapping[str, Bracket]):
     def __getitem__(self, name: str) -> Bracket:
         if name not in self._references:
             raise _missing(name, self._references)
-        made = self.computed(name)
+        made = self.compute_margin(name)
         about: dict[str, Any] = {"formula": made.reference.formula, "source": made.reference.source}
         return Bracket(**made.as_json(), **about, factor=made.factor)
 
-    def computed(self, name: str) -> ReferenceMargin:
+    def compute_margin(self, name: str) -> ReferenceMargin:
         """Return the program's own margin of a name, computed at the first call.
 
         Parameters
@@ -130,7 +130,7 @@ class Margins(Mapping[str, Bracket]):
         ReferenceMargin
         """
         if name not in self._known:
-            watch = Watch(self._limit)
+            watch = CancelToken(self._limit)
             with interruptible(watch.cancel):
                 try:
                     made = compute(self._references[name], self._problem, watch)
@@ -353,8 +353,8 @@ def theorems(
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta = {delta:g}; give a probability between 0 and 1.")
     used = margins if isinstance(margins, Margins) else Margins(run.problem, margins, limit)
-    known = {name: used.computed(name) for name in used}
-    watch = Watch(math.inf)
+    known = {name: used.compute_margin(name) for name in used}
+    watch = CancelToken(math.inf)
     with interruptible(watch.cancel):
         try:
             assessed = assess_all(run, known, delta, watch)

@@ -100,7 +100,7 @@ class Run(RunFile):
         The file is no run. Frames and names that do not exist raise InputError too.
     """
 
-    _kept: object = None  # what must stay as long as the run is used: a temporary folder
+    _temporary: object = None  # what must stay as long as the run is used: a temporary folder
     _still: tuple[int, bytes] | None = None  # a figure, of so many frames
 
     # ------------------------------------------------------------------------------ what it is
@@ -368,7 +368,7 @@ class Run(RunFile):
 
 def hold_object(run: Run, what: object) -> Run:
     """Return the run, which from now on holds an object such as its temporary folder."""
-    run._kept = what
+    run._temporary = what
     return run
 
 

@@ -31,7 +31,7 @@ from marginscope._engine.run import Run, hold_object, open_run
 from marginscope._engine.studies import Study, core_study, find_study, size_of
 
 if TYPE_CHECKING:
-    from core.studies.verdicts import Judged
+    from core.studies.verdicts import JudgedClaim
 
 
 @final
@@ -222,10 +222,10 @@ def sweep(
     [(5, 4, 20), (5, 8, 20)]
     """
     chosen = find_study(study, settings, size)
-    return swept(chosen, out, (workers, dask), overwrite, progress)
+    return run_sweep(chosen, out, (workers, dask), overwrite, progress)
 
 
-def swept(
+def run_sweep(
     study: Study,
     out: str | os.PathLike[str] | None,
     who: tuple[int | None, Any],
@@ -273,7 +273,7 @@ def swept(
                 if status.lacks_workers and not lacking:
                     warnings.warn(NO_WORKERS, TrainingWarning, stacklevel=4)
                 lacking = status.lacks_workers
-                bar.to(status.done + status.failed, _words(status))
+                bar.set_done(status.done + status.failed, _words(status))
     if control.stop_requested:
         raise KeyboardInterrupt
     result = Sweep(study, made, folder)
@@ -326,7 +326,7 @@ def check(
     overwrite: bool = False,
     progress: bool = True,
     **settings: Any,
-) -> list[Judged]:
+) -> list[JudgedClaim]:
     r"""Judge the claims of a study by its runs.
 
     Parameters
@@ -381,7 +381,7 @@ def check(
     chosen = find_study(study, {}, size)
     if size_of(chosen) is None:
         chosen = find_study(chosen, {}, "quick")
-    made = swept(find_study(chosen, settings), folder, (workers, dask), overwrite, progress)
+    made = run_sweep(find_study(chosen, settings), folder, (workers, dask), overwrite, progress)
     return _judge_all(made.folder, [made._plan.ledger], size_of(made.study))
 
 
@@ -389,7 +389,7 @@ def _is_folder(target: str | os.PathLike[str]) -> bool:
     return os.fspath(target) not in shipped_ids() and Path(target).is_dir()
 
 
-def _judge_all(folder: Path, ledgers: Iterable[Ledger], size: str | None) -> list[Judged]:
+def _judge_all(folder: Path, ledgers: Iterable[Ledger], size: str | None) -> list[JudgedClaim]:
     from core.sweep.folder import judged_in
 
     return [one for each in ledgers for one in judged_in(folder, each, size)]

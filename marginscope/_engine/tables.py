@@ -148,7 +148,9 @@ def facts(run: Run) -> list[tuple[str, str]]:
     ]
     if count:
         known = names_of(run)  # real targets have no margins
-        last = {k: float(observable_of(k).at(run, count - 1)) for k in LAST_VALUES if k in known}
+        last = {
+            k: float(observable_of(k).value_at(run, count - 1)) for k in LAST_VALUES if k in known
+        }
         words = [f"{k} = {v:.4g}" for k, v in last.items() if not math.isnan(v)]
         told += [("at the end", ", ".join(words))] if words else []
     return [*told, ("file", str(run.path))]

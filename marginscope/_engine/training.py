@@ -178,7 +178,7 @@ def _record(problem: Problem, place: Path, overwrite: bool, watched: bool) -> Pa
         wait_for_kernels(problem, control, print_notice if is_interactive(watched) else str)
         with progress(place.stem, frames, "frame", watched) as bar:
             for status in record(problem, open_sink, control):
-                bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
+                bar.set_done(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
     status = control.status
     made = status.path or place
     if status.reason is FinishReason.CANCELLED:  # by somebody who answers Ctrl-C in another way

@@ -265,9 +265,11 @@ class NetworkArrays:
         return np.result_type(*(self.parts[name] for name, _ in self.form.layout))
 
     @property
-    def fixed(self) -> dict[str, NDArray[np.float64]]:
+    def fixed_arrays(self) -> dict[str, NDArray[np.float64]]:
         """Arrays that are not trained, by name, as float64."""
-        return {name: np.asarray(self.parts[name], np.float64) for name, _ in self.form.fixed}
+        return {
+            name: np.asarray(self.parts[name], np.float64) for name, _ in self.form.fixed_arrays
+        }
 
     def flatten(self, dtype: np.dtype[Any]) -> Floats:
         """Copy the trained arrays into one vector."""
@@ -394,4 +396,4 @@ def describe_scale(scale: float, m: int) -> str:
 
 def describe_shapes(form: Form) -> str:
     """Return the shapes of a network's arrays, for a sentence."""
-    return ", ".join(f"{name} {size}" for name, size in (*form.layout, *form.fixed))
+    return ", ".join(f"{name} {size}" for name, size in (*form.layout, *form.fixed_arrays))

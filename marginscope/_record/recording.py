@@ -73,9 +73,9 @@ class Recording:
         self._reader = NetworkReader(examples, options, source, self.warn)
         self._schedule = Schedule(options.until, options.frames, options.marks, options.first)
         self._thinning = Thinning(options.first)
-        self._last_t = self._asked = self._seen = self._planned = -math.inf
+        self._last_t = self._due_time = self._seen = self._planned = -math.inf
         self._first = math.inf  # t that `due` was asked for
-        self._begun: StartedFile | None = None
+        self._started: StartedFile | None = None
         self._numbers = LoopNumbers()
         self._frames, self._resumed = 0, -1
         self._last = -math.inf  # log10 t of the latest frame
@@ -87,7 +87,7 @@ class Recording:
     @property
     def path(self) -> Path:
         """Path of the run file."""
-        return self._place if self._begun is None else self._begun.saver.path
+        return self._place if self._started is None else self._started.saver.path
 
     @property
     def _options(self) -> Options:
@@ -109,7 +109,7 @@ class Recording:
         a0, is a frame already, and t = 0 is not due. A t below an earlier one is never due.
         """
         try:
-            self._asked = now = float(t)  # cheap at each of millions; tensors change in place
+            self._due_time = now = float(t)  # cheap at each of millions; tensors change in place
         except Exception:  # t is no number
             return False
         if self._seen < now < math.inf:
@@ -167,14 +167,14 @@ class Recording:
             self._take(t, self._reader.read(weights, layers), steps, outputs, numbers)
         except Exception as error:  # whatever it is, it must not end somebody else's training
             self._complain(error)
-        self._give_notices()
+        self._warn_of_notices()
 
     def show(self, views: str | Sequence[str] | None = None) -> None:
         """Open a window that follows the recording, with `views` as in `marginscope.show`."""
         if self._is_copy():
             return
         try:
-            if self._begun is None:
+            if self._started is None:
                 raise InputError(
                     f"{self._shown} has no frame yet; give V0 and a0, or call show after a frame."
                 )
@@ -193,13 +193,13 @@ class Recording:
         self._closed = True
         self._reader.stop()
         atexit.unregister(self._at_exit)
-        if self._begun is None:
+        if self._started is None:
             return
         try:
-            self._begun.saver.end("diverged" if self._lost else reason, self._known_now())
+            self._started.saver.finish("diverged" if self._lost else reason, self._known_now())
         except Exception as error:
             self._complain(error)
-        self._give_notices()
+        self._warn_of_notices()
 
     def __enter__(self) -> Self:
         return self
@@ -225,9 +225,9 @@ class Recording:
         goes_on = "the loop continues" if isinstance(error, FileLostError) else LOOP_CONTINUES
         self._warn(topic, f"{text.rstrip('.')}; {goes_on}.")
 
-    def _give_notices(self) -> None:
+    def _warn_of_notices(self) -> None:
         """Warn of what happened to the file, also in a strict recording, since it goes on."""
-        for notice in () if self._begun is None else self._begun.saver.take_notices():
+        for notice in () if self._started is None else self._started.saver.take_notices():
             warn_user(notice)
 
     def warn(self, topic: str, sentence: str) -> None:
@@ -245,7 +245,7 @@ class Recording:
     def start(self, given: Weights) -> None:
         """Make the file with the weights before the first step: given ones, or the layers'.
 
-        Raises InputError for weights that do not fit, and what `begin` raises.
+        Raises InputError for weights that do not fit, and what `create_file` raises.
         """
         weights = self._reader.read_start(given)
         if weights is None:
@@ -253,9 +253,9 @@ class Recording:
         for name, value in weights.items():
             if value is not None:
                 arrays.check_finite(arrays.as_numpy(value, f"{name}0"), f"{name}0")
-        self.begin(weights)
+        self.create_file(weights)
 
-    def begin(
+    def create_file(
         self,
         weights: Weights,
         t: float = 0.0,
@@ -271,7 +271,7 @@ class Recording:
         step, log10_time = self._options.moment(t, steps)
         for name, part in network.parts.items():
             arrays.check_finite(part, name)
-        form, fixed = network.form, network.fixed
+        form, fixed = network.form, network.fixed_arrays
         dtype = self._reader.dtype_of(network)
         start = Frame(step, log10_time, 0.0, network.flatten(np.dtype(np.float64)))
         describe = self._describe(form, dtype, fixed)
@@ -288,7 +288,7 @@ class Recording:
             saver = Saver(self._place, make, describe)
         except MarginscopeError as error:  # in words that know no command line
             raise type(error)(error.sentence) from None
-        self._begun = StartedFile(form, dtype, saver)
+        self._started = StartedFile(form, dtype, saver)
         atexit.register(self._at_exit)
 
     def resume(self, left: FoundRecording, given: Weights) -> None:
@@ -301,7 +301,7 @@ class Recording:
         network = self._reader.start(weights or left.weights(self._options.network))
         self._reader.options = options = with_titles(self._options, left)
         form, dtype = network.form, self._reader.dtype_of(network)
-        describe = self._describe(form, dtype, network.fixed)
+        describe = self._describe(form, dtype, network.fixed_arrays)
         now, stored = describe(Frame(0, -math.inf, 0.0, left.facts.arrays["origin"]))
         left.check(now, stored, options)
         self._start_saver(form, dtype, partial(left.reopen, now, self._place), describe)
@@ -315,8 +315,8 @@ class Recording:
         if not is_number(t) or t < 0:
             raise InputError(f"t = {t!r:.60} is not a time; give a number from 0 on.")
         numbers = self._numbers.take(told)
-        if self._begun is None:
-            self.begin(weights, float(t), steps, numbers)
+        if self._started is None:
+            self.create_file(weights, float(t), steps, numbers)
             return
         step, log10_time = self._options.moment(float(t), steps)
         if self._frames == self._resumed and not log10_time > self._last:
@@ -330,18 +330,18 @@ class Recording:
             raise InputError(f"a run has at most {MAX_FRAMES} frames; later ones are left out.")
         network = self._reader.arrange(weights)
         form = network.form
-        if form != self._begun.form:
+        if form != self._started.form:
             raise InputError(
                 f"at t = {t:g} the shapes of the weights differ from those at the start "
-                f"({describe_shapes(form)} instead of {describe_shapes(self._begun.form)}); the "
+                f"({describe_shapes(form)} instead of {describe_shapes(self._started.form)}); the "
                 "frame is left out."
             )
-        flat = network.flatten(self._begun.dtype)
+        flat = network.flatten(self._started.dtype)
         if not np.isfinite(flat).all():
             self._lost += 1
             bad = next(n for n, part in network.parts.items() if not np.isfinite(part).all())
             if self._lost <= MOST_LOST_NOTES:
-                self._begun.saver.note(NOT_FINITE, {"t": float(t), "array": bad})
+                self._started.saver.note(NOT_FINITE, {"t": float(t), "array": bad})
             raise InputError(f"at t = {t:g} {bad} is not finite, and is left out.")
         self._lost = 0
         self._add(Frame(step, log10_time, 0.0, flat, None, numbers))
@@ -358,13 +358,13 @@ class Recording:
 
         A loop that starts at t = 0 asks before its steps, and has taken one more by now.
         """
-        t = self._asked
-        if self._begun and self._reader.is_live and t > self._last_t and self._first:
+        t = self._due_time
+        if self._started and self._reader.is_live and t > self._last_t and self._first:
             self.frame(t)
 
     def _add(self, frame: Frame) -> None:
-        assert self._begun is not None
-        self._begun.saver.add(frame)
+        assert self._started is not None
+        self._started.saver.add(frame)
         self._frames += 1
         self._last = frame.log10_time
 
@@ -379,10 +379,10 @@ class Recording:
 
     def _known_now(self) -> dict[str, str]:
         """Return rows of `meta` that are known only at the end: the time that the loop reached."""
-        assert self._begun is not None
+        assert self._started is not None
         if self._options.until is not None or not math.isfinite(self._last):
             return {}
-        return {"experiment": dump_json(with_end(self._begun.saver.experiment, self._last))}
+        return {"experiment": dump_json(with_end(self._started.saver.experiment, self._last))}
 
     def _at_exit(self) -> None:
         """Close the recording of a loop that ends without closing it."""

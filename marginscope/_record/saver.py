@@ -94,7 +94,7 @@ def rescue(
         start = first[1] if first is not None else next(iter(waiting), None)
         if start is None:
             raise error
-        new = _make_beside(place, *describe(start))
+        new = _make_numbered_file(place, *describe(start))
         try:
             for index, frame in chain([] if first is None else [first], saved):
                 new.append([frame])
@@ -140,7 +140,7 @@ def _read_events(old: RunWriter) -> dict[int, list[tuple[str, dict[str, Any]]]]:
     return events
 
 
-def _make_beside(place: Path, description: Description, arrays: Arrays) -> RunWriter:
+def _make_numbered_file(place: Path, description: Description, arrays: Arrays) -> RunWriter:
     """Make NAME-2.msrun, or the next name that is free."""
     for number in range(2, MOST_NAMES):
         path = place.with_name(f"{place.stem}-{number}{place.suffix}")
@@ -274,7 +274,7 @@ class Saver:
         """Return what is to be said to the user since the last call."""
         return [self._notices.popleft() for _ in range(len(self._notices))]
 
-    def end(self, reason: str, meta: dict[str, str]) -> None:
+    def finish(self, reason: str, meta: dict[str, str]) -> None:
         """Write what is left, and rows of meta that are only known now; waits until it is done.
 
         Raises what the writer raised.
@@ -316,7 +316,7 @@ class Saver:
         """Write what is there; False when that was the last."""
         with self._change:
             self._change.wait_for(self._has_work)
-            self._change.wait_for(self._has_to_hurry, PATIENCE_S)
+            self._change.wait_for(self._is_urgent, PATIENCE_S)
             waiting, ending = list(self._waiting), self._ending
             self._waiting.clear()
             self._bytes = 0
@@ -329,7 +329,7 @@ class Saver:
                 self._write(writer, waiting, ending)
                 break
             except FileLostError as error:
-                waiting = _uncommitted(waiting, writer.committed - before)
+                waiting = _select_uncommitted(waiting, writer.committed - before)
                 frames = [item for item in waiting if isinstance(item, Frame)]
                 self._writer, notice = rescue(writer, self._place, error, frames, self._describe)
                 self.path = self._writer.path
@@ -362,11 +362,11 @@ class Saver:
     def _has_work(self) -> bool:
         return bool(self._waiting) or self._ending is not None
 
-    def _has_to_hurry(self) -> bool:
+    def _is_urgent(self) -> bool:
         return self._ending is not None or self._urgent or self._bytes > SOON
 
 
-def _uncommitted(waiting: list[Frame | Note], committed: int) -> list[Frame | Note]:
+def _select_uncommitted(waiting: list[Frame | Note], committed: int) -> list[Frame | Note]:
     """Return what comes after the frames that were committed."""
     places = [place for place, item in enumerate(waiting, 1) if isinstance(item, Frame)]
     return waiting[places[committed - 1] :] if committed > 0 else waiting

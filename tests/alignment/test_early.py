@@ -16,7 +16,7 @@ from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES, last_values, scalars_of, shown_of, usual_of
 from core.problem.problem import Problem, resolve_problem
 from core.reference.registry import REFERENCES, compute
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
@@ -43,7 +43,7 @@ def recorded(path: Path, **tables: dict[str, Any]) -> Run:
 
 
 def of(name: str, run: Run, index: int) -> Any:
-    return OBSERVABLES[name].at(run, index)
+    return OBSERVABLES[name].value_at(run, index)
 
 
 def test_the_numbers_of_the_spurious_points(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_the_slope_of_the_network_is_that_of_the_vectors(tmp_path: Path) -> None
         "dynamics": {"until_log10_time": 0.5},
     }
     for name, value in (("extremal_plus", 0.353991), ("extremal_minus", 0.220169)):
-        found = compute(REFERENCES[name], problem_of(**tables), Watch(), cache=False).bracket
+        found = compute(REFERENCES[name], problem_of(**tables), CancelToken(), cache=False).bracket
         assert found.value == pytest.approx(value, abs=1e-6) and found.certified
     with closing(recorded(tmp_path / "a.msrun", **tables)) as run:
         assert math.isnan(of("dead_nodes", run, 0))
@@ -103,13 +103,13 @@ def test_the_rates_of_orthonormal_points_are_norms_over_n() -> None:
     """|D_+| = |y_+|/n, |D_-| = |y_-|/n; without negative targets there is no D_-."""
     at = problem_of(data={"kind": "orthonormal", "y": [1.0, 0.5, -0.8, -0.4]})
     rates = {
-        name: compute(REFERENCES[name], at, Watch(), cache=False).bracket.value
+        name: compute(REFERENCES[name], at, CancelToken(), cache=False).bracket.value
         for name in ("extremal_plus", "extremal_minus")
     }
     assert rates["extremal_plus"] == pytest.approx(math.sqrt(1.25) / 4.0)
     assert rates["extremal_minus"] == pytest.approx(math.sqrt(0.8) / 4.0)
     alone = problem_of(data={"kind": "orthonormal", "y": [1.0, 0.5]})
-    none = compute(REFERENCES["extremal_minus"], alone, Watch(), cache=False).bracket
+    none = compute(REFERENCES["extremal_minus"], alone, CancelToken(), cache=False).bracket
     assert not none.exists and "below 0" in none.method
 
 

@@ -14,7 +14,7 @@ LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 
 def begin_with_four(window: DrawingWindow) -> None:
     """Show four points, and the square from -1.2 to 1.2."""
-    window.begin(FOUR)
+    window.start(FOUR)
     window.canvas.plot.set_home(type(window.canvas.plot.home)(-1.2, 1.2, -1.2, 1.2))
 
 

@@ -44,16 +44,16 @@ def test_each_answer_comes_once_and_leaves_no_box(
     window: QWidget, subtests: pytest.Subtests
 ) -> None:
     question, answers = Question(window, "q"), list[str]()
-    question.answered.connect(answers.append)
+    question.answer_given.connect(answers.append)
     for way, answer in WAYS.items():
         with subtests.test(way=way):
-            question.ask("Train?", "Or not.", ANSWERS, default="Later")
+            question.show("Train?", "Or not.", ANSWERS, default="Later")
             press(window, way)
             assert boxes(window) == []
             assert answers == [answer]
             answers.clear()
-    question.ask("First?", "", ANSWERS, default="Later")
-    question.ask("Second?", "", ANSWERS, default="Later")
+    question.show("First?", "", ANSWERS, default="Later")
+    question.show("Second?", "", ANSWERS, default="Later")
     assert [box.text() for box in boxes(window)] == ["Second?"]
     question.withdraw()
     assert boxes(window) == []
@@ -67,6 +67,6 @@ def test_a_question_that_is_waited_for_leaves_no_box(
     for way, answer in WAYS.items():
         with subtests.test(way=way):
             QTimer.singleShot(0, window, partial(press, window, way))
-            question.ask("Close?", "", ANSWERS, default="Later", waits=True)
+            question.show("Close?", "", ANSWERS, default="Later", waits=True)
             assert question.answer == answer
             assert boxes(window) == []

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.cli.grammar import whole
+from core.cli.grammar import as_int
 from core.cli.main import main
 from core.data.files import FileSource
 from core.data.image_files import IMAGES, read_idx
@@ -489,10 +489,10 @@ def test_films_that_cannot_be(
 
 
 def test_numbers_of_options() -> None:
-    assert whole("12") == 12
+    assert as_int("12") == 12
     for text in ("1_0", "\uff11", "9" * 30, "1.5", "x"):
         with pytest.raises(ValueError):
-            whole(text)
+            as_int(text)
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:

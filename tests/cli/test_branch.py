@@ -207,6 +207,6 @@ def test_a_branch_that_is_killed_leaves_both_readable(tmp_path: Path) -> None:
     end = "dynamics.until_log10_time=1.5"
     assert branch(child, "--frame", 2, "--set", end, "--out", goes_on) == 0
     with open_run(goes_on) as run:
-        assert run.finished
+        assert run.is_complete
     with pytest.raises(RunFileError):
         open_run(parent)

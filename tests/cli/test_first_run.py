@@ -72,9 +72,11 @@ def test_a_run_waits_for_its_kernels(tmp_path: Path) -> None:
 def test_what_is_there_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     from core.compiled.beside import compiling
 
-    monkeypatch.setattr("core.compiled.beside.begin", lambda groups: pytest.fail("it was begun"))
+    monkeypatch.setattr(
+        "core.compiled.beside.start_compiling", lambda groups: pytest.fail("it was begun")
+    )
     with compiling(()) as work:
-        assert work.ended()
+        assert work.is_finished()
     assert warming.missing(()) == ()
 
 

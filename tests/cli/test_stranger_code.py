@@ -193,7 +193,7 @@ def test_the_python_module_and_workers_do_not_run_the_file(
 def test_the_window_does_not_run_the_file(
     marker: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    window, places = QWidget(), Places.under(Path.cwd())
+    window, places = QWidget(), Places.in_folder(Path.cwd())
     qtbot.addWidget(window)
     display, form = DisplayController(Session(), Intent()), ExperimentForm(window)
     worker, questions = RunWorker(window), RunQuestions(window)

@@ -100,8 +100,8 @@ def test_runs_that_differ_in_one_number_have_colours_in_its_order() -> None:
 
 def test_some_of_the_runs_keep_their_names_and_colours() -> None:
     found = find_differences([width(m) for m in (8, 16, 64)])
-    assert found.of((0, 2)).labels == ("m = 8", "m = 64")
-    assert found.of((0, 2)).shades == (0.0, 1.0)
+    assert found.select_runs((0, 2)).labels == ("m = 8", "m = 64")
+    assert found.select_runs((0, 2)).shades == (0.0, 1.0)
 
 
 def luminance(colour: str) -> float:

@@ -14,7 +14,7 @@ from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
 from core.reference.registry import compute, references_of
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import RecordedRun, Recorder, open_run
 from core.theorems.registry import assess_all
 from core.theorems.statement import Verdict
@@ -140,14 +140,16 @@ def test_a_later_end_alone_gives_the_parents_own_frames(name: str, tmp_path: Pat
         open_run(tmp_path / "child.msrun") as child,
         open_run(tmp_path / "whole.msrun") as whole,
     ):
-        assert not child.changed
+        assert not child.has_changed_rule
         assert child.frames == whole.frames - frame == parent.frames - frame + 2
         for index in range(child.frames):
             assert np.array_equal(child.parameters(index), whole.parameters(frame + index))
             assert child.rho[index] == whole.rho[frame + index]
             for key in ("distance", "patterns_changed", "hard_margin"):
                 observable = OBSERVABLES[key]
-                assert observable.at(child, index) == observable.at(whole, frame + index)
+                assert observable.value_at(child, index) == observable.value_at(
+                    whole, frame + index
+                )
         for index in range(parent.frames - frame):
             assert np.array_equal(child.parameters(index), parent.parameters(frame + index))
 
@@ -217,16 +219,16 @@ def test_distances_are_from_the_parents_start(
     path, child = parents("gd"), tmp_path / "child.msrun"
     branched_at(child, path, 15, "dynamics.step=0.03125")
     with open_run(path) as parent, open_run(child) as begun:
-        assert begun.changed
+        assert begun.has_changed_rule
         assert np.array_equal(begun.origin, parent.origin)
         for index in (0, begun.frames - 1):
             moved = float(np.linalg.norm(begun.parameters(index) - parent.parameters(0)))
-            assert OBSERVABLES["distance"].at(begun, index) == pytest.approx(moved, rel=1e-14)
-        assert begun.whole.complete
-        assert begun.whole.before == 15
+            assert OBSERVABLES["distance"].value_at(begun, index) == pytest.approx(moved, rel=1e-14)
+        assert begun.whole_run.complete
+        assert begun.whole_run.frames_before == 15
     continued_at(tmp_path / "on.msrun", child)
     with open_run(tmp_path / "on.msrun") as on:
-        assert on.changed
+        assert on.has_changed_rule
         assert "branch" not in (on.continues or {})
         assert np.array_equal(on.origin, begun.origin)
 
@@ -260,10 +262,12 @@ def test_other_labels_are_another_problem(tmp_path: Path) -> None:
             flat = parent.network.physical(parent.parameters(frame), float(parent.rho[frame]))
             assert np.array_equal(child.origin, flat)
             p = parent.network.outputs(flat, parent.inputs) * child.dataset.y
-            assert OBSERVABLES["risk"].at(child, 0) == pytest.approx(np.exp(-p).mean(), rel=1e-12)
-            assert OBSERVABLES["distance"].at(child, 0) == 0.0
+            assert OBSERVABLES["risk"].value_at(child, 0) == pytest.approx(
+                np.exp(-p).mean(), rel=1e-12
+            )
+            assert OBSERVABLES["distance"].value_at(child, 0) == 0.0
             assert child.log10_time[0] == parent.log10_time[frame]
-            assert not child.whole.complete
+            assert not child.whole_run.complete
             assert child.experiment.network.init == "file"
             assert (child.continues or {})["changes"] == {"data.flips": [0.1, 0.4]}
 
@@ -285,8 +289,8 @@ def test_another_network_with_the_same_weights(
             assert all(np.array_equal(ours[key], theirs[key]) for key in theirs)
         assert all(np.allclose(ours[key], theirs[key], rtol=1e-15) for key in theirs)
         risk = OBSERVABLES["risk"]
-        assert risk.at(begun, 0) == pytest.approx(risk.at(parent, 20), rel=1e-12)
-        assert OBSERVABLES["distance"].at(begun, 0) < 1e-14
+        assert risk.value_at(begun, 0) == pytest.approx(risk.value_at(parent, 20), rel=1e-12)
+        assert OBSERVABLES["distance"].value_at(begun, 0) < 1e-14
     if kind == "bias":  # and back again while b = 0 only
         assert branch_of(child, 0, "network.kind=standard").network.kind == "standard"
         with pytest.raises(InputError, match="they fit no other network"):
@@ -319,7 +323,7 @@ def test_what_is_said_of_branches(
     with open_run(child) as found:
         of = found.problem
         named = [one for one in references_of(of) if one.name == "gamma_gl"]
-        margins = {one.name: compute(one, of, Watch(0.05)) for one in named}
+        margins = {one.name: compute(one, of, CancelToken(0.05)) for one in named}
     for path in (child, after, further):
         with open_run(path) as found:
             for assessment in assess_all(found, margins):
@@ -327,7 +331,7 @@ def test_what_is_said_of_branches(
             for observable in OBSERVABLES.values():
                 if observable.applies(found):
                     for frame in (0, found.frames - 1):
-                        observable.at(found, frame)
+                        observable.value_at(found, frame)
             assert np.isfinite(OBSERVABLES["distance"].trace(found)).all()
     with open_run(child) as one, open_run(after) as two:
         assert np.array_equal(two.parameters(0), one.parameters(one.frames - 1))
@@ -357,7 +361,7 @@ def test_branches_of_a_run_in_row_space(tmp_path: Path) -> None:
             scale = parent.network.degree * (parent.rho[6] - begun.rho[0])
             assert np.allclose(np.exp(scale) * f, g, rtol=1e-10, atol=1e-12), name
             if name != "labels":
-                assert risk.at(begun, 0) == pytest.approx(risk.at(parent, 6), rel=1e-10)
+                assert risk.value_at(begun, 0) == pytest.approx(risk.value_at(parent, 6), rel=1e-10)
 
 
 # ---------------------------------------------------------------------------------- wrong requests

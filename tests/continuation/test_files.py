@@ -49,20 +49,20 @@ def recorded(path: Path, *settings: str) -> Path:
 def test_states_of_every_so_many_frames_and_of_the_last(tmp_path: Path) -> None:
     keeping, kept = states.StateRetention(), set[int]()
     for frame in range(120):
-        if keeping.due(frame):
+        if keeping.is_due(frame):
             kept.add(frame)
-            assert keeping.keep(frame) is None
+            assert keeping.add_state(frame) is None
     assert kept == {STATE_INTERVAL * k for k in range(1, 5)}
-    assert keeping.keep(119) is None
+    assert keeping.add_state(119) is None
     keeping = states.StateRetention(from_state=True)
-    assert keeping.due(0)
-    keeping.keep(0)
+    assert keeping.is_due(0)
+    keeping.add_state(0)
     for frame in (3, 7, 26):  # because of the time that has passed: only the last of them stays
-        assert not keeping.due(frame) or frame == 26
-        keeping.since = -1e9
-        assert keeping.due(frame)
-        assert keeping.keep(frame) == {3: None, 7: 3, 26: 7}[frame]
-    assert keeping.kept == [0, 26]
+        assert not keeping.is_due(frame) or frame == 26
+        keeping.stored_at = -1e9
+        assert keeping.is_due(frame)
+        assert keeping.add_state(frame) == {3: None, 7: 3, 26: 7}[frame]
+    assert keeping.frames == [0, 26]
 
 
 def test_the_last_state_is_there_and_a_fresh_run_has_none_at_the_start(tmp_path: Path) -> None:
@@ -139,18 +139,18 @@ def test_only_unchanged_and_complete_histories_are_shown(
     continued_at(same, parent, f"dynamics.until_log10_time={end}")
     continued_at(other, parent, f"dynamics.until_log10_time={end}", "loss.kind=logistic")
     with open_with_history(parent) as one:
-        assert one.before == 0
+        assert one.frames_before == 0
     with open_with_history(other) as one:
-        assert one.changed
-        assert one.before == 0
+        assert one.has_changed_rule
+        assert one.frames_before == 0
     with open_with_history(same) as one, open_run(parent) as begun, open_run(same) as part:
-        assert one.before == begun.frames - 1
-        assert one.frames == one.before + part.frames
+        assert one.frames_before == begun.frames - 1
+        assert one.frames == one.frames_before + part.frames
         assert np.all(np.diff(one.log10_time) > 0.0)
         assert np.array_equal(one.log10_time[: begun.frames], begun.log10_time)
     monkeypatch.setattr("core.runs.whole.MOST_HISTORY", 100)
     with open_with_history(same) as one:
-        assert one.before == 0
+        assert one.frames_before == 0
 
 
 # ---------------------------------------------------------------------- files without states
@@ -202,23 +202,23 @@ def test_other_settings_begin_anew(tmp_path: Path) -> None:
     path = recorded(tmp_path / "sgd.msrun", *SGD)
     with open_run(path) as found:
         same, _ = continue_problem(found, 20, ["dynamics.until_log10_time=1.5"])
-        assert same.start.goes_on
+        assert same.start.same_dynamics
         other, _ = continue_problem(
             found, 20, ["dynamics.until_log10_time=1.5", "dynamics.batch=4"]
         )
-        assert not other.start.goes_on
+        assert not other.start.same_dynamics
         assert other.start.state is None
         assert other.start.continues is not None
         assert other.start.continues["changed"]
     run(other, partial(Recorder, tmp_path / "other.msrun"))
     with open_run(tmp_path / "other.msrun") as found:
-        assert found.changed
+        assert found.has_changed_rule
         onward, _ = continue_problem(found, 5, [])
-        assert onward.start.goes_on
+        assert onward.start.same_dynamics
     whole = tmp_path / "other.msrun"
     run(onward, partial(Recorder, tmp_path / "onward.msrun"))
     with open_run(tmp_path / "onward.msrun") as found, open_run(whole) as one:
-        assert found.changed
+        assert found.has_changed_rule
         assert_frames_agree(found, one, 0.0)
 
 
@@ -367,11 +367,11 @@ def test_earlier_frames_that_are_none(statement: object, words: str, tmp_path: P
     path = recorded(tmp_path / "a.msrun", *FLOW)
     continued_at(tmp_path / "on.msrun", path, frame=10)
     with open_run(tmp_path / "on.msrun") as found:
-        assert found.whole.frames == found.frames + 10
+        assert found.whole_run.frames == found.frames + 10
     tamper(tmp_path / "on.msrun", statement)
     read_all(tmp_path / "on.msrun")
     with open_run(tmp_path / "on.msrun") as found, pytest.raises(RunFileError, match=words):
-        _ = found.whole
+        _ = found.whole_run
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -383,7 +383,7 @@ def test_bits_of_states_and_earlier_frames(seed: int, tmp_path: Path) -> None:
     with open_run(path) as found:
         frames = found.saved_states()
         before = {frame: found.state(frame) for frame in frames}
-        steps = found.whole.steps.tolist()
+        steps = found.whole_run.steps.tolist()
     data, chance, refused_ones = path.read_bytes(), np.random.default_rng(seed), 0
     for _ in range(80):
         bits = bytearray(data)
@@ -392,7 +392,8 @@ def test_bits_of_states_and_earlier_frames(seed: int, tmp_path: Path) -> None:
         try:
             with open_run(path) as found:
                 assert (
-                    found.whole.steps.tolist()[: found.whole.before] == steps[: found.whole.before]
+                    found.whole_run.steps.tolist()[: found.whole_run.frames_before]
+                    == steps[: found.whole_run.frames_before]
                 )
                 for frame in found.saved_states():
                     state = found.state(frame)

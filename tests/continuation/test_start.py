@@ -68,7 +68,7 @@ def test_every_observable_is_that_of_the_uninterrupted_run(both: tuple[Path, Pat
             assert item.applies(part) == item.applies(whole), name
             if item.applies(whole):
                 one = item.trace(part)
-                other = np.array([item.at(whole, k) for k in frames], dtype=np.float64)
+                other = np.array([item.value_at(whole, k) for k in frames], dtype=np.float64)
                 if item.error is None:
                     assert agree(one, other), name
                     continue
@@ -112,11 +112,13 @@ def test_the_reference_is_that_of_t_zero(tmp_path: Path) -> None:
         for _ in range(200):  # no other distribution has a larger margin at t = 0
             other = 0.99 * pbar + 0.01 * generator.dirichlet(np.ones(m))
             assert (Z @ other).min() <= gamma + 1e-12
-        assert OBSERVABLES["pbar_margin"].at(run.whole, 0) == pytest.approx(gamma, abs=1e-12)
+        assert OBSERVABLES["pbar_margin"].value_at(run.whole_run, 0) == pytest.approx(
+            gamma, abs=1e-12
+        )
         u = np.abs(run.origin[:m] * run.origin[m : 2 * m])
         inside = pbar > 0.0
         kl = float(pbar[inside] @ np.log(pbar[inside] / u[inside]) + u.sum() - 1.0)
-        assert OBSERVABLES["kl_pbar"].at(run.whole, 0) == pytest.approx(kl, abs=1e-12)
+        assert OBSERVABLES["kl_pbar"].value_at(run.whole_run, 0) == pytest.approx(kl, abs=1e-12)
 
 
 def start_hypothesis(run: RecordedRun) -> Any:
@@ -137,7 +139,7 @@ def test_the_start_is_judged_where_it_was(tmp_path: Path) -> None:
     continued_at(tmp_path / "d.msrun", tmp_path / "c.msrun", frame=3)
     for name in ("c", "d"):
         with open_run(tmp_path / f"{name}.msrun") as run:
-            assert run.changed
+            assert run.has_changed_rule
             assert start_hypothesis(run).met is False
     tamper(tmp_path / "b.msrun", NO_HISTORY)
     continued_at(tmp_path / "e.msrun", tmp_path / "b.msrun", frame=3)
@@ -153,11 +155,15 @@ def test_a_whole_run_is_a_run(tmp_path: Path) -> None:
     recorded_at(path, problem_of(*RUNS[0]))
     continued_at(tmp_path / "b.msrun", path, frame=6)
     with open_run(path) as one, open_run(tmp_path / "b.msrun") as run:
-        assert one.whole is one
-        whole = run.whole
-        assert whole is run.whole
-        assert whole.whole is whole
-        assert (whole.before, whole.frames, whole.planned) == (6, one.frames, one.planned)
+        assert one.whole_run is one
+        whole = run.whole_run
+        assert whole is run.whole_run
+        assert whole.whole_run is whole
+        assert (whole.frames_before, whole.frames, whole.planned_frames) == (
+            6,
+            one.frames,
+            one.planned_frames,
+        )
         assert np.array_equal(whole.log10_time, one.log10_time)
         assert np.array_equal(whole.steps, one.steps)
         assert whole.refresh() == one.frames

@@ -94,7 +94,7 @@ def test_figure_time_values() -> None:
         at, last = run_to_1000(m, 0)
         W = physical(last)
         assert margin_of(at, last) == pytest.approx(hard, abs=1e-5)
-        assert at.loss.smoothed(at.margins(W)) / (W @ W) == pytest.approx(smoothed, abs=1e-5)
+        assert at.loss.smoothed_margin(at.margins(W)) / (W @ W) == pytest.approx(smoothed, abs=1e-5)
         assert pytest.approx(norm, rel=2e-4) == W @ W
 
 
@@ -158,7 +158,7 @@ def test_the_clock_agrees_with_the_smoothed_margin(
     assert last.log10_time == until
 
     def smoothed(theta: np.ndarray, rho: float) -> float:
-        return at.loss.smoothed(np.exp(2 * rho) * at.margins(theta))
+        return at.loss.smoothed_margin(np.exp(2 * rho) * at.margins(theta))
 
     # ln t = gt + O(ln) late: the clock agrees with the smoothed margin at the true temperature, at
     # the last step itself; the frame between two steps is linear in ln ln t, and off by its bend.
@@ -187,7 +187,7 @@ def test_invariants_along_the_run(m: int) -> None:
         factor = np.exp(2 * frame.rho)
         p = factor * at.margins(frame.parameters)
         risks.append(at.loss.log_risk(p))
-        smoothed.append(at.loss.smoothed(p) / factor)
+        smoothed.append(at.loss.smoothed_margin(p) / factor)
     assert all(later <= earlier for earlier, later in pairwise(risks))
     separated = [margin for margin, risk in zip(smoothed, risks, strict=True) if risk < -np.log(64)]
     assert len(separated) > 50
@@ -222,7 +222,7 @@ def test_invariants_on_random_problems(m: int, d: int, n: int, seed: int, loss: 
         p = factor * at.margins(frame.parameters)
         assert at.loss.log_risk(p) <= risk + 1e-6
         risk = at.loss.log_risk(p)
-        hard, smoothed = p.min(), at.loss.smoothed(p)
+        hard, smoothed = p.min(), at.loss.smoothed_margin(p)
         assert smoothed <= hard + 1e-9
         assert (risk < np.log(at.loss.at_zero / n)) == (smoothed > 0)
 
@@ -274,7 +274,7 @@ def dense_euler(at: Problem, until: float, h: float) -> np.ndarray:
     while True:
         f = at.outputs(W)
         # ds = |l'(gt)| dt/n, and sum_i q_i grad p_i = -sum_i l'(p_i) grad p_i / |l'(gt)|
-        smoothed = np.array([at.loss.smoothed(at.loss.scores(f, y))])
+        smoothed = np.array([at.loss.smoothed_margin(at.loss.scores(f, y))])
         one_score = LOSSES["exponential" if at.loss.kind == "exponential" else "logistic"]
         slope = -one_score.slope(smoothed)[0]
         passed = h * n / slope

@@ -31,7 +31,7 @@ def frames_of(flow: Flow) -> list[Frame]:
 def smoothed(at: Problem, frame: Frame) -> float:
     """psi/|W_h|^L at the true temperature, whatever the flow's cap was."""
     factor = np.exp(at.network.degree * frame.rho)
-    return at.loss.smoothed(factor * at.margins(frame.parameters)) / factor
+    return at.loss.smoothed_margin(factor * at.margins(frame.parameters)) / factor
 
 
 def falls(at: Problem, frames: list[Frame]) -> list[float]:

@@ -63,7 +63,7 @@ def test_compiled_dual_weights_equal_the_losses(
     q = np.zeros(at.size)
     dual_weights(startup, others, at, e, q)
     assert np.allclose(q, loss.dual(e * scores).reshape(-1), rtol=1e-9, atol=1e-12)
-    smoothed = loss.smoothed(e * scores)
+    smoothed = loss.smoothed_margin(e * scores)
     found = smoothed_margin(startup, others, at, e)
     assert found == pytest.approx(smoothed, rel=1e-10, abs=1e-10)
     one_score = LOSSES["exponential" if startup == 0 else "logistic"]

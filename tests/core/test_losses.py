@@ -33,7 +33,7 @@ def exact_smoothed(loss: LossFunction, p: np.ndarray) -> mpmath.mpf:
 @given(p=arrays(np.float64, st.integers(1, 8), elements=st.floats(-900, 2000)))
 def test_smoothed_margin_in_many_digits(loss: LossFunction, p: np.ndarray) -> None:
     exact = float(exact_smoothed(loss, p))
-    assert loss.smoothed(p) == pytest.approx(exact, rel=1e-9, abs=1e-9)
+    assert loss.smoothed_margin(p) == pytest.approx(exact, rel=1e-9, abs=1e-9)
 
 
 @both
@@ -41,7 +41,7 @@ def test_smoothed_margin_in_many_digits(loss: LossFunction, p: np.ndarray) -> No
 def test_smoothed_margin_lies_below_the_smallest_and_within_ln_n(
     loss: LossFunction, p: np.ndarray
 ) -> None:
-    smoothed = loss.smoothed(p)
+    smoothed = loss.smoothed_margin(p)
     assert smoothed <= p.min() + 1e-9 * (1 + abs(p.min()))
     if loss.kind == "exponential":
         assert smoothed >= p.min() - np.log(p.size) - 1e-9 * (1 + abs(p.min()))
@@ -65,7 +65,7 @@ def test_dual_weights_are_the_gradient_of_the_smoothed_margin(
             up, down = p.copy(), p.copy()
             up[i] += step
             down[i] -= step
-            slope = (loss.smoothed(up) - loss.smoothed(down)) / (2 * step)
+            slope = (loss.smoothed_margin(up) - loss.smoothed_margin(down)) / (2 * step)
             assert q[i] == pytest.approx(slope, rel=1e-4, abs=1e-7)
 
 
@@ -117,7 +117,7 @@ def test_cross_entropy_equals_torch(f: np.ndarray, seed: int) -> None:
     total = mpmath.fsum(mpmath.mpf(float(value)) for value in MANY.value(scores))
     if total > 1e-12:
         exact = -mpmath.log(mpmath.expm1(total))
-        assert MANY.smoothed(scores) == pytest.approx(float(exact), rel=1e-6, abs=1e-6)
+        assert MANY.smoothed_margin(scores) == pytest.approx(float(exact), rel=1e-6, abs=1e-6)
 
 
 def test_cross_entropy_curvature_and_duals_are_derivatives() -> None:
@@ -131,7 +131,7 @@ def test_cross_entropy_curvature_and_duals_are_derivatives() -> None:
         more, less = P.copy(), P.copy()
         more[place] += h
         less[place] -= h
-        slope = (MANY.smoothed(more) - MANY.smoothed(less)) / (2 * h)
+        slope = (MANY.smoothed_margin(more) - MANY.smoothed_margin(less)) / (2 * h)
         assert q[place] == pytest.approx(slope, abs=1e-7)
 
 
@@ -139,7 +139,9 @@ def test_cross_entropy_of_two_logits_is_the_logistic_loss() -> None:
     f, y = np.array([[0.3, 2.0], [-1.0, 4.0]]), np.array([0.0, 1.0])
     p = np.array([0.3 - 2.0, 4.0 + 1.0])
     assert np.allclose(MANY.value(MANY.scores(f, y)), LOSSES["logistic"].value(p), rtol=1e-14)
-    assert MANY.smoothed(MANY.scores(f, y)) == pytest.approx(LOSSES["logistic"].smoothed(p))
+    assert MANY.smoothed_margin(MANY.scores(f, y)) == pytest.approx(
+        LOSSES["logistic"].smoothed_margin(p)
+    )
 
 
 @given(f=st.floats(-50, 50), y=st.sampled_from([-1.0, 1.0]))
@@ -148,7 +150,7 @@ def test_squared_loss_is_that_of_the_output(f: float, y: float) -> None:
     p = loss.scores(np.array([f]), np.array([y]))
     assert loss.value(p)[0] == pytest.approx((y - f) ** 2)
     assert loss.output_gradient(np.array([f]), np.array([y]))[0] == pytest.approx(2 * (f - y))
-    assert np.isnan(loss.smoothed(p))
+    assert np.isnan(loss.smoothed_margin(p))
     assert np.isnan(loss.dual(p)).all()
 
 
@@ -163,7 +165,7 @@ def test_least_squares_of_any_target(f: float, y: float) -> None:
     assert loss.output_curvature(at, target, one).tolist() == [1.0]
     if abs(f - y) > 1e-100:
         assert np.exp(loss.log_value(score)[0]) == pytest.approx(loss.value(score)[0])
-    assert np.isnan(loss.smoothed(score))
+    assert np.isnan(loss.smoothed_margin(score))
     assert np.isnan(loss.dual(score)).all()
     label = np.array([1.0 if y > 0 else -1.0])
     for name in ("output_gradient", "value"):

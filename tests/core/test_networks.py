@@ -71,17 +71,17 @@ def test_compiled_passes_equal_numpy(case: Case, dtype: type) -> None:
     F = np.zeros((network.k, n), dtype)
     Z, C = np.zeros((network.m, n), dtype), np.zeros((network.m, n), dtype)
     near = 1e-12 if dtype == np.float64 else 3e-4
-    compiled.forward(net, low, XT, Z, F)
+    compiled.evaluate_outputs(net, low, XT, Z, F)
     f = at.outputs(flat)
     assert np.allclose(F.T.reshape(f.shape), f, rtol=near, atol=near)
     result = np.zeros(flat.size, dtype)
     G = np.array(g.reshape(n, -1).T, dtype=dtype, order="C")
     wanted = network.gradient(flat, at.inputs, g)
     for X in (np.array(at.inputs, dtype=dtype, order="C"), np.zeros((0, D), dtype)):
-        compiled.adjoint(net, low, XT, X, G, Z, C, result)
+        compiled.vjp(net, low, XT, X, G, Z, C, result)
         assert np.allclose(result, wanted, rtol=near, atol=near * np.abs(wanted).max())
     if dtype == np.float64:
-        compiled.tangent(net, low, XT, direction, Z, C, F)
+        compiled.jvp(net, low, XT, direction, Z, C, F)
         along = network.derivative(flat, at.inputs, direction)
         assert np.allclose(F.T.reshape(f.shape), along, rtol=1e-11, atol=1e-11)
 

@@ -29,7 +29,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 def value(run: Run, name: str, index: int = -1) -> float:
-    return float(OBSERVABLES[name].at(run, index % run.frames))
+    return float(OBSERVABLES[name].value_at(run, index % run.frames))
 
 
 def W_of(run: Run, index: int = -1) -> np.ndarray:
@@ -79,11 +79,11 @@ def test_nodes_from_their_definitions(run: Run) -> None:
     a, V, V0 = W[:7], W[7:].reshape(7, 6), W0[7:].reshape(7, 6)
     for j in range(7):
         cosine = V[j] @ V0[j] / np.linalg.norm(V[j]) / np.linalg.norm(V0[j])
-        assert OBSERVABLES["rotation"].at(run, run.frames - 1)[j] == pytest.approx(cosine)
+        assert OBSERVABLES["rotation"].value_at(run, run.frames - 1)[j] == pytest.approx(cosine)
     norms = np.abs(a) * np.linalg.norm(V, axis=1)
-    relative = OBSERVABLES["relative_norm"].at(run, run.frames - 1)
+    relative = OBSERVABLES["relative_norm"].value_at(run, run.frames - 1)
     assert relative == pytest.approx(norms / norms.max())
-    assert OBSERVABLES["rotation"].at(run, 0) == pytest.approx(np.ones(7))
+    assert OBSERVABLES["rotation"].value_at(run, 0) == pytest.approx(np.ones(7))
 
 
 def test_balance_drift_is_that_of_the_definition(run: Run) -> None:
@@ -221,8 +221,8 @@ def test_table_columns(run: Run) -> None:
 
 
 def test_values_are_memoised(run: Run) -> None:
-    first = OBSERVABLES["rotation"].at(run, 3)
-    assert OBSERVABLES["rotation"].at(run, 3) is first
+    first = OBSERVABLES["rotation"].value_at(run, 3)
+    assert OBSERVABLES["rotation"].value_at(run, 3) is first
 
 
 def test_late_margins_do_not_underflow(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_late_margins_do_not_underflow(tmp_path: Path) -> None:
         assert value(late, "log10_risk") == pytest.approx(-1e12, rel=1e-3)
         assert value(late, "smoothed_margin") == pytest.approx(0.0402, abs=1e-4)
         assert value(late, "atoms") >= 20
-        assert np.isfinite(OBSERVABLES["rotation"].at(late, last)).all()
+        assert np.isfinite(OBSERVABLES["rotation"].value_at(late, last)).all()
         assert value(late, "norm_squared") == pytest.approx(np.exp(2 * late.rho[-1]))
 
 

@@ -124,7 +124,7 @@ def test_theorem_3_6_the_smoothed_margin_does_not_fall(
         factor = np.exp(2 * frame.rho)
         p = factor * at.margins(frame.parameters)
         if at.loss.log_risk(p) < np.log(at.loss.at_zero / p.size):
-            values.append(at.loss.smoothed(p) / factor)
+            values.append(at.loss.smoothed_margin(p) / factor)
             norms.append(frame.rho)
     assert len(values) > 20
     assert np.diff(values).min() > -1e-6

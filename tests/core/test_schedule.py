@@ -92,10 +92,10 @@ def test_frames_are_evenly_spaced_in_steps(
 
 def test_usual_frames_are_written_as_before() -> None:
     """So that settings of runs, and what tells cells apart, stay as they were."""
-    assert Recording().written() == {"frames": 400, "log10_times": []}
-    assert Recording(spacing="even").written()["spacing"] == "even"
+    assert Recording().to_file_values() == {"frames": 400, "log10_times": []}
+    assert Recording(spacing="even").to_file_values()["spacing"] == "even"
     experiment = Experiment(recording=Recording(spacing="pairs"), dynamics=GradientDescent())
-    table = experiment.written()["recording"]
+    table = experiment.to_file_values()["recording"]
     assert Recording(**table).spacing == "pairs"
 
 

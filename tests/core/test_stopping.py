@@ -219,7 +219,7 @@ def test_a_name_as_long_as_may_be_is_written(tmp_path: Path) -> None:
 
 def test_two_windows_in_one_second_get_two_names(tmp_path: Path) -> None:
     """Neither has made its run file yet."""
-    one, other = Places.under(tmp_path), Places.under(tmp_path)
+    one, other = Places.in_folder(tmp_path), Places.in_folder(tmp_path)
     names = {place.new_run("figure").name for place in (one, other) for _ in range(3)}
     assert len(names) == 6
     for claim in (tmp_path / "runs").glob(".*.claim"):

@@ -39,9 +39,9 @@ def test_shipped_studies_survive_a_round_trip(subtests: pytest.Subtests) -> None
             study = load_study(name)
             again = parse_study(study.to_toml(), study.id)
             assert again == study
-            cells = list(islice(study.each(), 40))
+            cells = list(islice(study.iter_cells(), 40))
             assert cells
-            assert list(islice(again.each(), 40)) == cells
+            assert list(islice(again.iter_cells(), 40)) == cells
 
 
 def test_experiments_are_hashable_values() -> None:

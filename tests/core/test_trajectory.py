@@ -213,9 +213,9 @@ def test_flow_continued_agrees_with_flow_in_one_go(tmp_path: Path) -> None:
         onward, _ = continue_problem(begun, None, ["dynamics.until_log10_time=3"])
         assert np.array_equal(onward.start.origin, begun.origin)
         assert not begun.dataset.y.flags.writeable
-    with jit.traced() as called_onward:
+    with jit.trace_kernels() as called_onward:
         frames = list(trajectory(onward))
-    with jit.traced() as called:
+    with jit.trace_kernels() as called:
         whole = list(trajectory(problem(*small, "dynamics.until_log10_time=3")))[-1]
     # No other types of arguments: compiling holds the interpreter for ten seconds.
     assert called_onward == called
@@ -238,7 +238,7 @@ def test_continuing_keeps_time_and_rotation_from_the_origin(tmp_path: Path) -> N
         assert later.log10_time[0] == at
         assert later.log10_time[-1] == pytest.approx(2.0, abs=1e-3)
         assert np.array_equal(later.origin, origin)
-        assert OBSERVABLES["rotation"].at(later, later.frames - 1).min() < 0.999
+        assert OBSERVABLES["rotation"].value_at(later, later.frames - 1).min() < 0.999
         assert later.continues is not None
         assert later.continues["frame"] == 5
 

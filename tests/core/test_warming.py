@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from core.compiled import kernel, outer, store, warming
-from core.compiled.jit import Kernel, compiled
+from core.compiled.jit import Kernel, compile_kernel
 from tests.test_architecture import imports
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -242,7 +242,7 @@ def test_without_a_place_kernels_are_compiled_all_the_same(
     (tmp_path / "file").touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "cache"))
 
-    @compiled
+    @compile_kernel
     def doubled(x: np.ndarray) -> float:
         return 2.0 * x[0]
 
@@ -260,7 +260,7 @@ def test_a_kernel_says_when_it_is_compiled_and_only_then(
     warming.listen(told.append)
     warming.listen(told.append)  # once is enough
     for _ in range(2):
-        again = compiled(kernel.is_large.py_func)
+        again = compile_kernel(kernel.is_large.py_func)
         assert again(100, 100, 100)
         assert not again(1, 100, 100)
     assert told == ["kernel.is_large"]
@@ -282,10 +282,10 @@ def test_a_kernel_within_another_is_the_same_function() -> None:
 @pytest.mark.usefixtures("cold")
 def test_the_smoothed_activation_is_done_by_wide_vectors() -> None:
     """Where the processor has them: a third less time, of which vectors half as wide take all."""
-    again = compiled(kernel.outputs_and_slopes.py_func)
+    again = compile_kernel(kernel.outputs_and_slopes.py_func)
     again(0.1, np.ones((2, 1)), np.ones((2, 3)), np.ones((1, 3)), np.ones((kernel.ROWS, 3)))
-    assert isinstance(kernel.smoothed, Kernel)
-    results = kernel.smoothed._part.overloads.values()
+    assert isinstance(kernel.smooth_activation, Kernel)
+    results = kernel.smooth_activation._part.overloads.values()
     assert results
     for result in results:
         assert '"prefer-vector-width"="512"' in str(result.library._final_module)
@@ -304,10 +304,10 @@ def test_a_group_whose_files_are_gone_is_missing(cold: Path) -> None:
     assert warming.missing() == warming.GROUPS
     assert store.save("a.kernel", b"")
     assert warming.mark(warming.MIRROR, ["a.kernel"])
-    assert warming.ready() == {warming.MIRROR}
+    assert warming.ready_groups() == {warming.MIRROR}
     assert warming.missing([warming.MIRROR, warming.FLOW]) == (warming.FLOW,)
     (store.folder() / "a.kernel").unlink()
-    assert warming.ready() == frozenset()
+    assert warming.ready_groups() == frozenset()
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ def test_what_studies_show_are_cells_of_them(subtests: pytest.Subtests) -> None:
 
 def check_that_cells_shown_are_cells(study: Study, name: str) -> None:
     """Compare the cells that the window shows first with those of the whole study."""
-    some = list(zip(range(60), study.places(), study.each(), strict=False))
+    some = list(zip(range(60), study.places(), study.iter_cells(), strict=False))
     assert all(name_of(place) == cell.name for _, place, cell in some)
     cells = worth_seeing(study, 2)
     assert len(cells) == min(2, study.count)

@@ -54,7 +54,7 @@ def test_experiments_of_the_first_version_are_known_still(subtests: pytest.Subte
     assert DIGESTS
     for study_id, digest in DIGESTS.items():
         with subtests.test(study=study_id):
-            assert digest_of(next(load_study(study_id).each()).experiment) == digest
+            assert digest_of(next(load_study(study_id).iter_cells()).experiment) == digest
 
 
 def test_what_is_written_is_the_experiment(subtests: pytest.Subtests) -> None:
@@ -62,18 +62,21 @@ def test_what_is_written_is_the_experiment(subtests: pytest.Subtests) -> None:
     assert names
     for name in names:
         with subtests.test(study=name):
-            cells = list(islice(load_study(name).each(), 5))
+            cells = list(islice(load_study(name).iter_cells(), 5))
             assert cells
             for cell in cells:
-                written = cell.experiment.written()
+                written = cell.experiment.to_file_values()
                 assert Experiment.model_validate(written) == cell.experiment
 
 
 def test_an_added_key_is_written_where_it_is_not_its_default() -> None:
     usual = load_study("telgarsky22-figure-1").cells()[0].experiment
-    assert "slope" not in usual.written()["network"] and "slope" in usual.model_dump()["network"]
+    assert (
+        "slope" not in usual.to_file_values()["network"]
+        and "slope" in usual.model_dump()["network"]
+    )
     leaky = usual.model_copy(update={"network": usual.network.model_copy(update={"slope": 0.3})})
-    assert leaky.written()["network"]["slope"] == 0.3
+    assert leaky.to_file_values()["network"]["slope"] == 0.3
     assert digest_of(leaky) != digest_of(usual)
 
 

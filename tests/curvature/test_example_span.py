@@ -57,7 +57,7 @@ def test_values_are_those_of_the_dense_hessian(case: Case, whole: bool) -> None:
     for seed in range(3):
         flat = moved(problem, seed)
         known = dense(problem, flat, whole)[:3]
-        found = ProvedSharpness(problem).at(flat, 3, SLACK, whole)
+        found = ProvedSharpness(problem).prove_at(flat, 3, SLACK, whole)
         assert found is not None
         assert (found <= known + 1e-12 * known[0]).all()
         assert (found >= known - SLACK * known[0]).all()
@@ -81,9 +81,9 @@ def test_a_wrong_end_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(example_span, "RESIDUALS", (1e9,))
     problem = small_problem(Case("standard", "squared"), n=40, m=60, d=10)
     flat = moved(problem)
-    assert ProvedSharpness(problem).at(flat, 1, SLACK) is None
+    assert ProvedSharpness(problem).prove_at(flat, 1, SLACK) is None
     monkeypatch.setattr(example_span, "RESIDUALS", (1e9, 1e-3))
-    found = ProvedSharpness(problem).at(flat, 1, SLACK)
+    found = ProvedSharpness(problem).prove_at(flat, 1, SLACK)
     assert found == pytest.approx(dense(problem, flat)[:1], rel=SLACK)
 
 
@@ -91,7 +91,7 @@ def test_what_the_proof_finds_is_above() -> None:
     """Its Rayleigh quotient is more than the number that was to be proved."""
     problem = small_problem(Case("standard", "squared"), n=40, m=60, d=10)
     span = span_of(problem, moved(problem))
-    top = span.proved(1, SLACK)
+    top = span.prove_eigenvalues(1, SLACK)
     assert top is not None
     for share in (0.6, 0.9, 0.999):
         mu = share * float(top[0]) / span._scale
@@ -113,7 +113,7 @@ def test_late_in_a_run(factor: float, least: float, most: float) -> None:
         flat[: problem.network.m] *= -1.0  # the outer weights: every example is wrong
     known = dense(problem, flat)
     assert least < known[0] < most
-    found = ProvedSharpness(problem).at(flat, 1, SLACK)
+    found = ProvedSharpness(problem).prove_at(flat, 1, SLACK)
     assert found is not None
     assert found[0] == pytest.approx(known[0], rel=SLACK)
 
@@ -123,13 +123,13 @@ def test_no_proof_of_what_is_not_there() -> None:
     problem = small_problem(Case("standard", "squared"))
     proof = ProvedSharpness(problem)
     flat = problem.physical_start()
-    assert proof.at(np.zeros_like(flat), 1, SLACK) is None
-    assert proof.at(1e200 * flat, 1, SLACK) is None
+    assert proof.prove_at(np.zeros_like(flat), 1, SLACK) is None
+    assert proof.prove_at(1e200 * flat, 1, SLACK) is None
     twins = _twins(problem)
     known = dense(problem, twins)
     assert known[3] == pytest.approx(known[4], rel=1e-12)
-    assert proof.at(twins, 5, SLACK) is None
-    assert proof.at(twins, 1, SLACK) == pytest.approx(known[:1], rel=SLACK)
+    assert proof.prove_at(twins, 5, SLACK) is None
+    assert proof.prove_at(twins, 1, SLACK) == pytest.approx(known[:1], rel=SLACK)
 
 
 def _twins(problem: Problem) -> np.ndarray:

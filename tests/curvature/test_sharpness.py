@@ -38,9 +38,9 @@ def test_eigenvalues_are_those_of_the_dense_hessian(tmp_path: Path, case: Case) 
             units = np.eye(curvature.size)
             whole = np.linalg.eigvalsh(np.array([curvature(one) for one in units]))[::-1]
             part = np.linalg.eigvalsh(np.array([curvature.gauss_newton(one) for one in units]))
-            found = [OBSERVABLES[name].at(run, index) for name in NAMES]
+            found = [OBSERVABLES[name].value_at(run, index) for name in NAMES]
             assert found == pytest.approx(whole[:3].tolist(), abs=TOLERANCE * whole[0])
-            other = OBSERVABLES["gauss_newton"].at(run, index)
+            other = OBSERVABLES["gauss_newton"].value_at(run, index)
             assert other == pytest.approx(part[-1], rel=TOLERANCE)
 
 
@@ -50,7 +50,7 @@ def test_stability_is_the_factor_of_a_step(tmp_path: Path) -> None:
     dynamics = {"kind": "gd", "step": 0.05, "until_log10_time": 0.0}
     problem = small_problem(Case("standard", "squared"), dynamics=dynamics)
     with closing(recorded(problem, tmp_path / "a.msrun")) as run:
-        q = OBSERVABLES["stability"].at(run, 0)
+        q = OBSERVABLES["stability"].value_at(run, 0)
         flat = run.parameters(0)
         top = sharpness(run.problem, flat, 1, 1e-10)
         assert q == pytest.approx(0.5 * 0.05 * top.largest, rel=TOLERANCE)
@@ -77,7 +77,7 @@ def test_a_frame_has_one_value_whatever_was_looked_at_before(tmp_path: Path) -> 
     values = []
     for order in (1, -1):
         with closing(open_run(path)) as run:
-            at = {i: OBSERVABLES["sharpness"].at(run, i) for i in range(run.frames)[::order]}
+            at = {i: OBSERVABLES["sharpness"].value_at(run, i) for i in range(run.frames)[::order]}
             values.append([at[index] for index in sorted(at)])
     assert values[0] == values[1]
 
@@ -116,7 +116,7 @@ def test_descent_ends_at_the_edge_where_its_step_is_long(
     }
     problem = resolve_problem(build_experiment(tables, "edge"), tmp_path)
     with closing(recorded(problem, tmp_path / "a.msrun")) as run:
-        q = [0.5 * eta * OBSERVABLES["sharpness"].at(run, i) for i in range(run.frames)]
+        q = [0.5 * eta * OBSERVABLES["sharpness"].value_at(run, i) for i in range(run.frames)]
     late = np.mean(q[-4:])
     assert (0.98 <= late <= 1.02) if at_the_edge else (0.5 <= late <= 0.75)
     assert q[0] < 0.5

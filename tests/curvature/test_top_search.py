@@ -164,7 +164,7 @@ def wrong_frames(folder: Path, x: np.ndarray, y: np.ndarray, network: dict, loss
         for index in range(run.frames):
             H = by_products(run.problem, run.physical_parameters(index))
             known = np.linalg.eigvalsh(0.5 * (H + H.T))[::-1][:3]
-            found = np.array([OBSERVABLES[name].at(run, index) for name in NAMES])
+            found = np.array([OBSERVABLES[name].value_at(run, index) for name in NAMES])
             room = ROOM * abs(known[0]) + 1e-12 * np.abs(H).sum(axis=1).max()
             if not (np.abs(found[: len(known)] - known) <= room).all():
                 wrong.append(f"{network} {loss} frame {index}: {found} for {known}")

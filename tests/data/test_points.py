@@ -55,7 +55,7 @@ def study() -> Study:
 
 
 def trained(path: Path, what: Study) -> Path:
-    train(resolve_problem(next(what.each()).experiment, what.folder), partial(Recorder, path))
+    train(resolve_problem(next(what.iter_cells()).experiment, what.folder), partial(Recorder, path))
     return path
 
 
@@ -66,10 +66,10 @@ def frames_of(path: Path) -> list[list[float]]:
 
 
 def test_the_data_are_the_points_and_nothing_is_rescaled() -> None:
-    data = resolve_problem(next(study().each()).experiment).dataset
+    data = resolve_problem(next(study().iter_cells()).experiment).dataset
     assert np.array_equal(data.x, [row[:2] for row in ROWS])
     assert data.y.tolist() == [1.0, -1.0, -1.0, 1.0]
-    section = next(study().each()).experiment.data
+    section = next(study().iter_cells()).experiment.data
     assert (section.n, section.d) == (4, 2)
 
 
@@ -123,14 +123,14 @@ def test_titles_say_how_many_rows_there_are() -> None:
 
 def test_a_run_holds_them_and_goes_on_from_them(tmp_path: Path) -> None:
     with open_run(trained(tmp_path / "a.msrun", study())) as run:
-        assert run.experiment.data == next(study().each()).experiment.data
+        assert run.experiment.data == next(study().iter_cells()).experiment.data
         assert np.array_equal(run.dataset.x, [row[:2] for row in ROWS])
         settings = facts_of(run).settings
         assert (settings["data.n"], settings["data.d"]) == (4, 2)
         assert str(settings["data.points"]).startswith("4-rows-")
         # A branch may have other labels, and no other places.
         flipped = study().with_value("data.points", [[*row[:2], -row[2]] for row in ROWS])
-        experiment, changes = plan_branch(run, 0, next(flipped.each()).experiment)
+        experiment, changes = plan_branch(run, 0, next(flipped.iter_cells()).experiment)
         assert set(changes) == {"data.points"}
         assert experiment.data != run.experiment.data
 
@@ -147,7 +147,7 @@ def test_a_file_of_the_same_points_is_trained_alike(tmp_path: Path) -> None:
 
 
 def test_nobody_knows_their_law(tmp_path: Path) -> None:
-    assert points_for_test(resolve_problem(next(study().each()).experiment)) is None
+    assert points_for_test(resolve_problem(next(study().iter_cells()).experiment)) is None
     with open_run(trained(tmp_path / "a.msrun", study())) as run:
         found = known_law(run, "independent examples")
     assert found.met is None

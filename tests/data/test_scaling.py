@@ -60,7 +60,7 @@ def by_hand(scale: str, x: Array, points: Array) -> Array:
 def problem_of(path: Path, scale: str = "") -> Problem:
     line = f'scale = "{scale}"' if scale else ""
     study = parse_study(STUDY.format(path=path.as_posix(), scale=line), "scaled")
-    return resolve_problem(next(study.each()).experiment)
+    return resolve_problem(next(study.iter_cells()).experiment)
 
 
 def test_a_run_on_scaled_data_is_that_on_data_scaled_by_hand(
@@ -96,10 +96,10 @@ def test_without_the_setting_nothing_changes(tmp_path: Path) -> None:
     np.savez(tmp_path / "raw.npz", x=x, y=y)
     problem = problem_of(tmp_path / "raw.npz")
     np.testing.assert_array_equal(problem.dataset.x, x)
-    assert "scale" not in problem.experiment.written()["data"]
+    assert "scale" not in problem.experiment.to_file_values()["data"]
     assert problem.dataset.scaling is None
     scaled = problem_of(tmp_path / "raw.npz", "standard").experiment
-    assert scaled.written()["data"]["scale"] == "standard"
+    assert scaled.to_file_values()["data"]["scale"] == "standard"
 
 
 def test_constants_are_those_of_the_training_points(subtests: pytest.Subtests) -> None:

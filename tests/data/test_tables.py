@@ -592,7 +592,9 @@ def test_what_was_understood_is_said_and_kept(tmp_path: Path) -> None:
         source = '[data]\nkind = "file"\npath = "a.csv"\n[network]\nm = 2\n'
         study = parse_study(f'{source}[axes]\n"run.seed" = [0, 1]\n', name, tmp_path)
         lines: list[str] = []
-        kept = [problem.experiment.data.written() for problem in problems(study, lines.append)]
+        kept = [
+            problem.experiment.data.to_file_values() for problem in problems(study, lines.append)
+        ]
         said = "".join(lines)
         if name == "plain":
             assert said == ""

@@ -51,7 +51,7 @@ def text(targets: str = "real", loss: str = "least_squares") -> str:
 
 
 def problem() -> Problem:
-    return resolve_problem(next(parse_study(text(), "regression").each()).experiment)
+    return resolve_problem(next(parse_study(text(), "regression").iter_cells()).experiment)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_the_risk_is_half_the_mean_square(recorded: Run) -> None:
     for index in (0, recorded.frames - 1):
         f = recorded.network.outputs(recorded.parameters(index), recorded.inputs)
         expected = float(((f - np.array(Y)) ** 2).mean()) / 2.0
-        assert OBSERVABLES["risk"].at(recorded, index) == pytest.approx(expected, rel=1e-12)
+        assert OBSERVABLES["risk"].value_at(recorded, index) == pytest.approx(expected, rel=1e-12)
 
 
 def test_nothing_is_said_of_labels(recorded: Run) -> None:
@@ -112,7 +112,7 @@ def test_dynamics_of_labels_do_not_take_targets(kind: str) -> None:
 @pytest.mark.parametrize("loss", ["exponential", "logistic", "squared"])
 def test_losses_of_labels_do_not_take_targets(loss: str) -> None:
     with pytest.raises(InputError, match=f"real targets do not go with loss.kind = .{loss}.*"):
-        _ = [*parse_study(text(loss=loss), "regression").each()]
+        _ = [*parse_study(text(loss=loss), "regression").iter_cells()]
 
 
 def file_with(path: Path, **arrays: np.ndarray) -> Path:

@@ -180,6 +180,6 @@ def test_states_of_earlier_versions_go_on() -> None:
     for one in states:
         start = replace(at.start, parameters=first._flat(), step=10, log10_time=0.0, state=one)
         again = Stochastic(replace(at, start=start))
-        assert again._take(5) == 5
+        assert again._advance(5) == 5
         flats.append(again._flat())
     assert np.array_equal(*flats)

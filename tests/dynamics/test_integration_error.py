@@ -74,8 +74,8 @@ def gaps(problem: Problem, path: Path) -> tuple[Array, Array]:
     true = true_margins(problem)
     with open_run(path) as run:
         frames = range(1, run.frames)
-        found = np.array([OBSERVABLES["hard_margin"].at(run, k) for k in frames])
-        printed = np.array([OBSERVABLES["integration_error"].at(run, k) for k in frames])
+        found = np.array([OBSERVABLES["hard_margin"].value_at(run, k) for k in frames])
+        printed = np.array([OBSERVABLES["integration_error"].value_at(run, k) for k in frames])
     return np.abs(found - true[1:]), printed
 
 

@@ -137,14 +137,14 @@ def test_a_run_file_holds_the_predictor(tmp_path: Path) -> None:
     status = run(problem(*KERNEL, "dynamics.hard=true"), partial(Recorder, path))
     assert status.reason.value == "completed"
     with open_run(path) as found:
-        assert (found.frames, found.planned) == (2, 2)
+        assert (found.frames, found.planned_frames) == (2, 2)
         assert found.network.kind == "kernel_predictor"
         assert found.log10_time.tolist() == [-np.inf, 0.0]
         assert np.all(found.parameters(0) == 0.0)
         again = kernel("dynamics.hard=true")
         assert np.array_equal(found.parameters(1), fitted(again))
         x = np.random.default_rng(0).standard_normal((5, 20))
-        mine = found.network.outputs(found.parameters(1), found.seen(x)[0])
+        mine = found.network.outputs(found.parameters(1), found.as_network_inputs(x)[0])
         assert np.allclose(mine, again.network.outputs(fitted(again), x))
         assert prepare(found.problem).network is found.network
         with pytest.raises(InputError, match="cannot be continued"):

@@ -116,7 +116,7 @@ def test_balance_is_exact_and_the_smoothed_margin_rises() -> None:
         assert np.array_equal(np.sign(b), np.sign(b0))
         assert np.linalg.norm(frame.parameters) == pytest.approx(1.0, abs=1e-12)
         temperature = float(np.exp(2 * frame.rho))
-        smoothed = at.loss.smoothed(temperature * at.margins(frame.parameters)) / temperature
+        smoothed = at.loss.smoothed_margin(temperature * at.margins(frame.parameters)) / temperature
         assert smoothed >= last - 1e-6 or last <= 0.0  # it need not rise before it is positive
         last = smoothed
     assert last > 0.02
@@ -295,7 +295,7 @@ def test_the_companion_is_the_mirror_flow(tmp_path: Path) -> None:
             for frame in trajectory(scalar(until, f"recording.log10_times=[{times}]", m=16))
         }
         for index in range(1, run.frames):
-            u = companion.at(index)
+            u = companion.solution_at(index)
             wanted = physical(exact[float(run.log10_time[index])])[:16] ** 2
             assert np.abs(u - wanted).max() < 2e-3 * u.max()
 

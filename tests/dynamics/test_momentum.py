@@ -114,9 +114,9 @@ def test_the_stability_is_over_the_edge(kind: str, tmp_path: Path) -> None:
         edge = 3.8 if kind == "heavy_ball" else 3.8 / 2.8
         steps = np.minimum(1.0, run.steps / 8.0)
         for frame in (0, 3, run.frames - 1):
-            S = OBSERVABLES["sharpness"].at(run, frame)
+            S = OBSERVABLES["sharpness"].value_at(run, frame)
             wanted = steps[frame] * 0.25 * S / edge
-            assert OBSERVABLES["stability"].at(run, frame) == pytest.approx(wanted, rel=1e-12)
+            assert OBSERVABLES["stability"].value_at(run, frame) == pytest.approx(wanted, rel=1e-12)
         assert steps[0] == 0.0 < steps[3]
         landmark = OBSERVABLES["sharpness"].landmark
         assert landmark is not None

@@ -21,7 +21,7 @@ from core.problem.problem import Problem, resolve_problem
 from core.runs import Recorder, open_run
 from core.studies.study import parse_study
 from core.training.control import Control
-from core.training.trajectory import FIRST_LOOK, PaceWatch, chunks
+from core.training.trajectory import FIRST_CHECK_S, PaceWatch, chunks
 from core.training.trajectory import run as train
 from tests.data.measured import measured_data
 
@@ -57,7 +57,7 @@ def study(file: Path, kind: str, m: int = 64, scale: str = "none", until: float 
 
 
 def problem_of(text: str) -> Problem:
-    return resolve_problem(next(parse_study(text, "measured").each()).experiment)
+    return resolve_problem(next(parse_study(text, "measured").iter_cells()).experiment)
 
 
 def test_default_steps_are_safe_in_any_unit(file: Path, subtests: pytest.Subtests) -> None:
@@ -170,7 +170,7 @@ def test_a_pause_is_no_slow_pace() -> None:
     watch.restart()
     now[0] = 1e5
     assert watch.note(-2.9) == ""
-    now[0] += 4.0 * FIRST_LOOK
+    now[0] += 4.0 * FIRST_CHECK_S
     assert watch.note(-1.0) == ""
 
 

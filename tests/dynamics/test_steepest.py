@@ -327,7 +327,7 @@ def test_compiled_steps_are_those_of_arrays(norm: str, case: Case, size: float) 
         assert isinstance(one, Steepest)
         if not compiled:
             one._work = None
-        assert one._take(8) == 8
+        assert one._advance(8) == 8
         ends.append(one._flat())
     # A polar factor multiplies rounding by up to 1/sqrt(FLOOR) = 1e6.
     assert ends[0] == pytest.approx(ends[1], abs=1e-7 if norm == "spectral" else 1e-10)

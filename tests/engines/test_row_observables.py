@@ -31,7 +31,10 @@ def compared(low: Run, plain: Run, index: int) -> dict[str, tuple[float, float]]
     for name, observable in OBSERVABLES.items():
         if not (observable.applies(low) and observable.applies(plain)):
             continue
-        one, other = np.asarray(observable.at(low, index)), np.asarray(observable.at(plain, index))
+        one, other = (
+            np.asarray(observable.value_at(low, index)),
+            np.asarray(observable.value_at(plain, index)),
+        )
         assert one.shape == other.shape, name
         assert np.array_equal(np.isnan(one), np.isnan(other)), name
         if one.size and not np.isnan(one).all():
@@ -88,8 +91,8 @@ def test_stable_rank_of_frei23(tmp_path: Path) -> None:
     with open_run(path) as recorded:
         assert recorded.bytes_on_disk < 60e6  # of which data, basis and E are 56e6
         rank = OBSERVABLES["stable_rank"]
-        start = float(rank.at(recorded, 0))
+        start = float(rank.value_at(recorded, 0))
         assert start == pytest.approx(341.0, rel=0.02)
         places = [int(np.flatnonzero(recorded.steps == count)[0]) for count in (1, 10, 100, 1000)]
-        ratios = [float(rank.at(recorded, index)) / start for index in places]
+        ratios = [float(rank.value_at(recorded, index)) / start for index in places]
         assert ratios == pytest.approx(wanted, rel=0.04)

@@ -63,7 +63,7 @@ def test_equals_plain_coordinates_over_a_thousand_steps(case: Case, l2: float) -
         assert np.abs(found[name] - wanted).max() < 1e-10 * max(scale, np.abs(wanted).max()), name
     points = np.random.default_rng(1).standard_normal((17, D)) / np.sqrt(D)
     inputs = low.network.inputs(low.reduction.training(points))
-    f = low.network.outputs(short, inputs, low.reduction.outside(points))
+    f = low.network.outputs(short, inputs, low.reduction.perpendicular_products(points))
     wanted = at.network.outputs(direct, at.network.inputs(points))
     assert np.allclose(f, wanted, rtol=1e-9, atol=1e-10 * np.abs(wanted).max())
 
@@ -135,14 +135,14 @@ def test_a_run_file_keeps_the_coordinates(case: Case, tmp_path: Path) -> None:
         assert estimated_bytes(at, recorded.frames) <= 1.5 * recorded.bytes_on_disk + 65536
         assert np.array_equal(recorded.origin, low.start.origin)
         assert np.allclose(recorded.inputs, low.inputs, rtol=0, atol=1e-15)
-        inputs, offset = recorded.seen(at.dataset.x)
+        inputs, offset = recorded.as_network_inputs(at.dataset.x)
         f = recorded.network.outputs(recorded.origin, inputs, offset)
         assert np.allclose(f, at.outputs(at.start.parameters), rtol=1e-10, atol=1e-12)
         points = np.random.default_rng(2).standard_normal((9, 700)) / 20.0
         last = recorded.parameters(recorded.frames - 1)
         plain = at.network.pack(full(low, last))
         wanted = at.network.outputs(plain, at.network.inputs(points))
-        found = recorded.network.outputs(last, *recorded.seen(points))
+        found = recorded.network.outputs(last, *recorded.as_network_inputs(points))
         assert np.allclose(found, wanted, rtol=1e-9, atol=1e-11)
 
 

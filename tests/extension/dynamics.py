@@ -43,7 +43,7 @@ class AveragedDescent(Stepper):
     def _parts(self) -> saved.Parts:
         return {**super()._parts(), "mean": self._mean}
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         problem, y = self.problem, self.problem.dataset.y
         for done in range(count):
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has diverged

@@ -7,9 +7,9 @@ from typing import final
 import numpy as np
 
 from core.problem.problem import Problem
-from core.reference.margin import Bracket, SampleMargin, exact
+from core.reference.margin import Bracket, SampleMargin, exact_bracket
 from core.reference.registry import REFERENCES
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 
 @final
@@ -22,10 +22,10 @@ class NearestMargin(SampleMargin):
     source = "docs/extend.md"
     label = "half distance"
 
-    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         x, y = problem.dataset.x, problem.dataset.y
         distances = np.linalg.norm(x[y > 0][:, None] - x[y < 0][None], axis=2)
-        return exact(float(distances.min()) / 2.0, "all pairs compared")
+        return exact_bracket(float(distances.min()) / 2.0, "all pairs compared")
 
 
 REFERENCES.add(NearestMargin())

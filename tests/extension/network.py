@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
+from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, join_flat
 from core.network.registry import NETWORKS
 from core.network.section import NetworkSection
 from core.settings import setting
@@ -45,4 +45,4 @@ class Cubed(TwoLayer):
         return 3.0 * flat[: self.m] ** 2 * da, dV
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
-        return joined([3.0 * flat[: self.m] ** 2 * d_alpha, d_U])
+        return join_flat([3.0 * flat[: self.m] ** 2 * d_alpha, d_U])

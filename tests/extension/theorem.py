@@ -18,7 +18,7 @@ def never_rises(context: Context) -> Comparison:
     """log10 R of each frame is at most that of the frame before."""
     risk = context.trace("log10_risk")
     before = np.append(risk[0], risk[:-1])
-    return common.throughout("<=", before + 1e-9, risk, "log10_risk")
+    return common.compare_all_frames("<=", before + 1e-9, risk, "log10_risk")
 
 
 def applies(run: Run) -> bool:

@@ -76,7 +76,7 @@ def test_all_files_are_kept_where_that_is_asked(study: Path, tmp_path: Path) -> 
     assert len([*(tmp_path / "out").glob("*.npz")]) == 1  # three were drawn, one of them later
     for path in runs:
         with open_run(path) as run:
-            assert run.finished
+            assert run.is_complete
 
 
 def test_what_did_not_fit_is_told_and_not_ranked(study: Path, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_cluster_finds_what_one_process_finds(study: Path, tmp_path: Path) -> 
     assert found_in(shared) == found_in(alone)
     for path in shared.glob("*.msrun"):
         with open_run(path) as run:
-            assert run.finished
+            assert run.is_complete
 
 
 @pytest.mark.parametrize(

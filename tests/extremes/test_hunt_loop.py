@@ -67,7 +67,7 @@ def test_after_a_kill_only_what_the_ledger_lacks_is_computed(tmp_path: Path) -> 
 def test_findings_keep_their_files_and_others_do_not(tmp_path: Path) -> None:
     hunt = hunt_over("start", tmp_path, best=3)
     run(hunt, MadeUpPool(away_from_target), 60)
-    best = hunt.ranked()[:3]
+    best = hunt.ranked_runs()[:3]
     assert {path.name for path in tmp_path.glob("*.msrun")} == {
         hunt.run_file(one.index).name for one in best
     }
@@ -80,10 +80,10 @@ def test_findings_without_a_file_are_recorded_again(tmp_path: Path) -> None:
     """More are to be kept than before, and one was thrown away."""
     first = hunt_over("start", tmp_path, best=2)
     run(first, MadeUpPool(length), 30)
-    first.run_file(first.ranked()[0].index).unlink()
+    first.run_file(first.ranked_runs()[0].index).unlink()
     hunt, pool = hunt_over("start", tmp_path, best=5), MadeUpPool(length)
     run(hunt, pool, 30)
-    assert all(hunt.run_file(one.index).is_file() for one in hunt.ranked()[:5])
+    assert all(hunt.run_file(one.index).is_file() for one in hunt.ranked_runs()[:5])
     assert len(pool.names) == 4
 
 
@@ -96,7 +96,7 @@ def test_more_runs_begin_with_those_of_a_shorter_hunt(tmp_path: Path) -> None:
     run(whole, MadeUpPool(length), 50)
     assert values(longer) == values(whole)
     assert not set(pool.names) & {f"{index:06d}" for index in short.tried} - {
-        f"{one.index:06d}" for one in longer.ranked()[:3]
+        f"{one.index:06d}" for one in longer.ranked_runs()[:3]
     }
 
 
@@ -122,7 +122,7 @@ def test_what_fails_diverges_or_has_no_number_is_never_the_best(tmp_path: Path) 
 
     hunt = hunt_over("seeds", tmp_path, drawn=30)
     run(hunt, MadeUpPool(sometimes), 60)
-    assert all(-0.5 <= one.value <= 0.5 for one in hunt.ranked())
+    assert all(-0.5 <= one.value <= 0.5 for one in hunt.ranked_runs())
     rows = table(hunt)
     assert len(rows) == 60
     states = {row["state"] for row in rows if not row["rank"]}
@@ -134,7 +134,7 @@ def test_what_fails_diverges_or_has_no_number_is_never_the_best(tmp_path: Path) 
 def test_runs_that_diverge_are_told_and_not_ranked(tmp_path: Path) -> None:
     hunt = hunt_over("seeds", tmp_path)
     run(hunt, MadeUpPool(of_seed, reason="diverged"), 12)
-    assert hunt.ranked() == []
+    assert hunt.ranked_runs() == []
     assert [row["state"] for row in table(hunt)] == ["diverged"] * 12
 
 
@@ -177,7 +177,7 @@ def test_another_hunt_of_the_same_folder_is_refused(tmp_path: Path) -> None:
 def test_nothing_is_left_where_all_was_tried(tmp_path: Path) -> None:
     """Seeds 0 to 2, and of a start from a file nothing else that seeds could change."""
     space = hunt_over("start", tmp_path / "start").space
-    start = dict(space.arrays_of(space.begin(0)))
+    start = dict(space.arrays_of(space.start_at(0)))
     np.savez(tmp_path / "start.npz", **start)
     settings = ["network.init=file", f"network.init_path={(tmp_path / 'start.npz').as_posix()}"]
     study = study_of().with_settings(settings)

@@ -52,7 +52,7 @@ def value(
 
 
 def trace(run: Run, name: str) -> np.ndarray:
-    return np.array([float(OBSERVABLES[name].at(run, frame)) for frame in range(run.frames)])
+    return np.array([float(OBSERVABLES[name].value_at(run, frame)) for frame in range(run.frames)])
 
 
 def test_a_formula_is_that_of_the_last_frame(path: Path) -> None:

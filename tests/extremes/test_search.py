@@ -57,10 +57,10 @@ def test_refining_a_start_finds_the_known_best_one(tmp_path: Path) -> None:
     """The least is 0, at V = TARGET up to its norm."""
     hunt = hunt_over("start", tmp_path, study=study_of().with_settings(FEW), drawn=16)
     run(hunt, MadeUpPool(away_from_target), 300)
-    best = hunt.ranked()[0]
+    best = hunt.ranked_runs()[0]
     assert best.value < 1e-3
     assert best.phase == "refined"
-    assert min(one.value for one in hunt.ranked() if one.phase == "drawn") > 0.1
+    assert min(one.value for one in hunt.ranked_runs() if one.phase == "drawn") > 0.1
     with np.load(hunt.array_file(best.index)) as start:
         assert 1.0 - cosine(start["V"], TARGET[:3, :3]) == pytest.approx(best.value, rel=1e-12)
 
@@ -69,7 +69,7 @@ def test_what_is_maximised_is_the_largest(tmp_path: Path) -> None:
     few = study_of().with_settings(FEW)
     hunt = hunt_over("start", tmp_path, study=few, drawn=16, least=False)
     run(hunt, MadeUpPool(away_from_target), 300)
-    ranked = [one.value for one in hunt.ranked()]
+    ranked = [one.value for one in hunt.ranked_runs()]
     assert ranked == sorted(ranked, reverse=True)
     assert ranked[0] > 1.99
 
@@ -77,8 +77,8 @@ def test_what_is_maximised_is_the_largest(tmp_path: Path) -> None:
 def test_a_moved_start_has_the_norms_of_its_parent(tmp_path: Path) -> None:
     hunt = hunt_over("start", tmp_path)
     space, rng = hunt.space, np.random.default_rng(9)
-    before = space.arrays_of(space.begin(0))
-    point = space.near(rng, space.begin(0), 0.5)
+    before = space.arrays_of(space.start_at(0))
+    point = space.draw_neighbour(rng, space.start_at(0), 0.5)
     assert point is not None
     assert point.arrays is not None
     for name, array in before.items():
@@ -96,8 +96,8 @@ def test_refining_data_finds_the_known_best_directions(tmp_path: Path) -> None:
         return float(np.mean(1.0 - x[:, 0] / np.linalg.norm(x, axis=1)))
 
     run(hunt, MadeUpPool(turned), 250)
-    best = hunt.ranked()[0]
-    drawn = min(one.value for one in hunt.ranked() if one.phase == "drawn")
+    best = hunt.ranked_runs()[0]
+    drawn = min(one.value for one in hunt.ranked_runs() if one.phase == "drawn")
     assert best.value < 0.25 * drawn
 
 
@@ -108,7 +108,7 @@ def test_moved_examples_keep_their_lengths_and_labels(tmp_path: Path) -> None:
     hunt = hunt_over("data", tmp_path, study=study_of(text=text))
     rng = np.random.default_rng(1)
     for _ in range(20):
-        point = hunt.space.near(rng, hunt.space.begin(0), 0.8)
+        point = hunt.space.draw_neighbour(rng, hunt.space.start_at(0), 0.8)
         assert point is not None
         assert point.arrays is not None
         x, y = point.arrays["x"], point.arrays["y"]
@@ -123,9 +123,9 @@ def test_parity_stays_parity_on_the_corners(tmp_path: Path, freeze: str) -> None
     hunt = hunt_over("data", tmp_path, study=study)
     law = hunt.space.cells[0].experiment.data
     assert isinstance(law, ParityData)
-    rng, point = np.random.default_rng(2), hunt.space.begin(0)
+    rng, point = np.random.default_rng(2), hunt.space.start_at(0)
     for _ in range(50):
-        near = hunt.space.near(rng, point, 0.6)
+        near = hunt.space.draw_neighbour(rng, point, 0.6)
         if near is not None:
             point = near
     assert point.arrays is not None
@@ -134,17 +134,17 @@ def test_parity_stays_parity_on_the_corners(tmp_path: Path, freeze: str) -> None
     np.testing.assert_array_equal(point.arrays["y"], law.labels(np.sign(corners)))
     if freeze == "true":
         assert (corners[:, -1] > 0.0).all()
-    first = hunt.space.arrays_of(hunt.space.begin(0))["x"]
+    first = hunt.space.arrays_of(hunt.space.start_at(0))["x"]
     assert (point.arrays["x"] != first).any(axis=1).mean() > 0.5
 
 
 def test_labels_change_only_where_that_is_asked(tmp_path: Path) -> None:
     for flips in (False, True):
         hunt = hunt_over("data", tmp_path, study=study_of(text=MIXTURE), flips=flips)
-        point, rng = hunt.space.begin(0), np.random.default_rng(3)
+        point, rng = hunt.space.start_at(0), np.random.default_rng(3)
         hunt.space._laws = (None,)  # so that nothing is drawn anew
         before = hunt.space.arrays_of(point)["y"]
-        points = [hunt.space.near(rng, point, 0.3) for _ in range(10)]
+        points = [hunt.space.draw_neighbour(rng, point, 0.3) for _ in range(10)]
         changed = [not np.array_equal(one.arrays["y"], before) for one in points if one]  # type: ignore[index]
         assert any(changed) is flips
 
@@ -194,8 +194,8 @@ def test_all_seeds_of_a_range_are_drawn_once_and_the_least_is_found(tmp_path: Pa
         cell = study.with_settings([f"run.seed={seed}"]).cells()[0]
         forced[seed] = of_seed(resolve_problem(cell.experiment))
     best = min(forced, key=forced.__getitem__)
-    assert hunt.ranked()[0].seeds[RUN] == best
-    assert hunt.ranked()[0].value == forced[best]
+    assert hunt.ranked_runs()[0].seeds[RUN] == best
+    assert hunt.ranked_runs()[0].value == forced[best]
 
 
 def test_a_hunt_of_trained_runs_agrees_with_a_sweep(tmp_path: Path) -> None:
@@ -210,9 +210,9 @@ def test_a_hunt_of_trained_runs_agrees_with_a_sweep(tmp_path: Path) -> None:
     )
     control = SweepControl()
     run(hunt, InProcessPool(control.cell), 8, control)
-    found = {one.seeds[RUN]: one.value for one in hunt.ranked()}
+    found = {one.seeds[RUN]: one.value for one in hunt.ranked_runs()}
     assert found == forced
-    first = hunt.ranked()[0]
+    first = hunt.ranked_runs()[0]
     assert first.value == min(forced.values())
     with open_run(hunt.run_file(first.index)) as recorded:
         assert recorded.experiment.run.seed == first.seeds[RUN]
@@ -228,7 +228,9 @@ def test_the_same_hunt_proposes_the_same(tmp_path: Path, over: str) -> None:
             made = search.propose()
             digests += [one.point.digest for one in made]
             # By the point alone, so that values are the same however often it is asked.
-            search.tell(made, {one.index: float(int(one.point.digest[:6], 16)) for one in made})
+            search.add_scores(
+                made, {one.index: float(int(one.point.digest[:6], 16)) for one in made}
+            )
         return digests
 
     first = proposed(0, 5)
@@ -243,7 +245,7 @@ def test_steps_grow_with_success_and_shrink_without(tmp_path: Path) -> None:
         search = Search(hunt_over("start", tmp_path).space, 4)
         for _ in range(4):
             made = search.propose()
-            search.tell(made, {one.index: score(one.index) for one in made})
+            search.add_scores(made, {one.index: score(one.index) for one in made})
         return search.step
 
     assert after(lambda index: -float(index)) > Search(hunt_over("start", tmp_path).space).step
@@ -281,7 +283,7 @@ def test_real_targets_stay_targets_when_points_are_moved(tmp_path: Path) -> None
     space = space_of("data", Ground(regression(), (0, 9)))
     rng, first = np.random.default_rng(0), space.fresh(np.random.default_rng(0), 0)
     assert first is not None
-    moved = space.near(rng, first, 0.5)
+    moved = space.draw_neighbour(rng, first, 0.5)
     assert moved is not None
     section = space.with_file(space.cells[0].experiment, tmp_path / "data.npz").data
     assert section.real

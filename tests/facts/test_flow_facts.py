@@ -71,7 +71,7 @@ def test_far_beyond_log10_t_300(kind: str, m: int) -> None:
         q = at.loss.dual(temperature * p)
         assert p.min() - 1e-12 <= q @ p <= p.min() + np.log(24) / temperature
         smoothed.append(
-            at.loss.smoothed(np.exp(degree * frame.rho) * p) / np.exp(degree * frame.rho)
+            at.loss.smoothed_margin(np.exp(degree * frame.rho) * p) / np.exp(degree * frame.rho)
         )
     assert frames[-1].log10_time == 1000.0
     positive = np.array(smoothed)[np.array(smoothed) > 0]
@@ -79,7 +79,7 @@ def test_far_beyond_log10_t_300(kind: str, m: int) -> None:
     assert np.diff(positive).min() > -1e-6
     # ln t = gt + O(ln rho) late: the clock agrees with the smoothed margin.
     last = frames[-1]
-    gt = at.loss.smoothed(np.exp(degree * last.rho) * at.margins(last.parameters))
+    gt = at.loss.smoothed_margin(np.exp(degree * last.rho) * at.margins(last.parameters))
     assert gt / np.log(10.0) == pytest.approx(1000.0, rel=0.02)
     if kind != "fixed_outer":
         drift = at.network.imbalance(last.parameters)

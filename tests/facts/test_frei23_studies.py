@@ -13,7 +13,7 @@ from core.cli.main import main
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import resolve_problem
 from core.reference.registry import REFERENCES, compute
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Recorder, open_run
 from core.studies.measures.of_run import LEAKY
 from core.studies.study import load_study
@@ -55,13 +55,13 @@ def test_theorem_3_2_item_by_item(tmp_path: Path) -> None:
     run_problem(problem, partial(Recorder, path))
     with open_run(path) as run:
         found = {name: item(run) for name, item in LEAKY.items()}
-        margin = OBSERVABLES["hard_margin"].at(run, run.frames - 1)
+        margin = OBSERVABLES["hard_margin"].value_at(run, run.frames - 1)
     assert found["1"] < 1e-3
     assert found["2"] < 1e-2
     assert found["3"] == 1.0
     assert found["6"] == 0.0
     assert 0.0 < found["7"] <= 1.0
-    best = compute(REFERENCES["leaky_optimum"], problem, Watch(), cache=False).bracket
+    best = compute(REFERENCES["leaky_optimum"], problem, CancelToken(), cache=False).bracket
     assert margin == pytest.approx(best.value, rel=1e-5)
 
 
@@ -73,7 +73,9 @@ def test_outer_weights_beat_the_linear_margin_of_the_dyadic_points(d: int, times
     found = []
     for cell in study.cells():
         problem = resolve_problem(cell.experiment)
-        found.append(compute(REFERENCES["gamma_a"], problem, Watch(), cache=False).bracket.value)
+        found.append(
+            compute(REFERENCES["gamma_a"], problem, CancelToken(), cache=False).bracket.value
+        )
     assert np.mean(found) / linear == pytest.approx(times, rel=0.06)
 
 

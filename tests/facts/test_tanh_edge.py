@@ -63,8 +63,8 @@ def test_tanh_reaches_the_edge_and_stays(
     train(problem, partial(Recorder, tmp_path / "a.msrun"))
     with closing(open_run(tmp_path / "a.msrun")) as run:
         stability = OBSERVABLES["stability"]
-        early = [stability.at(run, i) for i in range(460 // EACH)]
-        late = [stability.at(run, i) for i in range(3 * run.frames // 4, run.frames, 4)]
+        early = [stability.value_at(run, i) for i in range(460 // EACH)]
+        late = [stability.value_at(run, i) for i in range(3 * run.frames // 4, run.frames, 4)]
     assert early[0] == pytest.approx(0.4, abs=0.1)
     reached = EACH * next(i for i, q in enumerate(early) if q >= 1.0)
     assert 200 <= reached <= 450

@@ -34,7 +34,7 @@ def last_values(path: Path, seed: int, l2: float) -> tuple[float, float]:
     with open_run(path) as found:
         assert found.steps[-1] == 20_000
         names = ("hard_margin", "patterns_changed")
-        return tuple(OBSERVABLES[name].at(found, found.frames - 1) for name in names)
+        return tuple(OBSERVABLES[name].value_at(found, found.frames - 1) for name in names)
 
 
 # Seed 1 is within the ranges of the medians by itself.

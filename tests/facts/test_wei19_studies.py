@@ -25,7 +25,7 @@ from core.reference.intervals import (
     plane,
     solve,
 )
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Recorder, open_run
 from core.studies import panel_lines
 from core.studies.cells import open_cell
@@ -63,7 +63,7 @@ def cell(study: str, *settings: str) -> Problem:
 def last(at: Problem, path: Path, *names: str) -> list[float]:
     record(at, path)
     with open_run(path) as found:
-        return [float(OBSERVABLES[name].at(found, found.frames - 1)) for name in names]
+        return [float(OBSERVABLES[name].value_at(found, found.frames - 1)) for name in names]
 
 
 # ---------------------------------------------------------------------------------------- studies
@@ -199,7 +199,7 @@ def test_the_solution_against_proximal_descent() -> None:
 def test_the_hard_margin_is_the_certified_one() -> None:
     """1000 directions against exact pricing between breakpoints; the path comes near from below."""
     x, y = points_on_the_line(0)
-    lower, upper, _ = l1_margin(x, y, Watch())
+    lower, upper, _ = l1_margin(x, y, CancelToken())
     svm = max_margin(lift(x), y, circle())
     assert 0.998 * lower <= svm.margin <= upper * (1.0 + 1e-9)
     margins = [path_point(lift(x), y, 2.0**-e, circle(400)).margin for e in (8, 11, 14)]
@@ -213,7 +213,7 @@ def test_a_trained_network_solves_it(tmp_path: Path) -> None:
     found = solve(at)
     (margin,) = last(at, tmp_path / "a.msrun", "hard_margin")
     assert 2.0 * margin == pytest.approx(found.margin, rel=0.01)
-    bracket = PathMargin().compute(at, Watch())
+    bracket = PathMargin().compute(at, CancelToken())
     assert bracket.value == pytest.approx(found.margin)
     with open_run(tmp_path / "a.msrun") as run_:
         assert abs(PATH["excess"](run_)) < 2e-3
@@ -247,7 +247,9 @@ def test_the_function_panel_shows_network_and_svm(tmp_path: Path) -> None:
     values = panel_lines.normalised_function(found.record.run, x)
     assert (y * values).min() == pytest.approx(found.record.at("hard_margin", 2))
     svm = np.interp(x, lines[1].x, lines[1].mean)
-    assert 2.0 * (y * svm).min() == pytest.approx(l1_margin(at.dataset.x, y, Watch())[0], rel=0.05)
+    assert 2.0 * (y * svm).min() == pytest.approx(
+        l1_margin(at.dataset.x, y, CancelToken())[0], rel=0.05
+    )
     colours = colours_of_lines(lines, LIGHT)
     assert colours[2:] == [LIGHT.positive, LIGHT.negative]
     found.record.run.close()

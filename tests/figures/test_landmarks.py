@@ -30,7 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 def curves_of(run: Run, *names: str, **look: object) -> Panel:
     chosen = ViewOptions(names, **look)
-    return build_scene([run], ["curves"], options=FigureOptions(look=chosen)).panels[0]
+    return build_scene([run], ["curves"], options=FigureOptions(view=chosen)).panels[0]
 
 
 def lines_of(panel: Panel) -> list[Level]:
@@ -45,7 +45,7 @@ def test_two_by_eta_is_beside_the_sharpness_alone(run: Run) -> None:
     assert bytes(panel.ink.curves[0].colours[0, :3]).hex() == line.colour[1:]
     assert lines_of(curves_of(run, "hessian_2", "distance")) == []
     assert figure_bytes(
-        build_scene([run], ["curves"], options=FigureOptions(look=ViewOptions(("sharpness",)))),
+        build_scene([run], ["curves"], options=FigureOptions(view=ViewOptions(("sharpness",)))),
         ".svg",
     )
 

@@ -47,13 +47,13 @@ SQUARE = Box(0.0, 0.0, 40.0, 40.0)
 CLOSE = 1e-3  # of the range of an axis
 LOOKS = {
     "as it is": FigureOptions(LIGHT),
-    "roots": FigureOptions(LIGHT, look=ViewOptions(roots=True)),
-    "directions": FigureOptions(LIGHT, look=ViewOptions(nodes="directions")),
+    "roots": FigureOptions(LIGHT, view=ViewOptions(roots=True)),
+    "directions": FigureOptions(LIGHT, view=ViewOptions(nodes="directions")),
     "a plane": FigureOptions(LIGHT, parse_plane("motion")),
-    "steps": FigureOptions(LIGHT, look=ViewOptions(against="step")),
+    "steps": FigureOptions(LIGHT, view=ViewOptions(against="step")),
     "zoomed": FigureOptions(
         LIGHT,
-        look=ViewOptions(
+        view=ViewOptions(
             regions=(
                 Region(0, "neurons", 0.1, 0.3, 0.05, 0.1),
                 Region(0, "rotations", 0.0, 1.0, 0.98, 1.0),
@@ -83,7 +83,7 @@ def material_of(runs, shown, kinds=PANELS):
 def test_nodes_stand_where_a_film_draws_them(name) -> None:
     runs, shown = two_runs(), LOOKS[name]
     data, material = page_of(runs, shown=shown), material_of(runs, shown)
-    fixed = shown.look.region(0, "neurons")
+    fixed = shown.view.region(0, "neurons")
     for number, row in enumerate(data["rows"]):
         panel = row["panels"]["neurons"]
         for stop, frame in enumerate(material.tracks[number].frames.tolist()):
@@ -211,7 +211,7 @@ def test_a_head_has_the_views_that_exist() -> None:
 def test_selected_and_pinned_nodes_are_told_apart() -> None:
     run = two_runs()[0]
     nodes = NodeSet("late </script>", frozenset({1, 4}))
-    shown = FigureOptions(LIGHT, selected=[nodes], look=ViewOptions(pinned=(frozenset({2}),)))
+    shown = FigureOptions(LIGHT, selected=[nodes], view=ViewOptions(pinned=(frozenset({2}),)))
     data = page_of([run], shown=shown)
     (row,) = data["rows"]
     assert row["nodes"]["chosen"] == [1, 4]

@@ -174,7 +174,7 @@ def test_frames_are_drawn_and_the_readout_is_that_of_the_frame(shown) -> None:
         for number, run in enumerate(runs):
             heads = page.value("[...document.querySelectorAll('.values')].map(x => x.textContent)")
             for name, _, factor, _ in CURVES:
-                value = factor * OBSERVABLES[name].at(run, int(frames[number][moment]))
+                value = factor * OBSERVABLES[name].value_at(run, int(frames[number][moment]))
                 assert number_text(value) in heads[number]
         assert min(inked(page)) > 100
         pictures.add(page.picture())
@@ -204,7 +204,7 @@ def test_the_palette_is_that_of_the_reader_until_another_is_chosen(shown) -> Non
 def test_every_run_is_drawn_at_its_start_and_its_end(shown, name) -> None:
     looks = (
         FigureOptions(LIGHT),
-        FigureOptions(LIGHT, look=ViewOptions(roots=True, against="step", pinned=({0},))),
+        FigureOptions(LIGHT, view=ViewOptions(roots=True, against="step", pinned=({0},))),
     )
     for look in looks:
         page = shown(page_html(SHAPES[name](), pages.PAGE_PANELS, look))
@@ -268,7 +268,7 @@ def test_nodes_are_drawn_to_a_tenth_of_a_pixel_where_a_film_has_them(shown, name
     page = shown(page_html(runs, None, LOOKS[name]))
     rows = page.value(PLACES.replace("SCRIPT", pages.bundle().removesuffix("begin();")))
     for number, (row, track) in enumerate(zip(rows, material.tracks, strict=True)):
-        zoomed = LOOKS[name].look.region(number, "neurons") is not None
+        zoomed = LOOKS[name].view.region(number, "neurons") is not None
         for found, frame in zip(row, track.frames.tolist(), strict=True):
             if zoomed:
                 drawn, dots = material.panel(number, "neurons", "", box)
@@ -353,7 +353,9 @@ def test_the_pointer_reads_nodes_curves_and_reference_margins(shown) -> None:
     page.mouse("mouseMoved", left + 2, top + 2)
     assert page.value("document.querySelector('.note').hidden")
     last = run.frames - 1
-    rotation, norm = (OBSERVABLES[name].at(run, last) for name in ("rotation", "relative_norm"))
+    rotation, norm = (
+        OBSERVABLES[name].value_at(run, last) for name in ("rotation", "relative_norm")
+    )
     known = {
         f"neuron {j}": (f"rotation: {number_text(rotation[j], 4)}", number_text(norm[j]))
         for j in range(6)
@@ -566,6 +568,6 @@ def test_a_zoomed_page_shows_the_chosen_range(shown) -> None:
     run = two_runs()[0]
     region = Region(0, "margins", 0.0, 2.0, -1.0, 1.0)
     page = shown(
-        page_html([run], ["margins"], FigureOptions(LIGHT, look=ViewOptions(regions=(region,))))
+        page_html([run], ["margins"], FigureOptions(LIGHT, view=ViewOptions(regions=(region,))))
     )
     assert inked(page)[0] > 20

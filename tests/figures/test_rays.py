@@ -48,7 +48,7 @@ def run_of(kind: str, **more: Any) -> Run:
 
 
 def neurons(run: Run, look: ViewOptions = DIRECTIONS, **options: Any) -> Panel:
-    return build_scene([run], ["neurons"], options=FigureOptions(look=look, **options)).panels[0]
+    return build_scene([run], ["neurons"], options=FigureOptions(view=look, **options)).panels[0]
 
 
 def curves(panel: Panel) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def test_there_are_none_of_weights_of_labels_and_of_crowds() -> None:
 
 def test_the_figure_says_what_they_are() -> None:
     for look, there in ((DIRECTIONS, True), (ViewOptions(), False)):
-        scene = build_scene([run_of("spurious")], ["neurons"], options=FigureOptions(look=look))
+        scene = build_scene([run_of("spurious")], ["neurons"], options=FigureOptions(view=look))
         text = " ".join(one.text for one in scene.texts)
         assert ("extremal vectors" in text) == there
         assert ("trajectories of $v_j/|v_j|$" in text) == there
@@ -127,7 +127,7 @@ def test_the_figure_says_what_they_are() -> None:
 
 def test_a_page_draws_the_same_lines() -> None:
     run = run_of("spurious")
-    page = page_of([run], ["neurons"], FigureOptions(LIGHT, COORDINATES, look=DIRECTIONS))
+    page = page_of([run], ["neurons"], FigureOptions(LIGHT, COORDINATES, view=DIRECTIONS))
     (panel,) = (one for row in page["rows"] for one in row["panels"].values())
     rays = panel["rays"]
     drawn = curves(neurons(run))

@@ -47,7 +47,7 @@ def scene(runs) -> FigureScene:
         return build_scene(
             [run],
             panels,
-            options=FigureOptions(palette=DARK, look=ViewOptions(pinned=(frozenset({1}),))),
+            options=FigureOptions(palette=DARK, view=ViewOptions(pinned=(frozenset({1}),))),
         )
 
 

@@ -35,7 +35,7 @@ def test_trajectories_are_the_nodes_positions() -> None:
         "neurons",
     )
     curves, last = panel.ink.curves[0], run.frames - 1
-    strength = OBSERVABLES["relative_norm"].at(run, last)
+    strength = OBSERVABLES["relative_norm"].value_at(run, last)
     order = np.argsort(strength)
     for position, index in enumerate(trail_frames(last, 6)):
         expected = positions(run, int(index))[order]
@@ -80,7 +80,7 @@ def test_sorted_panels_are_the_sorted_observables(kind, name) -> None:
     curves = panel.ink.curves[0]
     frames = [int(np.argmin(np.abs(run.log10_time - time))) for time in (1.0, 2.0, 3.0, 4.0)]
     for values, index in zip(curves.y, frames, strict=True):
-        np.testing.assert_array_equal(values, np.sort(OBSERVABLES[name].at(run, index)))
+        np.testing.assert_array_equal(values, np.sort(OBSERVABLES[name].value_at(run, index)))
     np.testing.assert_allclose(curves.x[0], np.arange(1, 10) / 9)
     assert curves.widths[-1] == curves.widths.max() > curves.widths[0]
     assert isinstance(key, TimeKey) and not panel.key  # said once

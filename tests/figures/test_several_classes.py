@@ -27,7 +27,7 @@ def test_nodes_and_data_have_the_colours_of_their_classes() -> None:
     scene = build_scene([run], ["neurons"])
     panel = scene.panels[0]
     last = run.frames - 1
-    strength = OBSERVABLES["relative_norm"].at(run, last)
+    strength = OBSERVABLES["relative_norm"].value_at(run, last)
     order = np.argsort(strength, kind="stable")
     expected = kind_colours(outer_classes(run, last), strength, 3, LIGHT)[order]
     assert panel.ink.curves[0].colours.tolist() == expected.tolist()

@@ -71,13 +71,13 @@ def test_gamma_gl_comes_first_and_is_waited_for() -> None:
     assert (waits.margin, waits.waits, waits.scale) == (None, ("gamma_gl",), 1.0)
     known["gamma_gl"] = margin("gamma_gl", 0.08, 0.12)
     found = make_promise(references, known)
-    assert found.most == pytest.approx(0.05)
+    assert found.largest_margin == pytest.approx(0.05)
     assert found.label == "gamma_gl / 2"
     # Of a network with whose margins it cannot be compared the next one that can stands for it.
     known["gamma_gl"] = margin("gamma_gl", 0.08, 0.12, drawn=False)
     assert make_promise(references, known).margin is known["gamma_linear"]
     assert make_promise([REFERENCES["gamma_ntk"]], {}).waits == ()
-    (line,) = scale_margins([margin("gamma_gl", 0.08, 0.12)], 1.0 / found.most)
+    (line,) = scale_margins([margin("gamma_gl", 0.08, 0.12)], 1.0 / found.largest_margin)
     ends = [
         line.factor * end for end in (line.bracket.lower, line.bracket.value, line.bracket.upper)
     ]
@@ -110,14 +110,14 @@ def test_the_rest_of_curves_is_faint_and_the_whole_runs(path: Path, against: str
     """The picture of the whole run, faint, and over it the part up to the moment."""
     panels, look = ("margins", "curves", "spectrum"), ViewOptions(against=against)
     with open_run(path) as run:
-        whole = build_scene([run], panels, options=FigureOptions(look=look)).panels
+        whole = build_scene([run], panels, options=FigureOptions(view=look)).panels
         until = float(run.log10_time[25])
-        cut = build_scene([run], panels, until, options=FigureOptions(look=look)).panels
+        cut = build_scene([run], panels, until, options=FigureOptions(view=look)).panels
         seen = build_scene(
-            [run], panels, until, options=FigureOptions(look=replace(look, rest=True))
+            [run], panels, until, options=FigureOptions(view=replace(look, rest=True))
         ).panels
         end = build_scene(
-            [run], panels, options=FigureOptions(look=replace(look, rest=True))
+            [run], panels, options=FigureOptions(view=replace(look, rest=True))
         ).panels
     for all_of_it, part, one, last in zip(whole, cut, seen, end, strict=True):
         count = len(all_of_it.ink.curves)
@@ -143,7 +143,7 @@ def test_the_ring_stands_on_the_curve_at_that_moment(path: Path, against: str) -
         bound = BoundCurve("x", "x", "margins", 0.5 * hard)
         look = ViewOptions(against=against, bounds=((bound,),))
         scene = build_scene(
-            [run], ("margins",), options=FigureOptions(look=look, promises=[promised])
+            [run], ("margins",), options=FigureOptions(view=look, promises=[promised])
         )
     ink = scene.panels[0].ink
     (ring,) = [dots for dots in ink.dots if dots.marker is Marker.RING]
@@ -186,9 +186,9 @@ def test_every_place_has_the_same_share(path: Path) -> None:
     with open_run(path) as run:
         assert main(["margins", str(path), "--quiet", "--limit", "20"]) == 0
         most = most_of(run)
-        last = float(OBSERVABLES["hard_margin"].at(run, run.frames - 1))
+        last = float(OBSERVABLES["hard_margin"].value_at(run, run.frames - 1))
         one = promise_of_run(run)
-        assert one.most == most
+        assert one.largest_margin == most
         assert one.scale * last == pytest.approx(last / most)
         assert margin_share(last, 0.5, 2.0 * most) == pytest.approx(last / most)
 

@@ -144,7 +144,7 @@ def check_layout(study: Study) -> None:
     assert layout.panels
     for size in ("quick", "paper"):
         missing = list(layout.panels)
-        for cell in study.at_size(size).each():  # up to the first cell of the last panel
+        for cell in study.at_size(size).iter_cells():  # up to the first cell of the last panel
             settings = cell.experiment.model_dump() | dict(cell.values)
             missing = [
                 panel

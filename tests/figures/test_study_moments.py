@@ -158,8 +158,8 @@ def test_rows_hold_what_is_asked(swept: Path) -> None:
         with open_run(paths[name]) as run:
             cell = open_cell(paths[name], study, lambda kept: kept)
             for one in asked:
-                there = cell.at(one.observable, one.moment)
-                assert row.known[one.key] == pytest.approx(there, abs=0.0, nan_ok=True)
+                there = cell.value_at(one.observable, one.moment)
+                assert row.all_values[one.key] == pytest.approx(there, abs=0.0, nan_ok=True)
             cell.record.run.close()
             steps = np.asarray(run.steps)
             frame = Moment("step", 5.0).frame(np.asarray(run.log10_time), steps)

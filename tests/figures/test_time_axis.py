@@ -85,7 +85,7 @@ def test_norms_beyond_floats_stand_on_a_logarithmic_axis(qtbot: QtBot, tmp_path:
     qtbot.addWidget(panel)
     with open_run(path) as run:
         scene = build_scene(
-            [run], ("margins",), options=FigureOptions(look=ViewOptions(against="norm_squared"))
+            [run], ("margins",), options=FigureOptions(view=ViewOptions(against="norm_squared"))
         )
         axis = panel_of(scene, "margins").x
         assert 694.0 < axis.low < axis.high < 696.0 and len(axis.ticks) >= 3
@@ -96,5 +96,5 @@ def test_norms_beyond_floats_stand_on_a_logarithmic_axis(qtbot: QtBot, tmp_path:
         set_options(panel, margin_axis="norm_squared")
         panel.set_data(data, "m = 6")
         panel.draw_pending()
-        shown = panel.view("margins").plot.shown()
+        shown = panel.view("margins").plot.visible_range()
         assert 694.0 < shown.left() < shown.right() < 696.0

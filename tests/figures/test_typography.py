@@ -47,7 +47,7 @@ def test_labels_are_below_their_lines_where_there_is_no_room_above() -> None:
 
 def test_titles_beside_each_other_are_on_one_line() -> None:
     look = ViewOptions(curves=("log10_risk", "distance", "hard_margin"))
-    drawn = build_scene(two_runs()[:1], ["margins", "curves"], options=FigureOptions(look=look))
+    drawn = build_scene(two_runs()[:1], ["margins", "curves"], options=FigureOptions(view=look))
     assert [panel.key_lines for panel in drawn.panels] == [1, 1]
     assert drawn.panels[0].box.top == drawn.panels[1].box.top
     titles = [level.label for level in drawn.panels[1].levels if level.align == "left"]

@@ -86,12 +86,12 @@ def test_every_view_of_every_run_is_drawn(subtests: pytest.Subtests) -> None:
 def test_curves_are_the_observables_and_logarithms_stand_as_they_are() -> None:
     run = two_runs()[0]
     look = ViewOptions(("smoothed_margin",))
-    panel = panel_of(build_scene([run], ["curves"], options=FigureOptions(look=look)), "curves")
+    panel = panel_of(build_scene([run], ["curves"], options=FigureOptions(view=look)), "curves")
     for curves in panel.ink.curves:
         np.testing.assert_array_equal(curves.y[0], OBSERVABLES[curves.name].trace(run))
     logs = ViewOptions(("risk", "log10_risk"), logarithmic=True)
     both = panel_of(
-        build_scene([run], ["curves"], options=FigureOptions(look=logs)), "curves"
+        build_scene([run], ["curves"], options=FigureOptions(view=logs)), "curves"
     ).ink.curves
     # In strips above each other: the first on top is drawn last.
     np.testing.assert_allclose(both[0].y + 1.0, both[1].y, rtol=1e-12)
@@ -138,7 +138,7 @@ def test_the_predictor_is_f_and_its_line_is_where_f_is_0() -> None:
 def test_curves_stand_against_another_quantity(against: str) -> None:
     run = two_runs()[0]
     scene = build_scene(
-        [run], ["margins", "curves"], options=FigureOptions(look=ViewOptions(against=against))
+        [run], ["margins", "curves"], options=FigureOptions(view=ViewOptions(against=against))
     )
     for panel in scene.panels:
         x = panel.ink.curves[0].x[0]
@@ -153,7 +153,7 @@ def test_curves_stand_against_another_quantity(against: str) -> None:
 def test_directions_and_roots() -> None:
     run = two_runs()[0]
     roots = panel_of(
-        build_scene([run], ["neurons"], options=FigureOptions(look=ViewOptions(roots=True))),
+        build_scene([run], ["neurons"], options=FigureOptions(view=ViewOptions(roots=True))),
         "neurons",
     )
     plain = panel_of(build_scene([run], ["neurons"]), "neurons")
@@ -161,7 +161,7 @@ def test_directions_and_roots() -> None:
     np.testing.assert_allclose(np.sign(x) * x**2, y, atol=1e-12)
     one = panel_of(
         build_scene(
-            [run], ["neurons"], options=FigureOptions(look=ViewOptions(nodes="directions"))
+            [run], ["neurons"], options=FigureOptions(view=ViewOptions(nodes="directions"))
         ),
         "neurons",
     )
@@ -173,7 +173,7 @@ def test_pinned_nodes_have_rings_where_they_are() -> None:
     run, last = two_runs()[0], two_runs()[0].frames - 1
     look = ViewOptions(pinned=(frozenset({2, 4}), frozenset()))
     scene = build_scene(
-        two_runs(), ["neurons", "rotations", "norms"], options=FigureOptions(look=look)
+        two_runs(), ["neurons", "rotations", "norms"], options=FigureOptions(view=look)
     )
     rings = {
         (panel.kind, panel.row): [d for d in panel.ink.dots if d.marker is Marker.RING]
@@ -183,7 +183,7 @@ def test_pinned_nodes_have_rings_where_they_are() -> None:
     (ring,) = rings["neurons", 0]
     np.testing.assert_allclose(ring.x, positions(run, last)[[2, 4], 0])
     (ring,) = rings["norms", 0]
-    np.testing.assert_array_equal(ring.y, OBSERVABLES["relative_norm"].at(run, last)[[2, 4]])
+    np.testing.assert_array_equal(ring.y, OBSERVABLES["relative_norm"].value_at(run, last)[[2, 4]])
     assert "pinned" in "\n".join(text.text for text in scene.texts)
 
 
@@ -196,7 +196,7 @@ def test_a_range_is_that_of_the_axes() -> None:
     )
     look = ViewOptions(regions=regions)
     scene = build_scene(
-        [two_runs()[0]], EVERY_PANEL, options=FigureOptions(look=look, sheet=PageSize(180.0))
+        [two_runs()[0]], EVERY_PANEL, options=FigureOptions(view=look, sheet=PageSize(180.0))
     )
     for one in regions[:2]:
         panel = panel_of(scene, one.panel)
@@ -219,7 +219,7 @@ def test_bounds_are_curves_with_their_names() -> None:
     values = np.linspace(0.0, 0.01, run.frames)
     bounds = ((BoundCurve("p Lemma 1", "Lemma 1", "margins", values),),)
     panel = panel_of(
-        build_scene([run], ["margins"], options=FigureOptions(look=ViewOptions(bounds=bounds))),
+        build_scene([run], ["margins"], options=FigureOptions(view=ViewOptions(bounds=bounds))),
         "margins",
     )
     np.testing.assert_array_equal(panel.ink.curves[-1].y[0], values)
@@ -228,7 +228,7 @@ def test_bounds_are_curves_with_their_names() -> None:
     distance = ((BoundCurve("p Lemma 2", "Lemma 2", "distance", values),),)
     look = ViewOptions(("distance",), bounds=distance)
     curves = panel_of(
-        build_scene([run], ["curves"], options=FigureOptions(look=look)), "curves"
+        build_scene([run], ["curves"], options=FigureOptions(view=look)), "curves"
     ).ink.curves
     np.testing.assert_allclose(curves[-1].y[0], values)
     assert curves[-1].dash == "dotted"
@@ -312,7 +312,7 @@ def test_papers_that_cannot_be_are_sentences(sheet: PageSize, said: str) -> None
 )
 def test_looks_that_cannot_be_are_sentences(look: ViewOptions, said: str) -> None:
     with pytest.raises(InputError) as caught:
-        build_scene([two_runs()[0]], options=FigureOptions(look=look))
+        build_scene([two_runs()[0]], options=FigureOptions(view=look))
     assert said in caught.value.sentence
 
 

@@ -50,7 +50,7 @@ def test_wrong_notes_are_set_aside(run: Path, tmp_path: Path, wrong: str) -> Non
     listing = library.refresh()
     library.close()
     assert [entry.state for entry in listing.entries] == ["completed"]
-    assert any("a.msrun.notes" in sentence for sentence in listing.said)
+    assert any("a.msrun.notes" in sentence for sentence in listing.messages)
     assert change_about(run, lambda about: replace(about, note="mine")).note == "mine"
     assert run.with_name("a.msrun.notes.broken").read_bytes() == content
 

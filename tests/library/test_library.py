@@ -24,7 +24,7 @@ from core.library.index import Row, RunIndex
 from core.library.library import Listing, surplus
 from core.library.reading import heights, picture_of, read_facts
 from core.observables.registry import OBSERVABLES, last_values
-from core.reference.margin import SavedMargin, exact, save_margin, saved_margin_path
+from core.reference.margin import SavedMargin, exact_bracket, save_margin, saved_margin_path
 from core.reference.registry import REFERENCES
 from core.runs import open_run
 from tests.support.made_up_library import chosen, entry, library_of, with_headings
@@ -55,7 +55,7 @@ def test_a_run_is_listed_with_what_its_file_says(tmp_path: Path) -> None:
             assert one.facts.results[name] == pytest.approx(values[name], rel=1e-12, nan_ok=True)
         assert one.facts.results["norm"] == pytest.approx(math.sqrt(values["norm_squared"]))
         assert one.facts.results["log10_time"] == run.log10_time[-1]
-        assert (one.facts.frames, one.size, one.date) == (6, run.bytes_on_disk, run.created)
+        assert (one.facts.frames, one.size, one.date) == (6, run.bytes_on_disk, run.creation_time)
     assert one.facts.settings["network.m"] == 4
     assert one.facts.settings["dynamics.kind"] == "flow"
     assert (one.state, one.facts.title, one.verdicts) == ("completed", "A title", None)
@@ -71,7 +71,7 @@ def test_margins_are_taken_from_the_cache_and_never_computed(tmp_path: Path) -> 
     assert math.isnan(before.share)
     with open_run(path) as run:
         file = saved_margin_path(REFERENCES["gamma_gl"], run.problem)
-    save_margin(file, SavedMargin(exact(0.25, "by hand"), 1.0))
+    save_margin(file, SavedMargin(exact_bracket(0.25, "by hand"), 1.0))
     # The run file is as it was; the margin is found all the same, and kept.
     for one in (only(library.refresh()), only(library_of(tmp_path).refresh())):
         assert one.facts.margins == {"gamma_gl": 0.25}
@@ -83,7 +83,7 @@ def known_margin(path: Path, value: float) -> None:
     """gamma_gl of a run, as if it had been computed."""
     with open_run(path) as run:
         file = saved_margin_path(REFERENCES["gamma_gl"], run.problem)
-    save_margin(file, SavedMargin(exact(value, "by hand"), 1.0))
+    save_margin(file, SavedMargin(exact_bracket(value, "by hand"), 1.0))
 
 
 def test_the_time_to_90_is_found_once_a_margin_is_known(
@@ -244,7 +244,7 @@ def test_nothing_is_listed_anew_where_nothing_has_changed(tmp_path: Path) -> Non
     path = record(library.root / "a.msrun")
     first = library.refresh()
     assert library.refresh() is first
-    library.judged(path, {"holds": 2, "holds although the hypotheses are not met": 1})
+    library.set_verdicts(path, {"holds": 2, "holds although the hypotheses are not met": 1})
     one = only(library.refresh())
     assert (one.holds, one.n_violated) == (3.0, 0.0)
     assert math.isnan(replace(one, verdicts=None).holds)
@@ -256,8 +256,8 @@ def test_nothing_is_listed_anew_where_nothing_has_changed(tmp_path: Path) -> Non
 def test_verdicts_of_a_run_that_was_never_listed_are_kept(tmp_path: Path) -> None:
     library = library_of(tmp_path)
     path = record(library.root / "a.msrun")
-    library.judged(path, {"violated": 1})
-    library.judged(library.root / "b.msrun", {"violated": 1})
+    library.set_verdicts(path, {"violated": 1})
+    library.set_verdicts(library.root / "b.msrun", {"violated": 1})
     assert only(library.refresh()).n_violated == 1.0
     library.close()
 
@@ -272,7 +272,7 @@ def test_an_index_spares_reading_and_a_changed_file_is_read_anew(
     path = record(first.root / "a.msrun")
     record(first.root / "b.msrun")
     expected = first.refresh().entries
-    first.judged(path, {"holds": 2})
+    first.set_verdicts(path, {"holds": 2})
     first.close()
     read: list[str] = []
 
@@ -347,9 +347,9 @@ def test_a_broken_index_is_made_anew_with_a_sentence(tmp_path: Path, what: str) 
     library.close()
     assert listing.entries == expected
     if what in ("lost", "rows", "nulls"):
-        assert listing.said == ()
+        assert listing.messages == ()
     else:
-        (sentence,) = listing.said
+        (sentence,) = listing.messages
         assert "rebuilds the list" in sentence
         assert sentence.endswith(".")
         assert (tmp_path / "library.sqlite.broken").exists()
@@ -370,11 +370,11 @@ def test_an_index_that_another_program_holds_is_done_without(
     holder.execute("ROLLBACK")
     holder.close()
     assert listing.entries == expected
-    (sentence,) = listing.said
+    (sentence,) = listing.messages
     assert "locked by another program" in sentence
     library.close()
     again = library_of(tmp_path)
-    assert again.refresh().said == ()
+    assert again.refresh().messages == ()
     assert not (tmp_path / "library.sqlite.broken").exists()
     again.close()
 
@@ -388,14 +388,14 @@ def test_an_index_that_cannot_be_kept_is_made_in_memory(tmp_path: Path) -> None:
     listing = library.refresh()
     library.close()
     assert only(listing).state == "completed"
-    assert len(listing.said) == 1
+    assert len(listing.messages) == 1
 
 
 def through_the_index(facts: RunSummary) -> RunSummary | None:
     """Return facts as the next start has them; None where their file is read again."""
     with tempfile.TemporaryDirectory() as name:
         for index in (RunIndex(Path(name) / "index"), RunIndex(Path(name) / "index")):
-            index.put({"/a.msrun": Row("stamp", facts)})
+            index.save_rows({"/a.msrun": Row("stamp", facts)})
             index.close()
         row = index.load().get("/a.msrun")
         index.close()
@@ -452,7 +452,7 @@ def test_notes_that_cannot_be_read_are_said_and_set_aside(tmp_path: Path, conten
     place(path).write_bytes(content)
     listing = library.refresh()
     assert only(listing).state == "completed"
-    assert any(place(path).name in sentence for sentence in listing.said)
+    assert any(place(path).name in sentence for sentence in listing.messages)
     library.describe(path, lambda about: replace(about, tags=("new",)))
     assert read_about(path).tags == ("new",)
     assert path.with_name(f"{path.name}.notes.broken").read_bytes() == content
@@ -499,7 +499,7 @@ def test_a_picture_is_kept_until_its_file_changes(
     path = record(library.root / "a.msrun")
     library.refresh()
     with open_run(path) as run:
-        curve = [OBSERVABLES["hard_margin"].at(run, frame) for frame in range(run.frames)]
+        curve = [OBSERVABLES["hard_margin"].value_at(run, frame) for frame in range(run.frames)]
     drawn = library.picture(path)
     assert drawn == heights(curve)
     monkeypatch.setattr("core.library.library.picture_of", lambda _: b"")

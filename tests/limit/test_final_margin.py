@@ -19,9 +19,9 @@ from core.observables.final_margin import (
 )
 from core.observables.margins import flat_margins
 from core.reference.gated import FixedPattern, gates_and_nodes
-from core.reference.margin import ReferenceMargin, exact
+from core.reference.margin import ReferenceMargin, exact_bracket
 from core.reference.registry import REFERENCES, compute
-from core.reference.watch import CancelledError, Watch
+from core.reference.watch import CancelledError, CancelToken
 from core.runs import Run, open_run
 from tests.networks import Case, small_problem
 from tests.recording import recorded
@@ -43,11 +43,13 @@ STUDIES = {
 
 def promised(run: Run) -> dict[str, ReferenceMargin]:
     one = REFERENCES["gamma_gl"]
-    return {one.name: compute(one, run.problem, Watch(20.0))} if one.applies(run.problem) else {}
+    return (
+        {one.name: compute(one, run.problem, CancelToken(20.0))} if one.applies(run.problem) else {}
+    )
 
 
 def bracket(run: Run, index: int = -1, **changes: Any) -> FinalMargin:
-    return final_margin(run, index, changes.pop("known", {}), Watch(20.0), **changes)
+    return final_margin(run, index, changes.pop("known", {}), CancelToken(20.0), **changes)
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -56,8 +58,8 @@ def test_no_run_leaves_its_bracket(study: str, tmp_path: Path) -> None:
     recorded(tmp_path / "run", *STUDIES[study], study=study)
     with open_run(tmp_path / "run") as run:
         last, known = run.frames - 1, promised(run)
-        kept = bracket(run, last, known=known).held.kept
-        first = find_first_frame(run, last, kept, Watch())
+        kept = bracket(run, last, known=known).weakest_bound.pattern
+        first = find_first_frame(run, last, kept, CancelToken())
         check_bracket(run, known, {last, first, (first + last) // 2})
         assert not known or np.isfinite(bracket(run, known=known).above_always)
 
@@ -70,11 +72,11 @@ def test_a_long_run_closes_its_bracket(tmp_path: Path) -> None:
     with open_run(tmp_path / "run") as run:
         late, early = bracket(run), bracket(run, 12)
         own, cells = late.above_while
-        assert late.closed and late.gap < 1e-3
-        assert late.below <= late.hard <= late.above
+        assert late.is_closed and late.gap < 1e-3
+        assert late.below <= late.hard <= late.upper_end
         assert late.condition == own.condition
         assert own.since < 1e5 < cells.since
-        assert not early.closed
+        assert not early.is_closed
         assert late.hard <= early.above_always or np.isnan(early.above_always)
 
 
@@ -91,7 +93,7 @@ def test_the_conditions_are_of_the_frames_before(tmp_path: Path) -> None:
             return np.column_stack([np.sign(a), on & (a[:, None] * y > 0.0) if own else on])
 
         for kept in (FixedPattern.OWN_LABEL, FixedPattern.CONES):
-            first = find_first_frame(run, last, kept, Watch())
+            first = find_first_frame(run, last, kept, CancelToken())
             same = [
                 np.array_equal(
                     state(k, kept is FixedPattern.OWN_LABEL),
@@ -101,9 +103,9 @@ def test_the_conditions_are_of_the_frames_before(tmp_path: Path) -> None:
             ]
             assert all(same[first:])
             assert first == 0 or not same[first - 1]
-        assert find_first_frame(run, last, FixedPattern.OWN_LABEL, Watch()) <= find_first_frame(
-            run, last, FixedPattern.CONES, Watch()
-        )
+        assert find_first_frame(
+            run, last, FixedPattern.OWN_LABEL, CancelToken()
+        ) <= find_first_frame(run, last, FixedPattern.CONES, CancelToken())
 
 
 def test_the_carriers_are_those_of_the_certificate(tmp_path: Path) -> None:
@@ -119,9 +121,9 @@ def test_the_carriers_are_those_of_the_certificate(tmp_path: Path) -> None:
                 assert {int(np.sign(a[j])) for j in part.nodes} == {part.sign}
                 own = part.sign * run.dataset.y > 0.0
                 on = active[list(part.nodes)]
-                on = on[:, own] if one.kept is FixedPattern.OWN_LABEL else on
+                on = on[:, own] if one.pattern is FixedPattern.OWN_LABEL else on
                 assert (on == on[0]).all()
-        assert found.above <= found.above_always
+        assert found.upper_end <= found.above_always
         assert found.always == "gamma_gl / 2"
 
 
@@ -164,7 +166,7 @@ def test_where_nothing_holds_from_below_it_is_said(
         below, why = lower_end(run, 0)
         found = bracket(run, 0)
     assert np.isnan(below) and word in why
-    assert found.why == why and np.isnan(found.gap) and not found.closed
+    assert found.why == why and np.isnan(found.gap) and not found.is_closed
     assert found.as_json()["why_no_below"] == why
 
 
@@ -201,7 +203,7 @@ def test_long_untrained_weights_count(tmp_path: Path) -> None:
     """|v_j| = 3 of a scalar network lets |a_j b_j| count three times in gamma_gl / 2."""
     at = small_problem(Case("scalar", "exponential"), DESCENT)
     at.network.fixed["V"][:] *= 3.0
-    one = ReferenceMargin(REFERENCES["gamma_gl"], exact(0.1, ""), 0.0)
+    one = ReferenceMargin(REFERENCES["gamma_gl"], exact_bracket(0.1, ""), 0.0)
     with recorded_run(tmp_path / "run", at) as run:
         found = bracket(run, 0, known={"gamma_gl": one})
         largest = float(np.linalg.norm(run.network.fixed["V"], axis=1).max())
@@ -211,7 +213,7 @@ def test_long_untrained_weights_count(tmp_path: Path) -> None:
 
 def test_a_margin_that_is_not_proved_is_no_end(tmp_path: Path) -> None:
     at = small_problem(Case("standard", "exponential"), DESCENT)
-    guess = exact(0.1, "")
+    guess = exact_bracket(0.1, "")
     one = ReferenceMargin(REFERENCES["gamma_gl"], type(guess)(0.1, 0.1, 0.1, False, ""), 0.0)
     with recorded_run(tmp_path / "run", at) as run:
         assert np.isnan(bracket(run, 0, known={"gamma_gl": one}).above_always)
@@ -219,7 +221,7 @@ def test_a_margin_that_is_not_proved_is_no_end(tmp_path: Path) -> None:
 
 def test_it_can_be_cancelled(tmp_path: Path) -> None:
     at = small_problem(Case("standard", "exponential"), DESCENT)
-    watch = Watch()
+    watch = CancelToken()
     watch.cancel()
     with recorded_run(tmp_path / "run", at) as run, pytest.raises(CancelledError):
         final_margin(run, 0, {}, watch)
@@ -232,9 +234,9 @@ def test_the_lines_end_at_the_last_frame(tmp_path: Path) -> None:
         (upper, above), (lower, below) = traces(found)
         assert above.size == below.size == run.frames
         begun = np.flatnonzero(np.isfinite(above))
-        assert begun[0] <= found.held.frame and begun[-1] == run.frames - 1
-        assert above[-1] == found.above and below[-1] == found.below
-        assert upper == f"final <= {found.above:.3g}".replace("0.", ".")
+        assert begun[0] <= found.weakest_bound.frame and begun[-1] == run.frames - 1
+        assert above[-1] == found.upper_end and below[-1] == found.below
+        assert upper == f"final <= {found.upper_end:.3g}".replace("0.", ".")
         assert lower == ""
         ((early, _),) = traces(bracket(run, 0))  # nothing is known from below yet
         assert early.startswith("final <= .")

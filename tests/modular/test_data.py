@@ -65,8 +65,10 @@ def test_the_test_error_is_of_the_pairs_left_out_also_of_a_file(tmp_path: Path) 
         flat = np.asarray(kept.parameters(last), dtype=np.float64)
         points = points_for_test(at)
         wrong = at.network.outputs(flat, points.x).argmax(axis=1) != points.y
-        assert OBSERVABLES["test_error"].at(kept, last) == pytest.approx(wrong.mean(), abs=1e-12)
-        assert OBSERVABLES["test_error_se"].at(kept, last) == 0.0
+        assert OBSERVABLES["test_error"].value_at(kept, last) == pytest.approx(
+            wrong.mean(), abs=1e-12
+        )
+        assert OBSERVABLES["test_error_se"].value_at(kept, last) == 0.0
 
 
 def test_the_pairs_are_drawn_by_the_seed_and_alike() -> None:

@@ -15,7 +15,7 @@ from core.observables.registry import OBSERVABLES, scalars_of
 from core.problem.problem import Problem, resolve_problem
 from core.reference.modular import gamma_star, penalised_optimum
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run
@@ -76,29 +76,33 @@ def test_powers_and_phases_by_sums_written_out(drawn: Run) -> None:
     assert np.allclose(powers.sum(axis=1), (theta**2).sum(axis=1), rtol=1e-12)
     weights = np.linalg.norm(theta, axis=1) ** 3
     chosen = powers[:, 1:].argmax(axis=1) + 1
-    assert np.array_equal(OBSERVABLES["frequency"].at(drawn, index), chosen)
+    assert np.array_equal(OBSERVABLES["frequency"].value_at(drawn, index), chosen)
     purest = powers[np.arange(8), chosen] / powers.sum(axis=1)
-    assert np.allclose(OBSERVABLES["purity"].at(drawn, index), purest, rtol=1e-12)
+    assert np.allclose(OBSERVABLES["purity"].value_at(drawn, index), purest, rtol=1e-12)
     gap = np.array(
         [angles["u", k][j] + angles["v", k][j] - angles["w", k][j] for j, k in enumerate(chosen)]
     )
-    found = OBSERVABLES["phase_relation"].at(drawn, index)
+    found = OBSERVABLES["phase_relation"].value_at(drawn, index)
     assert np.allclose(np.exp(1j * gap), np.exp(1j * found), atol=1e-12)
     assert np.abs(found).max() <= np.pi
     mean = float(weights @ np.abs(found) / weights.sum())
-    assert OBSERVABLES["phase_gap"].at(drawn, index) == pytest.approx(mean, rel=1e-12)
-    assert OBSERVABLES["cubed_norm"].at(drawn, index) == pytest.approx(weights.sum(), rel=1e-12)
+    assert OBSERVABLES["phase_gap"].value_at(drawn, index) == pytest.approx(mean, rel=1e-12)
+    assert OBSERVABLES["cubed_norm"].value_at(drawn, index) == pytest.approx(
+        weights.sum(), rel=1e-12
+    )
     mass = weights @ (powers / powers.sum(axis=1)[:, None]) / weights.sum()
     assert np.allclose(fourier.frequency_mass(drawn, index), mass, rtol=1e-12)
     spread = mass[1:].max() - mass[1:].min()
-    assert OBSERVABLES["frequency_spread"].at(drawn, index) == pytest.approx(spread, rel=1e-10)
+    assert OBSERVABLES["frequency_spread"].value_at(drawn, index) == pytest.approx(
+        spread, rel=1e-10
+    )
     pure = weights[purest > 0.9].sum() / weights.sum()
-    assert OBSERVABLES["frequency_share"].at(drawn, index) == pytest.approx(pure, abs=1e-12)
+    assert OBSERVABLES["frequency_share"].value_at(drawn, index) == pytest.approx(pure, abs=1e-12)
 
 
 def test_the_best_network_is_waves_of_all_frequencies(best: Run) -> None:
     p = best.dataset.classes
-    values = {item.name: item.at(best, 0) for item in scalars_of(best) if not item.on_request}
+    values = {item.name: item.value_at(best, 0) for item in scalars_of(best) if not item.on_request}
     assert values["hard_margin"] / gamma_star(p) == pytest.approx(1.0, abs=1e-12)
     assert values["frequency_share"] == pytest.approx(1.0, abs=1e-12)
     assert values["frequency_spread"] == pytest.approx(0.0, abs=1e-12)
@@ -106,7 +110,7 @@ def test_the_best_network_is_waves_of_all_frequencies(best: Run) -> None:
     assert values["phase_gap"] == pytest.approx(0.0, abs=1e-12)
     assert values["phase_gap_largest"] == pytest.approx(0.0, abs=1e-10)
     assert values["cubed_norm"] == pytest.approx(3 * (p - 1), rel=1e-12)
-    chosen = OBSERVABLES["frequency"].at(best, 0)
+    chosen = OBSERVABLES["frequency"].value_at(best, 0)
     assert np.array_equal(chosen, np.repeat(np.arange(1, (p + 1) // 2), 6))
 
 
@@ -115,21 +119,21 @@ def test_references_are_the_closed_forms(best: Run) -> None:
     names = [one.name for one in references_of(best.problem)]
     assert names == ["gamma_star", "risk_star", "norm_star"]
     brackets = {
-        name: compute(REFERENCES[name], best.problem, Watch(), cache=False).bracket
+        name: compute(REFERENCES[name], best.problem, CancelToken(), cache=False).bracket
         for name in names
     }
     assert all(one.certified for one in brackets.values())
     assert brackets["gamma_star"].value == gamma_star(p)
     levels = (brackets["risk_star"].value, brackets["norm_star"].value)
     assert levels == penalised_optimum(p, 1e-4)
-    assert compute(REFERENCES["gamma_star"], best.problem, Watch()).drawable
-    assert not compute(REFERENCES["norm_star"], best.problem, Watch()).drawable
+    assert compute(REFERENCES["gamma_star"], best.problem, CancelToken()).drawable
+    assert not compute(REFERENCES["norm_star"], best.problem, CancelToken()).drawable
 
 
 def test_of_some_of_the_pairs_nothing_is_known() -> None:
     made = problem_of(data={"fraction": 0.8})
     (one,) = references_of(made)
-    bracket = compute(one, made, Watch(), cache=False).bracket
+    bracket = compute(one, made, CancelToken(), cache=False).bracket
     assert not bracket.exists
     assert "all 25 pairs" in bracket.method
 
@@ -137,7 +141,7 @@ def test_of_some_of_the_pairs_nothing_is_known() -> None:
 def test_a_modulus_need_not_be_prime() -> None:
     made = problem_of(data={"p": 9})
     (one,) = references_of(made)
-    bracket = compute(one, made, Watch(), cache=False).bracket
+    bracket = compute(one, made, CancelToken(), cache=False).bracket
     assert bracket.certified
     assert bracket.value == gamma_star(9)
 

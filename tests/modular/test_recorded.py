@@ -26,11 +26,11 @@ def test_nodes_of_a_recorded_quadratic_network_are_waves(tmp_path: Path) -> None
     with open_run(tmp_path / "a.msrun") as run:
         assert run.network.kind == "quadratic"
         assert OBSERVABLES["frequency"].applies(run)
-        assert OBSERVABLES["frequency"].at(run, 1).tolist() == k.tolist()
-        assert OBSERVABLES["frequency_share"].at(run, 1) == pytest.approx(1.0)
+        assert OBSERVABLES["frequency"].value_at(run, 1).tolist() == k.tolist()
+        assert OBSERVABLES["frequency_share"].value_at(run, 1) == pytest.approx(1.0)
         # Margins are divided by sum_j |theta_j|^3: three times the weights have the same.
         for name in ("hard_margin", "l1_margin"):
-            before, after = (OBSERVABLES[name].at(run, index) for index in (0, 1))
+            before, after = (OBSERVABLES[name].value_at(run, index) for index in (0, 1))
             assert before == pytest.approx(after, rel=1e-12)
 
 

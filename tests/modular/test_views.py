@@ -44,7 +44,7 @@ def test_the_colours_are_the_amplitudes(run: Run) -> None:
     assert np.array_equal(np.sort(found.order), np.arange(48))
     sorted_frequencies = found.frequency[found.order]
     assert (np.diff(sorted_frequencies) >= 0).all()
-    assert np.array_equal(found.frequency, OBSERVABLES["frequency"].at(run, last))
+    assert np.array_equal(found.frequency, OBSERVABLES["frequency"].value_at(run, last))
     colours = wave_colours(found, LIGHT)
     assert colours.shape == (4, 48, 3)
     ground = rgb(LIGHT.background)

@@ -137,4 +137,4 @@ def test_errors_of_a_network_whose_activation_is_not_known_are_not_known(tmp_pat
         pass
     with open_run(path) as run:
         for name in ("train_error", "test_error", "test_error_se", "hard_margin"):
-            assert np.isnan(OBSERVABLES[name].at(run, 0)), name
+            assert np.isnan(OBSERVABLES[name].value_at(run, 0)), name

@@ -60,7 +60,7 @@ def test_at_the_edge_a_rising_risk_is_no_alarm(
         assert calm.calm
         assert calm.frame == rising[0]
         assert "at the edge of stability" in calm.text
-        near = [OBSERVABLES["stability"].at(run, calm.frame - k) for k in (0, 1, 2)]
+        near = [OBSERVABLES["stability"].value_at(run, calm.frame - k) for k in (0, 1, 2)]
         assert max(near) >= 0.9
         S = OBSERVABLES["sharpness"].trace(run)
         assert (0.5 * eta * S).max() > 1.0

@@ -92,7 +92,7 @@ class Facts:
         return float(-np.log(total if self.case.loss == "exponential" else np.expm1(total)))
 
     def value(self, name: str) -> float:
-        return float(OBSERVABLES[name].at(self.run, self.index))
+        return float(OBSERVABLES[name].value_at(self.run, self.index))
 
 
 ALL = [
@@ -201,7 +201,7 @@ def test_dual_weights(facts: Facts) -> None:
     scale = np.exp(facts.run.network.degree * facts.run.rho[facts.index])
     if cap is None or scale <= cap:
         slope = SLOPES[facts.case.loss]
-        q = OBSERVABLES["dual"].at(facts.run, facts.index)
+        q = OBSERVABLES["dual"].value_at(facts.run, facts.index)
         assert np.allclose(q, slope(facts.p) / slope(facts.smoothed), rtol=1e-6)
 
 

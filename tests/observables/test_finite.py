@@ -125,18 +125,20 @@ def test_no_observable_of_a_late_head_is_infinite(tmp_path: Path) -> None:
 def test_logarithms_stand_for_what_overflows(tmp_path: Path) -> None:
     """At t = 10^100000 with two frames: NaN, and the logarithm by its own formula."""
     with recorded(two_frames(), tmp_path / "run.msrun") as run:
-        value = {name: OBSERVABLES[name].at(run, 1) for name in OBSERVABLES if "perceptron" in name}
+        value = {
+            name: OBSERVABLES[name].value_at(run, 1) for name in OBSERVABLES if "perceptron" in name
+        }
         assert np.isnan(value["perceptron_sum"])
         low, high = log_mean_slope(run, 0), log_mean_slope(run, 1)
         # int_0^t of an exponential from G_0 down to nearly 0 is t G_0 / ln(G_0/G_1).
         wanted = 1e5 + (low - np.log(low - high)) / np.log(10.0)
         assert value["log10_perceptron_sum"] == pytest.approx(wanted, rel=1e-12)
-        assert np.isnan(OBSERVABLES["log10_perceptron_sum"].at(run, 0))
-        assert OBSERVABLES["perceptron_sum"].at(run, 0) == 0.0
-        ratio = OBSERVABLES["log10_loss_ratio"].at(run, 1)
+        assert np.isnan(OBSERVABLES["log10_perceptron_sum"].value_at(run, 0))
+        assert OBSERVABLES["perceptron_sum"].value_at(run, 0) == 0.0
+        ratio = OBSERVABLES["log10_loss_ratio"].value_at(run, 1)
         p = run.dataset.y * run.problem.outputs(run.parameters(1)) * np.exp(2.0 * run.rho[1])
         assert ratio == pytest.approx((p.max() - p.min()) / np.log(10.0), rel=1e-12)
-        assert np.isnan(OBSERVABLES["loss_ratio"].at(run, 1)) == (ratio > 308.3)
+        assert np.isnan(OBSERVABLES["loss_ratio"].value_at(run, 1)) == (ratio > 308.3)
 
 
 def test_an_infinite_value_is_told_as_not_a_number(tmp_path: Path) -> None:
@@ -146,5 +148,5 @@ def test_an_infinite_value_is_told_as_not_a_number(tmp_path: Path) -> None:
             Observable("made", "t", "f", "s", lambda run, index: -np.inf),
             Observable("up", "t", "f", "s", lambda run, index: np.array([1.0, np.inf]), Shape.NODE),
         ]
-        assert np.isnan(made[0].at(run, 0))
-        assert np.array_equal(made[1].at(run, 0), [1.0, np.nan], equal_nan=True)
+        assert np.isnan(made[0].value_at(run, 0))
+        assert np.array_equal(made[1].value_at(run, 0), [1.0, np.nan], equal_nan=True)

@@ -30,7 +30,7 @@ def recorded(problem: Problem, path: Path) -> Run:
 
 
 def values(run: Run, index: int) -> list[float]:
-    return [float(ALL[name].at(run, index)) for name in NAMES]
+    return [float(ALL[name].value_at(run, index)) for name in NAMES]
 
 
 def moved(problem: Problem, flat: np.ndarray) -> Problem:
@@ -72,7 +72,7 @@ def test_they_are_bounded_by_each_other(tmp_path: Path) -> None:
     with recorded(small_problem(Case("standard"), DESCENT), tmp_path / "a.msrun") as run:
         last, m = run.frames - 1, run.network.m
         largest, operator, total = (abs(value) for value in values(run, last))
-        length = abs(float(ALL["hard_margin"].at(run, last)))
+        length = abs(float(ALL["hard_margin"].value_at(run, last)))
         assert m * largest > operator > length > total > 0.0
 
 

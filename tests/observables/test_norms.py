@@ -71,7 +71,7 @@ def test_margins_keep_their_value_when_weights_are_multiplied(
                 for factor in (1.0, C)
             ]
             for margin in ("hard_margin", "l1_margin"):
-                small, large = (OBSERVABLES[margin].at(run, 0) for run in runs)
+                small, large = (OBSERVABLES[margin].value_at(run, 0) for run in runs)
                 assert large == pytest.approx(small, rel=1e-12) and small != 0.0
             tex = in_tex(norm)
             assert f"p_i\\,/\\,{tex}$, its smoothed" in caption_of(*runs).replace("\n", " ")

@@ -29,12 +29,12 @@ def test_they_are_those_of_the_angles(tmp_path: Path) -> None:
         for index in range(run.frames):
             now = run.network.directions(run.parameters(index))
             cosines = sorted(cosine(*pair) for pair in zip(first, now, strict=True))
-            least = OBSERVABLES["least_rotation"].at(run, index)
+            least = OBSERVABLES["least_rotation"].value_at(run, index)
             assert least == pytest.approx(cosines[0], abs=1e-12)
-            assert OBSERVABLES["median_rotation"].at(run, index) == pytest.approx(
+            assert OBSERVABLES["median_rotation"].value_at(run, index) == pytest.approx(
                 cosines[4], abs=1e-12
             )
-        assert OBSERVABLES["least_rotation"].at(run, run.frames - 1) < 0.999
+        assert OBSERVABLES["least_rotation"].value_at(run, run.frames - 1) < 0.999
 
 
 @pytest.mark.parametrize("kind", ["bias", "multiclass", "recorded"])
@@ -53,8 +53,8 @@ def test_biases_turn_with_their_nodes(tmp_path: Path, kind: str) -> None:
         assert run.network.kind == kind
         before, after = np.column_stack([V, b]), np.column_stack([V, b + 1.0])
         wanted = [cosine(*pair) for pair in zip(before, after, strict=True)]
-        assert OBSERVABLES["unit_rotation"].at(run, 1) == pytest.approx(wanted, abs=1e-12)
-        assert OBSERVABLES["rotation"].at(run, 1) == pytest.approx(np.ones(5))
+        assert OBSERVABLES["unit_rotation"].value_at(run, 1) == pytest.approx(wanted, abs=1e-12)
+        assert OBSERVABLES["rotation"].value_at(run, 1) == pytest.approx(np.ones(5))
 
 
 def test_networks_without_biases_have_no_rotation_of_them(tmp_path: Path) -> None:

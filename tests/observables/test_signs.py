@@ -30,7 +30,7 @@ CASES = (*TWO_LAYER, HEADS[0])
 def plain(run: Run, index: int) -> float:
     """The share of test points that are not right, by the network's own outputs."""
     points = points_of(run)
-    inputs, offset = run.seen(points.x)
+    inputs, offset = run.as_network_inputs(points.x)
     f = np.asarray(run.network.outputs(run.parameters(index), inputs, offset))
     return float(np.mean(~(margins_of(f, points.y) > 0.0)))
 
@@ -47,7 +47,7 @@ def test_every_network_in_any_order(case: Case, tmp_path: Path) -> None:
         order = np.random.default_rng(0).permutation(run.frames)
         found = np.empty(run.frames)
         for k in order:
-            found[k] = OBSERVABLES["test_error"].at(run, int(k))
+            found[k] = OBSERVABLES["test_error"].value_at(run, int(k))
         assert found.tolist() == wanted
     with open_run(path) as run:
         assert OBSERVABLES["test_error"].trace(run).tolist() == wanted
@@ -115,7 +115,7 @@ def test_few_points_are_evaluated_where_little_moves(
     monkeypatch.setattr(Weights, "outputs", counted)
     with open_run(path) as run:
         flat, points = run.parameters(run.frames - 1), points_of(run)
-        inputs, _ = run.seen(points.x)
+        inputs, _ = run.as_network_inputs(points.x)
         noise = np.random.default_rng(2).standard_normal(flat.size)
         near = flat + 1e-4 * np.linalg.norm(flat) / np.linalg.norm(noise) * noise
         for at in (flat, near):

@@ -13,7 +13,7 @@ from core.observables.registry import OBSERVABLES, scalars_of
 from core.problem.problem import points_for_test
 from core.reference.margin import ReferenceMargin
 from core.reference.registry import REFERENCES
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import RecordedRun, open_run
 from core.theorems.registry import assess_all
 from tests.recording import recorded
@@ -26,7 +26,7 @@ NOT_SEEN = {"test_error_se", "covering_radius"}
 def copy_of(run: RecordedRun, path: Path, **settings: object) -> None:
     """What a loop that trained the same would have recorded."""
     x, y, points = run.dataset.x, run.dataset.y, points_for_test(run.problem)
-    test = {"x_test": points.x, "y_test": points.y, "frames": run.planned}
+    test = {"x_test": points.x, "y_test": points.y, "frames": run.planned_frames}
     with ms.record(path, x, y, strict=True, loss=run.loss.kind, **test, **settings) as r:
         for index in range(run.frames):
             parts = run.network.unpack(run.parameters(index))
@@ -66,7 +66,7 @@ def test_margins_of_the_data_are_the_same(pair: tuple[RecordedRun, RecordedRun])
     ]
     assert "gamma_gl" in applying[1]
     for name in ("gamma_gl", "gamma_linear"):
-        own, copy = (REFERENCES[name].compute(run.problem, Watch()) for run in pair)
+        own, copy = (REFERENCES[name].compute(run.problem, CancelToken()) for run in pair)
         assert (own.lower, own.upper) == (copy.lower, copy.upper)
 
 

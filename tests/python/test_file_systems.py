@@ -50,7 +50,7 @@ def add(recording: ms.Recording, *times: int) -> None:
     """Record frames, and wait until they are on the disk."""
     for t in times:
         recording.frame(t, V=t * ONE.V, a=ONE.a, eta=1.0 / t)
-    while recording._begun.saver.committed < recording.frames - 1:
+    while recording._started.saver.committed < recording.frames - 1:
         time.sleep(0.001)
 
 

@@ -111,7 +111,7 @@ def test_they_are_curves_of_figures_and_are_compared(
     assert "'val_ac' is not one of the scalar observables" in capsys.readouterr().err
     with open_run(path) as run:
         scene = build_scene(
-            [run], ["curves"], options=FigureOptions(look=ViewOptions(("val_acc",)))
+            [run], ["curves"], options=FigureOptions(view=ViewOptions(("val_acc",)))
         )
         (curve,) = scene.panels[0].ink.curves
         assert np.isfinite(curve.y[0]).tolist() == [False, False, *[True] * (STEPS - 1)]
@@ -181,7 +181,7 @@ def test_numbers_of_the_first_frame_are_kept_and_later_names_are_seen(tmp_path: 
     one, path = loop(), tmp_path / "a.msrun"
     with ms.record(path, one.x, one.y, loss="logistic", strict=True) as r:
         r.frame(1, V=one.V, a=one.a, lr=0.5)
-        while r._begun is None or r._begun.saver.committed < 0:
+        while r._started is None or r._started.saver.committed < 0:
             pass
         with ms.open(path) as run:
             assert run["lr"].tolist() == [0.5]

@@ -40,7 +40,7 @@ class Watched:
             self._watch(lambda t=t: self.recording.frame(t, V=t * ONE.V, a=ONE.a, eta=1.0 / t))
 
     def settle(self) -> None:
-        while self.recording._begun.saver.committed < self.recording.frames - 1:
+        while self.recording._started.saver.committed < self.recording.frames - 1:
             time.sleep(0.001)
 
     def close(self) -> None:
@@ -148,7 +148,9 @@ def test_what_another_program_put_there_is_left(tmp_path: Path, subtests: pytest
         watched = Watched(path)
         watched.frames(*range(1, 11))
         watched.settle()
-        watched.recording._begun.saver._writer._file._size = 1 << 20  # a larger one than the other
+        watched.recording._started.saver._writer._file._size = (
+            1 << 20
+        )  # a larger one than the other
         copy_over(path)
         watched.frames(11)
         watched.close()

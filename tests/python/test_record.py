@@ -31,7 +31,7 @@ def test_frames_are_what_was_handed_over(tmp_path: Path) -> None:
     one = loop()
     with open_run(tmp_path / "mine.msrun") as run:
         assert (run.frames, run.status, run.reason) == (len(given), "finished", "completed")
-        assert run.recorded and run.title == "mine"
+        assert run.is_external and run.title == "mine"
         assert run.experiment.dynamics.kind == "recorded"
         assert np.array_equal(run.dataset.x, one.x)
         assert np.array_equal(run.dataset.y, one.y)
@@ -121,7 +121,7 @@ def test_single_precision_stays_single(tmp_path: Path) -> None:
     with open_run(tmp_path / "a.msrun") as run:
         assert run.precision == "float32"
         assert run.network.unpack(run.parameters(1))["V"].tolist() == (2 * V).tolist()
-        assert all(np.isfinite(item.at(run, 1)) for item in scalars_of(run)[:5])
+        assert all(np.isfinite(item.value_at(run, 1)) for item in scalars_of(run)[:5])
 
 
 def test_arrays_are_copied(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_every_form_of_network_is_kept(kind: str, settings: dict, tmp_path: Path
         wanted = np.atleast_2d(a) @ phi[name] + biases.get("c", np.zeros(k))[:, None]
         assert f == pytest.approx(wanted.T if k == 3 else wanted[0], rel=1e-14, nan_ok=True)
         for item in scalars_of(run):  # whatever is not known is NaN, and nothing raises
-            item.at(run, 1)
+            item.value_at(run, 1)
 
 
 def test_labels_zero_and_one_are_classes(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_real_targets_are_kept_as_they_are(tmp_path: Path, loss: str | None, y: 
     with open_run(tmp_path / "a.msrun") as run:
         assert run.dataset.real
         assert np.array_equal(run.dataset.y, y) and np.array_equal(run.dataset.y_test, y[:3] + 0.25)
-        values = {item.name: item.at(run, 0) for item in scalars_of(run)}
+        values = {item.name: item.value_at(run, 0) for item in scalars_of(run)}
         assert "hard_margin" not in values and "train_error" not in values
         if loss is None:
             assert math.isnan(values["risk"])
@@ -227,7 +227,7 @@ def test_a_loss_without_a_name_leaves_the_margins(k: int, tmp_path: Path) -> Non
     with ms.record(tmp_path / "a.msrun", one.x, y, loss=None, V0=one.V, a0=a, strict=True):
         pass
     with open_run(tmp_path / "a.msrun") as run:
-        values = {item.name: item.at(run, 0) for item in scalars_of(run)}
+        values = {item.name: item.value_at(run, 0) for item in scalars_of(run)}
         f = np.maximum(one.V @ one.x.T, 0.0).T @ np.atleast_2d(a).T
         own = f[np.arange(12), y] if k == 3 else y * f[:, 0]
         others = np.where(np.arange(3) == y[:, None], -np.inf, f).max(axis=1) if k == 3 else 0.0
@@ -245,7 +245,7 @@ def test_test_points_are_kept(tmp_path: Path) -> None:
     with open_run(tmp_path / "a.msrun") as run:
         (error,) = (item for item in scalars_of(run) if item.name == "test_error")
         f = one.a @ np.maximum(2 * one.V @ one.x.T, 0.0)
-        assert error.at(run, 0) == np.mean(one.y * f <= 0.0)
+        assert error.value_at(run, 0) == np.mean(one.y * f <= 0.0)
 
 
 def test_tensors_of_torch_are_taken_as_they_are(tmp_path: Path) -> None:

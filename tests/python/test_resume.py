@@ -279,7 +279,7 @@ def test_what_differs_is_named(tmp_path: Path, subtests: pytest.Subtests) -> Non
     with start(path, resume=True, until=1e6, frames=50, **own) as r:
         go_on(r, range(1, 5))
     with open_run(path) as run:
-        assert (run.planned, run.experiment.dynamics.until_log10_time) == (
+        assert (run.planned_frames, run.experiment.dynamics.until_log10_time) == (
             50,
             pytest.approx(6 + np.log10(0.5)),
         )

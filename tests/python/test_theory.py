@@ -14,7 +14,7 @@ import pytest
 import marginscope as ms
 from core.problem.problem import resolve_problem
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import RunFile, open_run
 from core.studies.study import load_study
 from tests.python.small import as_json, trained
@@ -90,7 +90,7 @@ def test_margins_of_a_run_are_those_of_its_problem(run: ms.Run) -> None:
     with open_run(run.path) as own:
         assert set(found) == {one.name for one in references_of(own.problem)}
         for name, bracket in found.items():
-            theirs = compute(REFERENCES[name], own.problem, Watch(), cache=False)
+            theirs = compute(REFERENCES[name], own.problem, CancelToken(), cache=False)
             ends = (bracket.lower, bracket.upper, bracket.value)
             wanted = (theirs.bracket.lower, theirs.bracket.upper, theirs.bracket.value)
             assert ends == pytest.approx(wanted, nan_ok=True)
@@ -117,7 +117,7 @@ def test_margins_of_batch_norm_are_those_of_the_start() -> None:
     eps = problem.experiment.network.eps
     mine = ms.margins(data.x, data.y, network="batch_norm", eps=eps, **given)
     for name in ("gamma_a", "gamma_c"):
-        own = compute(REFERENCES[name], problem, Watch(), cache=False).bracket
+        own = compute(REFERENCES[name], problem, CancelToken(), cache=False).bracket
         assert (mine[name].lower, mine[name].upper) == pytest.approx((own.lower, own.upper))
 
 

@@ -279,14 +279,14 @@ def test_a_full_disk_ends_the_recording_and_not_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     r = begun(tmp_path / "a.msrun")
-    until(lambda: r._begun.saver.committed == 0)
+    until(lambda: r._started.saver.committed == 0)
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(writer.RunWriter, "append", full)
     r.frame(1, V=ONE.V, a=ONE.a)
-    until(lambda: r._begun.saver.failed is not None)
+    until(lambda: r._started.saver.failed is not None)
     with pytest.warns(ms.RecordingWarning, match="No space left"):
         r.frame(2, V=ONE.V, a=ONE.a)
     r.frame(3, V=ONE.V, a=ONE.a)

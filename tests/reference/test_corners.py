@@ -11,7 +11,7 @@ from scipy.integrate import quad
 
 from core.reference.corners import Parity, corner_constant, corner_parity
 from core.reference.global_margin import global_margin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 
 EVEN = [(2, 2), (3, 2), (4, 2), (4, 4), (6, 4), (6, 6)]
 
@@ -41,7 +41,7 @@ def test_the_network_has_the_margin_in_all_norms(d: int, k: int) -> None:
     assert np.allclose(margins, corner_constant(k) / np.sqrt(d), rtol=1e-12)
     assert np.abs(beta).max() == 1.0
     assert np.linalg.norm(beta, 2) ** 2 / alpha.size == pytest.approx(1.0)  # and |a| = 1
-    best = global_margin(x, y, Watch())
+    best = global_margin(x, y, CancelToken())
     assert best.bracket.value == pytest.approx(corner_constant(k) / np.sqrt(k * d), rel=1e-14)
     assert best.margins(x, y).min() == pytest.approx(best.bracket.value, rel=1e-12)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.problem.problem import resolve_problem
 from core.reference.generation import Master
 from core.reference.global_margin import GlobalMargin, GlobalResult, global_margin
-from core.reference.watch import CancelledError, Watch
+from core.reference.watch import CancelledError, CancelToken
 from core.study_file.validation import build_experiment
 
 Array = NDArray[np.float64]
@@ -30,7 +30,7 @@ def corners(d: int) -> Array:
 
 def checked(x: Array, y: Array, limit: float = 60.0) -> GlobalResult:
     """The result, after its own witnesses were tried on the data."""
-    result = global_margin(x, y, Watch(limit))
+    result = global_margin(x, y, CancelToken(limit))
     bracket = result.bracket
     assert np.allclose(np.linalg.norm(result.beta, axis=1), 1.0, atol=1e-12)
     assert result.weights.sum() == pytest.approx(1.0, abs=1e-12)
@@ -139,7 +139,7 @@ def test_two_cones(seed: int) -> None:
     """Near the .495034 of docs/theory.md, 7.3 (draws differ by .0006), and a fine grid's."""
     settings = {"data": {"kind": "two_cones", "d": 2}, "network": {"m": 4}, "run": {"seed": seed}}
     problem = resolve_problem(build_experiment(settings, "test"))
-    bracket = GlobalMargin().compute(problem, Watch())
+    bracket = GlobalMargin().compute(problem, CancelToken())
     brute = on_grid(problem.dataset.x, problem.dataset.y, fine_directions(2, 4000))
     assert bracket.certified
     assert abs(bracket.value - 0.495034) < 1e-3
@@ -178,14 +178,14 @@ def test_scale_and_start() -> None:
     """gamma_gl is homogeneous; the trained network's directions only help."""
     x, y = parity(24, 5)
     one = checked(x, y)
-    ten = global_margin(10.0 * x, y, Watch(), columns=one.beta, seed=5).bracket
+    ten = global_margin(10.0 * x, y, CancelToken(), columns=one.beta, seed=5).bracket
     assert ten.lower <= 10.0 * one.bracket.upper
     assert 10.0 * one.bracket.lower <= ten.upper
 
 
 def test_deterministic() -> None:
     x, y = parity(16, 5)
-    first, second = (global_margin(x, y, Watch()) for _ in range(2))
+    first, second = (global_margin(x, y, CancelToken()) for _ in range(2))
     assert first.bracket == second.bracket
     assert np.array_equal(first.beta, second.beta)
 
@@ -199,17 +199,17 @@ def test_deterministic() -> None:
     ],
 )
 def test_hopeless_points(x: list[list[float]], y: list[float], words: str) -> None:
-    bracket = global_margin(np.array(x), np.array(y), Watch()).bracket
+    bracket = global_margin(np.array(x), np.array(y), CancelToken()).bracket
     assert not bracket.exists
-    assert bracket.nothing
+    assert bracket.is_zero
     assert words in bracket.method
 
 
 def test_odd_parity_has_no_margin() -> None:
     """The odd part of a two-layer ReLU network is linear; three-parity is odd and not."""
     x = corners(4)
-    bracket = global_margin(x, np.sign(x[:, 0] * x[:, 1] * x[:, 2]), Watch()).bracket
-    assert bracket.nothing
+    bracket = global_margin(x, np.sign(x[:, 0] * x[:, 1] * x[:, 2]), CancelToken()).bracket
+    assert bracket.is_zero
     assert "separates" in bracket.method
 
 
@@ -220,7 +220,7 @@ def test_single_class() -> None:
 
 
 def test_cancel() -> None:
-    watch = Watch()
+    watch = CancelToken()
     x, y = parity(200)
     timer = threading.Timer(0.3, watch.cancel)
     timer.start()
@@ -232,7 +232,7 @@ def test_cancel() -> None:
 def test_late_keeps_what_it_has() -> None:
     """When the time is over the lower bound is still a network's, and the upper one is honest."""
     x, y = parity(64)
-    bracket = global_margin(x, y, Watch(0.25)).bracket
+    bracket = global_margin(x, y, CancelToken(0.25)).bracket
     assert not bracket.exists or bracket.lower <= 0.081276
     assert not bracket.exists or not bracket.certified or bracket.upper >= 0.081272
 

@@ -12,13 +12,13 @@ from core.reference.hull import coordinates, separate_from_origin
 from core.reference.leaky import LeakyOptimum, form, optimum
 from core.reference.linear import KernelMargin, LinearMargin, OuterMargin, ScaleMargin
 from core.reference.margin import Bracket, Reference
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from tests.problems import problem
 
 
 def value(reference: Reference, of: Problem) -> Bracket:
     assert reference.applies(of)
-    return reference.compute(of, Watch())
+    return reference.compute(of, CancelToken())
 
 
 def separable(n: int, d: int, seed: int) -> np.ndarray:

@@ -13,7 +13,7 @@ import marginscope
 from core.problem.problem import Problem
 from core.reference.linear_norms import CoordinateMargin, MaximumMargin, linear_margin
 from core.reference.registry import REFERENCES, references_of
-from core.reference.watch import CancelledError, Watch
+from core.reference.watch import CancelledError, CancelToken
 from tests.problems import problem
 
 P = pytest.mark.parametrize("p", [1.0, np.inf])
@@ -42,7 +42,7 @@ def test_the_dyadic_points(d: int) -> None:
     of = problem("data.kind=dyadic", f"data.d={d}")
     exact = {MaximumMargin: 2.0**-d, CoordinateMargin: 1.0 / (2.0 ** (d + 1) - 2.0)}
     for kind, value in exact.items():
-        found = kind().compute(of, Watch())
+        found = kind().compute(of, CancelToken())
         assert found.certified
         assert found.lower <= value <= found.upper
         assert found.upper - found.lower <= 1e-9 * value
@@ -52,7 +52,7 @@ def test_the_dyadic_points(d: int) -> None:
 @pytest.mark.parametrize(("n", "d", "seed"), [(20, 3, 0), (40, 5, 1), (64, 20, 2), (8, 30, 3)])
 def test_another_program(p: float, n: int, d: int, seed: int) -> None:
     G = separable(n, d, seed)
-    found = linear_margin(G, p, Watch())
+    found = linear_margin(G, p, CancelToken())
     assert found.lower <= found.value <= found.upper
     assert found.upper - found.lower < 1e-9 * found.value
     assert found.value == pytest.approx(least_norm(G, p), rel=1e-9)
@@ -61,7 +61,7 @@ def test_another_program(p: float, n: int, d: int, seed: int) -> None:
 @P
 def test_no_weights_and_no_predictor_are_better(p: float) -> None:
     generator, G = np.random.default_rng(5), separable(12, 3, 4)
-    found = linear_margin(G, p, Watch())
+    found = linear_margin(G, p, CancelToken())
     q = generator.dirichlet(np.full(12, 0.2), 20_000) @ G
     assert np.linalg.norm(q, 1.0 if p == np.inf else np.inf, axis=1).min() >= found.lower
     w = generator.standard_normal((20_000, 3))
@@ -74,7 +74,7 @@ def test_norms_are_in_their_order() -> None:
     """|w|_1 >= |w|_2 >= |w|_inf >= |w|_2/sqrt(d)."""
     of = problem("data.kind=gaussian_mixture", "data.d=20", "data.n=40")
     one, two, largest = (
-        REFERENCES[name].compute(of, Watch()).value
+        REFERENCES[name].compute(of, CancelToken()).value
         for name in ("gamma_1", "gamma_linear", "gamma_inf")
     )
     assert one < two < largest < np.sqrt(20.0) * two
@@ -90,29 +90,29 @@ def test_norms_are_in_their_order() -> None:
     ],
 )
 def test_special_positions(p: float, G: list[list[float]], value: float) -> None:
-    assert linear_margin(np.array(G), p, Watch()).value == pytest.approx(value, rel=1e-9)
+    assert linear_margin(np.array(G), p, CancelToken()).value == pytest.approx(value, rel=1e-9)
 
 
 @P
 @pytest.mark.parametrize("G", [[[1.0, 0.0], [-1.0, 0.0]], [[1.0, 1.0], [0.0, 0.0]]])
 def test_data_that_are_not_separable(p: float, G: list[list[float]]) -> None:
-    found = linear_margin(np.array(G), p, Watch())
-    assert found.nothing
+    found = linear_margin(np.array(G), p, CancelToken())
+    assert found.is_zero
     assert "Farkas" in found.method
 
 
 def test_parity_is_not_separable() -> None:
     for name in ("gamma_inf", "gamma_1"):
-        assert REFERENCES[name].compute(problem(), Watch()).nothing
+        assert REFERENCES[name].compute(problem(), CancelToken()).is_zero
 
 
 @P
 def test_a_cancelled_or_late_program(p: float) -> None:
-    watch = Watch()
+    watch = CancelToken()
     watch.cancel()
     with pytest.raises(CancelledError):
         linear_margin(separable(20, 3, 0), p, watch)
-    late = linear_margin(separable(300, 60, 0), p, Watch(-1.0))
+    late = linear_margin(separable(300, 60, 0), p, CancelToken(-1.0))
     assert not late.exists
     assert "time limit" in late.method
 

@@ -17,7 +17,7 @@ from core.reference.global_margin import global_margin
 from core.reference.hull import are_on_one_ray, pair_bound, separate_from_origin, why_not
 from core.reference.linear import KernelMargin, LinearMargin, bracket_of
 from core.reference.registry import REFERENCES, references_of
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from tests.problems import problem
 
 LABELS = np.array([1.0, -1.0])
@@ -42,7 +42,7 @@ def test_gamma_gl_of_two_near_duplicates(e: float) -> None:
 
     Nodes (e, -1)/sqrt(1 + e^2) and (0, 1), weights 1/2 and -1/2, see one point each.
     """
-    bracket = global_margin(two(e), LABELS, Watch(20.0)).bracket
+    bracket = global_margin(two(e), LABELS, CancelToken(20.0)).bracket
     assert bracket.certified
     assert bracket.lower <= 0.5 * e
     assert bracket.upper >= 0.5 * e / np.sqrt(1.0 + e * e)
@@ -51,9 +51,9 @@ def test_gamma_gl_of_two_near_duplicates(e: float) -> None:
 
 @pytest.mark.parametrize("e", [1e-13, 1e-15])
 def test_gamma_gl_below_rounding_is_not_resolved(e: float) -> None:
-    bracket = global_margin(two(e), LABELS, Watch(2.0)).bracket
+    bracket = global_margin(two(e), LABELS, CancelToken(2.0)).bracket
     assert bracket.open
-    assert not bracket.nothing
+    assert not bracket.is_zero
     assert bracket.certified
     assert bracket.lower == 0.0
     assert 0.5 * e <= bracket.upper <= 0.5 * e + 1e-14
@@ -67,7 +67,7 @@ def test_gamma_gl_with_a_near_duplicate_among_others(e: float, d: int) -> None:
     x, y = rng.standard_normal((10, d)), np.sign(rng.standard_normal(10))
     x[1] = x[0] + e * rng.standard_normal(d)
     y[:2] = LABELS
-    found = global_margin(x, y, Watch(10.0))
+    found = global_margin(x, y, CancelToken(10.0))
     bracket = found.bracket
     assert bracket.certified
     assert bracket.upper <= 0.5 * np.linalg.norm(x[0] - x[1]) + 1e-13
@@ -144,12 +144,12 @@ def test_odd_parity_is_proved_and_its_neighbours_are_not() -> None:
     x = np.array(list(product((-0.5, 0.5), repeat=4)))
     y = 8.0 * x[:, 0] * x[:, 1] * x[:, 2]
     for name in ("gamma_gl", "gamma_ntk", "rkhs"):
-        assert REFERENCES[name].compute(of(x, y), Watch(5.0)).nothing
+        assert REFERENCES[name].compute(of(x, y), CancelToken(5.0)).is_zero
     moved = x.copy()
     moved[0, 0] += 1e-9
     assert why_not(moved, y) == ""
-    bracket = global_margin(moved, y, Watch(5.0)).bracket
-    assert not bracket.nothing
+    bracket = global_margin(moved, y, CancelToken(5.0)).bracket
+    assert not bracket.is_zero
     assert 0.0 < bracket.upper < 1e-5
 
 
@@ -159,7 +159,7 @@ def test_odd_parity_is_proved_and_its_neighbours_are_not() -> None:
 @pytest.mark.parametrize("e", [1e-4, 1e-7, 1e-9, 1e-12, 1e-14])
 def test_linear_margin_of_two_near_duplicates(e: float) -> None:
     """The distance of 0 from the segment between (1, 0) and -(1, e): e/(2 sqrt(1 + e^2/4))."""
-    bracket = LinearMargin().compute(of(two(e), LABELS), Watch())
+    bracket = LinearMargin().compute(of(two(e), LABELS), CancelToken())
     assert bracket.certified
     assert bracket.lower <= 0.5 * e / np.sqrt(1.0 + 0.25 * e * e) <= bracket.upper
     assert bracket.lower > 0.0
@@ -205,7 +205,7 @@ def test_farkas_weights_are_proved() -> None:
     assert not separate_from_origin(tilted).farkas
     assert bracket_of(separate_from_origin(tilted), "a hyperplane").open
     thin = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
-    assert bracket_of(separate_from_origin(thin), "a hyperplane").nothing
+    assert bracket_of(separate_from_origin(thin), "a hyperplane").is_zero
 
 
 # -------------------------------------------------------------------------------- tangent kernel
@@ -240,7 +240,7 @@ def test_arc_cosine_kernels_of_small_angles(e: float, sign: float) -> None:
 def test_rkhs_margin_of_two_near_duplicates(e: float) -> None:
     """min over q of q^2 k_11 + (1 - q)^2 k_22 - 2 q (1 - q) k_12, in 50 digits."""
     x = two(e)
-    bracket = KernelMargin().compute(of(x, LABELS), Watch())
+    bracket = KernelMargin().compute(of(x, LABELS), CancelToken())
     with mp.workdps(50):
         k = [K1 + K2 / 2 for K1, K2 in (kernels(x[[i, j]]) for i, j in ((0, 0), (1, 1), (0, 1)))]
         q = (k[1] + k[2]) / (k[0] + k[1] + 2 * k[2])
@@ -275,8 +275,8 @@ def test_no_margin_of_near_duplicates_is_called_nothing(
     for reference in references_of(changed):
         if reference.name in ("parity_population", "gamma_linear"):
             continue  # the law's; and parity has no linear margin, which is proved
-        bracket = reference.compute(changed, Watch(2.0))
-        assert not bracket.nothing, bracket
+        bracket = reference.compute(changed, CancelToken(2.0))
+        assert not bracket.is_zero, bracket
         assert not bracket.certified or bracket.upper > 0.0
 
 
@@ -284,7 +284,7 @@ def test_no_margin_of_near_duplicates_is_called_nothing(
 def test_the_margin_on_the_line(e: float) -> None:
     """The points (0, 1) and (e, 1) of the plane: the same two bounds."""
     line = of(np.array([[0.0], [e]]), LABELS, "data.kind=intervals", "network.kind=bias")
-    bracket = REFERENCES["gamma_l1"].compute(line, Watch())
+    bracket = REFERENCES["gamma_l1"].compute(line, CancelToken())
     assert bracket.certified
     assert bracket.upper >= 0.5 * e / np.sqrt(1.0 + e * e)
     assert not bracket.exists or 0.0 < bracket.lower <= 0.5 * e

@@ -15,15 +15,15 @@ from core.reference.population import (
     Wei19Population,
     dyadic,
     even_parity,
-    unmet,
+    find_violation,
 )
 from core.reference.tangent import TangentMargin
-from core.reference.watch import CancelledError, Watch
+from core.reference.watch import CancelledError, CancelToken
 from tests.problems import problem
 
 
 def test_gamma_ntk_can_be_cancelled() -> None:
-    watch = Watch()
+    watch = CancelToken()
     watch.cancel()
     with pytest.raises(CancelledError):
         TangentMargin().compute(problem(), watch)
@@ -52,7 +52,7 @@ def on_a_grid(x: np.ndarray, y: np.ndarray, count: int) -> float:
 @pytest.mark.parametrize(("n", "seed"), [(4, 0), (12, 1), (20, 2)])
 def test_gamma_l1_is_approached_from_below_by_grids(n: int, seed: int) -> None:
     x, y = intervals(n, seed)
-    lower, upper, _ = l1_margin(x, y, Watch())
+    lower, upper, _ = l1_margin(x, y, CancelToken())
     assert 0.0 < lower <= upper
     assert (upper - lower) / upper <= 1e-7
     coarse, fine = on_a_grid(x, y, 200), on_a_grid(x, y, 1000)
@@ -77,7 +77,7 @@ def test_pricing_on_the_line_misses_no_direction() -> None:
 def test_gamma_l1_is_for_networks_with_biases_on_the_line() -> None:
     line = problem("data.kind=intervals", "network.kind=bias")
     assert BiasMargin().applies(line)
-    assert BiasMargin().compute(line, Watch()).certified
+    assert BiasMargin().compute(line, CancelToken()).certified
     assert not BiasMargin().applies(problem("data.kind=intervals"))
     assert not BiasMargin().applies(problem("network.kind=bias"))
 
@@ -88,14 +88,14 @@ def test_gamma_l1_is_for_networks_with_biases_on_the_line() -> None:
 def test_neural_collapse_is_checked_on_the_sample() -> None:
     of = problem("data.kind=cones", "data.d=10", "data.n=64", "data.r=4")
     section = of.experiment.data
-    found = CollapseMargin().compute(of, Watch())
+    found = CollapseMargin().compute(of, CancelToken())
     assert found.value == section.gamma_nc / 8.0
     axes, x = of.dataset.directions["axes"], of.dataset.x
     settings = (axes, np.ones(4), section.gamma_nc, section.eps)
     y = of.dataset.y
     signs = np.where((np.arange(4) % 2 == 1) & (section.labels == "mixed"), -1.0, 1.0)
-    assert unmet(x, y, axes, signs, *settings[2:]) == ""
-    assert "number 5" in unmet(
+    assert find_violation(x, y, axes, signs, *settings[2:]) == ""
+    assert "number 5" in find_violation(
         np.vstack([x[:5], -x[5:6]]), y[:6], axes, signs, section.gamma_nc, section.eps
     )
 
@@ -120,8 +120,8 @@ def test_parity_of_all_corners(k: int, d: int) -> None:
 
 
 def test_population_margins_of_problems() -> None:
-    assert ParityPopulation().compute(problem(), Watch()).value == pytest.approx(160**-0.5)
-    odd = ParityPopulation().compute(problem("data.k=3"), Watch())
+    assert ParityPopulation().compute(problem(), CancelToken()).value == pytest.approx(160**-0.5)
+    odd = ParityPopulation().compute(problem("data.k=3"), CancelToken())
     assert not odd.exists
     assert "exactly 0" in odd.method
     assert not ParityPopulation().applies(problem("data.k=3", "data.freeze=true"))
@@ -139,7 +139,7 @@ def test_odd_parity_of_three_bits_has_no_margin_on_all_corners() -> None:
 @pytest.mark.parametrize("scaled", ["true", "false"])
 def test_four_neurons_have_margin_one_eighth(scaled: str) -> None:
     of = problem("data.kind=wei19", f"data.scaled={scaled}", "data.d=20")
-    found = Wei19Population().compute(of, Watch())
+    found = Wei19Population().compute(of, CancelToken())
     x, y = of.dataset.x[:, :2], of.dataset.y
     f = np.abs(x[:, 0]) - np.abs(x[:, 1])  # two nodes of weight +1, two of -1: |Theta|^2 = 8
     assert (y * f).min() / 8.0 == pytest.approx(found.value, rel=1e-12)

@@ -20,12 +20,12 @@ from core.reference.margin import (
     SavedMargin,
     absent_bracket,
     contradiction,
-    exact,
+    exact_bracket,
     load_margin,
     save_margin,
 )
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.watch import CancelledError, Watch
+from core.reference.watch import CancelledError, CancelToken
 from tests.problems import problem
 
 
@@ -44,10 +44,14 @@ class Counted(Reference):
     def key(self, problem: Problem) -> str:
         return problem.dataset.digest()
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
         self.times += 1
-        watch.look()
-        return Bracket(0.25, 0.75, 0.5, False, "early") if watch.timed_out else exact(0.5, "whole")
+        watch.check()
+        return (
+            Bracket(0.25, 0.75, 0.5, False, "early")
+            if watch.timed_out
+            else exact_bracket(0.5, "whole")
+        )
 
 
 def test_names_and_texts() -> None:
@@ -73,38 +77,41 @@ def test_a_bracket_of_a_draw_is_no_guess() -> None:
         "gamma_gl": "heuristic",
         "gamma_ntk": "holds except with probability 10^-6",
     }
-    assert ReferenceMargin(REFERENCES["gamma_ntk"], exact(0.5, ""), 0.0).certainty == "certified"
+    assert (
+        ReferenceMargin(REFERENCES["gamma_ntk"], exact_bracket(0.5, ""), 0.0).certainty
+        == "certified"
+    )
     assert [one.name for one in REFERENCES.values() if one.failure] == ["gamma_ntk"]
 
 
 def test_a_margin_is_computed_once(own_cache: Path) -> None:
     reference, of = Counted(), problem()
-    first = compute(reference, of, Watch())
-    second = compute(reference, of, Watch())
+    first = compute(reference, of, CancelToken())
+    second = compute(reference, of, CancelToken())
     assert reference.times == 1
     assert (first.bracket, first.seconds) == (second.bracket, second.seconds)
-    compute(reference, of, Watch(), cache=False)
+    compute(reference, of, CancelToken(), cache=False)
     assert reference.times == 2
-    compute(reference, problem("run.seed=1"), Watch())
+    compute(reference, problem("run.seed=1"), CancelToken())
     assert reference.times == 3
     assert len(list(own_cache.iterdir())) == 2
 
 
 def test_another_version_of_the_method_is_another_margin() -> None:
     reference = Counted()
-    compute(reference, problem(), Watch())
+    compute(reference, problem(), CancelToken())
     reference.version = 2
-    compute(reference, problem(), Watch())
+    compute(reference, problem(), CancelToken())
     assert reference.times == 2
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"lower": "x"}', "[" * 50_000])
 def test_damaged_files_are_written_anew(own_cache: Path, damage: str) -> None:
     reference, of = Counted(), problem()
-    compute(reference, of, Watch())
+    compute(reference, of, CancelToken())
     (file,) = own_cache.iterdir()
     file.write_text(damage)
-    assert compute(reference, of, Watch()).bracket.value == 0.5
+    assert compute(reference, of, CancelToken()).bracket.value == 0.5
     assert reference.times == 2
     assert json.loads(file.read_text())["value"] == 0.5
 
@@ -113,7 +120,7 @@ def test_damaged_files_are_written_anew(own_cache: Path, damage: str) -> None:
     "change", [{"lower": 2.0}, {"certified": 1}, {"method": None}, {"value": True}]
 )
 def test_impossible_entries_are_ignored(own_cache: Path, change: dict[str, object]) -> None:
-    compute(Counted(), problem(), Watch())
+    compute(Counted(), problem(), CancelToken())
     (file,) = own_cache.iterdir()
     file.write_text(json.dumps(json.loads(file.read_text()) | change))
     assert load_margin(file) is None
@@ -121,12 +128,12 @@ def test_impossible_entries_are_ignored(own_cache: Path, change: dict[str, objec
 
 def test_what_ended_early_is_computed_again_with_more_time() -> None:
     reference, of = Counted(), problem()
-    assert compute(reference, of, Watch(0.0)).bracket.method == "early"
-    assert compute(reference, of, Watch(-1.0)).bracket.method == "early"
+    assert compute(reference, of, CancelToken(0.0)).bracket.method == "early"
+    assert compute(reference, of, CancelToken(-1.0)).bracket.method == "early"
     assert reference.times == 1
-    assert compute(reference, of, Watch(60.0)).bracket.method == "whole"
-    assert compute(reference, of, Watch(math.inf)).bracket.method == "whole"
-    assert compute(reference, of, Watch(0.0)).bracket.method == "whole"
+    assert compute(reference, of, CancelToken(60.0)).bracket.method == "whole"
+    assert compute(reference, of, CancelToken(math.inf)).bracket.method == "whole"
+    assert compute(reference, of, CancelToken(0.0)).bracket.method == "whole"
     assert reference.times == 2
 
 
@@ -143,11 +150,11 @@ def test_a_folder_that_cannot_be_made_is_no_error(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MARGINSCOPE_CACHE", str(tmp_path / "file"))
-    assert compute(Counted(), problem(), Watch()).bracket.value == 0.5
+    assert compute(Counted(), problem(), CancelToken()).bracket.value == 0.5
 
 
 def test_a_cancelled_margin_leaves_nothing(own_cache: Path) -> None:
-    watch = Watch()
+    watch = CancelToken()
     watch.cancel()
     with pytest.raises(CancelledError):
         compute(Counted(), problem(), watch)
@@ -156,7 +163,7 @@ def test_a_cancelled_margin_leaves_nothing(own_cache: Path) -> None:
 
 def test_all_margins_lie_within_their_brackets() -> None:
     of = problem("data.n=10")
-    found = [compute(one, of, Watch(20.0)).bracket for one in references_of(of)]
+    found = [compute(one, of, CancelToken(20.0)).bracket for one in references_of(of)]
     assert all(b.lower <= b.value <= b.upper for b in found if b.exists)
 
 
@@ -180,7 +187,7 @@ def test_data_without_a_margin_get_a_sentence(kind: str, network: tuple[str, ...
     for reference in references_of(changed(of, x, y, classes)):
         if reference.name in ("parity_population", "gamma_gl"):
             continue
-        found = reference.compute(changed(of, x, y, classes), Watch(5.0))
+        found = reference.compute(changed(of, x, y, classes), CancelToken(5.0))
         assert not found.exists
         assert found.method.endswith(".")
 
@@ -190,7 +197,7 @@ def test_a_point_at_zero_has_no_margin() -> None:
     x = of.dataset.x.copy()
     x[3] = 0.0
     for name in ("gamma_linear", "rkhs", "gamma_ntk"):
-        assert not REFERENCES[name].compute(changed(of, x, of.dataset.y), Watch()).exists
+        assert not REFERENCES[name].compute(changed(of, x, of.dataset.y), CancelToken()).exists
 
 
 def test_negative_zero_is_zero() -> None:

@@ -24,7 +24,7 @@ from core.reference.tangent import (
     search_stages,
 )
 from core.reference.tangent_weights import Weights, arc_cosine_kernels, find_weights
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from tests.problems import problem
 
 Array = np.ndarray
@@ -33,7 +33,7 @@ Array = np.ndarray
 def weights_of(sample: Sample, q: Array | None = None, floor: float = 1e-4) -> Weights:
     """Return given weights, or those of the search."""
     if q is None:
-        return find_weights(sample.rows, sample.y, sample.d, search_stages(sample), Watch())
+        return find_weights(sample.rows, sample.y, sample.d, search_stages(sample), CancelToken())
     return Weights(q, floor, arc_cosine_kernels(sample.rows, sample.y, sample.d))
 
 
@@ -140,7 +140,7 @@ def test_points_of_the_line_in_closed_form(signs: tuple[float, ...]) -> None:
     """Half of the nodes see a point, each with |g| = |x| |w|; both sides have their own."""
     x = np.array(signs)[:, None]
     sample = sample_of(x, np.sign(x[:, 0]))
-    found = bracket_of(sample, weights_of(sample), Watch())
+    found = bracket_of(sample, weights_of(sample), CancelToken())
     assert found.certified
     assert found.lower <= 0.5 * radial(40) <= found.upper
     assert found.gap < 1e-3
@@ -154,8 +154,8 @@ def test_points_of_the_plane_are_integrated(seed: int, lower: float, upper: floa
     sample = sample_of(*gaussian(8, 2, seed))
     weights = weights_of(sample)
     found, drawn = (
-        integrate_plane(sample, weights, Watch()),
-        bound_by_draws(sample, weights, Watch()),
+        integrate_plane(sample, weights, CancelToken()),
+        bound_by_draws(sample, weights, CancelToken()),
     )
     assert found.certified
     assert found.gap < 0.01
@@ -171,7 +171,7 @@ def test_no_weights_are_below_the_lower_end(seed: int) -> None:
     x, y = gaussian(7, 2, seed + 10)
     sample = sample_of(x * np.random.default_rng(seed).uniform(0.3, 3.0, (7, 1)), y)
     best = weights_of(sample)
-    found, means = integrate_plane(sample, best, Watch()), node_means(2)
+    found, means = integrate_plane(sample, best, CancelToken()), node_means(2)
     generator = np.random.default_rng(seed)
     for mix in (1.0, 0.3, 0.03):
         for q in generator.dirichlet(np.full(7, 0.7), 20):
@@ -191,14 +191,14 @@ def test_figure_1(monkeypatch: pytest.MonkeyPatch) -> None:
     With a tenth of the work; the whole gives [.05052, .05091].
     """
     monkeypatch.setattr(tangent, "WORK", 1e9)
-    found = TangentMargin().compute(problem(), Watch())
+    found = TangentMargin().compute(problem(), CancelToken())
     assert found.lower <= 0.050899 - 2e-5
     assert found.upper >= 0.050899 - 2e-5
     assert found.value == pytest.approx(0.0509, rel=2e-3)
     assert found.gap < 0.03
     assert not found.certified
     assert "holds except with probability 10^-6" in found.method
-    assert found.value <= KernelMargin().compute(problem(), Watch()).value
+    assert found.value <= KernelMargin().compute(problem(), CancelToken()).value
 
 
 @pytest.mark.slow
@@ -212,7 +212,7 @@ def test_figure_1(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_parity(d: int, n: int, value: float, room: float, gap: float) -> None:
     """Values of Phi at the best q, by 2^21 to 2^24 directions of another program."""
-    found = TangentMargin().compute(problem(f"data.d={d}", f"data.n={n}"), Watch())
+    found = TangentMargin().compute(problem(f"data.d={d}", f"data.n={n}"), CancelToken())
     assert found.lower <= value + room
     assert found.upper >= value - room
     assert found.value == pytest.approx(value, abs=2.0 * room)
@@ -226,7 +226,7 @@ def test_a_bracket_fails_no_more_often_than_it_says(monkeypatch: pytest.MonkeyPa
     """
     sample = sample_of(*gaussian(6, 2, 1))
     weights = weights_of(sample)
-    values = integrate_plane(sample, weights, Watch())
+    values = integrate_plane(sample, weights, CancelToken())
     monkeypatch.setattr(tangent, "FAILURE", 0.1)
     monkeypatch.setattr(tangent, "FEWEST", 2**11)
     monkeypatch.setattr(tangent, "MOST", 2**11)
@@ -234,7 +234,7 @@ def test_a_bracket_fails_no_more_often_than_it_says(monkeypatch: pytest.MonkeyPa
     failures = gaps = 0.0
     for seed in range(150):
         monkeypatch.setattr(tangent, "SEED", 1000 + 2 * seed)
-        found = bound_by_draws(sample, weights, Watch())
+        found = bound_by_draws(sample, weights, CancelToken())
         failures += found.lower > values.upper or found.upper < values.lower
         gaps += found.gap / 150.0
     assert failures <= 25
@@ -245,7 +245,7 @@ def test_controls_narrow_the_draw() -> None:
     sample = sample_of(*gaussian(20, 6, 2))
     weights = weights_of(sample)
     means = node_means(6)
-    pilot = tangent.run_pilot(sample, weights, means, 2**14, Watch())
+    pilot = tangent.run_pilot(sample, weights, means, 2**14, CancelToken())
     z = draw_directions(sample.rows, 0, 2**14, np.random.default_rng(9))
     values = evaluate(z, sample, weights, means)
     e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
@@ -266,17 +266,17 @@ def test_few_points_leave_cells_without_a_sum() -> None:
     sample = sample_of(x, y)
     weights = weights_of(sample)
     assert np.sort(weights.q)[1] < 1e-3
-    found = bound_by_draws(sample, weights, Watch())
+    found = bound_by_draws(sample, weights, CancelToken())
     assert found.gap < 0.03
 
 
 def test_too_small_a_margin_is_not_resolved() -> None:
     x, y = np.array([[1.0, 0.0], [1.0, 1e-6]]), np.array([1.0, -1.0])
     sample = sample_of(x, y)
-    plane = bracket_of(sample, weights_of(sample), Watch())
+    plane = bracket_of(sample, weights_of(sample), CancelToken())
     assert plane.open
     assert plane.certified
-    drawn = bound_by_draws(sample, weights_of(sample), Watch())
+    drawn = bound_by_draws(sample, weights_of(sample), CancelToken())
     assert drawn.open
     assert not drawn.certified
     assert 1e-7 < drawn.upper < 1e-2
@@ -286,6 +286,8 @@ def test_a_late_watch_has_fewer_directions() -> None:
     x, y, q = np.eye(16), np.where(np.arange(16) % 2 == 0, 1.0, -1.0), np.full(16, 1.0 / 16.0)
     sample = sample_of(x, y)
     weights = weights_of(sample, q)
-    late, whole = (bound_by_draws(sample, weights, watch) for watch in (Watch(0.0), Watch()))
+    late, whole = (
+        bound_by_draws(sample, weights, watch) for watch in (CancelToken(0.0), CancelToken())
+    )
     counts = [int(re.search(r"(\d+) random directions", one.method)[1]) for one in (late, whole)]  # type: ignore[index]
     assert tangent.FEWEST <= counts[0] < 0.3 * counts[1]

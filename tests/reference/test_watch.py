@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from core.reference import watch as module
-from core.reference.watch import CancelledError, Watch
+from core.reference.watch import CancelledError, CancelToken
 
 
 class Clock:
@@ -33,16 +33,16 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def _work(clock: Clock, watch: Watch, looks: int, seconds: float) -> None:
+def _work(clock: Clock, watch: CancelToken, looks: int, seconds: float) -> None:
     for _ in range(looks):
         clock.now += seconds
-        watch.look()
+        watch.check()
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
 @pytest.mark.parametrize("step", [0.001, 0.02, 0.05])
 def test_it_takes_its_share(clock: Clock, share: float, step: float) -> None:
-    watch = Watch(share=lambda: share)
+    watch = CancelToken(share=lambda: share)
     _work(clock, watch, 1000, step)
     worked = 1000 * step
     # Rests are put off until there are 5 ms of work.
@@ -51,14 +51,14 @@ def test_it_takes_its_share(clock: Clock, share: float, step: float) -> None:
 
 
 def test_alone_it_takes_all(clock: Clock) -> None:
-    for watch in (Watch(), Watch(share=lambda: 1.0)):
+    for watch in (CancelToken(), CancelToken(share=lambda: 1.0)):
         before = clock.now
         _work(clock, watch, 100, 0.05)
         assert clock.now - before == pytest.approx(5.0)
 
 
 def test_sleep_does_not_make_it_late(clock: Clock) -> None:
-    watch = Watch(limit=1.0, share=lambda: 0.1)
+    watch = CancelToken(limit=1.0, share=lambda: 0.1)
     _work(clock, watch, 19, 0.05)
     assert clock.now > 9.0
     assert not watch.timed_out
@@ -67,10 +67,10 @@ def test_sleep_does_not_make_it_late(clock: Clock) -> None:
 
 
 def test_a_part_keeps_to_the_share_and_the_sleep_of_the_whole(clock: Clock) -> None:
-    watch = Watch(share=lambda: 0.1)
+    watch = CancelToken(share=lambda: 0.1)
     _work(clock, watch, 20, 0.05)
     slept = clock.now - watch.seconds
-    part = watch.within(2.0)
+    part = watch.with_timeout(2.0)
     assert (part.limit, part.timed_out) == (pytest.approx(watch.seconds + 2.0), False)
     _work(clock, part, 39, 0.05)
     assert not part.timed_out
@@ -81,13 +81,13 @@ def test_a_part_keeps_to_the_share_and_the_sleep_of_the_whole(clock: Clock) -> N
 
 
 def test_it_wakes_up_when_it_may_have_all(clock: Clock) -> None:
-    watch = Watch(share=lambda: 0.01 if clock.now < 0.2 else 1.0)
+    watch = CancelToken(share=lambda: 0.01 if clock.now < 0.2 else 1.0)
     _work(clock, watch, 1, 0.05)
     assert clock.now < 0.05 + 3 * module.NAP_S
 
 
 def test_a_sleeper_is_cancelled(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch(share=lambda: 0.001)
+    watch = CancelToken(share=lambda: 0.001)
     naps: list[float] = []
 
     def slept(self: threading.Event, timeout: float) -> bool:

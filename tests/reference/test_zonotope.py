@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.reference import pricing
 from core.reference.pricing import climb, maximise, prove, value_at, zonotopes
-from core.reference.watch import CancelledError, Watch
+from core.reference.watch import CancelledError, CancelToken
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def by_subsets(x: Array, c: Array) -> float:
 
 def by_tree(x: Array, c: Array, limit: float, monkeypatch: pytest.MonkeyPatch) -> pricing.Proof:
     monkeypatch.setattr(pricing, "MOST_DIMENSIONS", 0)
-    return prove(x, c, limit, Watch(), np.inf)
+    return prove(x, c, limit, CancelToken(), np.inf)
 
 
 @pytest.mark.parametrize(("d", "seed"), [(2, 0), (3, 1), (4, 2), (6, 3)])
@@ -43,7 +43,7 @@ def test_three_routes_agree(d: int, seed: int, monkeypatch: pytest.MonkeyPatch) 
     x, c = case(11, d, seed)
     brute = by_subsets(x, c)
     starts = np.random.default_rng(seed).standard_normal((200, d))
-    V, values = climb(x, c, starts, Watch())
+    V, values = climb(x, c, starts, CancelToken())
     assert np.allclose(values, value_at(x, c, V), atol=1e-12)
     assert np.allclose(np.linalg.norm(V, axis=1), 1.0)
     assert values.max() == pytest.approx(brute, rel=1e-7)
@@ -53,18 +53,18 @@ def test_three_routes_agree(d: int, seed: int, monkeypatch: pytest.MonkeyPatch) 
     assert proof.direction is not None
     assert value_at(x, c, proof.direction[None])[0] == pytest.approx(brute, rel=1e-6)
     if d <= 3:
-        assert maximise(x, c, Watch())[0] == pytest.approx(brute, rel=1e-7)
+        assert maximise(x, c, CancelToken())[0] == pytest.approx(brute, rel=1e-7)
 
 
 @pytest.mark.parametrize("d", [4, 8])
 def test_a_limit_above_is_proved_and_one_below_is_not(d: int) -> None:
     x, c = case(26, d, 5)
-    _, values = climb(x, c, np.random.default_rng(0).standard_normal((400, d)), Watch())
+    _, values = climb(x, c, np.random.default_rng(0).standard_normal((400, d)), CancelToken())
     highest = float(values.max())
-    above = prove(x, c, highest * 1.0001, Watch(), np.inf)
+    above = prove(x, c, highest * 1.0001, CancelToken(), np.inf)
     assert above.direction is None
     assert above.bound == pytest.approx(highest * 1.0001, rel=1e-9)
-    below = prove(x, c, highest * 0.999, Watch(), np.inf)
+    below = prove(x, c, highest * 0.999, CancelToken(), np.inf)
     assert below.bound >= highest * (1.0 - 1e-9)
     assert below.direction is not None
 
@@ -74,32 +74,32 @@ def test_tree_against_arrangement(d: int, monkeypatch: pytest.MonkeyPatch) -> No
     """Degenerate points too: parallel, opposite and repeated ones."""
     x, c = case(12, d, 7)
     x[3], x[4], x[5] = 2.0 * x[0], -x[1], x[2]
-    value = maximise(x, c, Watch())[0]
+    value = maximise(x, c, CancelToken())[0]
     assert by_tree(x, c, 0.01 * value, monkeypatch).bound == pytest.approx(value, rel=1e-6)
 
 
 def test_nothing_positive() -> None:
     x = np.eye(4)
-    assert prove(x, -np.ones(4), 0.5, Watch(), np.inf).bound == 0.0
-    _, values = climb(x, -np.ones(4), np.eye(4), Watch())
+    assert prove(x, -np.ones(4), 0.5, CancelToken(), np.inf).bound == 0.0
+    _, values = climb(x, -np.ones(4), np.eye(4), CancelToken())
     assert values.max() <= 0.0
 
 
 def test_orthogonal_points() -> None:
     """x = identity: the price is |c_+|, at v = c_+/|c_+|."""
     c = np.array([3.0, -1.0, 4.0, -2.0, 0.0])
-    assert prove(np.eye(5), c, 1.0, Watch(), np.inf).bound == pytest.approx(5.0, rel=1e-9)
+    assert prove(np.eye(5), c, 1.0, CancelToken(), np.inf).bound == pytest.approx(5.0, rel=1e-9)
     assert zonotopes(np.eye(5), c).split == 2
 
 
 def test_unfinished_is_said() -> None:
     x, c = case(40, 6, 0)
-    assert not prove(x, c, 1e-9, Watch(), 0.0).finished
+    assert not prove(x, c, 1e-9, CancelToken(), 0.0).finished
 
 
 def test_cancelled() -> None:
     x, c = case(40, 6, 0)
-    watch = Watch()
+    watch = CancelToken()
     watch.cancel()
     with pytest.raises(CancelledError):
         prove(x, c, 1e-9, watch, np.inf)

@@ -76,14 +76,14 @@ def test_the_first_frame_is_one_commit_and_then_each_sixty_four(
     problem = small_problem()
     recorder = recorder_at(tmp_path / "a.msrun", problem)
     frames = frames_of(problem, 205)
-    assert recorder.committed == -1
+    assert recorder.last_committed == -1
     assert recorder.append(frames[:1]) == 0
     assert recorder.append(frames[1:64]) == 0
     assert recorder.append(frames[64:65]) == 64
     assert recorder.append(frames[65:201]) == 192  # what comes at once goes by 64 frames
     assert recorder.append(frames[201:205]) == 192
     assert recorder.flush() == 204
-    assert recorder.flush() == recorder.committed == 204
+    assert recorder.flush() == recorder.last_committed == 204
     recorder.abandon()
 
 

@@ -59,9 +59,9 @@ def test_a_run_carries_its_problem(tmp_path: Path) -> None:
     with open_run(record(tmp_path / "a.msrun")) as run:
         assert run.experiment == problem.experiment
         assert (run.title, run.source, run.engine) == ("A title", "telgarsky22", "tests")
-        assert (run.status, run.reason, run.planned) == ("finished", "completed", 40)
+        assert (run.status, run.reason, run.planned_frames) == ("finished", "completed", 40)
         assert (run.temperature_cap, run.precision) == (1e5, "float64")
-        assert run.created.endswith("+00:00")
+        assert run.creation_time.endswith("+00:00")
         assert run.loss is problem.loss
         assert np.array_equal(run.origin, problem.start.origin)
         assert run.start.parameters is run.origin
@@ -209,12 +209,12 @@ def test_the_cache_forgets_what_was_used_longest_ago() -> None:
     cache = FrameCache(3 * 80)
     frame: tuple[np.ndarray, None] = (np.zeros(10), None)
     for index in range(3):
-        cache.put(index, frame)
+        cache.add(index, frame)
     assert cache.get(0) is frame
-    cache.put(3, frame)
+    cache.add(3, frame)
     assert cache.get(1) is None
     assert cache.get(0) is frame
-    cache.put(4, (np.zeros(100), None))
+    cache.add(4, (np.zeros(100), None))
     assert cache.get(4) is None
     assert cache.bytes == 3 * 80
 

@@ -9,7 +9,7 @@ import numpy as np
 from core.observables.final_margin import final_margin, find_first_frame
 from core.observables.margins import hard_margin, smoothed_margin
 from core.reference.margin import ReferenceMargin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run
 
 SECONDS = 20.0
@@ -23,10 +23,12 @@ def check_bracket(
     reached = np.array([hard_margin(run, k) for k in range(run.frames)])
     smoothed = np.array([smoothed_margin(run, k) for k in range(run.frames)])
     for frame in sorted(set(frames)):
-        found = final_margin(run, frame, known, Watch(SECONDS), precision=precision)
+        found = final_margin(run, frame, known, CancelToken(SECONDS), precision=precision)
         later = range(frame, run.frames)
         for one in found.above_while:
-            holds = [k for k in later if find_first_frame(run, k, one.kept, Watch()) <= frame]
+            holds = [
+                k for k in later if find_first_frame(run, k, one.pattern, CancelToken()) <= frame
+            ]
             assert reached[holds].max() <= one.above
             assert one.reached <= one.above * (1 + 1e-9), (frame, one)
         if found.why:
@@ -36,4 +38,4 @@ def check_bracket(
             assert found.below <= found.hard
         if not np.isnan(found.above_always):
             assert reached.max() <= found.above_always
-        assert found.above <= found.held.above
+        assert found.upper_end <= found.weakest_bound.above

@@ -14,7 +14,7 @@ from core.errors import RunFileError
 from core.problem.problem import Problem
 from core.reference.linear import LinearMargin
 from core.reference.margin import Bracket
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import open_run
 
 Call = Callable[..., tuple[int, str, str]]  # of the fixture `call` of tests.conftest
@@ -37,9 +37,9 @@ def wait_for_frames(path: Path, count: int, process: subprocess.Popen[str]) -> N
 def interrupt_margins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the user press Ctrl-C while a linear margin is computed."""
 
-    def interrupted(self: LinearMargin, problem: Problem, watch: Watch) -> Bracket:
+    def interrupted(self: LinearMargin, problem: Problem, watch: CancelToken) -> Bracket:
         signal.raise_signal(signal.SIGINT)
-        watch.look()
+        watch.check()
         raise AssertionError
 
     monkeypatch.setattr(LinearMargin, "compute", interrupted)

@@ -12,9 +12,9 @@ import numpy as np
 
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, resolve_problem
-from core.reference.margin import Bracket, Reference, ReferenceMargin, exact
+from core.reference.margin import Bracket, Reference, ReferenceMargin, exact_bracket
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.theorems.registry import assess_all
@@ -73,14 +73,14 @@ def _margin_of(reference: Reference, problem: Problem, limit: float) -> Referenc
     """Compute a margin once for equal data, by the key of the program's own cache."""
     key = (reference.name, reference.key(problem), limit)
     if key not in _BRACKETS:
-        _BRACKETS[key] = compute(reference, problem, Watch(limit)).bracket
+        _BRACKETS[key] = compute(reference, problem, CancelToken(limit)).bracket
     return ReferenceMargin(reference, _BRACKETS[key], 0.0, reference.drawn_in(problem))
 
 
 def exactly(**values: float) -> dict[str, ReferenceMargin]:
     """Made-up margins that are known exactly, by name."""
     return {
-        name: ReferenceMargin(REFERENCES[name], exact(value, "made up"), 0.0)
+        name: ReferenceMargin(REFERENCES[name], exact_bracket(value, "made up"), 0.0)
         for name, value in values.items()
     }
 

@@ -97,4 +97,4 @@ def run(hunt: Hunt, pool: Pool, runs: int, control: SweepControl | None = None) 
 
 def values(hunt: Hunt) -> list[tuple[int, str, int, float]]:
     """What the runs of a hunt came to, the best first."""
-    return [(one.index, one.phase, one.parent, one.value) for one in hunt.ranked()]
+    return [(one.index, one.phase, one.parent, one.value) for one in hunt.ranked_runs()]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.studies.study import Study, load_study, parse_study
 from core.studies.trials import Trial, trials_of
-from core.studies.verdicts import Judged, judge
+from core.studies.verdicts import JudgedClaim, judge
 from core.sweep.control import SweepControl
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
@@ -40,7 +40,7 @@ def only(study: Study, starts: Sequence[str]) -> Study:
 
 def judged_on(
     name: str, settings: Sequence[str], folder: Path, starts: Sequence[str]
-) -> list[Judged]:
+) -> list[JudgedClaim]:
     """The claims of a shipped study whose texts begin so, on runs of these settings."""
     study = only(load_study(name), starts).at_size("quick").with_settings(list(settings))
     return judge(study, recorded_trials(study, folder), None)

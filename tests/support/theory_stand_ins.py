@@ -15,7 +15,7 @@ from app.theory.judge import Case
 from app.worker import Request
 from core.problem.problem import Problem
 from core.reference.margin import Bracket, Reference, ReferenceMargin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Run, open_run
 from core.theorems.statement import (
     Assessment,
@@ -54,11 +54,11 @@ class MadeUp(Reference):
     def key(self, problem: Problem) -> str:
         return f"{problem.dataset.n}"
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
         self.computed += 1
         self.begun.set()
         while self._wait is not None and not self._wait.wait(0.01):
-            watch.look()
+            watch.check()
         return self.bracket
 
 
@@ -68,7 +68,7 @@ def no_final_margin(request: Request, key: int, path: Path, *_: object) -> Final
         return FinalBracket(key, run.frames)
 
 
-def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMargin:
+def compute(reference: Reference, problem: Problem, watch: CancelToken) -> ReferenceMargin:
     """What core.reference.registry.compute does, without a disk."""
     return ReferenceMargin(reference, reference.compute(problem, watch), 0.25)
 
@@ -135,7 +135,7 @@ class MadeUpStatements:
     verdicts: Sequence[Verdict] = tuple(Verdict)
     asked: int = 0
 
-    def assess(self, run: Run, case: Case, watch: Watch) -> Sequence[Assessment]:
+    def assess(self, run: Run, case: Case, watch: CancelToken) -> Sequence[Assessment]:
         self.asked += 1
         trace = np.linspace(-0.01, 0.03, run.frames)
         made, told = [], min(BEGINS, run.frames - 1)
@@ -170,7 +170,7 @@ class MadeUpStatements:
             )
         return made
 
-    def alarms(self, run: Run, watch: Watch) -> Sequence[MadeUpAlarm]:
+    def alarms(self, run: Run, watch: CancelToken) -> Sequence[MadeUpAlarm]:
         frame = run.frames // 2
         return (
             MadeUpAlarm(

@@ -171,7 +171,7 @@ def test_values_of_nodes(tmp_path: Path) -> None:
     least = []
     for path in made.paths.values():
         with open_run(path) as run:
-            least.append(float(np.min(OBSERVABLES["rotation"].at(run, run.frames - 1))))
+            least.append(float(np.min(OBSERVABLES["rotation"].value_at(run, run.frames - 1))))
     text = 'measure = "nodes"\noptions = { of = "rotation", by = "min" }\nover = "max"\n'
     ask = claim(text + 'compare = "~"\nvalue = 1').claims[0]
     assert measure(trials, ask).value == max(least)

@@ -46,7 +46,7 @@ class Losing(Pool):
     def has_workers(self) -> bool:
         return False
 
-    def lost(self) -> MarginscopeError:
+    def lost_workers_error(self) -> MarginscopeError:
         return MarginscopeError("the Dask scheduler no longer answers", where="tcp://a:1")
 
 

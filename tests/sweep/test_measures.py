@@ -20,7 +20,7 @@ from core.studies.measures.registry import measure
 from core.studies.statistics import mean_interval
 from core.studies.study import Study, parse_study
 from core.studies.trials import Trial, select_trials, trials_of
-from core.studies.verdicts import Judged, judge
+from core.studies.verdicts import JudgedClaim, judge
 from tests.support.small_studies import BASE
 from tests.support.sweeps import recorded_trials, with_claims
 
@@ -39,7 +39,7 @@ def made_up(values: dict[tuple[int, int], dict[str, float]]) -> tuple[Study, tup
     return study, trials_of(study, rows, {name: Path(name) for name in rows})
 
 
-def asked(study: Study, trials: tuple[Trial, ...], claim: str) -> Judged:
+def asked(study: Study, trials: tuple[Trial, ...], claim: str) -> JudgedClaim:
     (found,) = judge(with_claims(study, claim), trials, None)
     return found
 
@@ -301,7 +301,9 @@ def test_ranks_of_nodes(run_trials: Any) -> None:
     wanted = []
     for trial in trials:
         with open_run(trial.path) as run:
-            pair = [OBSERVABLES[k].at(run, run.frames - 1) for k in ("relative_norm", "rotation")]
+            pair = [
+                OBSERVABLES[k].value_at(run, run.frames - 1) for k in ("relative_norm", "rotation")
+            ]
             wanted.append(spearmanr(*pair).statistic)
     assert measure(trials, ask).value == pytest.approx(max(wanted))
 
@@ -330,7 +332,7 @@ def test_pairs_of_which_one_does_not_fit_are_told() -> None:
     study, trials = made_up(values)
     found = measure(trials, quantity(study, PAIRED + " }\n"))
     assert (found.count, found.value) == (2, 2.0)
-    assert found.used == "over 2 runs, without 1 that does not fit"
+    assert found.sample_text == "over 2 runs, without 1 that does not fit"
     assert measure(trials, quantity(study, PAIRED + ", fit = false }\n")).count == 3
 
 
@@ -410,5 +412,5 @@ def test_no_numbers_are_no_number() -> None:
     empty = aggregate_values([], "mean")
     assert math.isnan(empty.value) and empty.missing == 0
     assert all(math.isnan(x) for x in mean_interval([]))
-    assert Measurement(1.0, count=2, requested=2).used == "over 2 runs"
+    assert Measurement(1.0, count=2, requested=2).sample_text == "over 2 runs"
     assert select_trials((), quantity(parse_study(WIDTHS, "w"), 'measure = "risk"\n')) == []

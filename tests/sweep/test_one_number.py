@@ -47,7 +47,9 @@ def shown(study: Study, rows: dict[str, Row]) -> list[StudyCell]:
     """The cells of a figure that is drawn from rows alone."""
     return [
         StudyCell(
-            settings_of(cell.experiment) | dict(cell.values), closed, known=rows[cell.name].known
+            settings_of(cell.experiment) | dict(cell.values),
+            closed,
+            known=rows[cell.name].all_values,
         )
         for cell in study.cells()
     ]

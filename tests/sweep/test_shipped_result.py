@@ -18,7 +18,7 @@ from core.studies.shipped_result import (
     parse_result,
     shipped_result,
 )
-from core.studies.statistics import same
+from core.studies.statistics import are_equal
 from core.studies.study import load_study, parse_study, shipped_ids
 from tests.tools.results import make_result
 
@@ -81,7 +81,7 @@ def test_spots_name_the_runs_whose_settings_stand_on_the_axis(subtests: pytest.S
                     continue
                 for line in lines:
                     values = [cells[name].values[own.x] for name in line.names]
-                    assert all(map(same, values, line.x.tolist()))
+                    assert all(map(are_equal, values, line.x.tolist()))
                 # What is drawn at a spot is the mean of its line.
                 x_scale, y_scale = scales_of(own, lines)
                 drawn = {

@@ -305,7 +305,7 @@ def test_a_row_that_was_changed_counts_for_nothing(study: Study, tmp_path: Path)
     """The run file is read instead; ledgers of earlier versions have no checksums."""
     ledger = Ledger(tmp_path / f"{study.id}.sweep.json", study, None)
     for name in ("a", "b"):
-        ledger.put(Row(name, "done", "completed", 1.5, "tests", {"risk": 0.125}), "0" * 32)
+        ledger.set_row(Row(name, "done", "completed", 1.5, "tests", {"risk": 0.125}), "0" * 32)
     ledger.save()
     text = ledger.path.read_text()
     ledger.path.write_text(text.replace("0.125", "0.625", 1))

@@ -197,7 +197,7 @@ def test_few_frames_do_not_violate_the_growth(tmp_path: Path) -> None:
         growth = of_paper(run, {}, "homogeneity")["Lemma 3.4 (growth)"].comparison
         own = run.network.unpack(run.parameters(2))
         size = np.exp(2.0 * run.rho[2]) * np.abs(own["a"] * own["b"]).sum()
-        grown = OBSERVABLES["perceptron_sum"].at(run, 2)
+        grown = OBSERVABLES["perceptron_sum"].value_at(run, 2)
     assert size > 1.3 * np.exp(2.0 * grown)
     assert growth.holds is not False
 

@@ -126,7 +126,7 @@ def test_nothing_is_violated(name: str, tmp_path: Path) -> None:
     study = load_study(name).at_size("quick").with_settings(["recording.frames=6", *SMALL[name]])
     without = () if name in NEAR_THEIR_START else ("gamma_ntk",)
     seen, wanted = set(), set(study.variants) or {""}
-    for number, cell in enumerate(study.each()):
+    for number, cell in enumerate(study.iter_cells()):
         if seen == wanted:
             break
         variant = cell.values.get("variant", "")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from matplotlib.mathtext import MathTextParser
 
-from core.reference.margin import Bracket, absent_bracket, nothing, unresolved_bracket
-from core.reference.watch import CancelledError, Watch
+from core.reference.margin import Bracket, absent_bracket, unresolved_bracket, zero_bracket
+from core.reference.watch import CancelledError, CancelToken
 from core.runs import Run
 from core.theorems import common
 from core.theorems.registry import STATEMENTS, applicable_statements, assess_all
@@ -232,7 +232,7 @@ def test_missing_margins_leave_statements_undecided(descent: Run) -> None:
 
 def test_a_margin_that_does_not_exist_is_a_hypothesis_that_is_not_met(descent: Run) -> None:
     sentence = "the data are not separable."
-    margins = {"gamma_linear": replace(margin("gamma_linear", 1.0), bracket=nothing(sentence))}
+    margins = {"gamma_linear": replace(margin("gamma_linear", 1.0), bracket=zero_bracket(sentence))}
     one = judged(descent, margins)["telgarsky22", "Proposition 1.5 (1)"]
     assert one.verdict is Verdict.UNDECIDED
     assert (one.hypotheses[0].met, one.hypotheses[0].present) == (False, sentence)
@@ -323,7 +323,7 @@ def test_a_watch_is_looked_at_between_the_frames_of_a_trace(descent: Run) -> Non
         looks.append(1)
         return 1.0
 
-    context = Context(descent, {}, watch=Watch(share=share))
+    context = Context(descent, {}, watch=CancelToken(share=share))
     assert context.trace("risk").tolist() == Context(descent, {}).trace("risk").tolist()
     assert len(looks) == descent.frames
     context.watch.cancel()
@@ -332,7 +332,7 @@ def test_a_watch_is_looked_at_between_the_frames_of_a_trace(descent: Run) -> Non
 
 
 def test_a_cancelled_watch_ends_it(descent: Run) -> None:
-    watch = Watch()
+    watch = CancelToken()
     watch.cancel()
     with pytest.raises(CancelledError):
         assess_all(descent, {}, watch=watch)
@@ -357,27 +357,27 @@ def test_a_run_without_frames_has_no_statements(tmp_path: Path, descent: Run) ->
 
 
 def test_throughout_is_told_by_the_worst_frame() -> None:
-    found = common.throughout("<=", [10.0, 10.0, 10.0], [1.0, 11.0, 10.5])
+    found = common.compare_all_frames("<=", [10.0, 10.0, 10.0], [1.0, 11.0, 10.5])
     assert (found.holds, found.bound, found.measured) == (False, 10.0, 11.0)
-    found = common.throughout("<=", 10.0, [1.0, 11.0, 10.5], frames=[True, False, False])
+    found = common.compare_all_frames("<=", 10.0, [1.0, 11.0, 10.5], frames=[True, False, False])
     assert (found.holds, found.measured) == (True, 1.0)
     assert found.bound_trace is not None
     assert [math.isnan(value) for value in found.bound_trace] == [False, True, True]
-    found = common.throughout(">=", 1.0, [2.0, float("nan"), 1.0 - 1e-12])
+    found = common.compare_all_frames(">=", 1.0, [2.0, float("nan"), 1.0 - 1e-12])
     assert (found.holds, found.measured) == (True, 1.0 - 1e-12)
     for found in (
-        common.throughout(">=", -math.inf, [-1e300, 0.0]),
-        common.throughout("<=", 1.0, [0.5, math.inf]),
+        common.compare_all_frames(">=", -math.inf, [-1e300, 0.0]),
+        common.compare_all_frames("<=", 1.0, [0.5, math.inf]),
         common.compare_once("<=", math.inf, 1.0),
         common.compare_final("<=", 1.0, np.array([0.5, -math.inf])),
     ):
         assert (found.holds, found.why) == (None, common.INFINITE)
     assert found.states.tolist() == [1, 2]
-    found = common.throughout("<=", 1.0, [0.5, 1.5, math.inf])
+    found = common.compare_all_frames("<=", 1.0, [0.5, 1.5, math.inf])
     assert (found.holds, found.measured) == (False, 1.5)
-    found = common.throughout("<=", [1.0, math.inf], [0.5, math.inf])
+    found = common.compare_all_frames("<=", [1.0, math.inf], [0.5, math.inf])
     assert (found.holds, found.measured) == (True, 0.5)
-    found = common.throughout("<=", 1.0, [float("nan")], why="nothing yet")
+    found = common.compare_all_frames("<=", 1.0, [float("nan")], why="nothing yet")
     assert (found.holds, found.why) == (None, "nothing yet")
 
 

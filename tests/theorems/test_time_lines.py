@@ -55,7 +55,7 @@ class Shorter(Run):
         return self._count
 
     @property
-    def whole(self) -> Run:
+    def whole_run(self) -> Run:
         return self
 
     def parameters(self, index: int) -> Any:

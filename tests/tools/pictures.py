@@ -88,7 +88,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 def picture(state: State, path: Path) -> None:
     """Bring a window into a state, and save its picture."""
     with tempfile.TemporaryDirectory() as home:
-        program = Marginscope(Places.under(Path(home)), [state.study])
+        program = Marginscope(Places.in_folder(Path(home)), [state.study])
         program.start()
         program.window.resize(*state.size)
         session = program.session
@@ -101,7 +101,7 @@ def picture(state: State, path: Path) -> None:
             program.actions[key].setChecked(True)
         program.display.update_intent(filled=state.filled)
         if state.log10_time is None:
-            program.playback.to_end()
+            program.playback.seek_end()
         else:
             program.playback.seek(float(coordinate(state.log10_time)))
         program.window.bar.clear()

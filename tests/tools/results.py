@@ -32,7 +32,7 @@ from core.studies.shipped_result import (
     shipped_result,
 )
 from core.studies.study import load_study, shipped_ids
-from core.studies.verdicts import NOT_HERE, Judged, make_judged
+from core.studies.verdicts import NOT_HERE, JudgedClaim, make_judged
 from core.sweep.control import SweepControl
 from core.sweep.folder import judged_rows
 from core.sweep.loop import sweep
@@ -79,7 +79,7 @@ def reworded(study_id: str) -> str:
     return f'{first}\n{panels}\n"claims": {table}}}\n'
 
 
-def _reworded(claim: Claim, one: Judged) -> Judged:
+def _reworded(claim: Claim, one: JudgedClaim) -> JudgedClaim:
     numbers = Measurement(one.measured, one.low, one.high, one.runs, "", one.asked, one.unfit)
     judgeable = one.verdict != NOT_HERE or SIZE in claim.sizes
     return make_judged(claim, numbers, one.verdict, one.why if judgeable else claim.reason)

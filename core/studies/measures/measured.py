@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.studies.claims import Quantity
-from core.studies.statistics import NAN, aggregate, group_by, mean_interval, ratio_of_means, same
+from core.studies.statistics import (
+    NAN,
+    aggregate,
+    are_equal,
+    group_by,
+    mean_interval,
+    ratio_of_means,
+)
 from core.studies.trials import Trial
 
 Array = NDArray[np.float64]
@@ -46,7 +53,7 @@ class Measurement:
         return 0 if self.requested is None else max(self.requested - self.count, 0)
 
     @property
-    def used(self) -> str:
+    def sample_text(self) -> str:
         """Number of runs in words, such as "over 9 of 10 runs, without 3 that do not fit"."""
         some = f"{self.count} of {self.requested}" if self.missing else f"{self.count}"
         fit = "does" if self.unfit == 1 else "do"
@@ -237,7 +244,7 @@ def pairs(
     for end in ends:
         by_seed: dict[Any, Trial] = {}
         for trial in trials:
-            if same(trial.setting(setting), end):
+            if are_equal(trial.setting(setting), end):
                 if trial.seeds in by_seed:
                     raise InputError(
                         f"The measure paired finds two runs of one seed at {setting} = {end}; "

@@ -135,8 +135,8 @@ def disagreements(point: KktPoint, context: Context) -> float:
     rng = np.random.default_rng(0)
     inside = rng.standard_normal((POINTS // 2, x.shape[0])) @ x
     points = np.concatenate([rng.standard_normal((POINTS // 2, x.shape[1])), inside])
-    # `seen`, since in row-space form points have parts that the coordinates do not hold.
-    f = np.asarray(run.network.outputs(flat, *run.seen(points)))
+    # In row-space form, points have parts that the coordinates do not hold.
+    f = np.asarray(run.network.outputs(flat, *run.as_network_inputs(points)))
     return float(np.mean(np.sign(f) != np.sign(points @ z)))
 
 

@@ -180,10 +180,10 @@ class RunMargins(Mapping[str, ReferenceMargin]):
 
     def __getitem__(self, name: str) -> ReferenceMargin:
         from core.reference.registry import compute
-        from core.reference.watch import Watch
+        from core.reference.watch import CancelToken
 
         # Not at once: a margin can take all of its seconds, and few statements ask for one.
-        return compute(self._references[name], self._run.problem, Watch(MARGIN_SECONDS))
+        return compute(self._references[name], self._run.problem, CancelToken(MARGIN_SECONDS))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._references)

@@ -52,7 +52,7 @@ def drawn_of(runs: tuple[Path, ...]) -> Exportable:
         DARK,
         selected=(None, NodeSet("", frozenset({1, 2, 5}))),
         panels=EVERY_PANEL,
-        look=ViewOptions(("hard_margin",), True, "step", roots=True),
+        view=ViewOptions(("hard_margin",), True, "step", roots=True),
         pinned=(frozenset({0, 3}),),
         ranges=((("norms", (0.1, 0.7 / 3.0, -0.0001, 0.9)),),),
         moment=1.0 / 3.0 + 1e-6,
@@ -106,7 +106,7 @@ def test_a_figures_command_draws_the_same_bytes(
 ) -> None:
     shown = drawn_of(runs)
     options = FigureOptions(
-        DARK, shown.plane, look=shown.look, sheet=PageSize(180.0, None, 6.5, "serif")
+        DARK, shown.plane, view=shown.view, sheet=PageSize(180.0, None, 6.5, "serif")
     )
     job = FigureJob(
         runs[:count], tmp_path / f"it's{suffix}", panels, 70, options, shown.moment, ranges=True,
@@ -117,7 +117,7 @@ def test_a_figures_command_draws_the_same_bytes(
 
 def test_a_films_command_writes_the_same_bytes(runs, tmp_path: Path) -> None:
     shown = drawn_of(runs)
-    options = FigureOptions(DARK, shown.plane, look=shown.look)
+    options = FigureOptions(DARK, shown.plane, view=shown.view)
     job = FilmJob(
         runs, tmp_path / "film.gif", "norms", 0.2, 10, options, False, interval=shown.interval,
         size=(320, 240), captions=False,
@@ -127,7 +127,7 @@ def test_a_films_command_writes_the_same_bytes(runs, tmp_path: Path) -> None:
 
 def test_the_command_of_a_film_of_the_open_views(runs, tmp_path: Path) -> None:
     shown = drawn_of(runs)
-    options = FigureOptions(look=shown.look)
+    options = FigureOptions(view=shown.view)
     job = FilmJob(runs[:1], tmp_path / "film.gif", "margins,curves,norms", 0.2, 10, options)
     check_command(job, shown, tmp_path)
 
@@ -135,7 +135,7 @@ def test_the_command_of_a_film_of_the_open_views(runs, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "--on dashes, 'quotes' & </script>"])
 def test_a_pages_command_writes_the_same_bytes(runs, tmp_path: Path, name: str) -> None:
     shown = drawn_of(runs)
-    options = FigureOptions(plane=shown.plane, look=shown.look)
+    options = FigureOptions(plane=shown.plane, view=shown.view)
     job = PageJob(
         runs, tmp_path / "page.html", PAGE_PANELS, 7 if name else 400, name,
         "dark" if name else "system", options, ranges=bool(name),
@@ -152,10 +152,10 @@ def test_the_command_of_shares_draws_the_same_bytes(tmp_path: Path) -> None:
         (promised,) = promises_of([run], quiet=True)
     assert promised.margin is not None
     shown = Exportable(
-        (path,), promises=(promised,), look=ViewOptions(against="norm_squared"),
+        (path,), promises=(promised,), view=ViewOptions(against="norm_squared"),
         references=((promised.margin,),),
     )  # fmt: skip
-    given = {"options": FigureOptions(look=shown.look)}
+    given = {"options": FigureOptions(view=shown.view)}
     jobs = [
         FigureJob((path,), tmp_path / "a.svg", ("margins",), **given, lines=False),
         FigureJob((path,), tmp_path / "b.svg", ("margins",), **given),

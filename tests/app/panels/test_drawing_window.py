@@ -34,7 +34,7 @@ def window(qtbot: QtBot) -> DrawingWindow:
 
 def near(window: DrawingWindow, row: tuple[float, ...], x: float, y: float) -> bool:
     """Whether a point is where the mouse was, to the pixel."""
-    shown, inside = window.canvas.plot.shown(), window.canvas.plot.inside()
+    shown, inside = window.canvas.plot.visible_range(), window.canvas.plot.plot_area()
     grain = 1.5 * shown.width() / inside.width()
     return abs(row[0] - x) <= grain and abs(row[1] - y) <= grain
 
@@ -250,7 +250,7 @@ def test_points_of_another_dimension_take_the_place_of_all(window: DrawingWindow
 
 
 def test_there_is_a_most_of_points(window: DrawingWindow) -> None:
-    window.begin(tuple((0.001 * k - 1.0, 0.0, (-1.0) ** k) for k in range(MAX_POINTS)))
+    window.start(tuple((0.001 * k - 1.0, 0.0, (-1.0) ** k) for k in range(MAX_POINTS)))
     click(window, 0.0, 0.15)
     assert window.bar.text == FULL
     assert len(window.sketch.points) == MAX_POINTS

@@ -402,7 +402,7 @@ def test_one_export_at_a_time_and_none_without_runs(qtbot, controller, shown: Sh
     assert signal.args == [NO_RUNS]
     shown.runs = runs
     controller.start(Endless())
-    with qtbot.waitSignal(controller.refused) as signal:
+    with qtbot.waitSignal(controller.export_refused) as signal:
         controller.copy_figure()
     assert signal.args == [BUSY]
 

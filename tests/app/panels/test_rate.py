@@ -27,22 +27,22 @@ def rate(monkeypatch: pytest.MonkeyPatch) -> Rate:
 def test_descent_takes_equal_times_for_equal_t(rate: Rate) -> None:
     """From t = 100 to 200 in 2 s: 9,800 more to t = 1e4 take 98 times as long."""
     until = float(coordinate(4.0))
-    rate.look(1, Status(step=1000, log10_time=2.0), until, log_time=False)
-    rate.look(1, Status(step=2000, log10_time=math.log10(200.0)), until, log_time=False)
+    rate.update(1, Status(step=1000, log10_time=2.0), until, log_time=False)
+    rate.update(1, Status(step=2000, log10_time=math.log10(200.0)), until, log_time=False)
     assert rate.steps == 500.0
     assert rate.seconds == pytest.approx(196.0)
 
 
 def test_a_flow_takes_equal_times_for_equal_parts_of_the_slider(rate: Rate) -> None:
-    rate.look(1, Status(log10_time=0.0), 3.0)
-    rate.look(1, Status(log10_time=0.5), 3.0)
+    rate.update(1, Status(log10_time=0.0), 3.0)
+    rate.update(1, Status(log10_time=0.5), 3.0)
     assert rate.seconds == pytest.approx(10.0)
 
 
 def test_another_run_or_the_first_look_tells_nothing(rate: Rate) -> None:
-    rate.look(1, Status(log10_time=0.0), 3.0)
+    rate.update(1, Status(log10_time=0.0), 3.0)
     assert math.isnan(rate.seconds)
-    rate.look(2, Status(log10_time=0.5), 3.0)
+    rate.update(2, Status(log10_time=0.5), 3.0)
     assert math.isnan(rate.seconds)
 
 

@@ -25,7 +25,7 @@ def test_they_are_unknown_in_the_next_session_too(tmp_path: Path) -> None:
     text = session_text(LastSession(Scene(form=Edits(study)), True))
     again = parse_session(text).scene.form
     assert (again.base.unknown, again.base.optimizer) == (study.unknown, "<b>Adam</b>, lr 0.25")
-    assert StudyEdits.of(again).notes(again.base)["dynamics.kind"].endswith("</b>, lr 0.25")
+    assert StudyEdits.from_edits(again).notes(again.base)["dynamics.kind"].endswith("</b>, lr 0.25")
     with pytest.raises(InputError):
         parse_session(text.replace('"loss.l2"', "1"))
 
@@ -39,7 +39,7 @@ def test_settings_that_nobody_said(tmp_path: Path) -> None:
     for name in UNKNOWN:
         assert fields[name].placeholder == NOT_RECORDED
         assert edits.text(fields[name]) == (NOT_RECORDED if name == "schedule" else "")
-        assert not edits.edited(fields[name])
+        assert not edits.is_edited(fields[name])
         assert f"Default: {fields[name].default_text}." in fields[name].explanation
     assert edits.text(fields["step"]) == "0.25" and not fields["step"].unknown
     study = edits.outcome().study  # what is trained here has values of its own

@@ -55,7 +55,7 @@ def test_form_and_core_agree_on_edits_of_shipped_studies(name: str) -> None:
             if field is None or not edits.can_be_edited(field):
                 continue
             edits.set_text(key, text)
-            if not edits.edited(field):
+            if not edits.is_edited(field):
                 continue
             outcome = edits.outcome()
             why = refusal(study, key, value_of(field, text, edits.is_axis(field)))

@@ -21,7 +21,7 @@ from app.widgets.study_picture import StudyPicture
 from core.figures.palette import DARK, LIGHT
 from core.studies.cell_table import Row, TableRow, rows_of
 from core.studies.study import Study, parse_study
-from core.studies.verdicts import Judged, judge
+from core.studies.verdicts import JudgedClaim, judge
 from core.sweep.control import SweepStatus
 
 STUDY = """
@@ -226,7 +226,7 @@ def test_a_cell_runs_until_its_row_comes_or_the_study_rests(
 # ------------------------------------------------------------------------------------- claims
 
 
-def judged_of(study: Study, size: str | None) -> list[Judged]:
+def judged_of(study: Study, size: str | None) -> list[JudgedClaim]:
     return judge(study, (), size)
 
 

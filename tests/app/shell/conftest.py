@@ -156,7 +156,7 @@ def make_program(
             name = "app.theory.final_margin.bracket_final_margin"
             patch.setattr(name, stand_ins.no_final_margin)
         program = Marginscope(
-            Places.under(folder),
+            Places.in_folder(folder),
             [str(name) for name in names],
             MarginWorker(None, stand_ins.references_of, stand_ins.compute),
             Judge(None, stand_ins.STATEMENTS.assess, stand_ins.STATEMENTS.alarms),

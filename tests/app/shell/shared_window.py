@@ -292,7 +292,7 @@ def is_quiet(program: Marginscope) -> bool:
     theory = program.theory
     return (
         not theory.busy
-        and all(theory.results(run.key).judged[1] == MARGINS for run in program.session)
+        and all(theory.results(run.key).mark[1] == MARGINS for run in program.session)
         and not program.display.calculator.busy
         and not program.open_runs.is_ticking
         and not program.scenes.has_pending_change
@@ -315,7 +315,7 @@ def trained(program: Marginscope) -> bool:
         bool(runs)
         and not program.session.live
         and not program.session.is_starting
-        and all(run.data is not None and not run.behind for run in runs)
+        and all(run.data is not None and not run.has_unread_frames for run in runs)
         and not any(panel.pending for panel in program.display.panels)
     )
 
@@ -356,7 +356,7 @@ class SharedWindow:
         settle(program)
         program.training._study = None
         program.actions["library"].setChecked(False)
-        program.playback.to_start()
+        program.playback.seek_start()
         scene = program.scenes.scene
         program.files.replace(())  # so that the runs are opened from files, as they always will be
         files = set(program.places.runs.parent.rglob("*"))

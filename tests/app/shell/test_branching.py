@@ -175,9 +175,9 @@ def check_branch_by_the_form(parent: Marginscope, descent: Path, qtbot: QtBot) -
     assert not line.isVisible()
     assert text_of(program, "dynamics.step") == "0.0625"
     # Before the branch begins the time is that of its parent.
-    program.playback.to_start()
+    program.playback.seek_start()
     assert program.window.transport.time.text() == "t = 0"
-    program.playback.to_end()
+    program.playback.seek_end()
     qtbot.keyClick(program.window, Key.Key_R, CONTROL)  # from the start again, as ever
     qtbot.waitUntil(lambda: branched(program, 1))
     (again,) = program.session
@@ -403,8 +403,8 @@ def check_rewind_with_any_step(parent: Marginscope, descent: Path, qtbot: QtBot)
     one, two = program.session
     assert np.array_equal(two.data.run.parameters(0), one.data.run.parameters(0))
     assert two.heading == "step .25 from t = 0"
-    assert not two.data.past.left
-    assert not two.data.past.known
+    assert not two.data.past.has_unread
+    assert not two.data.past.is_complete
 
 
 def test_a_flow_has_no_step(program: Marginscope, qtbot: QtBot) -> None:
@@ -422,7 +422,7 @@ def check_margins_of_the_parent(parent: Marginscope, descent: Path, qtbot: QtBot
     rewind(program, qtbot)
     one, two = program.session
     known = two.data.past
-    assert known.known
+    assert known.is_complete
     assert np.array_equal(known.margins, one.data.margins[:at])
     assert np.array_equal(known.log10_time, one.data.log10_time[:at])
     assert np.array_equal(known.steps, one.data.steps[:at])
@@ -467,10 +467,10 @@ def check_child_that_is_opened_alone(parent: Marginscope, descent: Path, qtbot: 
         time = 10 ** float(before.log10_time[12])
     assert child.heading == f"step .25 from t = {time:.3g}"
     assert other.heading == f"k = 3 from t = {time:.3g}"
-    assert child.data.past.known
+    assert child.data.past.is_complete
     assert child.data.past.margins.shape == (12, 3)
-    assert not other.data.past.known  # other labels are another problem, which has no past
-    assert not other.data.past.left
+    assert not other.data.past.is_complete  # other labels are another problem, which has no past
+    assert not other.data.past.has_unread
 
 
 def check_long_or_damaged_past(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
@@ -489,7 +489,7 @@ def check_long_or_damaged_past(parent: Marginscope, descent: Path, qtbot: QtBot)
     for one in parent.session:
         assert one.failure == ""
         assert one.data.frames > 10
-        assert not one.data.past.known
+        assert not one.data.past.is_complete
     assert parent.window.bar.text == ""
     # What is missing of the long one is said where it would be.
     damaged, long = (panel.view("margins").plot for panel in parent.display.panels)

@@ -82,7 +82,7 @@ def test_what_is_asked_for_is_computed_and_told(
     later = BackgroundValues(run)
     calculator.watch([later])
     later.request_traces("curves", ("risk", "stable_rank"), run.frames)
-    with qtbot.waitSignal(calculator.computed):
+    with qtbot.waitSignal(calculator.values_computed):
         calculator.wake()
     qtbot.waitUntil(lambda: not calculator.busy)
     for name in ("risk", "stable_rank"):

@@ -38,7 +38,7 @@ def make_training(folder: Path, qtbot: QtBot) -> tuple[QWidget, RunQuestions, Tr
     qtbot.addWidget(window)
     display, questions = DisplayController(Session(), Intent()), RunQuestions(window)
     worker, form = RunWorker(window), ExperimentForm(window)
-    places = Places.under(folder)
+    places = Places.in_folder(folder)
     return window, questions, TrainingController(display, worker, form, questions, places, window)
 
 
@@ -46,7 +46,7 @@ def test_a_dropped_study_with_code_asks_first(
     study: str, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window, questions, training = make_training(tmp_path, qtbot)
-    places = Places.under(tmp_path)
+    places = Places.in_folder(tmp_path)
     files = FileController(Session(), training, None, questions, places, window)
     said: list[str] = []
     trained: list[Study] = []

@@ -114,10 +114,10 @@ def test_what_cannot_be_had_says_why(program: Marginscope, qtbot: QtBot) -> None
     assert typed(palette, "stop")[0].key == "action:stop"
     QTest.keyClick(palette.line, Key.Key_Return)
     assert palette.isVisible()
-    assert palette.told.text() == "No run is training."
+    assert palette.hint.text() == "No run is training."
     typed(palette, "zzq jjx")
     assert palette.found == []
-    assert "Try fewer letters" in palette.told.text()
+    assert "Try fewer letters" in palette.hint.text()
     QTest.keyClick(palette.line, Key.Key_Return)
     assert palette.isVisible()
     QTest.keyClick(palette.line, Key.Key_Escape)
@@ -280,7 +280,7 @@ def test_thousands_are_cut_to_what_can_be_looked_at(qtbot: QtBot, program: Margi
     palette = opened(program, qtbot)
     palette.set_entries([make_entry(str(k), "Run", f"m = {k}") for k in range(1000)])
     assert len(palette.found) == MOST_FOUND
-    assert f"{1000 - MOST_FOUND} more" in palette.told.text()
+    assert f"{1000 - MOST_FOUND} more" in palette.hint.text()
     assert [one.key for one in typed(palette, "999")] == ["999"]
     QTest.keyClick(palette.line, Key.Key_Escape)
 

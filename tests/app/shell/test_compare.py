@@ -16,7 +16,7 @@ from app.actions import disabled_reason
 from app.library.legend_table import NAME
 from app.shell.application import Marginscope
 from app.shell.help import HelpCard
-from app.state.view_options import Compared
+from app.state.view_options import ComparedRuns
 from app.views.compare_axes import falling
 from core.comparison.question import CompareQuestion
 from core.figures.palette import DARK, PALETTES, run_colour
@@ -109,7 +109,7 @@ def test_a_click_on_another_axis_finds_its_moment(
     comparing: Marginscope, qtbot: QtBot, against: str
 ) -> None:
     press(comparing, against, qtbot)
-    shown = view(comparing).plot.shown()
+    shown = view(comparing).plot.visible_range()
     place = shown.left() + 0.6 * shown.width()
     here = view(comparing).plot.pixels(np.array([[place, 0.0]]))[0, 0]
     plot = view(comparing).plot
@@ -142,7 +142,7 @@ def test_seeds_are_one_band(program: Marginscope, qtbot: QtBot, tmp_path: Path) 
     for seed, path in enumerate(paths):
         recorded(path, "recording.frames=9", f"run.seed={seed}")
     question = CompareQuestion(kind="bands")
-    program.display.update_intent(compared=Compared(tuple(map(str, paths)), question))
+    program.display.update_intent(compared=ComparedRuns(tuple(map(str, paths)), question))
     settled(program, qtbot)
     (line,) = program.compare._known.answer.lines
     assert line.members == (0, 1, 2)
@@ -198,7 +198,7 @@ def test_an_observable_that_some_run_lacks_gives_way_to_one_that_all_have(
 ) -> None:
     paths = tuple(str(run.path) for run in program.session)
     program.display.update_intent(
-        compared=Compared(paths, CompareQuestion("mirror_gap", kind="bands"))
+        compared=ComparedRuns(paths, CompareQuestion("mirror_gap", kind="bands"))
     )
     settled(program, qtbot)
     question = program.display.intent.compared.question
@@ -297,14 +297,14 @@ def test_the_nearest_run_is_read_under_the_pointer(comparing: Marginscope, qtbot
     value = float(told.replace("\u2212", "-"))
     assert value == pytest.approx(float(line.values[k]), abs=plot.pixel_height())
     assert when.startswith("t = 10")
-    plot.left.emit()
+    plot.pointer_left.emit()
     assert plot.overlay.pointed is None
 
 
 def test_sorted_rotations_follow_the_cursor(comparing: Marginscope, qtbot: QtBot) -> None:
     program, panel = comparing, page(comparing)
     choose(program, panel.observable, "rotation", qtbot)
-    qtbot.waitUntil(lambda: view(program)._comparison.question.ranked)
+    qtbot.waitUntil(lambda: view(program)._comparison.question.is_by_rank)
     assert list(panel.against.buttons) == [panel.against.key] == ["rank"]
     for moment in (1.0, 2.0, 0.5):
         program.playback.seek(float(coordinate(moment)))
@@ -323,7 +323,7 @@ def test_sorted_rotations_follow_the_cursor(comparing: Marginscope, qtbot: QtBot
     assert "t = 3.16" in view(program).header.accessibleName()
     # Over time again, against what is compared over time.
     choose(program, panel.observable, "hard_margin", qtbot)
-    qtbot.waitUntil(lambda: not view(program)._comparison.question.ranked)
+    qtbot.waitUntil(lambda: not view(program)._comparison.question.is_by_rank)
     assert panel.against.key == "log10_time"
     assert "rank" not in panel.against.buttons
 

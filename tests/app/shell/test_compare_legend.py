@@ -121,7 +121,7 @@ def test_labels_at_the_ends_of_lines_do_not_overlap(comparing: Marginscope) -> N
     assert len(shown.labels.boxes) == 2
     one, other = shown.labels.boxes
     assert not one.intersects(other.adjusted(0.0, 0.5, 0.0, -0.5))
-    inside = shown.plot.inside()
+    inside = shown.plot.plot_area()
     ends = shown.plot.pixels(np.array([[line[0][-1], line[1][-1]] for line in lines(comparing)]))
     assert (ends[:, 0] < one.left()).all() and one.right() <= inside.right() + 0.5
 

@@ -19,7 +19,7 @@ from app.export.export_dialog import ExportDialog
 from app.export.jobs import CompareJob
 from app.shell.application import Marginscope
 from app.state.resolve import span_of
-from app.state.view_options import Compared
+from app.state.view_options import ComparedRuns
 from core.cli.main import main
 from core.comparison.question import CompareQuestion
 from core.comparison.recorded import compare_runs
@@ -111,7 +111,7 @@ def test_the_table_is_that_of_the_comparison(
 ) -> None:
     compared = comparing.display.intent.compared
     question = CompareQuestion("distance", "step", "differences")
-    comparing.display.update_intent(compared=Compared(compared.runs, question))
+    comparing.display.update_intent(compared=ComparedRuns(compared.runs, question))
     dialog = asked(comparing, qtbot, CTRL | Modifier.AltModifier)
     assert dialog.targets() == (tmp_path / "comparison-distance.csv",)
     _, other = again(dialog, tmp_path / "again")
@@ -131,7 +131,7 @@ def test_nodes_are_compared_at_the_moment_shown(
     compared = comparing.display.intent.compared
     cursor = span_of(comparing.session.snapshot()).moment(share)
     question = CompareQuestion("rotation", "rank")
-    comparing.display.update_intent(cursor=cursor, compared=Compared(compared.runs, question))
+    comparing.display.update_intent(cursor=cursor, compared=ComparedRuns(compared.runs, question))
     dialog = asked(comparing, qtbot, CTRL | Modifier.AltModifier)
     words, other = again(dialog, tmp_path / "again")
     assert ("--at" in words) == (share < 1.0)

@@ -200,8 +200,8 @@ def test_what_is_kept_beside_a_closed_run_is_all(program: Marginscope) -> None:
     """As for a branch whose parent was closed before it began."""
     first, *others = program.session
     program.run_choice.close_run(first.key)
-    assert program.session.live_beside(first.key) == []
-    program.session.keep(first.key)
+    assert program.session.other_live_runs(first.key) == []
+    program.session.close_others(first.key)
     assert list(program.session) == others
 
 

@@ -30,7 +30,7 @@ def choose_file(program: Marginscope, path: Path) -> FieldRow:
     form = program.window.form
     form.sections["data"].kind_chosen.emit("data", "file")
     row = next(row for row in form.sections["data"].rows if row.field.key == PATH)
-    row.edited.emit(PATH, str(path))
+    row.text_edited.emit(PATH, str(path))
     return row
 
 
@@ -65,7 +65,7 @@ def test_a_wrong_file_is_marked_as_it_is_typed_and_leaves_the_open_runs_alone(
     program.training.message.disconnect(said.append)
     # Once the file is right, the next edit reads it again.
     (files / name).write_text(GOOD)
-    row.edited.emit("data.label", "class")
+    row.text_edited.emit("data.label", "class")
     qtbot.waitUntil(row.note.isVisible)
     assert not row.problem.isVisible()
 

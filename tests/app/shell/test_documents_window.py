@@ -181,9 +181,9 @@ def test_words_far_apart_are_found_in_one_paragraph(two_pages: DocumentsWindow) 
 
 def test_nothing_found_is_said(reader: DocumentsWindow) -> None:
     QTest.keyClicks(reader.line, "zyzzyva")
-    assert titles(reader) == [] and reader.told.text() == NONE
+    assert titles(reader) == [] and reader.hint.text() == NONE
     reader.line.clear()
-    assert len(titles(reader)) == len(documents()) and not reader.told.isVisible()
+    assert len(titles(reader)) == len(documents()) and not reader.hint.isVisible()
 
 
 def test_the_web_site_is_opened_in_the_browser(
@@ -224,7 +224,7 @@ def test_documents_that_are_not_there_are_told(
     qtbot.addWidget(window)
     window.show()
     QTest.keyClicks(window.line, "margin")
-    assert window.told.text() == MISSING
+    assert window.hint.text() == MISSING
 
 
 def test_they_are_found_where_a_wheel_or_a_bundle_puts_them(

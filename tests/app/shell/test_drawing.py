@@ -13,7 +13,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.data.drawing import MEND_FIRST, WAITS, points_of, with_points
+from app.data.drawing import FIX_FIRST, WAITS, points_of, with_points
 from app.data.drawing_window import DrawingWindow
 from app.scenes.session_keeper import LastSession, parse_session, session_text
 from app.shell.application import Marginscope
@@ -86,7 +86,7 @@ def runs_of(program: Marginscope) -> list[Path]:
 def points_in(program: Marginscope) -> object:
     """The points that the form would train on; None for other data."""
     study = program.window.form.study()
-    return getattr(next(study.each()).experiment.data, "points", None)
+    return getattr(next(study.iter_cells()).experiment.data, "points", None)
 
 
 def test_the_run_is_trained_on_exactly_the_points(
@@ -191,15 +191,17 @@ def test_a_wrong_value_of_the_form_is_said(
     QTest.keyClicks(row.control, "wide")
     before = runs_of(program)
     QTest.mouseClick(window.train, Button.LeftButton)
-    assert window.bar.text.startswith(MEND_FIRST)
+    assert window.bar.text.startswith(FIX_FIRST)
     assert window.bar.text.endswith("m = 'wide': a number is needed.")
     assert runs_of(program) == before
 
 
 def test_a_recorded_run_gives_its_points(show_files: Opener, tmp_path: Path, qtbot: QtBot) -> None:
     path = tmp_path / "drawn.msrun"
-    study = StudyEdits.of(with_points(Edits(parse_study(STUDY, "small")), FOUR)).outcome().study
-    run(resolve_problem(next(study.each()).experiment), partial(Recorder, path))
+    study = (
+        StudyEdits.from_edits(with_points(Edits(parse_study(STUDY, "small")), FOUR)).outcome().study
+    )
+    run(resolve_problem(next(study.iter_cells()).experiment), partial(Recorder, path))
     program = show_files(path)
     qtbot.waitUntil(lambda: runs_of(program) == [path] and trained(program))
     program.drawing.show()
@@ -279,9 +281,9 @@ def test_training_follows_the_drawing(
 )
 def test_studies_of_other_data_take_points(name: str, said: str) -> None:
     edits = with_points(Edits(load_study(name)), FOUR)
-    outcome = StudyEdits.of(edits).outcome()
+    outcome = StudyEdits.from_edits(edits).outcome()
     assert outcome.study is not None
-    cell = next(outcome.study.each())
+    cell = next(outcome.study.iter_cells())
     assert cell.experiment.data == PointsData(points=FOUR)
     assert dict(edits.texts)["data.d"] == said
 
@@ -301,14 +303,14 @@ def test_studies_that_points_do_not_suit_say_why_and_what_to_change(
     for name, said, key, text in UNSUITED:
         with subtests.test(name):
             words = refused(program, window, name)
-            assert words.startswith(MEND_FIRST)
+            assert words.startswith(FIX_FIRST)
             assert said in words
             edits = program.window.form.edits
             assert edits is not None
             mended = replace(edits, texts=(*edits.texts, (f"dynamics.{key}", text)))
-            outcome = StudyEdits.of(mended).outcome()
+            outcome = StudyEdits.from_edits(mended).outcome()
             assert outcome.study is not None, outcome.problems
-            assert next(outcome.study.each()).experiment.data.kind == "points"
+            assert next(outcome.study.iter_cells()).experiment.data.kind == "points"
     with subtests.test("variants that need a distribution"):
         # The form has no field for what variants say: no value of it would help.
         words = refused(program, window, "telgarsky22-table-1")
@@ -362,7 +364,7 @@ def test_many_points_are_in_the_form_whole(program: Marginscope, window: Drawing
     window.close()
     assert points_in(program) == points
     study = program.window.form.study()
-    again = next(parse_study(study.to_toml(), "t").each())
+    again = next(parse_study(study.to_toml(), "t").iter_cells())
     assert again.experiment.data == PointsData(points=points)
     (row,) = [r for r in program.window.form.sections["data"].rows if r.field.rows]
     assert row.text().count(";") == MAX_POINTS - 1

@@ -72,7 +72,7 @@ def test_a_film_of_the_window_is_drawn_by_another_process(
     assert told.args == [f"Saved {job.path}."] and list(films.iterdir()) == [job.path]
     assert (
         any(job.options.references)
-        and job.options.look.pinned[0] == {3}
+        and job.options.view.pinned[0] == {3}
         and job.path.parent == films
     )
     assert not workers()
@@ -136,7 +136,7 @@ def test_a_film_of_a_run_that_is_still_trained(
 ) -> None:
     program = open_program(slow_study)
     program.display.update_intent(views=("margins",))
-    qtbot.waitUntil(lambda: any(run.begun and run.data for run in program.session.live))
+    qtbot.waitUntil(lambda: any(run.has_started and run.data for run in program.session.live))
     program.actions["pause"].trigger()
     with qtbot.waitSignal(program.export.finished) as told:
         job = asked(program, qtbot, 0.2)

@@ -16,7 +16,7 @@ from app.views.margins import MarginsView
 from app.worker import Request
 from core.observables.final_margin import KEY, final_margin
 from core.reference.gated import FixedPattern
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import open_run
 from tests.app.mouse import keys
 from tests.app.shell.conftest import Opener, trained
@@ -63,10 +63,14 @@ def check_that_the_panel_says_what_the_headless_program_says(
     found = program.theory.results(run.key).final
     assert found is not None and line.isVisible()
     with open_run(run.path) as file:
-        margins = program.theory.results(run.key).proved
-        again = final_margin(file, -1, margins, Watch(), (FixedPattern.OWN_LABEL,), 1e-3)
+        margins = program.theory.results(run.key).proved_margins
+        again = final_margin(file, -1, margins, CancelToken(), (FixedPattern.OWN_LABEL,), 1e-3)
         assert found.frame == file.frames - 1
-    assert (found.below, found.held, found.above) == (again.below, again.held, again.above)
+    assert (found.below, found.weakest_bound, found.upper_end) == (
+        again.below,
+        again.weakest_bound,
+        again.upper_end,
+    )
     text = line.words.text()
     assert text.startswith("Final margin <span style=")
     assert found.condition in text or not found.condition
@@ -90,7 +94,7 @@ def check_that_its_ends_are_drawn_on_request_and_undone_by_name(
     found = program.theory.results(run.key).final
     assert isinstance(view, MarginsView) and found is not None
     ends = [line.values[found.frame] for line in view.lines(run.data)[3:]]
-    assert ends == [found.above, found.below]
+    assert ends == [found.upper_end, found.below]
     qtbot.waitUntil(program.actions["undo"].isEnabled)
     assert program.actions["undo"].text() == "&Undo Show bound of final margin"
     keys(qtbot, program.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
@@ -151,7 +155,7 @@ def check_that_nothing_is_computed_twice_of_the_same_frames(
     """A margin that is proved later becomes the upper end without another program."""
     run = list(program.session)[-1]
     known = program.theory.results(run.key)
-    found, twice = known.final, known.proved["gamma_gl"]
+    found, twice = known.final, known.proved_margins["gamma_gl"]
     doubled = replace(twice.bracket, upper=2.0 * twice.bracket.upper)
     proved = {"gamma_gl": replace(twice, bracket=doubled)}
     again = bracket_final_margin(Request(run.key, (), print), run.key, run.path, proved, found)

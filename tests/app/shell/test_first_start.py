@@ -49,7 +49,7 @@ def test_every_group_is_told_as_it_is_ready(
 ) -> None:
     told: list[Stage | None] = []
     compiler.progress.connect(told.append)
-    assert compiler.look()
+    assert compiler.check_cache()
     compiler.request(())
     qtbot.waitUntil(lambda: len(told) == 1)
     assert told[0] == Stage(0, len(warming.GROUPS), FIRST)
@@ -70,7 +70,7 @@ def test_every_group_is_told_as_it_is_ready(
 
 
 def test_what_is_waited_for_goes_first(cold: Cold, compiler: CompilerProcess, qtbot: QtBot) -> None:
-    compiler.look()
+    compiler.check_cache()
     compiler.request(())
     qtbot.waitUntil(lambda: len(cold.asked) == 1)
     compiler.request((warming.MIRROR,))
@@ -87,7 +87,7 @@ def test_where_compiling_fails_the_runs_compile_for_themselves(
 ) -> None:
     broken = [sys.executable, "-S", "-c", "raise SystemExit(3)"]
     monkeypatch.setattr(beside, "warm_command", lambda: broken)
-    compiler.look()
+    compiler.check_cache()
     with qtbot.waitSignal(compiler.progress, check_params_cb=lambda stage: stage is None):
         compiler.request(())
     assert not compiler.is_missing(warming.GROUPS)
@@ -108,14 +108,14 @@ def test_where_kernels_cannot_be_kept_the_window_says_so(
     broken = [sys.executable, "-S", "-c", "raise SystemExit(2)"]
     monkeypatch.setattr(beside, "warm_command", lambda: broken)
     bar.show_message("Settings are not remembered.")
-    assert compiler.look()
+    assert compiler.check_cache()
     compiler.request(())
     qtbot.waitUntil(lambda: "NUMBA_CACHE_DIR" in bar.text)
     assert bar.text.startswith("Settings are not remembered. Compiled kernels cannot be saved in ")
 
 
 def test_closing_ends_the_process(cold: Cold, compiler: CompilerProcess, qtbot: QtBot) -> None:
-    compiler.look()
+    compiler.check_cache()
     compiler.request(())
     qtbot.waitUntil(lambda: len(cold.asked) == 1)
     process = compiler.process
@@ -247,7 +247,7 @@ def test_nothing_is_asked_on_closing_before_anything_is_trained(
 ) -> None:
     program = open_program()
     qtbot.waitUntil(lambda: bool(cold.asked and program.session.live))
-    assert program.shutdown.unfinished() == ""
+    assert program.shutdown.describe_unfinished() == ""
 
 
 def test_what_is_said_of_compiling_is_never_shortened(qtbot: QtBot) -> None:
@@ -362,7 +362,7 @@ def look():
         if not program.display.calculator.busy and program.display.view.cursor > 0.0:
             program.window.close()
 application_ = QApplication([])
-program = Marginscope(Places.under(Path(sys.argv[1])), [sys.argv[2]])
+program = Marginscope(Places.in_folder(Path(sys.argv[1])), [sys.argv[2]])
 program.worker.ready.connect(ready)
 program.start()
 program.display.update_intent(views=tuple(VIEWS))

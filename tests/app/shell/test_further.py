@@ -74,8 +74,8 @@ def test_the_run_goes_on_exactly(
             for frame in range(1, whole.frames):
                 shown = data.scalars(frame)
                 for name in ("distance", "balance_drift", "hard_margin"):
-                    assert shown[name] == OBSERVABLES[name].at(whole, frame), (name, frame)
-                turned = OBSERVABLES["rotation"].at(whole, frame).astype("float32")
+                    assert shown[name] == OBSERVABLES[name].value_at(whole, frame), (name, frame)
+                turned = OBSERVABLES["rotation"].value_at(whole, frame).astype("float32")
                 assert np.array_equal(data.values("rotation", frame), turned)
 
 
@@ -87,7 +87,7 @@ def test_branches_of_a_continued_run_begin_at_its_own_frames(
     (one,) = program.session
     data = one.data
     assert data is not None
-    qtbot.waitUntil(lambda: not one.behind)
+    qtbot.waitUntil(lambda: not one.has_unread_frames)
     started: list[int] = []
     program.branches.branch_started.connect(lambda _path, frame, _texts: started.append(frame))
     program.display.update_intent(cursor=float(data.coordinate[1]), playing=False)

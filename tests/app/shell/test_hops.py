@@ -35,7 +35,7 @@ from tests.app.shell.shared_window import trained
 
 APP = str(Path(app.__file__).parent)
 # What an export passes, in this order: the runs shown, the dialog, the runs shown then, the thread.
-STATIONS = {"export_snapshot", "ExportController._open", "completed", "Worker.ask"}
+STATIONS = {"export_snapshot", "ExportController._open", "completed", "Worker.request"}
 
 
 def drag_slider(program: Marginscope, qtbot: QtBot) -> Callable[[], object]:
@@ -166,5 +166,5 @@ def test_a_figure_is_few_hops_from_the_menu_to_the_thread(
     with qtbot.waitSignal(program.export.finished), on_calls(note):
         qtbot.mouseClick(dialog.save, LEFT)
     latest.clear()
-    assert hops[0] == "ExportController.figure" and hops[-1] == "Worker.ask"
+    assert hops[0] == "ExportController.figure" and hops[-1] == "Worker.request"
     assert len(hops) <= 9, " > ".join(hops)

@@ -168,7 +168,7 @@ def test_without_a_place_for_the_log_nothing_is_printed(
 def test_the_window_starts_with_pipes_and_says_so(
     open_program: Opener, tmp_path: Path, study: Path
 ) -> None:
-    places = Places.under(tmp_path / "user")
+    places = Places.in_folder(tmp_path / "user")
     places.settings.parent.mkdir()
     for path in (places.settings, places.session, Path(f"{places.session}.lock")):
         os.mkfifo(path)

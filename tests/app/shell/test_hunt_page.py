@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.shell.lifecycle import KEEP, STOP
+from app.shell.lifecycle import CONTINUE_RUNNING, STOP
 from app.study.hunting import HuntPage
 from app.study.window import HUNT, StudyWindow
 from app.widgets.inputs import ChoiceBox
@@ -214,7 +214,7 @@ def test_a_hunt_is_stopped_keeps_what_it_has_and_closing_ends_it(
     assert (folder / "small.hunt.csv").is_file()
     click(page.hunt)  # the same question: it goes on
     qtbot.waitUntil(lambda: len(shown(page, 0)) > found, timeout=60_000)
-    press_in_box(KEEP)
+    press_in_box(CONTINUE_RUNNING)
     program.window.close()
     assert program.window.isVisible() and program.studies.busy
     press_in_box(STOP)

@@ -62,10 +62,10 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
 
     def turn() -> None:
         program.files.open_files(paths)
-        program.playback.to_end()
+        program.playback.seek_end()
         program.open_runs.tick()
         program.display.panels[0].node_clicked.emit(1)
-        program.playback.to_start()
+        program.playback.seek_start()
         program.training.close_runs()
         QApplication.processEvents()
 
@@ -96,7 +96,7 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
 def test_windows_opened_and_closed_leave_nothing(qtbot: QtBot, tmp_path: Path) -> None:
     def turn(number: int) -> weakref.ref[Marginscope]:
         whole = number % 7 == 0  # the training thread and the views as well
-        program = Marginscope(Places.under(tmp_path), [str(tmp_path / "nothing.msrun")])
+        program = Marginscope(Places.in_folder(tmp_path), [str(tmp_path / "nothing.msrun")])
         program.start()
         if whole:
             qtbot.waitUntil(lambda: bool(program.window.bar.text))
@@ -128,7 +128,7 @@ def test_questions_that_are_answered_leave_no_dialog(
         "running": partial(program.questions.confirm_replacement, study.title, 1, print, print),
         "bookmark": program.bookmarks.request_name,
         "layout": program.layouts.request_name,
-        "link": program.links.ask,
+        "link": program.links.show_dialog,
         "data": program.export.data,
         "cells": program.cell_runs.choose_cells,
     }

@@ -38,7 +38,7 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
     """The folder of a window's runs, with three small ones and a file that is none."""
-    folder = Places.under(tmp_path / "user").runs
+    folder = Places.in_folder(tmp_path / "user").runs
     folder.mkdir(parents=True)
     for m in (3, 4, 5):
         record(folder / f"small__network.m={m}.msrun", small_problem(m=m), count=2 + m)
@@ -87,7 +87,7 @@ def choose(program: Marginscope, qtbot: QtBot, *parts: str) -> QTableView:
     for number, part in enumerate(parts):
         held = Qt.KeyboardModifier.ControlModifier if number else Qt.KeyboardModifier.NoModifier
         qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, held, place(program, part))
-    assert len(panel(program).selected) == len(parts)
+    assert len(panel(program).selected_entries) == len(parts)
     return table
 
 
@@ -181,7 +181,7 @@ def check_that_runs_are_named_noted_and_tagged(
         library.window.activateWindow()
         qtbot.waitUntil(library.window.isActiveWindow)
         qtbot.waitUntil(
-            lambda found=found: {one.about.note for one in panel(library).selected} == found
+            lambda found=found: {one.about.note for one in panel(library).selected_entries} == found
         )
     search(library, qtbot, 'tag == "talk" and not name == "the one"')
     qtbot.waitUntil(lambda: names(library) == ["small__network.m=3.msrun"])

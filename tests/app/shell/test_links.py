@@ -38,7 +38,7 @@ def holds(one: QRectF, other: Plot) -> bool:
 def wide(program: Marginscope, qtbot: QtBot) -> Marginscope:
     """All views that are linked, computed, of the two runs."""
     program.display.update_intent(views=LINKED, curves=("risk",))
-    program.playback.to_end()
+    program.playback.seek_end()
     settle(program)
     qtbot.waitUntil(lambda: all(_is_drawn(program, name) for name in LINKED))
     return program
@@ -54,9 +54,9 @@ def test_runs_share_one_range_that_holds_both(wide: Marginscope) -> None:
     differ = 0
     for name in LINKED:
         one, other = plots(wide, name)
-        assert alike(one.shown(), other.shown()), name
+        assert alike(one.visible_range(), other.visible_range()), name
         for plot in (one, other):
-            assert holds(one.shown(), plot), name
+            assert holds(one.visible_range(), plot), name
         own = [panel.view(name).extents for panel in wide.display.panels]
         differ += one.home != other.home or own[0] != own[1]
     assert differ >= 3  # they would differ by themselves
@@ -70,26 +70,26 @@ def test_the_toggle_gives_each_run_its_own_range_and_back(wide: Marginscope, qtb
     for plot in (one, other):
         home = plot.home
         own = QRectF(home.left, home.bottom, home.right - home.left, home.top - home.bottom)
-        assert alike(plot.shown(), own)
+        assert alike(plot.visible_range(), own)
     pick(qtbot, wide.window, "View", "Link axes of runs")
-    assert alike(one.shown(), other.shown())
+    assert alike(one.visible_range(), other.visible_range())
 
 
 def test_a_zoom_goes_to_the_other_run_and_a_double_click_ends_both(
     wide: Marginscope, qtbot: QtBot
 ) -> None:
     one, other = plots(wide, "margins")
-    before = one.shown()
-    wheel(one, one.inside().center().toPoint(), 3)
-    assert one.shown().width() < 0.9 * before.width()
-    assert alike(one.shown(), other.shown())
+    before = one.visible_range()
+    wheel(one, one.plot_area().center().toPoint(), 3)
+    assert one.visible_range().width() < 0.9 * before.width()
+    assert alike(one.visible_range(), other.visible_range())
     other.reset_range()
     other.zoomed.emit()
-    assert alike(one.shown(), before)
+    assert alike(one.visible_range(), before)
     pick(qtbot, wide.window, "View", "Link axes of runs")
-    own = other.shown()
-    wheel(one, one.inside().center().toPoint(), 3)
-    assert other.shown() == own
+    own = other.visible_range()
+    wheel(one, one.plot_area().center().toPoint(), 3)
+    assert other.visible_range() == own
 
 
 @pytest.mark.usefixtures("own_window")
@@ -97,15 +97,15 @@ def test_axes_that_show_something_else_are_left_alone(wide: Marginscope) -> None
     one, other = plots(wide, "margins")
     other.side.set_label("something else")
     wide.display.panels[1].view("margins").range_changed.emit()
-    assert one.shown().top() == pytest.approx(one.home.bottom)
-    assert other.shown().top() == pytest.approx(other.home.bottom)
-    assert (one.shown().left(), one.shown().right()) == pytest.approx(
-        (other.shown().left(), other.shown().right())
+    assert one.visible_range().top() == pytest.approx(one.home.bottom)
+    assert other.visible_range().top() == pytest.approx(other.home.bottom)
+    assert (one.visible_range().left(), one.visible_range().right()) == pytest.approx(
+        (other.visible_range().left(), other.visible_range().right())
     )
     # And one run alone has its own range.
     wide.display.panels[1].set_data(None, "")
-    assert one.shown().top() == pytest.approx(one.home.bottom)
-    assert (one.shown().left(), one.shown().right()) == pytest.approx(
+    assert one.visible_range().top() == pytest.approx(one.home.bottom)
+    assert (one.visible_range().left(), one.visible_range().right()) == pytest.approx(
         (one.home.left, one.home.right)
     )
 
@@ -120,7 +120,7 @@ def test_choices_are_remembered(program: Marginscope, open_program: Opener, qtbo
     again = open_program()
     assert not again.actions["link"].isChecked()
     assert not again.display.intent.linked
-    assert again.window.form.folded == ("data", "recording")
+    assert again.window.form.folded_sections == ("data", "recording")
 
 
 def test_runs_share_the_axis_of_each_quantity(wide: Marginscope) -> None:

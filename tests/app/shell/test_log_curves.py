@@ -54,7 +54,7 @@ def test_what_is_positive_is_shown_by_its_logarithm(
     pointed = view.plot.overlay.pointed
     assert pointed is not None and pointed.text.startswith("distance ")
     told = float(pointed.text.split("\n")[0].removeprefix("distance "))
-    assert told == pytest.approx(float(OBSERVABLES["distance"].at(run, frame)), rel=0.05)
+    assert told == pytest.approx(float(OBSERVABLES["distance"].value_at(run, frame)), rel=0.05)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert program.actions["undo"].text() == "&Undo Logarithmic curves"
     keys(qtbot, program.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)

@@ -145,7 +145,7 @@ def test_a_click_on_a_mark_that_moves_a_little_is_a_click(
         (
             "alarm",
             partial(slider.set_alarms, [Alarm(0, "late", "It is so.", 0, when, 1.0)]),
-            slider.requested,
+            slider.time_requested,
         ),
     )
     for name, show_mark, signal in marks:
@@ -157,7 +157,7 @@ def test_a_click_on_a_mark_that_moves_a_little_is_a_click(
             QTest.mousePress(slider, LEFT, NONE, here)
             (wanted,) = asked
             assert wanted == "mine" or wanted == pytest.approx(moment)
-            slider.requested.connect(dragged.append)
+            slider.time_requested.connect(dragged.append)
             QTest.mouseMove(slider, here + QPoint(1, 0))
             QTest.mouseMove(slider, here + QPoint(2, 1))
             assert dragged == []
@@ -166,7 +166,7 @@ def test_a_click_on_a_mark_that_moves_a_little_is_a_click(
             assert dragged == pytest.approx([slider.moment_at(far.x()), slider.moment_at(here.x())])
             QTest.mouseRelease(slider, LEFT, NONE, here)
             signal.disconnect(asked.append)
-            slider.requested.disconnect(dragged.append)
+            slider.time_requested.disconnect(dragged.append)
             slider.set_bookmarks([])
             slider.set_alarms([])
 
@@ -226,7 +226,7 @@ def check_that_a_bookmark_brings_its_picture_back(program: Marginscope, qtbot: Q
     (mark,) = read_about(first).bookmarks
     assert mark.name == "the turn & back"
     assert coordinate(mark.log10_time) == pytest.approx(coordinate(1.25), abs=1e-9)
-    program.playback.to_start()
+    program.playback.seek_start()
     display.update_intent(views=("neurons",), pinned=frozenset())
     slider = program.window.transport.slider
     QTest.mouseClick(slider, LEFT, NONE, ribbon(slider, mark.name))
@@ -241,7 +241,7 @@ def check_that_a_bookmark_is_there_and_removed(again: Marginscope, qtbot: QtBot)
     """In another window, from the menu."""
     first = next(iter(again.session)).path
     (mark,) = read_about(first).bookmarks
-    again.playback.to_start()
+    again.playback.seek_start()
     entry = "the turn && back\tt = 17.8".replace("&", "")
     pick(qtbot, again.window, "Play", "Go to bookmark", entry)
     assert again.display.intent.views == ("margins",)

@@ -42,7 +42,7 @@ from app.scenes.session_keeper import LastSession, SessionKeeper, parse_session,
 from app.settings import load_settings
 from app.shell.application import Marginscope
 from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, START, Intent
-from app.state.view_options import PACES, Compared, moment_of
+from app.state.view_options import PACES, ComparedRuns, moment_of
 from app.state.views import VIEWS
 from app.theory.controller import WHILE_TRAINING
 from app.theory.judge import Case
@@ -89,7 +89,7 @@ INTENTS = st.builds(
     compared=st.one_of(
         st.none(),
         st.builds(
-            Compared,
+            ComparedRuns,
             st.just(("/runs/a.msrun", "/runs/b c.msrun")),
             st.one_of(
                 st.builds(
@@ -162,7 +162,7 @@ OPTIONS = {
 def test_what_the_first_version_wrote_is_read(tmp_path: Path) -> None:
     """A link, a view file, a layout, a session and settings, as version 0.1 wrote them."""
     question = CompareQuestion("distance", "step", "lines", "range")
-    compared = Compared(("/runs/a.msrun", "/runs/b.msrun"), question)
+    compared = ComparedRuns(("/runs/a.msrun", "/runs/b.msrun"), question)
     scene = parse_link(LINK, Scene())
     assert scene.runs == (Path("/runs/a b.msrun"),)
     assert scene.zooms == (Zoom(0, "norms", 0.0, 1.0, -2.0, 2.0),)
@@ -517,7 +517,7 @@ def test_a_session_that_was_killed_is_asked_about(
     program: Marginscope, qtbot: QtBot, open_program: Opener, tmp_path: Path
 ) -> None:
     before = arranged(program, qtbot)
-    place = Places.under(tmp_path / "user").session
+    place = Places.in_folder(tmp_path / "user").session
     program.keeper.save()
     killed = place.read_text()
     program.window.close()
@@ -542,7 +542,7 @@ def test_a_window_that_nobody_has_touched_is_kept(
     program.keeper.start()  # as `ready` does, and nothing changes after it
     assert soon.isActive()
     soon.setInterval(0)
-    place = Places.under(tmp_path / "user").session
+    place = Places.in_folder(tmp_path / "user").session
     qtbot.waitUntil(place.exists)
     assert not parse_session(place.read_text()).ended
 
@@ -551,11 +551,11 @@ def test_a_window_that_nobody_has_touched_is_kept(
 def test_a_broken_session_is_set_aside(
     program: Marginscope, tmp_path: Path, content: bytes
 ) -> None:
-    place = Places.under(tmp_path / "user").session
+    place = Places.in_folder(tmp_path / "user").session
     place.parent.mkdir(parents=True)
     place.write_bytes(content)
     keeper = SessionKeeper(
-        Places.under(tmp_path / "user"), program.window, program.display, program.scenes
+        Places.in_folder(tmp_path / "user"), program.window, program.display, program.scenes
     )
     assert keeper.previous is None and "could not be read" in keeper.warning
     assert Path(f"{place}.broken").read_bytes() == content
@@ -566,7 +566,7 @@ def test_a_broken_session_is_set_aside(
 def test_a_start_with_a_broken_session_says_so(
     open_program: Opener, plain_study: Path, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    place = Places.under(tmp_path / "user").session
+    place = Places.in_folder(tmp_path / "user").session
     place.parent.mkdir(parents=True)
     place.write_bytes(b"{")
     program = open_program(plain_study)
@@ -588,6 +588,6 @@ def test_two_windows_do_not_write_over_each_other(
     assert other.keeper.previous is None
     other.window.close()
     program.window.close()
-    text = Places.under(tmp_path / "user").session.read_text()
+    text = Places.in_folder(tmp_path / "user").session.read_text()
     assert list(parse_session(text).scene.runs) == runs
     assert OF_PICTURE  # the parts of links are some of those of sessions

@@ -167,7 +167,7 @@ def test_no_text_of_a_file_is_html(
     states = {
         "runs": lambda: None,
         "running": lambda: program.questions.confirm_replacement(study.title, 1, print, print),
-        "box": lambda: Question(window, "box").ask(HOSTILE, HOSTILE, {}, default=""),
+        "box": lambda: Question(window, "box").show(HOSTILE, HOSTILE, {}, default=""),
         "bookmark": program.bookmarks.request_name,
         "line": line_dialog(window, "line", HOSTILE, HOSTILE).open,
     }

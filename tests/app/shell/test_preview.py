@@ -130,18 +130,18 @@ def test_of_several_requests_the_last_counts(qtbot: QtBot) -> None:
     made: list[Preview] = []
     worker.result.connect(made.append)
     for n in (50, 60, 70):
-        worker.ask(KINDS["data"]["parity"](n=n), 0, None)
+        worker.request(KINDS["data"]["parity"](n=n), 0, None)
     qtbot.waitUntil(lambda: bool(made) and not worker.busy)
     assert [found.dataset.n for found in made] == [70]
     worker.close()
-    worker.ask(KINDS["data"]["parity"](), 0, None)
+    worker.request(KINDS["data"]["parity"](), 0, None)
     assert not worker.busy
 
 
 def test_an_error_of_ours_is_a_sentence(qtbot: QtBot) -> None:
     worker = Worker("preview", make_preview, our_error=OUR_ERROR)
     with qtbot.waitSignal(worker.error) as signal:
-        worker.ask(object(), 0, None)
+        worker.request(object(), 0, None)
     assert signal.args == [OUR_ERROR]
     worker.close()
 
@@ -166,7 +166,7 @@ def test_a_data_file_is_offered_as_a_study_with_what_was_understood(
     program.files.open_files([str(path), "b.npz"])
     assert program.window.bar.text == "A study has one data file; b.npz was not opened."
     study = program.window.form.study()
-    assert next(study.each()).experiment.data.path == str(path)
+    assert next(study.iter_cells()).experiment.data.path == str(path)
     assert [run.path for run in program.session] == runs
     found = program.preview.dialog
     qtbot.waitUntil(lambda: found.preview is not None)

@@ -136,7 +136,7 @@ def test_a_plot_has_a_ring_for_keys_and_none_for_the_mouse(
     before = plot.grab().toImage()
     QTest.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(4, 4))
     assert plot.hasFocus()
-    assert not view.focus.shown
+    assert not view.focus.is_visible
     # The keys stay those of the window.
     frame = program.display.view.runs[0].frame
     QTest.keyClick(plot, Key.Key_Right)
@@ -145,7 +145,7 @@ def test_a_plot_has_a_ring_for_keys_and_none_for_the_mouse(
     QTest.keyClick(plot, Key.Key_Left)
     tab_to(program, "norms", qtbot)
     plot = tab_to(program, "neurons", qtbot)
-    assert view.focus.shown
+    assert view.focus.is_visible
     after = plot.grab().toImage()
     accent = QColor(shades(LIGHT)["accent"])
     middle = plot.height() // 2
@@ -176,7 +176,7 @@ def test_arrows_go_along_the_rank(program: Marginscope, qtbot: QtBot, name: str)
 
 def test_arrows_go_through_the_neurons_and_space_pins(program: Marginscope, qtbot: QtBot) -> None:
     plot = tab_to(program, "neurons", qtbot)
-    program.playback.to_end()
+    program.playback.seek_end()
     frame = program.display.view.runs[0].frame
     view = program.display.panels[0].view("neurons")
     assert isinstance(view, NeuronsView)
@@ -215,7 +215,7 @@ def test_arrows_go_through_the_neurons_and_space_pins(program: Marginscope, qtbo
 
 def test_arrows_move_the_cursor_in_plots_of_curves(program: Marginscope, qtbot: QtBot) -> None:
     plot = tab_to(program, "margins", qtbot)
-    program.playback.to_end()
+    program.playback.seek_end()
     said = plot.accessibleDescription()
     frame = program.display.view.runs[0].frame
     QTest.keyClick(plot, Key.Key_Left)

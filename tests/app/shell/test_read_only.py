@@ -36,13 +36,13 @@ def read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_places_that_can_be_written_stay(tmp_path: Path) -> None:
-    places = Places.under(tmp_path / "deep" / "user")
+    places = Places.in_folder(tmp_path / "deep" / "user")
     assert writable_places(places) == (places, "")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_runs_go_where_they_can_be_written(read_only: Path, temporary: Path) -> None:
-    places, said = writable_places(Places.under(read_only))
+    places, said = writable_places(Places.in_folder(read_only))
     assert places.runs.is_relative_to(temporary)
     assert places.session.parent == places.library.parent == places.runs.parent
     assert str(read_only) in said and str(places.runs.parent) in said
@@ -55,7 +55,7 @@ def test_runs_go_where_they_can_be_written(read_only: Path, temporary: Path) -> 
 
 def test_a_file_in_place_of_the_folder(tmp_path: Path, temporary: Path) -> None:
     (tmp_path / "user").touch()
-    places, said = writable_places(Places.under(tmp_path / "user"))
+    places, said = writable_places(Places.in_folder(tmp_path / "user"))
     assert places.runs.is_relative_to(temporary)
     assert "cannot write to" in said
 

@@ -95,7 +95,7 @@ def check_words(program: Marginscope, kind: str) -> None:
 
 def check_times(program: Marginscope, timed: bool, qtbot: QtBot) -> None:
     """Axis, clock, pointer and facts say what t is; a step is typed as it is shown."""
-    program.playback.to_end()
+    program.playback.seek_end()
     field, plot = program.window.transport.time, program.display.panels[0].view("margins").plot
     qtbot.waitUntil(lambda: field.text() == ("t = 10.0" if timed else "step 20"))
     assert plot.bottom.labelText == ("time t" if timed else "steps")
@@ -171,6 +171,6 @@ def test_the_end_is_known_where_it_was_said(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.msrun"
         with ms.record(path, one.x, one.y, loss="logistic", V0=one.V, a0=one.a, **settings):
             run = open_run(path)
-        assert run.until == pytest.approx(until)  # as it was when it was opened
-        assert np.isfinite(DisplayData(run).until)
+        assert run.planned_end == pytest.approx(until)  # as it was when it was opened
+        assert np.isfinite(DisplayData(run).planned_end)
         run.close()

@@ -52,11 +52,11 @@ def results(worker: Worker) -> list[int]:
 def test_of_a_key_the_latest_request_counts(
     worker: Worker, doubler: Doubler, results: list[int], qtbot: QtBot
 ) -> None:
-    worker.ask(1)
+    worker.request(1)
     qtbot.waitUntil(lambda: doubler.began == [1])
     for value in (2, 3):
-        worker.ask(value)
-    worker.ask(10, key="other")
+        worker.request(value)
+    worker.request(10, key="other")
     doubler.go.set()
     qtbot.waitUntil(lambda: not worker.busy)
     assert results == [6, 20]
@@ -67,11 +67,11 @@ def test_a_request_that_replaces_one_comes_after_those_that_wait(
     worker: Worker, doubler: Doubler, qtbot: QtBot
 ) -> None:
     """Who keeps something and then lists it must not get the list from before."""
-    worker.ask(1)
+    worker.request(1)
     qtbot.waitUntil(lambda: doubler.began == [1])
-    worker.ask(2, key="list")
-    worker.ask(3, key="kept")
-    worker.ask(4, key="list")
+    worker.request(2, key="list")
+    worker.request(3, key="kept")
+    worker.request(4, key="list")
     doubler.go.set()
     qtbot.waitUntil(lambda: not worker.busy)
     assert doubler.began == [1, 3, 4]
@@ -80,8 +80,8 @@ def test_a_request_that_replaces_one_comes_after_those_that_wait(
 def test_what_is_cancelled_ends_soon_and_is_not_told(
     worker: Worker, doubler: Doubler, results: list[int], qtbot: QtBot
 ) -> None:
-    worker.ask(1)
-    worker.ask(2, key="kept")
+    worker.request(1)
+    worker.request(2, key="kept")
     qtbot.waitUntil(lambda: doubler.began == [1])
     worker.cancel(keep=("kept",))
     qtbot.waitUntil(lambda: doubler.began == [1, 2])
@@ -97,7 +97,7 @@ def test_progress_comes_before_the_result_in_the_windows_thread(
     worker.progress.connect(lambda it: told.append(("progress", it, threading.current_thread())))
     worker.result.connect(lambda it: told.append(("result", it, threading.current_thread())))
     doubler.go.set()
-    worker.ask(4)
+    worker.request(4)
     qtbot.waitUntil(lambda: len(told) == 2)
     here = threading.current_thread()
     assert told == [("progress", 4, here), ("result", 8, here)]
@@ -106,13 +106,13 @@ def test_progress_comes_before_the_result_in_the_windows_thread(
 def test_closing_says_nothing_more_and_leaves_no_thread(
     worker: Worker, doubler: Doubler, results: list[int], qtbot: QtBot
 ) -> None:
-    worker.ask(1)
+    worker.request(1)
     qtbot.waitUntil(lambda: doubler.began == [1])
     assert worker.close()
     qtbot.wait(20)
     assert results == [] and not worker.busy
     assert "doubler" not in [thread.name for thread in threading.enumerate()]
-    worker.ask(2)
+    worker.request(2)
     assert not worker.busy
 
 
@@ -124,7 +124,7 @@ def test_a_thread_that_does_not_end_in_time_is_said_so(qtbot: QtBot) -> None:
         go.wait()
 
     worker = Worker("deaf", deaf)
-    worker.ask()
+    worker.request()
     assert begun.wait(3.0)
     assert not worker.close(patience=0.01)
     go.set()
@@ -149,10 +149,10 @@ def test_errors_are_sentences_and_the_next_request_is_answered(
 
     worker = Worker("failing", answer)
     with qtbot.waitSignal(worker.error) as signal:
-        worker.ask(True)
+        worker.request(True)
     assert signal.args == [sentence]
     with qtbot.waitSignal(worker.result) as signal:
-        worker.ask(False)
+        worker.request(False)
     assert signal.args == ["fine"]
     worker.close()
 
@@ -168,7 +168,7 @@ def test_on_one_core_only_the_answer_is_limited(qtbot: QtBot) -> None:
     before = limits()
     worker = Worker("one core", answer, one_core=True)
     with qtbot.waitSignal(worker.result) as signal:
-        worker.ask()
+        worker.request()
     assert set(signal.args[0]) <= {1}
     assert limits() == before
     worker.close()
@@ -195,7 +195,7 @@ def test_a_worker_that_sleeps_keeps_no_answer(qtbot: QtBot) -> None:
     worker.result.connect(told)
     first = Picture()
     asked.add(first)
-    worker.ask(first)
+    worker.request(first)
     del first
     qtbot.waitUntil(lambda: heard == [True])
 

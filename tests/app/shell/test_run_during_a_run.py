@@ -34,7 +34,7 @@ def answer(qtbot: QtBot, words: str) -> None:
 
 def recording(program: Marginscope, qtbot: QtBot) -> Path:
     """Wait until a run is being recorded; its file."""
-    qtbot.waitUntil(lambda: any(run.begun and run.data for run in program.session.live))
+    qtbot.waitUntil(lambda: any(run.has_started and run.data for run in program.session.live))
     return next(iter(program.session)).path
 
 

@@ -88,7 +88,7 @@ def test_a_box_dims_the_others_and_says_what_is_in_it(
     plain = neurons.nodes.which.copy()
     chosen = box(program, 1, half(program, 1))
     assert 2 < len(chosen) < 12
-    assert program.display.view.runs[1].selected == chosen
+    assert program.display.view.runs[1].selected_nodes == chosen
     # No rings; the dim ones have the second half of the styles, and are drawn first.
     assert neurons.plot.overlay.marks == () and neurons.marked_trails.curves == []
     count = len(neurons.nodes.styles) // 2
@@ -124,7 +124,7 @@ def test_a_box_dims_the_others_and_says_what_is_in_it(
     facts = later.group.known[1] if later.group.known else None
     assert facts is not None and facts.norm == pytest.approx(there["norm"], rel=1e-6)
     assert facts.rotation == pytest.approx(1.0)
-    assert program.display.view.runs[1].selected == chosen
+    assert program.display.view.runs[1].selected_nodes == chosen
     qtbot.keyClick(program.window, Qt.Key.Key_Escape)
     assert numbers.isHidden() and norms.past.opacity() == 1.0
     assert (neurons.nodes.which < count).all()
@@ -139,7 +139,7 @@ def test_one_or_two_nodes_keep_rings(program: Marginscope, qtbot: QtBot) -> None
         marks = view_of(program, 1, "neurons").plot.overlay.marks
         assert {mark.label for mark in marks} == {f"neuron {node}" for node in nodes}
         assert program.window.inspector.group.isHidden()
-        assert not display.view.runs[1].selected
+        assert not display.view.runs[1].selected_nodes
         assert display.view.inspected == (key, 3)
     display.update_intent(pinned=frozenset((key, node) for node in (3, 5, 7)))
     assert view_of(program, 1, "neurons").plot.overlay.marks == ()
@@ -185,7 +185,7 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
     keys(qtbot, window, Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
     assert not display.intent.pinned
     pick(qtbot, window, "Edit", "Selections", "right  late")
-    assert display.view.runs[1].selected == chosen
+    assert display.view.runs[1].selected_nodes == chosen
     assert entries(window.selections)["right && late"]
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert program.actions["undo"].text() == f"&Undo Select {len(chosen)} neurons"
@@ -202,7 +202,7 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
     assert again.window.inspector.group.heading() == "right & late in m = 12"
     again.display.update_intent(pinned=frozenset())
     pick(qtbot, again.window, "Edit", "Selections", "right  late")
-    assert again.display.view.runs[1].selected == chosen
+    assert again.display.view.runs[1].selected_nodes == chosen
     pick(qtbot, again.window, "Edit", "Selections", "Remove selection", "right  late")
     assert not place(second).exists()
     assert again.window.inspector.group.heading() == "Selection in m = 12"
@@ -248,7 +248,7 @@ def test_a_file_that_is_open_twice_has_the_pins_of_each_run(program: Marginscope
     shown = program.export._snapshot()
     assert shown.runs == (path, path)
     job = complete_job(FigureJob(shown.runs, path.with_suffix(".svg")), shown)
-    assert job.options.look.pinned == (frozenset({1}), frozenset({2}))
+    assert job.options.view.pinned == (frozenset({1}), frozenset({2}))
     # Of one of them alone the first is meant; and one too many has nothing.
     assert shown.of_runs(shown.pinned, (path,), frozenset()) == [frozenset({1})]
     thrice = shown.of_runs(shown.pinned, (path, path, path), frozenset())

@@ -34,7 +34,7 @@ def place() -> Iterator[Path]:
 @pytest.fixture
 def served(program: Marginscope, place: Path) -> Iterator[Marginscope]:
     server = ShowServer(training(program.session), program)
-    server.asked.connect(program.show_link)
+    server.show_requested.connect(program.show_link)
     assert server.listen(place)
     yield program
     server.close()
@@ -132,7 +132,7 @@ def test_other_bytes_do_nothing(
     words = served.window.bar.text  # on a machine whose kernels are still being compiled
     asked: list[str] = []
     for server in served.findChildren(ShowServer):
-        server.asked.connect(asked.append)
+        server.show_requested.connect(asked.append)
     answer = ask(qtbot, place, sent)
     assert answer.startswith(REFUSED.strip()) or (answer == "" and len(sent) > MOST_BYTES)
     # One line of the log; others may log what they do meanwhile.
@@ -171,7 +171,7 @@ def test_a_window_that_trains_is_left_alone(
     qtbot.waitUntil(lambda: bool(program.session.live))
     server = ShowServer(training(program.session), program)
     asked: list[str] = []
-    server.asked.connect(asked.append)
+    server.show_requested.connect(asked.append)
     assert server.listen(place)
     link = f"marginscope://view?run={tmp_path}/a.msrun\n"
     assert ask(qtbot, place, link.encode()) == BUSY and not asked

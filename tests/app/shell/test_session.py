@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.shell.lifecycle import KEEP, STOP
+from app.shell.lifecycle import CONTINUE_RUNNING, STOP
 from app.state.intent import MARGIN_AXES
 from app.state.resolve import resolve
 from app.state.view_options import PACES
@@ -167,12 +167,12 @@ def test_nodes_that_were_boxed_are_pinned_in_their_own_run(
     qtbot.keyClick(program.window, Qt.Key.Key_End)
     plots = [panel.view("neurons").plot for panel in program.display.panels]
     for plot in plots:
-        inside = plot.inside().adjusted(2.0, 2.0, -2.0, -2.0)
+        inside = plot.plot_area().adjusted(2.0, 2.0, -2.0, -2.0)
         pull(plot, inside.topLeft().toPoint(), inside.bottomRight().toPoint())
     assert [len(run.pinned) for run in program.display.view.runs] == [8, 12]
     node, place = lonely(program, 1)
     qtbot.mouseClick(plots[1].viewport(), LEFT, pos=place)
-    corner = plots[0].inside().topLeft().toPoint() + QPoint(3, 3)
+    corner = plots[0].plot_area().topLeft().toPoint() + QPoint(3, 3)
     qtbot.mouseClick(plots[0].viewport(), LEFT, pos=corner)
     first, second = (run.pinned for run in program.display.view.runs)
     assert first == frozenset()
@@ -220,7 +220,7 @@ def continue_runs(program: Marginscope, qtbot: QtBot) -> None:
     for run, end in zip(program.session, ends, strict=True):
         assert run.data.run.continues is not None
         data = run.data.run  # from t = 0 on, with the frames before its start
-        assert data.before > 0 and data.log10_time[data.before] == end
+        assert data.frames_before > 0 and data.log10_time[data.frames_before] == end
         assert run.data.log10_time[-1] == pytest.approx(3.0, abs=0.01)
 
 
@@ -427,7 +427,7 @@ def test_closing_in_mid_run_asks_stops_and_loses_nothing(
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: program.display.view.span.edge > program.display.view.span.low)
     (run,) = program.session
-    press_in_box(KEEP)
+    press_in_box(CONTINUE_RUNNING)
     assert not program.window.close()
     assert program.window.isVisible()
     assert run.live

@@ -96,7 +96,7 @@ def test_a_full_disk_is_reported_before_the_window_closes(
 def test_the_window_starts_with_a_broken_file_and_says_so(
     open_program: Opener, tmp_path: Path, study: Path
 ) -> None:
-    places = Places.under(tmp_path / "user")
+    places = Places.in_folder(tmp_path / "user")
     places.settings.parent.mkdir()
     places.settings.write_text('{"geometry": "%%%", "pace": -1}')
     program = open_program(study)
@@ -107,7 +107,7 @@ def test_the_window_starts_with_a_broken_file_and_says_so(
 def test_nonsense_for_a_geometry_is_left_out(
     open_program: Opener, tmp_path: Path, study: Path
 ) -> None:
-    places = Places.under(tmp_path / "user")
+    places = Places.in_folder(tmp_path / "user")
     save_settings(places.settings, Settings.model_validate({"geometry": "AAAA", "palette": "dark"}))
     program = open_program(study)
     assert program.window.isVisible()
@@ -115,7 +115,7 @@ def test_nonsense_for_a_geometry_is_left_out(
 
 
 def test_run_files_get_names_of_their_own(tmp_path: Path) -> None:
-    places = Places.under(tmp_path)
+    places = Places.in_folder(tmp_path)
     places.runs.mkdir()
     names = []
     for _ in range(3):

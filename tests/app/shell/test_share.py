@@ -25,7 +25,7 @@ def asked(program: Marginscope, qtbot: QtBot) -> None:
     """Choose shares in the menu, and look at the end."""
     pick(qtbot, program.window, "View", "Curves against", SHARE)
     program.display.update_intent(playing=False)
-    program.playback.to_end()
+    program.playback.seek_end()
 
 
 def facts_of_run(program: Marginscope) -> dict[str, str]:
@@ -45,7 +45,7 @@ def test_margins_are_divided_by_what_is_promised(program: Marginscope, qtbot: Qt
     assert (line.value, line.low, line.high) == pytest.approx(
         (1.0, 0.0400 / 0.0406, 0.04065 / 0.0406)
     )
-    assert view.plot.shown().bottom() > line.high  # the whole is in the picture
+    assert view.plot.visible_range().bottom() > line.high  # the whole is in the picture
     assert view.reach is None
     assert any("90 % of" in text and "not reached" in text for text in view.plot.overlay.corner)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
@@ -111,4 +111,4 @@ def test_figures_show_what_the_window_shows(program: Marginscope, qtbot: QtBot) 
     asked(program, qtbot)
     shown = program.export._snapshot()
     promised = shown.promises[0]
-    assert promised.most == pytest.approx(0.0406)
+    assert promised.largest_margin == pytest.approx(0.0406)

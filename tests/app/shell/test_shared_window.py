@@ -28,13 +28,13 @@ def use(program: Marginscope, qtbot: QtBot) -> None:
     program.display.update_intent(
         views=tuple(VIEWS)[-3:], curves=("risk",), pinned=frozenset({(first.key, 3)})
     )
-    program.playback.to_end()
+    program.playback.seek_end()
     program.actions["dark"].trigger()
     program.actions["inspector"].setChecked(False)
     program.window.resize(1024, 640)
     program.window.bar.show_message("A sentence.")
     plot = program.display.panels[0].view(program.display.view.wishes.views[0]).plot
-    wheel(plot, plot.inside().center().toPoint(), 3)
+    wheel(plot, plot.plot_area().center().toPoint(), 3)
     row = program.window.form.sections["data"].rows[0]
     row.control.setFocus()
     qtbot.keyClicks(row.control, "7")

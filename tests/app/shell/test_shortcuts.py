@@ -128,7 +128,7 @@ def test_keys_are_changed_and_do_it_then(
     page: ShortcutDialog, program: Marginscope, open_program: Opener, qtbot: QtBot
 ) -> None:
     press(page, "loop", Key.Key_F4, CTRL)
-    assert "Ctrl+F4 is the shortcut of Loop." in page.told.text()
+    assert "Ctrl+F4 is the shortcut of Loop." in page.hint.text()
     action = program.actions["loop"]
     assert action.shortcut().toString() == "Ctrl+F4"
     assert action.toolTip().endswith("(Ctrl+F4)")
@@ -150,7 +150,7 @@ def test_a_conflict_is_named_and_refused_or_moved(
     save, copy = program.actions["save_study"], program.actions["copy_figure"]
     press(page, "copy_figure", Key.Key_S, CTRL)
     words = "Ctrl+S is the shortcut of Save study, so Copy figure keeps Ctrl+Shift+C."
-    assert page.told.text() == words
+    assert page.hint.text() == words
     assert [one.shortcut().toString() for one in (save, copy)] == ["Ctrl+S", "Ctrl+Shift+C"]
     assert keys_of(page, "copy_figure") == "Ctrl+Shift+C"
     QTest.mouseClick(page.move_button, LEFT)
@@ -161,14 +161,14 @@ def test_a_conflict_is_named_and_refused_or_moved(
     # Its usual keys are another's now, and so it cannot have them back without a word.
     assert page.tree.currentItem() is page.rows["copy_figure"] and page.tree.hasFocus()
     push(page, "save_study", page.reset)
-    assert page.told.text().startswith("Ctrl+S is the shortcut of Copy figure")
+    assert page.hint.text().startswith("Ctrl+S is the shortcut of Copy figure")
     assert save.shortcut().isEmpty()
 
 
 def test_keys_of_the_library_are_refused(page: ShortcutDialog, program: Marginscope) -> None:
     before = program.actions["film"].shortcut()
     press(page, "film", Key.Key_F2, Qt.KeyboardModifier.NoModifier)
-    assert "In the library of runs F2 is the shortcut of Rename" in page.told.text()
+    assert "In the library of runs F2 is the shortcut of Rename" in page.hint.text()
     assert program.actions["film"].shortcut() == before
     assert keys_of(page, "film") == before.toString(NATIVE)
     assert not page.move_button.isVisibleTo(page)
@@ -183,7 +183,7 @@ def test_an_action_whose_own_keys_are_moved_has_its_usual_ones(
     film, data = program.actions["film"], program.actions["data"]
     assert [one.shortcut().toString() for one in (film, data)] == ["Ctrl+Shift+E", "Ctrl+F4"]
     assert (
-        page.told.text()
+        page.hint.text()
         == "Ctrl+F4 is now the shortcut of Export data; Export film has Ctrl+Shift+E."
     )
     assert program.shortcuts.own == {"data": "Ctrl+F4"}
@@ -191,7 +191,7 @@ def test_an_action_whose_own_keys_are_moved_has_its_usual_ones(
 
 def test_a_clash_in_the_settings_is_told(open_program: Opener, tmp_path: Path) -> None:
     own = {"film": "Ctrl+S", "data": "Ctrl+S"}
-    save_settings(Places.under(tmp_path / "user").settings, Settings(shortcuts=own))
+    save_settings(Places.in_folder(tmp_path / "user").settings, Settings(shortcuts=own))
     program = open_program(study_link("wei19-figure-5"))
     assert program.actions["film"].shortcut().toString() == "Ctrl+S"
     assert program.actions["data"].shortcut().toString() == "Ctrl+Alt+E"
@@ -205,7 +205,7 @@ def test_one_is_reset_and_all_are(page: ShortcutDialog, program: Marginscope) ->
     press(page, "film", Key.Key_F4, CTRL)
     push(page, "data", page.clear)
     assert program.shortcuts.own == {"film": "Ctrl+F4", "data": ""}
-    assert page.told.text() == "Export data has no shortcut."
+    assert page.hint.text() == "Export data has no shortcut."
     push(page, "film", page.reset)
     assert program.shortcuts.own == {"data": ""}
     QTest.mouseClick(page.reset_all, LEFT)

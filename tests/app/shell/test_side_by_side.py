@@ -165,11 +165,11 @@ def check_views_are_drawn_as_they_come_into_sight(
     qtbot.waitUntil(lambda: places(program) == [(0, 0), (1, 0), (2, 0), (3, 0)])
     bar = program.window.views.verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() > 0 and drawn(program))
-    program.playback.to_start()
+    program.playback.seek_start()
     first, *_, last = shown_panels(program)
     for at, seen, unseen in ((0, first.views[0], last), (bar.maximum(), last.views[-1], first)):
         bar.setValue(at)
-        program.playback.forward()
+        program.playback.step_forward()
         qtbot.waitUntil(lambda: not any(one.pending for one in shown_panels(program)))
         assert seen.frame == unseen.frame
         assert unseen.frame not in {view.frame for view in unseen.views}
@@ -190,7 +190,11 @@ def check_nothing_jumps_while_it_plays(
     area = program.window.views
     qtbot.waitUntil(lambda: not area._soon.isActive())
     seen = set()
-    for direction in (program.playback.to_start, program.playback.forward, program.playback.to_end):
+    for direction in (
+        program.playback.seek_start,
+        program.playback.step_forward,
+        program.playback.seek_end,
+    ):
         direction()
         QApplication.processEvents()
         every = list(chain(*plots(program)))
@@ -206,7 +210,9 @@ def check_ranges_and_zoom_are_shared(program: Marginscope, qtbot: QtBot, files: 
     qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])
     program.display.update_intent(playing=False)
     drawn_plots = [panel.view("margins").plot for panel in shown_panels(program)]
-    qtbot.waitUntil(lambda: all(one.shown() == drawn_plots[0].shown() for one in drawn_plots))
+    qtbot.waitUntil(
+        lambda: all(one.visible_range() == drawn_plots[0].visible_range() for one in drawn_plots)
+    )
     wheel(drawn_plots[2], QPoint(60, 60), 3)
     assert drawn_plots[2].zoom is not None
     assert [one.zoom for one in drawn_plots] == [drawn_plots[2].zoom] * 4

@@ -65,7 +65,7 @@ def test_it_is_searched_and_moved_in_by_keys(page: StudyBrowser) -> None:
     QTest.keyClick(page.line, Key.Key_Down)
     assert page.present() == found[0]
     QTest.keyClicks(page.line, " zzzz")
-    assert page.lines == [] and "No study" in page.told.text()
+    assert page.lines == [] and "No study" in page.hint.text()
     QTest.keyClick(page.line, Key.Key_Return)
     assert page.isVisible()
     QTest.keyClick(page.line, Key.Key_Escape)

@@ -50,9 +50,9 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     assert isinstance(job, FigureJob)
     whole = complete_job(job, program.export._snapshot())
     assert isinstance(whole, FigureJob)
-    assert whole.panels == ("norms", "curves") and whole.options.look.pinned[0] == {3}
-    (mine,) = [one for one in whole.options.look.regions if (one.row, one.panel) == (0, "norms")]
-    shown = plot.shown()
+    assert whole.panels == ("norms", "curves") and whole.options.view.pinned[0] == {3}
+    (mine,) = [one for one in whole.options.view.regions if (one.row, one.panel) == (0, "norms")]
+    shown = plot.visible_range()
     assert (mine.left, mine.right) == (shown.left(), shown.right())
     assert (mine.bottom, mine.top) == (shown.top(), shown.bottom())
     frame = program.display.view.runs[0].frame

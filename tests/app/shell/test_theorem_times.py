@@ -106,7 +106,7 @@ def test_it_lies_on_the_axis_of_the_slider(judged: Marginscope, qtbot: QtBot) ->
     window, slider, rows = judged.window, judged.window.transport.slider, rows_of(judged)
     times = times_of(judged)
     begins = float(coordinate(times[stand_ins.BEGINS]))
-    assert rows.lines[0].conclusion[2].begin == begins
+    assert rows.lines[0].conclusion[2].start == begins
     for width in (1280, 1150):
         window.resize(width, 760)
         qtbot.waitUntil(lambda width=width: window.width() == width)
@@ -190,7 +190,7 @@ def check_that_another_run_of_the_panel_has_its_own(judged: Marginscope, qtbot: 
     assert panel.run.text() == "m = 8" and panel.run.isVisible()
     assert "of m = 8" in judged.window.times.heading.text()
     begins = float(coordinate(first.data.log10_time[stand_ins.BEGINS]))
-    assert rows_of(judged).lines[0].conclusion[2].begin == begins
+    assert rows_of(judged).lines[0].conclusion[2].start == begins
 
 
 def check_that_what_the_cursor_moves_over_is_not_painted_anew(
@@ -297,9 +297,9 @@ def test_stretches_cover_the_run_without_gaps() -> None:
     )
     (line,) = statement_lines([one], times)
     for lane in (line.premises, line.conclusion):
-        assert lane[0].begin == -math.inf
+        assert lane[0].start == -math.inf
         assert lane[-1].end == float(coordinate(3.0))
-        assert all(a.end == b.begin for a, b in pairwise(lane))
+        assert all(a.end == b.start for a, b in pairwise(lane))
     # Failing is cut where the hypotheses begin to hold: from there on it is a violation.
     assert [part.state for part in line.conclusion] == ["SILENT", "FAILS", "FAILS", "HOLDS"]
     assert [part.promised for part in line.conclusion[1:3]] == [False, True]

@@ -25,8 +25,8 @@ from app.widgets.verdict_mark import hue_of
 from core.numbers import raise_powers, time_text
 from core.problem.problem import Problem
 from core.problem.schedule import coordinate
-from core.reference.margin import Reference, ReferenceMargin, exact
-from core.reference.watch import Watch
+from core.reference.margin import Reference, ReferenceMargin, exact_bracket
+from core.reference.watch import CancelToken
 from core.runs import open_run
 from tests.app.mouse import choose, click, opened, pick, view_menu
 from tests.app.shell.conftest import Opener
@@ -60,7 +60,7 @@ def settled(program: Marginscope) -> bool:
     return not theory.busy and all(
         len(theory.results(run.key).margins) == 5
         and theory.results(run.key).judgement is not None
-        and theory.results(run.key).judged[1] == 5
+        and theory.results(run.key).mark[1] == 5
         for run in runs
     )
 
@@ -83,7 +83,7 @@ def answers(worker: MarginWorker) -> list[tuple[int, str]]:
 def test_a_margin_is_computed_once_for_runs_of_the_same_problem(
     qtbot: QtBot, problem: Problem
 ) -> None:
-    made = stand_ins.MadeUp("gamma", 1.0, exact(1.0, ""))
+    made = stand_ins.MadeUp("gamma", 1.0, exact_bracket(1.0, ""))
     worker = MarginWorker(None, lambda _: (made,), stand_ins.compute)
     found = answers(worker)
     worker.request({1: problem, 2: problem})
@@ -107,7 +107,7 @@ def test_cheap_margins_of_another_run_do_not_wait_for_a_dear_one(
     qtbot: QtBot, problem: Problem
 ) -> None:
     go = threading.Event()
-    dear = stand_ins.MadeUp("dear", 1.0, exact(1.0, ""), go)
+    dear = stand_ins.MadeUp("dear", 1.0, exact_bracket(1.0, ""), go)
     worker = MarginWorker(None, lambda _: (stand_ins.TANGENT, dear), stand_ins.compute)
     found = answers(worker)
     worker.request({1: problem})
@@ -121,8 +121,8 @@ def test_cheap_margins_of_another_run_do_not_wait_for_a_dear_one(
 
 
 def test_answers_about_runs_that_were_closed_are_dropped(qtbot: QtBot, problem: Problem) -> None:
-    slow = stand_ins.MadeUp("slow", 1.0, exact(1.0, ""), threading.Event())
-    quick = stand_ins.MadeUp("quick", 1.0, exact(1.0, ""))
+    slow = stand_ins.MadeUp("slow", 1.0, exact_bracket(1.0, ""), threading.Event())
+    quick = stand_ins.MadeUp("quick", 1.0, exact_bracket(1.0, ""))
     worker = MarginWorker(
         None, lambda asked: (quick,) if asked is problem else (slow,), stand_ins.compute
     )
@@ -139,7 +139,7 @@ def test_answers_about_runs_that_were_closed_are_dropped(qtbot: QtBot, problem: 
 
 def test_closing_ends_a_slow_computation(qtbot: QtBot, problem: Problem) -> None:
     others = set(threading.enumerate())  # of another window of this process
-    slow = stand_ins.MadeUp("slow", 1.0, exact(1.0, ""), threading.Event())
+    slow = stand_ins.MadeUp("slow", 1.0, exact_bracket(1.0, ""), threading.Event())
     worker = MarginWorker(None, lambda _: (slow,), stand_ins.compute)
     worker.request({1: problem})
     qtbot.waitUntil(slow.begun.is_set)
@@ -155,7 +155,7 @@ def test_a_slow_margin_is_named_and_cancelled_from_the_status_line(
     open_program: Opener, study: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go = threading.Event()
-    slow = stand_ins.MadeUp("gamma_gl", 0.5, exact(0.08, ""), go)
+    slow = stand_ins.MadeUp("gamma_gl", 0.5, exact_bracket(0.08, ""), go)
     references = (stand_ins.TANGENT, stand_ins.NARROW, slow)
     monkeypatch.setattr(stand_ins, "references_of", lambda problem: references)
     program = open_program(study)
@@ -247,8 +247,8 @@ def test_reference_lines_lie_at_factor_times_value(judged: Marginscope, qtbot: Q
     assert view.plot.place(0.0, line.height)[1] == pytest.approx(0.0406, abs=1e-9)
     boxes = [one.box for one in view.plot.drawn_levels]
     assert not any(a.intersects(b) for k, a in enumerate(boxes) for b in boxes[:k])
-    assert all(view.plot.inside().contains(box) for box in boxes)
-    assert by_label["gamma_nc"].height < view.plot.inside().top()
+    assert all(view.plot.plot_area().contains(box) for box in boxes)
+    assert by_label["gamma_nc"].height < view.plot.plot_area().top()
     found = level_at(view.plot.drawn_levels, *line.box.center().toTuple())
     assert found is line.level
     assert "branch and bound" in line.level.tip
@@ -448,7 +448,7 @@ def test_theory_takes_little_while_something_is_trained(
     open_program: Opener, slow_study: Path, qtbot: QtBot
 ) -> None:
     program = open_program(slow_study)
-    qtbot.waitUntil(lambda: any(run.begun for run in program.session))
+    qtbot.waitUntil(lambda: any(run.has_started for run in program.session))
     assert program.theory.cpu_share() == WHILE_TRAINING
     program.training.pause(True)
     qtbot.waitUntil(lambda: program.theory.cpu_share() == 1.0)
@@ -461,15 +461,15 @@ def test_theory_takes_little_while_something_is_trained(
 def test_margins_and_verdicts_keep_to_their_share(problem: Problem, qtbot: QtBot) -> None:
     """Each is computed with a watch that asks for the share."""
     asked: list[str] = []
-    watches: list[Watch] = []
+    watches: list[CancelToken] = []
 
     def share() -> float:
         asked.append(threading.current_thread().name)
         return 1.0
 
-    def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMargin:
+    def compute(reference: Reference, problem: Problem, watch: CancelToken) -> ReferenceMargin:
         watches.append(watch)
-        watch.look()
+        watch.check()
         return stand_ins.compute(reference, problem, watch)
 
     worker = MarginWorker(None, stand_ins.references_of, compute)

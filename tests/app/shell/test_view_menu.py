@@ -27,7 +27,7 @@ FOUR = ("neurons", "rotations", "norms", "margins")
 def shown(program: Marginscope) -> Iterator[Marginscope]:
     """A window with two runs, four views each, at the last frame."""
     program.display.update_intent(views=FOUR, playing=False)
-    program.playback.to_end()
+    program.playback.seek_end()
     yield program
     QGuiApplication.clipboard().clear()
 
@@ -77,7 +77,7 @@ def test_a_click_on_a_title_fills_the_window_and_escape_leaves(
 
 def test_a_zoom_outlives_the_time_that_another_view_is_alone(shown: Marginscope) -> None:
     view = panels(shown)[0].view("margins")
-    zoom = view.plot.shown().adjusted(0.1, 0.0, -0.1, 0.0)
+    zoom = view.plot.visible_range().adjusted(0.1, 0.0, -0.1, 0.0)
     view.plot.set_zoom(zoom)
     for name in ("norms", "norms"):
         shown.view_menu.toggle_fill(name)
@@ -150,7 +150,7 @@ def test_the_menu_of_a_view(shown: Marginscope, name: str) -> None:
 
 def test_a_pull_with_the_right_button_opens_no_menu(shown: Marginscope) -> None:
     plot = panels(shown)[0].view("margins").plot
-    middle = plot.inside().center().toPoint()
+    middle = plot.plot_area().center().toPoint()
     pull(plot, middle, middle + QPoint(20, 5), Qt.MouseButton.RightButton)
     assert not shown.window.findChildren(ViewMenu)
     assert plot.zoom is not None

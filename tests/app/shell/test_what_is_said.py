@@ -74,7 +74,7 @@ def test_what_is_trained_and_what_is_shown_are_told_apart(
     playing_program: Marginscope, qtbot: QtBot
 ) -> None:
     program = playing_program  # whose runs were trained, and not opened
-    program.playback.to_start()
+    program.playback.seek_start()
     line = program.window.status.line
     run = list(program.session)[-1]
     status = run.control.status
@@ -106,11 +106,11 @@ def test_edited_is_said_of_edits_alone(program: Marginscope, qtbot: QtBot) -> No
     row = next(row for row in form.sections["data"].rows if row.field.name == "n")
     before = row.field.key, row.control.text()
     study, status = form.edits, program.window.status
-    row.edited.emit(row.field.key, "14")
+    row.text_edited.emit(row.field.key, "14")
     qtbot.waitUntil(lambda: status.text == EDITED)
-    row.edited.emit(*before)
+    row.text_edited.emit(*before)
     qtbot.waitUntil(lambda: status.text != EDITED)
-    row.edited.emit(row.field.key, "14")
+    row.text_edited.emit(row.field.key, "14")
     qtbot.waitUntil(lambda: status.text == EDITED)
     training.offer("telgarsky22-figure-2")
     qtbot.waitUntil(lambda: status.text != EDITED)

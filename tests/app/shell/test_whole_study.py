@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.shell.lifecycle import KEEP, STOP
+from app.shell.lifecycle import CONTINUE_RUNNING, STOP
 from app.study import display as study_display
 from app.study.options import AGAIN, ALL_DONE, CONTINUE, RUN
 from app.study.runner import NO_ADDRESS
@@ -197,7 +197,7 @@ def check_wrong_address(
         qtbot.waitUntil(finished(program))
         assert words in window.bar.text
         assert not window.bar.text.startswith("--")
-        assert program.studies.remembered[0] == address
+        assert program.studies.stored_options[0] == address
     else:
         qtbot.waitUntil(lambda: window.options.problem.text() == words)
         assert not window.progress.run.isEnabled()
@@ -269,7 +269,7 @@ def test_a_study_is_run_and_looked_at(
         assert first.count("running") == 2
         assert "running" not in states(done)
         check_order(seen)
-        assert "" not in {row.worker for row in program.studies.runner.worker.news.rows.values()}
+        assert "" not in {row.worker for row in program.studies.runner.worker.latest.rows.values()}
     with subtests.test("every cell is shown and judged"):
         check_cells(done, whole)
     with subtests.test("a figure that nobody waits for"):
@@ -307,7 +307,7 @@ def check_cells(done: StudyWindow, whole: Path) -> None:
     margins: dict[int, list[float]] = {}
     for cell in study.cells():
         with open_run(paths[cell.name]) as run:
-            value = OBSERVABLES["hard_margin"].at(run, run.frames - 1)
+            value = OBSERVABLES["hard_margin"].value_at(run, run.frames - 1)
             margins.setdefault(cell.values["data.n"], []).append(float(value))
     np.testing.assert_allclose(line.x, [8, 16, 24])
     np.testing.assert_allclose(line.mean, [np.mean(margins[n]) for n in (8, 16, 24)])
@@ -534,7 +534,7 @@ def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot
     qtbot.waitUntil(some(long))
     window.close()
     qtbot.waitUntil(lambda: "of 6 runs" in long.window.status.text)
-    press_in_box(KEEP)
+    press_in_box(CONTINUE_RUNNING)
     assert not long.window.close()
     assert long.studies.busy
     press_in_box(STOP)

@@ -45,7 +45,7 @@ def test_runs_take_turns_and_each_ends(
     cells = load_study(str(study)).cells()
     jobs = [job(key, tmp_path, FromExperiment(c.experiment)) for key, c in enumerate(cells)]
     events: list[tuple[str, int]] = []
-    worker.started.connect(lambda key: events.append(("begun", key)))
+    worker.run_started.connect(lambda key: events.append(("begun", key)))
     worker.progress.connect(lambda key, index: events.append(("grew", key)))
     worker.finished.connect(lambda key: events.append(("ended", key)))
     worker.submit(*jobs)

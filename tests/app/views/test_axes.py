@@ -312,7 +312,7 @@ def test_labels_of_reference_lines_are_whole_and_off_the_curves(
     qtbot.waitExposed(view)
     view.show_frame(data.frames - 1)
     view.plot.grab()
-    inside = view.plot.inside()
+    inside = view.plot.plot_area()
     assert len(view.plot.drawn_levels) == 2
     for drawn in view.plot.drawn_levels:
         assert inside.contains(drawn.box)
@@ -341,7 +341,7 @@ def test_units_are_equal_where_that_loses_less_than_half_of_the_plot(plot_of: Pl
     plot.set_home(SQUARE)
     for width in range(150, 401, 10):
         plot.resize(width, 400)
-        box = plot.inside()
+        box = plot.plot_area()
         lost = 1.0 - min(box.width(), box.height()) / max(box.width(), box.height())
         x, y = unit(plot)
         assert (abs(x - y) < 1e-6 * x) == (lost < 0.5) or abs(lost - 0.5) < 0.01
@@ -365,5 +365,5 @@ def test_a_zoom_does_not_change_the_aspect(plot_of: PlotOf) -> None:
     plot.set_home(SQUARE)
     plot.set_zoom(QRectF(0.0, 0.0, 1.0, 3.0))
     assert not plot.is_equal
-    shown = plot.shown()
+    shown = plot.visible_range()
     assert (shown.width(), shown.height()) == pytest.approx((1.0, 3.0))

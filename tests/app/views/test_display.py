@@ -27,12 +27,12 @@ def test_numbers_are_those_of_the_tables(data: DisplayData) -> None:
         np.testing.assert_allclose(points[index], wanted, rtol=1e-6, atol=1e-12)
         np.testing.assert_array_equal(data.signs(index), outer_signs(data.run, index))
         for kind in ("rotation", "relative_norm"):
-            wanted = OBSERVABLES[kind].at(data.run, index)
+            wanted = OBSERVABLES[kind].value_at(data.run, index)
             np.testing.assert_allclose(data.values(kind, index), wanted, rtol=1e-6)
-        margins = [OBSERVABLES[name].at(data.run, index) for name in MARGINS]
+        margins = [OBSERVABLES[name].value_at(data.run, index) for name in MARGINS]
         np.testing.assert_array_equal(data.margins[index], margins)
         assert data.scalars(index)["hard_margin"] == margins[0]
-        norm = OBSERVABLES["norm_squared"].at(data.run, index)
+        norm = OBSERVABLES["norm_squared"].value_at(data.run, index)
         assert 10 ** data.log10_norm_squared[index] == pytest.approx(norm, rel=1e-9)
 
 
@@ -131,14 +131,14 @@ def test_a_growing_run_is_followed(tmp_path: Path) -> None:
             thread.join(0.002)
         with open_run(path) as run:
             data = DisplayData(run)
-            assert data.planned == run.planned
+            assert data.planned_frames == run.planned_frames
             while thread.is_alive():
                 seen.add(data.update())
             for _ in range(1000):
                 seen.add(data.update())
             assert data.complete
-            assert data.frames == run.frames == run.planned
-            assert seen <= set(range(1, run.planned + 1))
+            assert data.frames == run.frames == run.planned_frames
+            assert seen <= set(range(1, run.planned_frames + 1))
             assert np.isfinite(data.margins).all()
     finally:
         control.stop()

@@ -76,7 +76,7 @@ def compute(panel: RunPanel, data: DisplayData) -> None:
 def ink(panel: RunPanel, name: str) -> float:
     """The share of a view's pixels between its axes that are not the ground."""
     plot = panel.view(name).plot
-    image = plot.grab(plot.inside().toRect()).toImage()
+    image = plot.grab(plot.plot_area().toRect()).toImage()
     image = image.convertToFormat(QImage.Format.Format_RGB32)
     pixels = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1, 4)
     pixels = pixels[:, : image.width(), :3]

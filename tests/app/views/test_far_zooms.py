@@ -27,7 +27,7 @@ def plot(qtbot: QtBot) -> Plot:
 
 
 def ends(plot: Plot) -> tuple[float, ...]:
-    return ends_of(plot.shown())
+    return ends_of(plot.visible_range())
 
 
 @pytest.mark.parametrize("notches", [NOTCHES, -NOTCHES, 10**6, -(10**6)])
@@ -42,13 +42,13 @@ def test_the_wheel_ends_at_the_last_range_that_can_be_drawn(
     last = plot.zoom
     assert last is not None and is_drawable(last)
     plot.grab()
-    wheel(plot, plot.inside().center().toPoint(), -3 if notches > 0 else 3)  # and back
+    wheel(plot, plot.plot_area().center().toPoint(), -3 if notches > 0 else 3)  # and back
     assert plot.zoom != last
 
 
 def test_pulling_ends_where_numbers_lie_too_close(plot: Plot) -> None:
     plot.set_zoom(QRectF(0.0, 0.0, 1e-9, 1e-9))
-    plot._grip = plot.shown()
+    plot._grip = plot.visible_range()
     plot._pan(QPointF(-1e15, 0.0))
     assert ends(plot)[:2] == (0.0, 1e-9)
     plot._pan(QPointF(-100.0, 0.0))
@@ -74,33 +74,33 @@ def test_a_view_comes_back_from_400_turns_of_the_wheel(
     panel.set_views((name,))
     plot = panel.view(name).plot
     qtbot.waitUntil(lambda: plot.width() > 800)
-    home, here = plot.shown(), plot.inside().center().toPoint() + QPoint(37, -21)
+    home, here = plot.visible_range(), plot.plot_area().center().toPoint() + QPoint(37, -21)
     for _ in range(TURNS):
         wheel(plot, here, -3)
-    assert 100.0 < plot.shown().width() / home.width() < 2.0 * MOST_ENLARGED
+    assert 100.0 < plot.visible_range().width() / home.width() < 2.0 * MOST_ENLARGED
     check_that_axes_are_drawn(plot)
-    while plot.shown().width() > 1.2 * home.width():
+    while plot.visible_range().width() > 1.2 * home.width():
         wheel(plot, here, 1)
     # All of it, but for the width of longer ticks.
     room = 0.05 * home.width(), 0.05 * home.height()
-    assert plot.shown().adjusted(-room[0], -room[1], *room).contains(home)
+    assert plot.visible_range().adjusted(-room[0], -room[1], *room).contains(home)
     for _ in range(TURNS):
         wheel(plot, here, 3)
-    assert plot.shown().width() < 1e-6 * home.width()
+    assert plot.visible_range().width() < 1e-6 * home.width()
     # What a link or a view file may hold: 10^1000 on axes of powers, and what no axis has.
     plot.set_zoom(QRectF(-1000.0, -1000.0, 2000.0, 2000.0))
     check_that_axes_are_drawn(plot)
-    drawn = plot.shown()
+    drawn = plot.visible_range()
     plot.set_zoom(QRectF(-1e300, -1e300, 2e300, 2e300))
-    assert plot.shown() == drawn
+    assert plot.visible_range() == drawn
     plot.reset_range()
-    assert plot.shown() == home
+    assert plot.visible_range() == home
 
 
 def check_that_axes_are_drawn(plot: Plot) -> None:
     """Few ticks: as many as were computed."""
     plot.grab()
-    shown = plot.shown()
+    shown = plot.visible_range()
     for axis, low, high in (
         (plot.bottom, shown.left(), shown.right()),
         (plot.side, shown.top(), shown.bottom()),

@@ -68,7 +68,7 @@ def test_the_hard_margin_is_within_the_range_at_every_frame(
     ranges = set()
     for frame in range(shown.frames):
         view.show_frame(frame)
-        rect = view.plot.shown()
+        rect = view.plot.visible_range()
         ranges.add((rect.top(), rect.bottom()))
         for value in (hard[frame], l1[frame] / 2):
             assert rect.top() < value < rect.bottom()
@@ -84,7 +84,11 @@ def test_the_range_is_that_of_the_frames_read_so_far(qtbot: QtBot, falling: Path
         while not data.complete:
             data.update(0.0)
             view.redraw_at(data.frames - 1)
-            assert view.plot.shown().top() < hard[data.frames - 1] < view.plot.shown().bottom()
+            assert (
+                view.plot.visible_range().top()
+                < hard[data.frames - 1]
+                < view.plot.visible_range().bottom()
+            )
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
@@ -94,15 +98,15 @@ def test_a_margin_beyond_the_range_is_named_at_the_edge(
     view = view_of(qtbot, shown, palette)
     for frame in (1, shown.frames // 2, shown.frames - 1):
         view.show_frame(frame)
-        smoothed = OBSERVABLES["smoothed_margin"].at(shown.run, frame)
-        assert smoothed < view.plot.shown().top()  # the least value of the range
+        smoothed = OBSERVABLES["smoothed_margin"].value_at(shown.run, frame)
+        assert smoothed < view.plot.visible_range().top()  # the least value of the range
         hard, named, half = view.plot.overlay.readings
-        assert hard.value == pytest.approx(OBSERVABLES["hard_margin"].at(shown.run, frame))
-        assert half.value == pytest.approx(OBSERVABLES["l1_margin"].at(shown.run, frame) / 2)
+        assert hard.value == pytest.approx(OBSERVABLES["hard_margin"].value_at(shown.run, frame))
+        assert half.value == pytest.approx(OBSERVABLES["l1_margin"].value_at(shown.run, frame) / 2)
         assert named.value == pytest.approx(smoothed)
         assert named.text == f"smoothed \u2212{-smoothed:.3g}"
         here = coloured(view.plot.grab().toImage(), named.colour)
-        inside = view.plot.inside()
+        inside = view.plot.plot_area()
         x = view.plot.pixels(np.array([[view.places[frame], 0.0]]))[0, 0]
         foot = here[here[:, 0] > inside.bottom() - 24.0]
         assert len(foot) > 20  # letters, at the lower edge
@@ -135,7 +139,7 @@ def test_a_margin_within_the_range_has_a_dot(qtbot: QtBot, shown: DisplayData) -
     view = view_of(qtbot, shown)
     frame = shown.frames // 2
     view.show_frame(frame)
-    value = OBSERVABLES["hard_margin"].at(shown.run, frame)
+    value = OBSERVABLES["hard_margin"].value_at(shown.run, frame)
     x, y = view.plot.pixels(np.array([[view.places[frame], value]]))[0]
     # The dot of l1/2, which has the same value in this run, is on top of it.
     half = coloured(view.plot.grab().toImage(), LIGHT.references[1])

@@ -32,7 +32,7 @@ def test_at_every_moment_all_nodes_are_inside_and_fill_the_view(
     reaches, extents = [], []
     for frame in range(data.frames):
         show_frame(panel, frame)
-        shown = view.plot.shown()
+        shown = view.plot.visible_range()
         assert all(shown.contains(QPointF(*point)) for point in view.nodes.points.tolist())
         extent = float(np.abs(positions(data.run, frame)[:, :2]).max())
         reaches.append(shown.width())
@@ -46,10 +46,10 @@ def test_at_every_moment_all_nodes_are_inside_and_fill_the_view(
 
 def test_the_same_moment_is_the_same_picture(panel: RunPanel, view: NeuronsView) -> None:
     show_frame(panel, 20)
-    first = view.plot.shown()
+    first = view.plot.visible_range()
     for frame in (59, 3, 20):
         show_frame(panel, frame)
-    assert view.plot.shown() == first
+    assert view.plot.visible_range() == first
 
 
 def test_the_data_stay_at_their_place_while_the_camera_moves(
@@ -68,10 +68,10 @@ def test_the_range_of_the_whole_run_stays(
 ) -> None:
     set_options(panel, neuron_range="run", neuron_points="weights")
     assert view.header.text.startswith("neurons") and "whole run" in view.header.text
-    before = view.plot.shown()
+    before = view.plot.visible_range()
     for frame in (0, 20, data.frames - 1):
         show_frame(panel, frame)
-        assert view.plot.shown() == before
+        assert view.plot.visible_range() == before
     points = data.positions(np.arange(data.frames)).reshape(-1, 2)
     assert all(before.contains(QPointF(*point)) for point in points.tolist())
 
@@ -119,10 +119,10 @@ def test_directions_have_length_one_and_areas_as_the_norms(
     # Twelve sizes in all: half a step of 1/11 of the largest diameter.
     assert np.abs(np.sqrt(areas) - np.sqrt(norms[order][large] / norms.max())).max() <= 0.5 / 11.0
     assert view.header.text.startswith("directions") and "data / |x|" in view.header.text
-    shown = view.plot.shown()
+    shown = view.plot.visible_range()
     assert shown.right() >= 1.0 and shown.bottom() >= 1.0
     show_frame(panel, 3)
-    assert view.plot.shown() == shown
+    assert view.plot.visible_range() == shown
     x = data.run.dataset.x
     unit = (x / np.linalg.norm(x, axis=1)[:, None])[:, :2]
     assert np.abs(view.examples.points).max() == pytest.approx(np.abs(unit).max())
@@ -152,7 +152,7 @@ def test_a_box_selects_what_it_shows(
     qtbot: QtBot, panel: RunPanel, view: NeuronsView, data: DisplayData
 ) -> None:
     set_options(panel, neuron_range="root", neuron_points="weights")
-    shown, points = view.plot.shown(), positions(data.run, panel.frame)[:, :2]
+    shown, points = view.plot.visible_range(), positions(data.run, panel.frame)[:, :2]
     corner = pixel(view.plot, 0.98 * shown.right(), 0.98 * shown.bottom())
     with qtbot.waitSignal(panel.nodes_selected) as caught:
         pull(view.plot, corner, pixel(view.plot, 0.0, 0.0))
@@ -165,13 +165,13 @@ def test_another_picture_ends_a_zoom_and_keeps_the_pins(
     qtbot: QtBot, panel: RunPanel, view: NeuronsView
 ) -> None:
     mark_nodes(panel, -1, frozenset({2}))
-    home = view.plot.shown()
+    home = view.plot.visible_range()
     view.plot.setFocus()
     qtbot.mouseClick(view.plot.viewport(), LEFT, pos=pixel(view.plot, 0.0, 0.0))
     set_options(panel, neuron_range="run", neuron_points="weights")
     panel.set_colours(DARK)
     set_options(panel, neuron_range="moment", neuron_points="weights")
-    assert view.plot.shown() == home
+    assert view.plot.visible_range() == home
     assert [mark.label for mark in view.plot.overlay.marks] == ["neuron 2"]
 
 

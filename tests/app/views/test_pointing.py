@@ -50,11 +50,11 @@ def test_a_margin_is_read_where_the_pointer_is(
     # It stays while the cursor moves on, and goes with the pointer.
     show_frame(panel, 20)
     assert said(plot) == pointed
-    plot.left.emit()
+    plot.pointer_left.emit()
     assert plot.overlay.pointed is None
     x = float(view.places[frame])
-    top = plot.shown().bottom()
-    move(qtbot, plot, x, top - 0.01 * plot.shown().height())
+    top = plot.visible_range().bottom()
+    move(qtbot, plot, x, top - 0.01 * plot.visible_range().height())
     assert plot.overlay.pointed is None
 
 
@@ -86,7 +86,7 @@ def test_a_curve_on_a_logarithmic_axis_says_its_value(
         pass
     view.on_values()
     frame = 40
-    value = float(OBSERVABLES["risk"].at(data.run, frame))
+    value = float(OBSERVABLES["risk"].value_at(data.run, frame))
     height = float(view.strips[0].heights(np.array([value]))[0])
     move(qtbot, view.plot, float(view.places[frame]), height)
     text = said(view.plot).text
@@ -127,7 +127,7 @@ def test_the_predictor_is_read_at_its_grid(
         pass
     view = panel.view("predictor")
     view.on_values()
-    shown = view.plot.shown()
+    shown = view.plot.visible_range()
     move(qtbot, view.plot, shown.center().x() + 0.2 * shown.width(), shown.center().y())
     pointed = said(view.plot)
     x = np.zeros((1, data.run.dataset.d))
@@ -159,7 +159,7 @@ def test_the_nearest_line_is_found_as_by_looking_at_all_points(qtbot: QtBot) -> 
         ]
         nearest = int(np.argmin([one.min() for one in away]))
         number, point = nearest_point(plot, lines, here.x(), here.y())
-        if not plot.inside().contains(here) or away[nearest].min() > 12.5:
+        if not plot.plot_area().contains(here) or away[nearest].min() > 12.5:
             assert number == -1
         elif away[nearest].min() < 11.5:
             found += 1

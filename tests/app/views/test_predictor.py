@@ -55,7 +55,7 @@ def test_the_picture_has_the_colours_of_the_signs(panel: RunPanel, data: Display
     question = data.background.answer.question
     assert question.frame == data.frames - 10
     assert question.axes == (0, 1)
-    home = view.plot.shown()
+    home = view.plot.visible_range()
     assert question.first[:2] == (home.left(), home.right())
     values = data.background.answer.values
     image = view.picture.image

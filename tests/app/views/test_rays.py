@@ -69,7 +69,7 @@ def test_directions_have_rays_and_weights_have_none(
     assert np.abs(view.rays.tips.points - known(data)[:, :2]).max() < 1e-6
     dashed = [pen for _, pen in view.rays.lines.curves if pen.dashPattern()]
     assert len(view.rays.lines.curves) == 2 + 6 and len(dashed) == 4
-    shown = view.plot.shown()
+    shown = view.plot.visible_range()
     assert shown.right() > TIP and shown.top() < -TIP
     assert view.header.key.endswith("G > 0, G < 0, saddle")
     set_options(panel, neuron_range="moment", neuron_points="weights")
@@ -102,7 +102,7 @@ def test_a_tip_says_what_it_is(
     beside = np.array([[0.9, 0.45]])
     for at, is_tip in ((known(data)[5:, :2], True), (beside, False)):
         x, y = view.plot.pixels(at)[0].tolist()
-        assert (view.rays.pointed(x, y, beside) is not None) == is_tip
+        assert (view.rays.readout_at(x, y, beside) is not None) == is_tip
     move(qtbot, view.plot, -0.9, -0.9)
     assert view.plot.overlay.pointed is None
 

@@ -65,7 +65,7 @@ def test_every_margin_that_is_a_line_has_a_place_of_its_own() -> None:
 def test_margins_of_one_problem_have_different_colours() -> None:
     for name in shipped_ids():
         study = load_study(name)
-        problem = resolve_problem(next(study.each()).experiment, study.folder)
+        problem = resolve_problem(next(study.iter_cells()).experiment, study.folder)
         names = [one.name for one in references_of(problem) if one.drawn_in(problem)]
         for one, other in combinations(names, 2):
             assert REFERENCE_PLACES[one] != REFERENCE_PLACES[other], (name, one, other)

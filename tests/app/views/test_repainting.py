@@ -89,13 +89,13 @@ def test_what_stands_still_is_found_once(
     watched: RunPanel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[Traces] = []
-    plainly = Traces.seen
+    plainly = Traces.find_obstacles
 
     def counted(traces: Traces, *where: object) -> object:
         found.append(traces)
         return plainly(traces, *where)
 
-    monkeypatch.setattr(Traces, "seen", counted)
+    monkeypatch.setattr(Traces, "find_obstacles", counted)
     plot = watched.view("margins").plot
     before = plot.drawn_levels
     assert len(before) == 3
@@ -104,7 +104,7 @@ def test_what_stands_still_is_found_once(
         plot.grab()
     assert found == []
     assert plot.drawn_levels is before
-    shown = plot.shown()
+    shown = plot.visible_range()
     plot.set_zoom(shown.adjusted(0.0, 0.1 * shown.height(), 0.0, 0.0))
     plot.grab()
     assert len(found) == 1

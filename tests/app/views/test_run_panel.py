@@ -41,7 +41,7 @@ def test_a_node_is_found_under_the_pointer(qtbot, panel: RunPanel, data: Display
         qtbot.mouseClick(
             panel.view("neurons").plot.viewport(), LEFT, pos=pixel(panel.view("neurons").plot, x, y)
         )
-    half = panel.view("neurons").plot.shown().right()
+    half = panel.view("neurons").plot.visible_range().right()
     with qtbot.waitSignal(panel.node_clicked, check_params_cb=lambda found: found == -1):
         corner = pixel(panel.view("neurons").plot, 0.97 * half, 0.0)
         qtbot.mouseClick(panel.view("neurons").plot.viewport(), LEFT, pos=corner)
@@ -54,7 +54,7 @@ def test_leaving_the_view_ends_hovering(qtbot, panel: RunPanel) -> None:
 
 def test_a_box_selects_the_nodes_inside(qtbot, panel: RunPanel, data: DisplayData) -> None:
     plot = panel.view("neurons").plot
-    shown, points = plot.shown(), data.positions(np.array([data.frames - 10]))[0]
+    shown, points = plot.visible_range(), data.positions(np.array([data.frames - 10]))[0]
     start = pixel(plot, 0.98 * shown.right(), 0.98 * shown.bottom())
     with qtbot.waitSignal(panel.nodes_selected) as caught:
         pull(plot, start, pixel(plot, 0.0, 0.0))
@@ -96,18 +96,18 @@ def test_the_data_are_scaled_and_it_is_said(panel: RunPanel, data: DisplayData) 
 def test_a_unit_is_as_long_on_both_axes_and_the_range_stays(qtbot, panel: RunPanel, data) -> None:
     set_options(panel, neuron_range="run", neuron_points="weights")
     plot = panel.view("neurons").plot
-    before = plot.shown()
-    box = plot.inside()
+    before = plot.visible_range()
+    box = plot.plot_area()
     units = before.width() / box.width(), before.height() / box.height()
     assert units[0] == pytest.approx(units[1], rel=1e-6)
     for frame in (0, 20, data.frames - 1):
         show_frame(panel, frame)
-        assert plot.shown() == before
+        assert plot.visible_range() == before
     points = data.positions(np.arange(data.frames)).reshape(-1, 2)
     assert all(before.contains(QPointF(*point)) for point in points.tolist())
     panel.resize(700, 820)
     qtbot.wait(10)
-    box, shown = plot.inside(), plot.shown()
+    box, shown = plot.plot_area(), plot.visible_range()
     assert shown.width() / box.width() == pytest.approx(shown.height() / box.height(), rel=1e-6)
 
 
@@ -124,18 +124,18 @@ def test_other_coordinates(panel: RunPanel, data: DisplayData) -> None:
 @pytest.mark.parametrize("name", ["neurons", "rotations", "norms", "margins"])
 def test_the_wheel_zooms_and_a_double_click_resets(qtbot, panel: RunPanel, name: str) -> None:
     plot = panel.view(name).plot
-    before, here = plot.shown(), plot.inside().center().toPoint()
+    before, here = plot.visible_range(), plot.plot_area().center().toPoint()
     place = plot.place(here.x(), here.y())
     wheel(plot, here, 3)
-    assert plot.shown().width() < 0.8 * before.width()
+    assert plot.visible_range().width() < 0.8 * before.width()
     assert plot.place(here.x(), here.y()) == pytest.approx(place, abs=1e-6)
     panel.data_grew()
     panel.draw_pending()
-    assert plot.shown().width() < 0.8 * before.width()
+    assert plot.visible_range().width() < 0.8 * before.width()
     pull(plot, here, here + QPoint(30, 10), Qt.MouseButton.RightButton)
     assert plot.place(here.x() + 30, here.y() + 10) == pytest.approx(place, abs=1e-3)
     qtbot.mouseDClick(plot.viewport(), LEFT, pos=here)
-    assert plot.shown() == before
+    assert plot.visible_range() == before
 
 
 # -------------------------------------------------------------------------------- sorted views
@@ -188,10 +188,10 @@ def test_a_click_asks_for_a_moment(qtbot, panel: RunPanel, data: DisplayData, ax
     for frame in (3, 40):
         place = float(panel.view("margins").places[frame])
         qtbot.mouseClick(plot.viewport(), LEFT, pos=pixel(plot, place, 0.0))
-        shown, most = plot.shown().width(), np.diff(panel.view("margins").places).max()
+        shown, most = plot.visible_range().width(), np.diff(panel.view("margins").places).max()
         found = panel.view("margins").places[data.frame_at(asked[-1])]
-        assert abs(found - place) <= 1.5 * shown / plot.inside().width() + most
-    pull(plot, pixel(plot, place, 0.0), plot.inside().topLeft().toPoint())
+        assert abs(found - place) <= 1.5 * shown / plot.plot_area().width() + most
+    pull(plot, pixel(plot, place, 0.0), plot.plot_area().topLeft().toPoint())
     # |W|^2 falls at first, so that its least value is not the first frame's.
     assert data.frame_at(asked[-1]) == int(np.argmin(panel.view("margins").places))
 
@@ -203,7 +203,7 @@ def test_the_cursor_stands_at_the_frame(panel: RunPanel, data: DisplayData) -> N
     assert path.elementAt(0).x == data.log10_time[1]  # t = 0 has no place on the axis
     assert path.elementAt(path.elementCount() - 1).x == data.log10_time[30]
     assert path.elementAt(path.elementCount() - 1).y == pytest.approx(data.margins[30, 0])
-    shown = panel.view("margins").plot.shown()
+    shown = panel.view("margins").plot.visible_range()
     assert shown.top() > data.margins[:, 1].min()  # where the smoothed margin starts
     assert shown.bottom() > data.margins[:, 0].max()
 
@@ -254,7 +254,7 @@ def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:
             panel.data_grew()
             panel.draw_pending()
             show_frame(panel, data.frames - 1)
-            shown = panel.view("neurons").plot.shown().right()
+            shown = panel.view("neurons").plot.visible_range().right()
             assert shown >= reach or data.frames <= 2 or data.complete
             reach = shown
         panel.grab()

@@ -74,7 +74,7 @@ def test_pictures_are_the_same(
     view = panel.view("margins")
     plot = view.plot
     if zoomed:
-        home = plot.shown()
+        home = plot.visible_range()
         centre = QRectF(home.center().x(), home.center().y(), 0.05 * home.width(), 0.0)
         centre.setHeight(0.05 * home.height())
         plot.view.setRange(centre, padding=0.0)
@@ -93,7 +93,7 @@ def test_pictures_are_the_same(
 def test_a_zoom_shows_the_points_that_were_left_out(panel: RunPanel) -> None:
     view = panel.view("margins")
     before = [path.elementCount() for path, _ in view.strong.curves]
-    home = view.plot.shown()
+    home = view.plot.visible_range()
     view.plot.view.setRange(yRange=(home.y(), home.y() + 1e-4 * home.height()), padding=0.0)
     zoomed = [path.elementCount() for path, _ in view.strong.curves]
     assert sum(zoomed) > sum(before)

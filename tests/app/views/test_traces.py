@@ -86,7 +86,7 @@ def test_strips_are_above_each_other_with_ticks_and_titles_of_their_own(
                 assert float(text.replace("\u2212", "-")) == pytest.approx(value, abs=1e-9)
     titles = view.plot.overlay.titles
     assert [title.text for title in titles] == ["hard margin", "distance from the start"]
-    value = float(OBSERVABLES["distance"].at(data.run, wide.frame))
+    value = float(OBSERVABLES["distance"].value_at(data.run, wide.frame))
     assert float(titles[1].number) == pytest.approx(value, rel=5e-3)
 
 
@@ -133,7 +133,7 @@ def test_a_pull_asks_for_the_moment_in_every_view_of_curves(
 ) -> None:
     for name in ("margins", "curves", "spectrum"):
         plot = wide.view(name).plot
-        box = plot.inside()
+        box = plot.plot_area()
         moments: list[float] = []
         wide.moment_clicked.connect(moments.append)
         middle = box.center().toPoint()
@@ -244,9 +244,9 @@ def test_frames_that_come_later_are_computed_too(run_file: Path) -> None:
         later.request_traces("curves", ("risk",), 10)
         assert later.work(10.0)
         assert not later.pending
-        later.request_traces("curves", ("risk",), run.planned + 7)
+        later.request_traces("curves", ("risk",), run.planned_frames + 7)
         assert later.pending
-        assert later.trace("risk", run.planned + 7).shape == (run.planned + 7, 1)
+        assert later.trace("risk", run.planned_frames + 7).shape == (run.planned_frames + 7, 1)
 
 
 def test_the_header_is_shortened_before_it_is_cut(wide: RunPanel) -> None:

@@ -76,7 +76,7 @@ def main(rounds: int) -> None:
         program = opened(folder / "user", str(study))
         until(lambda: ended(program))
         program.files.open_files([str(path)])
-        until(lambda: not any(run.behind for run in program.session))
+        until(lambda: not any(run.has_unread_frames for run in program.session))
         program.display.update_intent(playing=False, follow=False)
         theory = program.theory
         event_loop(2.0)

@@ -96,7 +96,7 @@ def main(rounds: int) -> None:
 def linked(program: Marginscope, path: Path) -> float:
     """Seconds until a link shows a moment late in a run."""
     program.files.open_files([str(path)])
-    until(lambda: not any(run.behind for run in program.session))
+    until(lambda: not any(run.has_unread_frames for run in program.session))
     program.display.update_intent(playing=False)
     program.playback.to_typed("10^1.5")
     link = link_of(program.scenes.shareable_scene())

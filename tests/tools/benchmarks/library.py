@@ -44,7 +44,7 @@ def _filled(folder: Path) -> None:
             said = {"parent": name, "parent_run": parent, "changes": "dynamics.step = 0.1"}
             facts = replace(facts, left=2.5, **said)
         rows[found.path] = Row(found.stamp, facts)
-    library.index.put(rows)
+    library.index.save_rows(rows)
     library.close()
 
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from core.reference.global_margin import global_margin
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from tests.tools.benchmarks.measure import heading, median_row
 
 
@@ -17,11 +17,11 @@ def global_margins(rounds: int) -> None:
     for n, asked in ((64, "gap .05 % in 20 s"), (200, "gap .02 %")):
         x = np.random.default_rng(0).choice([-1, 1], (n, 20)) / np.sqrt(20.0)
         y = 20.0 * x[:, 0] * x[:, 1]
-        global_margin(x[:24], y[:24], Watch())
+        global_margin(x[:24], y[:24], CancelToken())
         seconds = []
         for _ in range(rounds):
             begun = time.perf_counter()
-            bracket = global_margin(x, y, Watch()).bracket
+            bracket = global_margin(x, y, CancelToken()).bracket
             seconds.append(time.perf_counter() - begun)
         median_row(
             f"gamma_gl of parity, d = 20, n = {n}",

@@ -82,9 +82,9 @@ def event_loop(seconds: float) -> None:
 
 def opened(folder: Path, *names: str) -> Marginscope:
     """A window of its own in a folder of its own."""
-    program = Marginscope(Places.under(folder), names)
+    program = Marginscope(Places.in_folder(folder), names)
     program.window.resize(1280, 800)
-    program.worker.started.connect(program.settle)  # as the program does
+    program.worker.run_started.connect(program.settle)  # as the program does
     program.start()
     return program
 
@@ -228,7 +228,7 @@ def idleness(folder: Path, study: Path) -> None:
     """
     program = opened(folder / "idle", str(study))
     until(partial(ended, program))
-    program.playback.to_end()
+    program.playback.seek_end()
     program.display.update_intent(playing=False, follow=False)
     event_loop(30.0)
     cpu, wall = time.process_time(), time.perf_counter()
@@ -284,7 +284,7 @@ def turns(folder: Path, study: Path, count: int) -> None:
             program.compare.set_shown(False)
         if turn % BRANCHES == BRANCHES - 1:
             program.branches.offer()
-            program.window.form.sections["dynamics"].edited.emit(END, LATER)
+            program.window.form.sections["dynamics"].text_edited.emit(END, LATER)
             program.training.run()
             until(partial(ended, program))
             program.files.open_files(files)

@@ -166,7 +166,7 @@ def library(folder: Path, number: int) -> Tally:
                 unsaid += not is_sentence(f"{error.sentence}\n")
         again = Library(root, index)
         lost += len(again.refresh().entries) != len(list(library_runs().glob("*.msrun")))
-        unsaid += sum(not is_sentence(f"{said}\n") for said in again.refresh().said)
+        unsaid += sum(not is_sentence(f"{said}\n") for said in again.refresh().messages)
         again.close()
         place.empty()
         entry, tags, trashed = _entry(kept, "run1.msrun")
@@ -202,7 +202,7 @@ def locked(folder: Path, number: int) -> Tally:
         one = refused(writing[number % len(writing)], folder, 2)
         command("info", there)
         listing = Library(place.place / "runs", place.place / "library.sqlite").refresh()
-        unsaid = [said for said in listing.said if not is_sentence(f"{said}\n")]
+        unsaid = [said for said in listing.messages if not is_sentence(f"{said}\n")]
         after = {path: path.read_bytes() for path in place.place.rglob("*") if path.is_file()}
         lost = (before != after) + (len(listing.entries) != 1)
         tally += one + Tally(told=len(before), lost=lost, unsaid=len(unsaid))

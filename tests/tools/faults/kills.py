@@ -129,7 +129,7 @@ def recording(folder: Path, number: int) -> Tally:
         command("run", study, "--out", out, "--quiet", "--force")
         return Tally(0, lost + differing(path, reference), left=left)
     with open_run(path) as run:
-        ended, last = run.finished, run.frames - 1
+        ended, last = run.is_complete, run.frames - 1
     if not ended:
         command("continue", path, "--quiet")
         path = out / f"killed__from={last}.msrun"
@@ -200,7 +200,7 @@ def sweep(folder: Path, number: int) -> Tally:
     for path, last in told.items():
         lost += lost_frames(path, last, reference / path.name)
         with open_run(path) as run:
-            if run.finished:
+            if run.is_complete:
                 before[path] = path.stat().st_mtime_ns
     command("run", study, "--out", out, "--quiet", "--jobs", "1")
     for path in reference.glob("*.msrun"):

@@ -80,7 +80,7 @@ def library(folder: Path, number: int) -> Tally:
     again = Library(folder / "runs", folder / "library.sqlite")
     listing = again.refresh()
     again.close()
-    assert not listing.said, listing.said
+    assert not listing.messages, listing.messages
     lost = 0
     for name in sorted({path.name for path in runs().glob("*.msrun")}):
         found = [entry for entry in listing.entries if entry.path.name == name]

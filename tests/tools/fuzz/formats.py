@@ -132,7 +132,7 @@ class StudyFile(Format):
         study = load_study(str(path))
         codes_of(study)
         for size in (None, "quick"):
-            for _, cell in zip(range(3), study.at_size(size).each(), strict=False):
+            for _, cell in zip(range(3), study.at_size(size).iter_cells(), strict=False):
                 assert cell.experiment.network.kind
         study.layout()
         assert len(study.claims) < 100
@@ -267,7 +267,7 @@ class LedgerFile(Format):
         values = {"risk": 0.25, "test_error": float("nan")}
         for seed in range(3):
             row = Row(f"run.seed={seed}", "done", "completed", 1.5, "compiled", values, 4096, "a:1")
-            ledger.put(row, "0" * 32)
+            ledger.set_row(row, "0" * 32)
         ledger.save()
         return {"a.sweep.json": ledger.path.read_bytes()}
 

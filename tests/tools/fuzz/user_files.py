@@ -86,13 +86,13 @@ class LibraryIndex(Format):
         path = folder / "library.sqlite"
         index = RunIndex(path)
         about = RunNotes("n", "", ("talk",), bookmarks=(Bookmark("b", 1.5),))
-        index.put(
+        index.save_rows(
             {
                 f"/r/{k}.msrun": Row(f"stamp {k}", _facts(k), f"noted {k}", about)
                 for k in range(RUNS)
             }
         )
-        index.judged("/r/1.msrun", {"holds": 3, "violated": 0})
+        index.set_verdicts("/r/1.msrun", {"holds": 3, "violated": 0})
         index.save_picture("/r/1.msrun", bytes(range(64)))
         index.close()
         return {path.name: path.read_bytes()}
@@ -105,17 +105,17 @@ class LibraryIndex(Format):
         try:
             index.load()
             index.picture("/r/1.msrun")
-            index.judged("/r/2.msrun", {"holds": 1})
-            index.put({"/r/new.msrun": Row("stamp", _facts(9))})
+            index.set_verdicts("/r/2.msrun", {"holds": 1})
+            index.save_rows({"/r/new.msrun": Row("stamp", _facts(9))})
             index.move("/r/2.msrun", "/r/moved.msrun")
             index.forget(["/r/3.msrun"])
             # NaN is no number that equals itself, and its words do.
             new = index.load().get("/r/new.msrun")
-            if not index.said and repr(new and new.facts) != repr(_facts(9)):
+            if not index.messages and repr(new and new.facts) != repr(_facts(9)):
                 raise WrongError("other facts of a new row")
         finally:
             index.close()
-        assert all(said.endswith(".") for said in index.said)
+        assert all(said.endswith(".") for said in index.messages)
 
 
 @final

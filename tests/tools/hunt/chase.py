@@ -30,9 +30,9 @@ from core.observables.alarms import find_alarms
 from core.observables.registry import OBSERVABLES
 from core.observables.table import write_table
 from core.problem.problem import Problem
-from core.reference.margin import ReferenceMargin, exact
+from core.reference.margin import ReferenceMargin, exact_bracket
 from core.reference.registry import compute, references_of
-from core.reference.watch import Watch
+from core.reference.watch import CancelToken
 from core.runs import Recorder, Run, open_run
 from core.studies.study import parse_study
 from core.theorems.registry import applicable_statements
@@ -176,7 +176,9 @@ def _look_at(run: Run, folder: Path, found: Found) -> None:
         _check_order(run, margins)
     _judge(run, margins, found, _note)
     for size in SIZES:
-        made = {n: replace(one, bracket=exact(size, "made up")) for n, one in margins.items()}
+        made = {
+            n: replace(one, bracket=exact_bracket(size, "made up")) for n, one in margins.items()
+        }
         _judge(run, made, found, _ignore)
 
 
@@ -187,7 +189,7 @@ def _judge(
     note: Callable[[Assessment, Found], None],
 ) -> None:
     """Every statement, one by one."""
-    context = Context(run.whole, margins)
+    context = Context(run.whole_run, margins)
     for statement in applicable_statements(run):
         what = f"statement {statement.source}, {statement.name}"
         with found.watched(what), np.errstate(all="ignore"):  # as the registry judges
@@ -202,7 +204,7 @@ def _margins(run: Run, found: Found) -> dict[str, ReferenceMargin]:
     margins = {}
     for reference in references_of(run.problem):
         with found.watched(f"margin {reference.name}"):
-            one = compute(reference, run.problem, Watch(MARGIN_S))
+            one = compute(reference, run.problem, CancelToken(MARGIN_S))
             margins[reference.name] = one
             bracket = one.bracket
             ends = (bracket.lower, bracket.value, bracket.upper)

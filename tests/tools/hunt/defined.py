@@ -97,7 +97,7 @@ def vanished(run: Run, index: int) -> bool:
 def no_companion(run: Run, index: int) -> bool:
     """The mirror flow beside the run ends or diverges before the frame, or u = 0."""
     companion = companion_of(run)
-    found = companion.at(index)
+    found = companion.solution_at(index)
     parts = run.network.unpack(run.parameters(index))
     nothing = not (parts["a"] * parts["b"]).any()
     late = found is None and run.steps[index] > MOST_STEPS - run.frames

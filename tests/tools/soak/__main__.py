@@ -121,7 +121,7 @@ def main() -> int:
         application.setQuitOnLastWindowClosed(False)
         print(f"{QApplication.platformName()}, seed {options.seed}, {options.minutes:g} minutes")
         print(f"{'minutes':>7}" + "".join(f"{word:>9}" for word in HEAD), flush=True)
-        places = Places.under(folder / "user")
+        places = Places.in_folder(folder / "user")
         open_log(places.logs)
         errors: list[str] = []
         program = Marginscope(places)
@@ -129,7 +129,7 @@ def main() -> int:
         reporter.message.connect(errors.append)
         reporter.install()
         walk = Walk(program, folder, options.seed)
-        program.worker.started.connect(program.settle)
+        program.worker.run_started.connect(program.settle)
         program.start()
         soak = Soak(walk, places.logs / LOG_FILE, options.minutes)
         reporter.message.connect(soak.note)
