@@ -50,7 +50,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (
     VIEWS,
 )
 KEPT: tuple[dict[str, Any], ...] = tuple({} for _ in REGISTRIES)
-DYNAMICS_TRIED = ("gd", "flow", "sgd", "heavy_ball")
+DYNAMICS_TRIED = ("gd", "flow", "sgd", "averaged")
 Call = Callable[..., str]
 
 
@@ -155,7 +155,7 @@ def test_the_document_shows_the_study() -> None:
     [
         ("network", ("cubed", "sum_j a_j^3")),
         ("data", ("stripes", "every |x_1| is at least this")),
-        ("dynamics", ("heavy_ball", "how much of the last step")),
+        ("dynamics", ("averaged", "share of the mean that a step keeps")),
         ("observables", ("largest_share", "for networks with nodes")),
         ("observables", ("tangent_distance", "tangent_distance_residual", "for cubed networks")),
         ("margins", ("nearest", "min over y_i != y_k of |x_i - x_k| / 2")),
@@ -178,7 +178,7 @@ def test_workers_import_what_registered_a_kind(monkeypatch: pytest.MonkeyPatch) 
     """Also what did so by a function of this program, as a dynamics does."""
     name = "tests.extension.dynamics"
     for registry in (DYNAMICS, ENGINES):
-        assert registry._modules["heavy_ball"] == name
+        assert registry._modules["averaged"] == name
         monkeypatch.setattr(Registry, "_all", [registry])
         assert Registry.extensions() == (name,)
 
@@ -333,7 +333,7 @@ def test_the_study_is_checked_and_drawn(call: Call, tmp_path: Path) -> None:
 def test_a_sweep_in_worker_processes(call: Call, study: Path, tmp_path: Path) -> None:
     table = tmp_path / "sweep.csv"
     runs = tmp_path / "swept"
-    settings = ("dynamics.kind=heavy_ball", "run.seed=[0, 1]", "network.m=[8, 9, 10, 11]")
+    settings = ("dynamics.kind=averaged", "run.seed=[0, 1]", "network.m=[8, 9, 10, 11]")
     chosen = [part for setting in settings for part in ("--set", setting)]
     out = call("run", study, "--out", runs, "--jobs", 2, "--quiet", "--table", table, *chosen)
     assert len([line for line in out.splitlines() if line.endswith(".msrun")]) == 8
@@ -356,7 +356,7 @@ def test_the_form_offers_it(qtbot: Any, study: Path) -> None:
     form = ExperimentForm()
     qtbot.addWidget(form)
     form.set_study(load_study(str(study)))
-    for section, kind in (("data", "stripes"), ("network", "cubed"), ("dynamics", "heavy_ball")):
+    for section, kind in (("data", "stripes"), ("network", "cubed"), ("dynamics", "averaged")):
         assert kind in KINDS[section]
         control = form.findChild(ChoiceBox, f"{section}.kind")
         assert control.findData(kind) >= 0
@@ -368,7 +368,7 @@ def test_the_view_shows_a_run(qtbot: Any, trained: Callable[..., Path]) -> None:
     from core.figures.palette import LIGHT
     from tests.app.options import show_frame
 
-    data = DisplayData(open_run(trained("dynamics.kind=heavy_ball")))
+    data = DisplayData(open_run(trained("dynamics.kind=averaged")))
     while not data.complete:
         data.update()
     with data.run as run:

@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics import saved
-from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule, batch_engine
+from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, batch_engine
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import generator_at
+from core.dynamics.update_rule import Rule
 from core.network.standard import draw_on_sphere
 from core.problem.problem import Problem, Start
 from core.study_file.dynamics import PerturbedFlow

@@ -1,7 +1,7 @@
 """Predictions: curves that theory gives for an observable of a run, from its problem and start.
 
 A prediction registers further observables: its own values, the ends of its band, and the residual,
-so that tables, studies, figures and views know them as any other (docs/decisions/0058).
+so that tables, studies, figures and views know them as any other (docs/decisions/0057).
 """
 
 from __future__ import annotations

@@ -94,6 +94,8 @@ SMALL: dict[str, tuple[str, ...]] = {
     "telgarsky22-theorem-2-2": ("data.d=4", "data.n=8", "network.m=8", SHORT),
     "telgarsky22-theorem-3-2": ("data.n=12", "network.m=24", SHORT),
     "telgarsky22-theorem-3-3": ("data.d=2", "data.n=16", "network.m=2500", SHORT),
+    "tsilivis25-adam-memory": ("network.m=8", "dynamics.until_log10_time=1"),
+    "tsilivis25-sampled-parity": ("network.m=8", "data.n=8", "dynamics.until_log10_time=1"),
     "tsilivis25-order-turns-over": ("network.m=8", "dynamics.until_log10_time=1"),
     "wei19-figure-1": ("data.d=4", "data.n=8", "network.m=8"),
     "wei19-figure-2": ("data.n=8", "network.m=8", "dynamics.until_log10_time=2"),
