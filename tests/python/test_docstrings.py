@@ -15,7 +15,7 @@ from marginscope._engine.figures import Options, PlayerOptions
 
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 # Of a recording, for the modules beside it (docs/python.md has the others).
-INTERNAL = {f"Recording.{name}" for name in ("begin", "resume", "start", "warn")}
+INTERNAL = {f"Recording.{name}" for name in ("create_file", "resume", "start", "warn")}
 REFERS = re.compile(r"see\s+`marginscope\.(\w+)`")
 
 

@@ -31,7 +31,7 @@ def paths(tmp_path: Path) -> list[Path]:
 
 
 def listening(program: Marginscope) -> Marginscope:
-    QtApplication.instance().asked.connect(program.show_files)
+    QtApplication.instance().open_requested.connect(program.show_files)
     return program
 
 
