@@ -69,7 +69,7 @@ def job(times, **settings):
     for t in times:
         if r.due(t):
             r.frame(t, V=(1.0 + t) * V, a=a, eta=1.0 / t)
-    while r._begun.saver.committed < r.frames - 1:
+    while r._started.saver.committed < r.frames - 1:
         time.sleep(0.001)
     return r
 

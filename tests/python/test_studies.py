@@ -146,7 +146,7 @@ def pressed(*_: object) -> Iterator[Bar]:
     """A bar at whose move after the first cell somebody presses Ctrl-C."""
 
     class Pressed:
-        def to(self, done: int, text: str = "") -> None:
+        def set_done(self, done: int, text: str = "") -> None:
             if done == 1:
                 signal.raise_signal(signal.SIGINT)
 

@@ -102,7 +102,7 @@ def pressed(*_: object) -> Iterator[Bar]:
     class Pressed:
         moves = 0
 
-        def to(self, done: int, text: str = "") -> None:
+        def set_done(self, done: int, text: str = "") -> None:
             self.moves += 1
             if self.moves == 5:
                 signal.raise_signal(signal.SIGINT)

@@ -89,7 +89,7 @@ def fill(path, limit, force):
         errors.append(str(error))
         window = error.sentence
     recorder.finish("disk_full")
-    return [recorder.committed, *errors, window]
+    return [recorder.last_committed, *errors, window]
 
 for path, limit, force in json.loads(sys.argv[1]):
     child = os.fork()

@@ -62,9 +62,9 @@ PLAIN = (type(None), bool, int, float, str, bytes, Path, Enum, QRect, type)
 # Clocks, counters, caches of computed values, and what the user did: no test looks at them in a
 # window that it shares.
 VOLATILE = {
-    *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_asked_at"),
+    *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_requested_at"),
     *("_n_runs", "_newest", "_named", "_grew", "_train", "answer"),
-    *("key", "_key", "_keys", "_kept", "_sorted", "_watched", "background", "_noted"),
+    *("key", "_key", "_keys", "_pattern", "_sorted", "_watched", "background", "_noted"),
     *("_picture", "_cursor"),
 }
 # What controllers keep of the user's choices beside the scene.
