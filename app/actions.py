@@ -208,7 +208,7 @@ TIPS = {
     "log_curves": "The view of curves shows what is positive by its logarithm",
     "equal": "A unit is as long on both axes, also where more than half of a plot is lost by it",
     "compare": "The open runs, or those chosen in the library, as lines of one picture",
-    "fill": "Show one view alone: that at the pointer, or the first; again: all views",
+    "fill": "Show one plot alone: that at the pointer, or the first; again: all plots",
     "unpin": "Let go of pinned nodes",
     "library": "Every recorded run: search, compare, note, tag, throw away",
     "dark": "Light figures on a dark ground, or dark ones on a light ground",
@@ -264,7 +264,7 @@ REASONS = {
     **dict.fromkeys(LIVE_ONLY, "Nothing is being trained."),
     **dict.fromkeys(ENDED_ONLY, "It is for runs that are shown and have ended."),
     **dict.fromkeys(SHOWN_ONLY, "No run is shown."),
-    "fill": "No run is shown, or runs are compared.",
+    "fill": "No run is shown.",
     "film": "No run is shown, or runs are compared: a film is of the runs themselves.",
     "page": "No run is shown, or runs are compared: a page is of the runs themselves.",
     **{f"run_{k}": f"Fewer than {k} runs are shown." for k in NUMBERS},
@@ -371,7 +371,7 @@ def enable(
         actions[f"run_{k}"].setVisible(k <= max(shown, LEAST_LISTED))
     for key in LIVE_ONLY:
         actions[key].setEnabled(live)
-    actions["fill"].setEnabled(shown > 0 and not compared)
+    actions["fill"].setEnabled(shown > 0 or compared)
     for key in ENDED_ONLY:
         actions[key].setEnabled(shown > 0 and not live)
     for key in SHOWN_ONLY:

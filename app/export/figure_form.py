@@ -209,5 +209,5 @@ def comparison_job(
     moment = math.inf if shown.moment is None else shown.moment
     of = shown.compared
     return CompareJob(
-        runs, paths[0], of.question, moment, dpi, palette, width, shown=of.shown, slots=of.slots
+        runs, paths[0], of.questions, moment, dpi, palette, width, shown=of.shown, slots=of.slots
     )

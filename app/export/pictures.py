@@ -27,7 +27,7 @@ from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
 
 if TYPE_CHECKING:
-    from app.state.view_options import Compared
+    from app.state.compared import Compared
     from core.figures.export import Draw
     from core.figures.page import PageOptions
     from core.figures.primitives import FigureScene

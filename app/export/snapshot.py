@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from app.export.pictures import Ends, Exportable
 from app.playback.display import DisplayController
 from app.scenes.named import SelectionController
+from app.state.compared import Compared
 from app.state.resolve import NEAR, ResolvedView
 from app.state.session import OpenRun
 from app.theory.controller import TheoryController
@@ -44,7 +45,7 @@ def export_snapshot(
         theory.delta,
         tuple(source for run in runs for source in _sources(run, theory)),
         tuple(theory.promise_of(run.key) for run in runs),
-        view.wishes.compared,
+        _compared(view),
         tuple(run.heading for run in runs),
     )
 
@@ -53,6 +54,12 @@ def _sources(run: OpenRun, theory: TheoryController) -> tuple[str, ...]:
     """Return the sources of a run's study, and of what theory shows of the run."""
     own = "" if run.data is None else run.data.run.source
     return (own, *theory.sources_of(run.key))
+
+
+def _compared(view: ResolvedView) -> Compared | None:
+    """Return the comparison that is shown, by the plot that alone is shown if there is one."""
+    compared, alone = view.wishes.compared, view.wishes.filled
+    return compared.with_observables((alone,)) if compared is not None and alone else compared
 
 
 def _look(view: ResolvedView) -> Look:

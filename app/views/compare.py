@@ -1,4 +1,4 @@
-"""Several runs as lines of one plot, with bands where they are repetitions."""
+"""Plot of several runs as lines, with bands where they are repetitions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import final
 
 import numpy as np
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QColor, QPainterPath, QPen
+from PySide6.QtCore import QPoint, Signal
+from PySide6.QtGui import QColor, QPainterPath, QPen, QPixmap
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.node_values import Floats
-from app.views.compare_axes import AXES, MOMENTS, RANKS, place_words
+from app.style import LEAST_PLOT
+from app.views.compare_axes import RANKS, ComparedAxis, padded_ends
 from app.views.pixels import (
     TOLERANCE,
     nearest_point,
@@ -21,7 +22,8 @@ from app.views.pixels import (
     points_to_draw,
     resolved_text,
 )
-from app.widgets.axis import LOG10, far_times
+from app.views.view import Numbers, render_widget
+from app.widgets.axis import LOG10
 from app.widgets.end_labels import EndLabel, EndLabels
 from app.widgets.header import ViewHeader
 from app.widgets.items import Areas, CurveStack, Markers, Style, ZeroLine, path_of, pen_of
@@ -33,9 +35,9 @@ from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import Drag, Home, Plot
 from core.comparison.alignment import at
 from core.comparison.comparison import ComparedLine, Comparison
+from core.comparison.question import CompareQuestion
 from core.figures.palette import Palette, rgba, run_colour
 from core.numbers import raised
-from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 FAINT, SHADE = 0.3, 0.16  # opacity of the line beyond the cursor, and of a band
 STRONG, STRONGER, DOT = 1.5, 3.0, 7.0  # pixels
@@ -50,8 +52,8 @@ class CompareView(QWidget):
 
     place_asked = Signal(float)
     """Place of the axis (core.comparison.alignment) to seek."""
-    help_requested = Signal(object)
-    """Names of the observables to explain, as a tuple."""
+    menu_requested = Signal(QPoint)
+    """Place on the screen."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,13 +62,16 @@ class CompareView(QWidget):
         self._places: tuple[float, ...] = ()  # where each line is at the cursor
         self._levels: tuple[LevelLine, ...] = ()
         self._emphasised: frozenset[int] = frozenset()  # lines
-        self._far, self._thinned_for = False, 0.0
+        self.axis, self._thinned_for = ComparedAxis(), 0.0
         self._reach = (math.inf, -math.inf)  # of all moments of nodes that were shown
         self._range = Home(0.0, 1.0, 0.0, 1.0)  # of the lines, without their labels
-        self.header = ViewHeader(palette, "runs compared", keyed=False)
+        self._common: tuple[float, float] | None = None  # range of time of all plots
+        self.header = ViewHeader(palette, "", movable=True, keyed=False)
         self.plot = Plot(palette, drag=Drag.SCRUB)
-        self.plot.setAccessibleName("The compared runs")
+        self.plot.setMinimumSize(*LEAST_PLOT)
+        self.plot.setAcceptDrops(False)  # a file dropped there is the page's
         self.focus = PlotFocus(self.plot)
+        self.focus.menu_requested.connect(self.plot.request_menu)
         self.plot.add_lines(ZeroLine())
         self.bands = self.plot.add(Areas(), -2.0)
         self.faint = self.plot.add(CurveStack())
@@ -80,7 +85,7 @@ class CompareView(QWidget):
         self.plot.view.sigRangeChanged.connect(self._scale_changed)
         self.plot.view.sigResized.connect(self._scale_changed)
         for part in (self.header, self.plot):
-            part.menu_requested.connect(self._ask_help)
+            part.menu_requested.connect(self.menu_requested)
         add_all(space(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
 
     # --------------------------------------------------------------------------------- content
@@ -90,19 +95,36 @@ class CompareView(QWidget):
         shades = self._comparison.line_shades if self._comparison is not None else ()
         return tuple(run_colour(shade, self._palette) for shade in shades)
 
-    def show_comparison(
-        self, comparison: Comparison | None, title: str = "", levels: Sequence[LevelLine] = ()
-    ) -> None:
+    def show_comparison(self, comparison: Comparison, levels: Sequence[LevelLine] = ()) -> None:
         """Show other lines, with levels of reference; a zoom stays for the same question."""
         before, self._comparison = self._comparison, comparison
         self._levels = tuple(levels)
-        if comparison is None or before is None or before.question != comparison.question:
+        if before is None or before.question != comparison.question:
             self.plot.reset_range()
             self._reach = (math.inf, -math.inf)
         self._places = ()
-        self.header.set_title(title or "runs compared")
-        self.plot.setAccessibleDescription(self.header.title)
+        from core.figures.comparison import words_for
+
+        words = (words_for(comparison.question), comparison.moment)
+        self.header.set_title(_typeset(", ".join(filter(None, words))))
+        self.plot.setAccessibleName(f"{self.header.title}, compared runs")
         self._redraw()
+
+    @property
+    def question(self) -> CompareQuestion | None:
+        """Question that the lines answer."""
+        return self._comparison.question if self._comparison is not None else None
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """Ends of the horizontal axis that the lines need."""
+        return self._range.left, self._range.right
+
+    def set_common(self, extent: tuple[float, float] | None, widest_label: float) -> None:
+        """Share the ends of the horizontal axis, and room for labels, with plots beside it."""
+        self._common = extent
+        self.labels.set_room(widest_label)
+        self._set_home()
 
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette
@@ -133,7 +155,7 @@ class CompareView(QWidget):
         """Write the name of each line and level where it ends."""
         labels = []
         for line, colour in lines:
-            x = self._across(line.places)
+            x = self.axis.across(line.places)
             known = np.isfinite(x) & np.isfinite(line.values)
             if known.any():
                 labels.append(EndLabel(raised(line.label), colour, x[known], line.values[known]))
@@ -164,28 +186,22 @@ class CompareView(QWidget):
 
     def _fit(self, lines: Sequence[ComparedLine]) -> None:
         """Set the range of all lines, and the names of the axes."""
-        question = self._comparison.question if self._comparison is not None else None
-        against = question.against if question is not None else "log10_time"
-        places = np.concatenate([np.empty(0), *(line.places for line in lines)])
-        self._far = against == "log10_time" and places.size > 0 and places.max() > PLAIN_HORIZON
-        name, ticks = AXES[against]
-        if self._counts_steps(against):
-            name = AXES["step"][0]
-        if self._far:
-            name, ticks = f"{LOG10} {name.removeprefix('time ')}", far_times
-        self.plot.bottom.set_ticks(ticks)
-        observable = ""
+        observable, places = "", np.concatenate([np.empty(0), *(line.places for line in lines)])
         if self._comparison is not None:
             from core.figures.comparison import words_for
 
-            observable = words_for(self._comparison.question)
-        self.plot.set_labels(name, observable)
-        x = self._across(places)
+            self.axis = ComparedAxis.of(self._comparison, float(places.max(initial=-math.inf)))
+            observable = _typeset(words_for(self._comparison.question))
+        self.plot.bottom.set_ticks(self.axis.ticks)
+        self.plot.set_labels(self.axis.name, observable)
+        x = self.axis.across(places)
         parts = [part for line in lines for part in (line.values, line.low, line.high)]
-        left, right = _ends(x, 0.02)
+        left, right = padded_ends(x, 0.02)
         values = np.concatenate([np.empty(0), *parts])
-        bottom, top = _ends(np.append(values, self._reached(values)), 0.06)
-        if against == "rank":  # a range that every moment has, so that it does not jump in play
+        bottom, top = padded_ends(np.append(values, self._reached(values)), 0.06)
+        if (
+            self.axis.against == "rank"
+        ):  # a range that every moment has, so that it does not jump in play
             self._reach = min(bottom, self._reach[0]), max(top, self._reach[1])
             (left, right), (bottom, top) = RANKS, self._reach
         self._range = Home(left, right, bottom, top)
@@ -194,6 +210,8 @@ class CompareView(QWidget):
     def _set_home(self) -> None:
         """Leave room for the labels at the right of the lines."""
         home = self._range
+        if self._common is not None:
+            home = replace(home, left=self._common[0], right=self._common[1])
         taken = self.labels.share(self.plot.inside().width())
         right = home.left + (home.right - home.left) / (1.0 - taken)
         self.plot.set_home(replace(home, right=right))
@@ -210,23 +228,15 @@ class CompareView(QWidget):
         top = float(np.nanmax(values, initial=0.0))
         return [level.value for level in self._levels if 0.0 < level.value <= REACH * top]
 
-    def _across(self, places: Floats) -> Floats:
-        """Return where places are on the axis."""
-        if self._comparison is not None and self._comparison.question.against == "time":
-            with np.errstate(over="ignore"):
-                times = 10.0**places
-            return np.where(times < 1e300, times, np.nan)
-        return np.asarray(coordinate(places)) if self._far else places
-
     def _path(self, places: Floats, values: Floats) -> QPainterPath:
-        x = self._across(places)
+        x = self.axis.across(places)
         known = np.isfinite(x) & np.isfinite(values)
         x, y = x[known], values[known]
         kept = points_to_draw(x, y[None, :], TOLERANCE * self.plot.pixel_height())[0]
         return path_of(x[kept], y[kept])
 
     def _area(self, line: ComparedLine) -> QPainterPath:
-        x = self._across(line.places)
+        x = self.axis.across(line.places)
         known = np.isfinite(x) & np.isfinite(line.low) & np.isfinite(line.high)
         x, low, high = x[known], line.low[known], line.high[known]
         path = path_of(np.append(x, x[::-1]), np.append(low, high[::-1]))
@@ -274,7 +284,7 @@ class CompareView(QWidget):
                 if math.isfinite(value) and part[-1] < place:
                     part, values = np.append(part, place), np.append(values, value)
                 curves.append((self._path(part, values), pen))
-                points.append((float(self._across(np.array([place]))[0]), value))
+                points.append((float(self.axis.across(np.array([place]))[0]), value))
                 which.append(k)
         self.strong.set_curves(curves)
         self.dots.show_at(np.array(points).reshape(-1, 2), np.array(which, dtype=np.int64))
@@ -290,8 +300,8 @@ class CompareView(QWidget):
         comparison, cursor = self._comparison, None
         empty = comparison is None or not any(np.isfinite(x.values).any() for x in comparison.lines)
         known = [place for place in self._places if math.isfinite(place)]
-        if comparison is not None and known and comparison.question.against in MOMENTS:
-            cursor = float(self._across(np.array([max(known)]))[0])
+        if known and self.axis.shows_moments:
+            cursor = float(self.axis.across(np.array([max(known)]))[0])
         pointed = self.plot.overlay.pointed
         self.plot.set_overlay(
             Overlay(
@@ -306,7 +316,7 @@ class CompareView(QWidget):
     def _point(self, x: float, y: float) -> None:
         """Show the nearest line's run, value and place, or the facts of a level."""
         lines = self._comparison.lines if self._comparison is not None else ()
-        curves = [(self._across(line.places), line.values) for line in lines]
+        curves = [(self.axis.across(line.places), line.values) for line in lines]
         self.plot.setToolTip(rich_tip(self._level_facts(y)))
         number, point = nearest_point(self.plot, curves, x, y)
         if number < 0:
@@ -326,16 +336,9 @@ class CompareView(QWidget):
                 return level.tip
         return ""
 
-    def _counts_steps(self, against: str) -> bool:
-        """Return True if an axis of time counts the steps of all runs."""
-        comparison = self._comparison
-        return against in MOMENTS and comparison is not None and comparison.steps
-
     def _where(self, place: float) -> str:
         """Return a place of the axis in words."""
-        against = self._comparison.question.against if self._comparison is not None else ""
-        grain = min(pixel_width(self.plot), 0.01)
-        return place_words(against, place, grain, self._counts_steps(against))
+        return self.axis.words(place, min(pixel_width(self.plot), 0.01))
 
     def _point_nowhere(self) -> None:
         self._say(None)
@@ -345,14 +348,10 @@ class CompareView(QWidget):
             self.plot.set_overlay(replace(self.plot.overlay, pointed=pointed))
 
     def _ask(self, x: float, y: float) -> None:
-        if self._comparison is None:
-            return
-        place = self.plot.place(x, y)[0]
-        if self._comparison.question.against == "time":
-            place = math.log10(place) if place > 0.0 else -math.inf
-        elif self._far:
-            place = float(inverse_coordinate(place))
-        self.place_asked.emit(place)
+        if self._comparison is not None:
+            self.place_asked.emit(self.axis.place(self.plot.place(x, y)[0]))
+
+    # ------------------------------------------------------------------------------------ menu
 
     def help_topics(self) -> tuple[str, ...]:
         """Return the names of the observables shown (core.observables.registry)."""
@@ -362,8 +361,27 @@ class CompareView(QWidget):
 
         return (full_name(self._comparison.question.observable),)
 
-    def _ask_help(self) -> None:
-        self.help_requested.emit(self.help_topics())
+    def numbers(self) -> Numbers:
+        """Return two columns for each line: places of the axis, and values."""
+        lines = self._comparison.lines if self._comparison is not None else ()
+        most = max((line.places.size for line in lines), default=0)
+        name, columns = str(self.plot.bottom.labelText), []
+        for line in lines:
+            for title, column in (
+                (f"{name}, {line.label}", self.axis.across(line.places)),
+                (line.label, line.values),
+            ):
+                rest = np.full(most - column.size, math.nan)
+                columns.append((title, np.concatenate([column, rest])))
+        return columns
+
+    def render_picture(self, scale: float) -> QPixmap:
+        """Return the plot with its title and axes, at `scale` pixels to one of the screen."""
+        return render_widget(self, scale)
+
+
+def _typeset(words: str) -> str:
+    return raised(words).replace("log10", LOG10)
 
 
 def _same(one: Sequence[float], other: Sequence[float]) -> bool:
@@ -374,13 +392,3 @@ def _shade(colour: str) -> QColor:
     shade = QColor(colour)
     shade.setAlphaF(SHADE)
     return shade
-
-
-def _ends(values: Floats, share: float) -> tuple[float, float]:
-    """Return the least and the largest value, with some room."""
-    values = values[np.isfinite(values)]
-    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    pad = share * (high - low)
-    if not pad > 1e-12 * max(abs(low), abs(high)):  # all alike, but for rounding
-        pad = 0.5 * max(abs(low), abs(high)) or 0.5
-    return low - pad, high + pad

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.tools.pictures import FOLDER
-
 ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "images"
 SIZE = (1280, 752)  # without the bar at the bottom, whose status names a file that is new each time
 COARSE = (80, 47)  # each cell is 16 x 16 pixels: text becomes its grey, curves stay where they are
 
