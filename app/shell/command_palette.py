@@ -205,7 +205,7 @@ class CommandPalette(QFrame):
         if not found:
             self.told.setText(NOTHING)
         elif many > 0:
-            self.told.setText(f"... and {whole_text(many)} more: other letters bring them up")
+            self.told.setText(f"{whole_text(many)} more \u2013 keep typing")
         else:
             self.told.setText(KEYS)
 

@@ -48,8 +48,8 @@ STEPS = (
     TourStep(
         "Two networks learn",
         "Figure 1 of Telgarsky 2022: two-layer networks with 16 and with 256 nodes learn the "
-        "parity of two bits among 20. Each dot is a node, drawn at |a| v: blue ones vote for +1, "
-        "orange ones for -1. The crosses are the data.",
+        "parity of two bits among 20. Each dot is a node, drawn at |\u2060a| v: blue ones vote for "
+        "+1, orange ones for \u22121. The crosses are the data.",
         "neurons",
         -2.0,
         plays=True,
@@ -163,6 +163,7 @@ class TourController(QObject):
             return
         self._actions["lecture"].setChecked(False)
         self._display.update_intent(filled="")
+        self._window.bar.set_held(True)  # the card lies in its corner
         self._number = 0
         self._show()
 
@@ -189,6 +190,7 @@ class TourController(QObject):
             self._number = -1
             self._restore_drawer()
             self.card.close_tour()
+            self._window.bar.set_held(False)
             self._window.transport.slider.setFocus()
 
     # ------------------------------------------------------------------------------- showing

@@ -49,7 +49,7 @@ class MessageBar(QWidget):
         close.setAccessibleName("Hide this message")
         close.clicked.connect(self.clear)
         self._over: QWidget | None = None
-        self._in_corner = False
+        self._in_corner = self._is_held = False
         self._lasting: tuple[str, tuple[QAction, ...]] = "", ()  # what stays until the next one
         self.recent: deque[tuple[str, str]] = deque(maxlen=MOST_RECENT)
         """Latest messages with their times of day, the newest last."""
@@ -79,7 +79,7 @@ class MessageBar(QWidget):
         self._words.setText(sentence)
         self._offer(actions)
         self._settle()
-        self.setVisible(bool(sentence))
+        self.setVisible(bool(sentence) and not self._is_held)
         if sentence:
             self.recent.append((time.strftime("%H:%M"), sentence))
             self.raise_()
@@ -112,7 +112,13 @@ class MessageBar(QWidget):
             button.clicked.connect(self.clear)
             button.clicked.connect(action.trigger)
             self._row.insertWidget(place, button)
+            button.show()  # at once: a hidden button counts for nothing in the bar's height
             self.buttons.append(button)
+
+    def set_held(self, held: bool) -> None:
+        """Keep messages back while something else covers their place; then show the last one."""
+        self._is_held = held
+        self.setVisible(bool(self.text) and not held)
 
     def clear(self) -> None:
         self.show_message("")

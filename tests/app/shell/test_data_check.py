@@ -94,3 +94,12 @@ def test_an_empty_path_is_wrong_only_once_run_is_pressed(
     program.training.run()
     assert "missing" in row.problem.text()
     assert [run.key for run in program.session] == runs
+
+
+def test_what_was_read_has_the_width_of_the_form(
+    program: Marginscope, files: Path, qtbot: QtBot
+) -> None:
+    row = choose_file(program, files / "good.csv")
+    qtbot.waitUntil(row.note.isVisible)
+    qtbot.waitUntil(lambda: row.note.width() > row.label.width() + row.control.width())
+    assert row.note.geometry().left() == row.label.geometry().left()

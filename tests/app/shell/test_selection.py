@@ -213,7 +213,7 @@ def check_names_that_cannot_be_kept(program: Marginscope) -> None:
     """Each is a sentence; a damaged file is put aside."""
     program.display.update_intent(pinned=frozenset())
     assert not program.actions["name"].isEnabled()
-    assert disabled_reason("name") == "No node is selected."
+    assert disabled_reason("name") == "No neuron is selected."
     program.selections.request_name()
     assert "Select some nodes first" in program.window.bar.text
     run = next(iter(program.session))

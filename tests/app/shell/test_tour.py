@@ -126,3 +126,12 @@ def test_a_small_window_does_not_grow_for_the_tour(program: Marginscope, qtbot: 
         assert window.form.isVisible() == (step.place == "form")
         qtbot.mouseClick(card.next, LEFT)
     assert program.drawers.open == ""
+
+
+def test_messages_wait_for_the_end_of_the_tour(program: Marginscope, qtbot: QtBot) -> None:
+    card, bar = begun(program, qtbot), program.window.bar
+    bar.show_message("The run has finished.")
+    assert not bar.isVisible()
+    qtbot.keyClick(card, Qt.Key.Key_Escape)
+    assert not card.isVisible() and bar.isVisible()
+    bar.clear()
