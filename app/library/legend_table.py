@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from PySide6.QtCore import QModelIndex, QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import (
     QAction,
     QColor,
@@ -77,7 +77,6 @@ class LegendTable(QTableWidget):
         self._palette = palette
         self._rows: tuple[LegendRow, ...] = ()
         self._n_values = 1
-        self._widest = self.fontMetrics().horizontalAdvance(WIDEST_VALUE)
         self.setAccessibleName("Compared runs, and the settings in which they differ")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)
@@ -91,7 +90,6 @@ class LegendTable(QTableWidget):
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
         self.setDragDropOverwriteMode(False)
         self.verticalHeader().setVisible(False)
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setDefaultAlignment(LEFT)
         self.horizontalHeader().setStretchLastSection(True)
@@ -169,13 +167,20 @@ class LegendTable(QTableWidget):
                     item.setText(text)
         self.viewport().update()
 
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self._fit()
+
     def _fit(self) -> None:
-        """Fit the columns: names are shortened, so that values are always seen, and whole."""
+        """Fit rows and columns: names are shortened, so that values are always seen, and whole."""
+        widest = self.fontMetrics().horizontalAdvance(WIDEST_VALUE)
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
         self.resizeColumnsToContents()
         most = max(round(NAME_SHARE * self.viewport().width()), LEAST_NAME)
         self.setColumnWidth(NAME, min(self.columnWidth(NAME), most))
         for column in range(VALUE, VALUE + self._n_values):
-            self.setColumnWidth(column, max(self.columnWidth(column), self._widest))
+            self.setColumnWidth(column, max(self.columnWidth(column), widest))
 
     def fitted_height(self, most: int) -> int:
         """Return the height of all rows, at most `most`, and that of a few rows at least."""

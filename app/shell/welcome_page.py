@@ -37,8 +37,8 @@ from core.studies.study import shipped_summaries
 
 HEADLINE = "Watch a network learn"
 EXPLANATION = (
-    "Run trains {study}; its settings at the left can be changed first. Everything is recorded, so "
-    "that any moment can be gone back to."
+    "Run trains {study}. Change its settings on the left first if you like. Every frame is "
+    "recorded, so you can go back to any moment."
 )
 # Actions that begin something, and how they are called here; those that cannot be had are left out.
 OFFERED = {
@@ -98,7 +98,7 @@ class WelcomePage(QScrollArea):
         add_all(column, headline, self.explanation, self._buttons)
         column.setAlignment(self._buttons, Qt.AlignmentFlag.AlignLeft)
         column.addSpacing(8)
-        papers = heading_label("Papers, and studies of what they state", content)
+        papers = heading_label("Papers and their experiments", content)
         papers.setWordWrap(True)
         column.addWidget(papers)
         self._grid = space(QGridLayout(), spacing=(12, 12))

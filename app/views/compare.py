@@ -143,7 +143,7 @@ class CompareView(QWidget):
         lines = comparison.lines if comparison is not None else ()
         colours = self.colours()
         pairs = list(zip(lines, colours, strict=True))
-        self._show_labels(pairs)
+        self._show_labels()
         self.dots.set_styles(*(Style(one, DOT, edge=self._palette.background) for one in colours))
         known = [line for line in lines if np.isfinite(line.values).any()]
         self._fit(known)
@@ -151,10 +151,11 @@ class CompareView(QWidget):
         self._show_faint()
         self._show_strong()
 
-    def _show_labels(self, lines: Sequence[tuple[ComparedLine, str]]) -> None:
+    def _show_labels(self) -> None:
         """Write the name of each line and level where it ends."""
         labels = []
-        for line, colour in lines:
+        lines = self._comparison.lines if self._comparison is not None else ()
+        for line, colour in zip(lines, self.colours(), strict=True):
             x = self.axis.across(line.places)
             known = np.isfinite(x) & np.isfinite(line.values)
             if known.any():
@@ -179,6 +180,8 @@ class CompareView(QWidget):
 
     def _scale_changed(self) -> None:
         """Draw the lines for another zoom or size, in which other points can be told apart."""
+        if self.labels.font != self.plot.lettering()[1]:
+            self._show_labels()
         self._set_home()
         if not math.isclose(self._thinned_for, self.plot.pixel_height()):
             self._show_faint()

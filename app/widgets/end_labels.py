@@ -84,6 +84,11 @@ class EndLabels(Everywhere):
         self.update()
 
     @property
+    def font(self) -> QFont:
+        """Font of the labels."""
+        return self._font
+
+    @property
     def widest(self) -> float:
         """Width of the widest label in pixels."""
         return self._widest

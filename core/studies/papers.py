@@ -76,7 +76,8 @@ PAPERS: Registry[Paper] = Registry(
         "kernel",
         "Wei, Lee, Liu, Ma",
         "2019",
-        "A regularised network needs fewer samples than its kernel, and noise lets it be found.",
+        "A regularised network needs fewer samples than its kernel, and noisy gradient descent "
+        "finds it.",
     ),
     Paper(
         "batchnorm",
@@ -85,7 +86,8 @@ PAPERS: Registry[Paper] = Registry(
         "descent",
         "anonymous, under review",
         "",
-        "With batch norm margins can be sqrt(d) times linear ones, and test errors fall with them.",
+        "With batch norm the margin can be sqrt(d) times the linear one, and the test error drops "
+        "accordingly.",
     ),
     Paper(
         "boursier25",
@@ -93,7 +95,8 @@ PAPERS: Registry[Paper] = Registry(
         "Early alignment in two-layer networks training is a two-edged sword",
         "Boursier, Flammarion",
         "2025",
-        "Nodes of a small start align before the loss falls, and may then be too few to fit.",
+        "From small initialisation, neurons align before the loss falls, and may then be too few "
+        "to fit.",
     ),
     Paper(
         "boursier22",
@@ -109,7 +112,8 @@ PAPERS: Registry[Paper] = Registry(
         "Feature emergence via margin maximization: case studies in algebraic tasks",
         "Morwani, Edelman, Oncescu, Zhao, Kakade",
         "2024",
-        "On addition modulo p the largest margin is known, and only single waves have it.",
+        "For addition mod p the maximum margin is known, and only single-frequency networks "
+        "attain it.",
     ),
     Paper(
         "cohen21",
@@ -117,7 +121,7 @@ PAPERS: Registry[Paper] = Registry(
         "Gradient descent on neural networks typically occurs at the edge of stability",
         "Cohen, Kaur, Li, Kolter, Talwalkar",
         "2021",
-        "The sharpness rises to 2/eta and stays there, while the risk falls up and down.",
+        "Sharpness rises to 2/eta and stays there, while the risk falls non-monotonically.",
     ),
 )
 

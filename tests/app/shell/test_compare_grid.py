@@ -128,3 +128,12 @@ def test_one_observable_is_told_as_before() -> None:
     compared = Compared(("a", "b"), CompareQuestion())
     assert compared.with_observables(("hard_margin",)) == compared
     assert compared.with_observables(("rotation",)).question == CompareQuestion("rotation", "rank")
+
+
+def test_the_legend_and_labels_grow_with_the_type(comparing: Marginscope) -> None:
+    table, plot = page(comparing).table, next(iter(page(comparing).grid.plots.values()))
+    before = table.rowHeight(0), table.columnWidth(VALUE), plot.labels.widest
+    comparing.actions["lecture"].setChecked(True)
+    after = table.rowHeight(0), table.columnWidth(VALUE), plot.labels.widest
+    comparing.actions["lecture"].setChecked(False)
+    assert all(new > 1.2 * old for new, old in zip(after, before, strict=True)), (before, after)

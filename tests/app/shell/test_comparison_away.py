@@ -191,3 +191,11 @@ def test_the_command_refuses_a_size(
     assert main(["compare", *compared.runs, "--out", str(out), "--size", size]) == 2
     assert said in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_the_form_of_a_comparison_has_no_field_without_a_row(
+    comparing: Marginscope, qtbot: QtBot
+) -> None:
+    form = asked(comparing, qtbot).form
+    assert not form.high.isVisible()  # heights follow the plots
+    QTest.keyClick(comparing.export.dialog, Key.Key_Escape)
