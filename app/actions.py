@@ -245,7 +245,7 @@ ENDED_ONLY = ("further",)
 OF_RUNS_ALONE = ("film", "page", "fill")
 OF_FILES = ("export", "figure", "copy_figure", "film", "page", "data", "cite")
 OF_RUNS = (*OF_FILES, "close", "close_run", "restart", "branch", "rewind")
-OF_VIEWS = ("curves", "log_curves")
+OF_VIEWS = ("log_curves",)
 OF_COMPARED = ("export", "figure", "copy_figure", "data")
 INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
 SHOWN_ONLY = (
@@ -265,10 +265,8 @@ REASONS = {
     **dict.fromkeys(LIVE_ONLY, "No run is training."),
     **dict.fromkeys(ENDED_ONLY, "Available once a run has finished."),
     **dict.fromkeys(SHOWN_ONLY, "No run is open."),
-    **dict.fromkeys(
-        OF_VIEWS, ("Not available while comparing runs: choose an observable above the plot.")
-    ),
-    "fill": "Open a run, or close the comparison.",
+    "log_curves": "Not available while comparing runs.",
+    "fill": "No run is open.",
     "film": "Open a run, or close the comparison: films show runs.",
     "page": "Open a run, or close the comparison: pages show runs.",
     **{f"run_{k}": f"Fewer than {k} runs are open." for k in NUMBERS},
@@ -375,6 +373,7 @@ def enable(
         actions[f"run_{k}"].setVisible(k <= max(shown, LEAST_LISTED))
     for key in LIVE_ONLY:
         actions[key].setEnabled(live)
+    actions["fill"].setEnabled(shown > 0 or compared)
     for key in ENDED_ONLY:
         actions[key].setEnabled(shown > 0 and not live)
     for key in SHOWN_ONLY:

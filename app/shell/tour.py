@@ -165,6 +165,7 @@ class TourController(QObject):
             return
         self._actions["lecture"].setChecked(False)
         self._display.update_intent(filled="")
+        self._window.bar.set_held(True)  # the card lies in its corner
         self._number = 0
         self._show()
 
@@ -191,6 +192,7 @@ class TourController(QObject):
             self._number = -1
             self._restore_drawer()
             self.card.close_tour()
+            self._window.bar.set_held(False)
             self._window.transport.slider.setFocus()
 
     # ------------------------------------------------------------------------------- showing
