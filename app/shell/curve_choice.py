@@ -63,12 +63,12 @@ class CurveChoiceController(QObject):
             self.picker = CurvePicker(self._window)
             self.picker.toggled.connect(self._on_toggled)
             self.picker.study_requested.connect(self._on_study_requested)
-        self.picker.open(self._groups(), self._chosen, place, self._most)
+        self.picker.open(self._groups(), self._chosen, place, self._max_chosen)
 
     def _groups(self) -> dict[str, list[SearchEntry]]:
         """Return the choices by group."""
         groups: dict[str, list[SearchEntry]] = {}
-        if self._compared:
+        if self._is_comparing:
             from core.observables.registry import observable_of
 
             items = {name: observable_of(name) for name in self._compare.observables}
@@ -84,7 +84,7 @@ class CurveChoiceController(QObject):
         return groups
 
     @property
-    def _compared(self) -> bool:
+    def _is_comparing(self) -> bool:
         return self._display.intent.compared is not None
 
     @property
@@ -94,8 +94,8 @@ class CurveChoiceController(QObject):
         return intent.shown_curves if intent.compared is None else intent.compared.observables
 
     @property
-    def _most(self) -> int:
-        return MOST_OBSERVABLES if self._compared else MOST_CURVES
+    def _max_chosen(self) -> int:
+        return MOST_OBSERVABLES if self._is_comparing else MOST_CURVES
 
     def show_curve(self, name: str) -> None:
         """Show a curve in the view of curves, in place of the first one if needed."""
@@ -109,7 +109,7 @@ class CurveChoiceController(QObject):
         return tuple(one for one in self._display.intent.shown_curves if one != name)
 
     def _on_toggled(self, name: str, ticked: bool) -> None:
-        if self._compared:
+        if self._is_comparing:
             others = [one for one in self._chosen if one != name]
             self._compare.set_observables([*others, name] if ticked else others)
         elif ticked:
@@ -118,7 +118,7 @@ class CurveChoiceController(QObject):
             self._display.update_intent(curves=self._curves_but(name))
 
     def _on_study_requested(self) -> None:
-        if self._compared:
+        if self._is_comparing:
             self._compare.set_observables(self._compare.default_observables)
         else:
             self._display.update_intent(curves=None)

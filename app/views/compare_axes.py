@@ -57,7 +57,7 @@ class ComparedAxis:
     far: bool = False
 
     @classmethod
-    def of(cls, comparison: Comparison, last: float) -> ComparedAxis:
+    def from_comparison(cls, comparison: Comparison, last: float) -> ComparedAxis:
         """Return the axis of a comparison whose lines reach a last place."""
         against = comparison.question.against
         far = against == "log10_time" and last > PLAIN_HORIZON

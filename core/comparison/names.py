@@ -120,32 +120,32 @@ def run_names(runs: Sequence[RunDescription]) -> list[str]:
     branches = [run.branch for run in runs]
     alone = [run.branch if branches.count(run.branch) == 1 else "" for run in runs]
     others = [run for run, branch in zip(runs, alone, strict=True) if not branch]
-    words = iter(_with_lineage(runs, others, _words(others, branched=len(others) < len(runs))))
+    words = iter(_add_lineage(runs, others, _words(others, branched=len(others) < len(runs))))
     return number_names(branch or next(words) or "run" for branch in alone)
 
 
-def _with_lineage(
+def _add_lineage(
     runs: Sequence[RunDescription], others: Sequence[RunDescription], words: Sequence[str]
 ) -> list[str]:
-    """Return names of the `others`, the runs that are not named by what they changed.
+    """Return the names of the `others`, the runs without a change of their own.
 
     >>> again = RunDescription({"network.m": 8}, continued="t = 316")
-    >>> _with_lineage([again, again], [again, again], ["m = 8", "m = 16"])
+    >>> _add_lineage([again, again], [again, again], ["m = 8", "m = 16"])
     ['m = 8', 'm = 16']
     """
     if len(others) == 1 < len(runs):
         (other,) = others
         keys = other.keys or (WIDTH,)
         if all(run.texts.get(key) == other.texts.get(key) for run in runs for key in keys):
-            return [_continued(other) or ORIGINAL]
+            return [_continuation_text(other) or ORIGINAL]
     repeated = [words.count(name) > 1 for name in words]
     return [
-        ", ".join(filter(None, (name, _continued(run) if many else "")))
+        ", ".join(filter(None, (name, _continuation_text(run) if many else "")))
         for run, name, many in zip(others, words, repeated, strict=True)
     ]
 
 
-def _continued(run: RunDescription) -> str:
+def _continuation_text(run: RunDescription) -> str:
     return f"continued from {run.continued}" if run.continued else ""
 
 

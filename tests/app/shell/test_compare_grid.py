@@ -13,11 +13,11 @@ from pytestqt.qtbot import QtBot
 
 from app.export.commands import command_words
 from app.export.jobs import CompareJob
-from app.export.snapshot import _compared
+from app.export.snapshot import _shown_comparison
 from app.library.legend_table import VALUE
 from app.scenes.scene_texts import link_of, parse_link
 from app.shell.application import Marginscope
-from app.state.compared import MOST_OBSERVABLES, Compared
+from app.state.compared import MOST_OBSERVABLES, ComparedRuns
 from app.style import LEAST_PLOT
 from core.cli.main import main
 from core.comparison.question import CompareQuestion
@@ -78,7 +78,7 @@ def test_a_plot_fills_the_page_moves_and_is_hidden(comparing: Marginscope, qtbot
     grid = page(comparing).grid
     qtbot.mouseClick(grid.plots["log10_risk"].header, LEFT)
     assert plots(comparing) == ("log10_risk",)
-    assert _compared(comparing.display.view).observables == ("log10_risk",)
+    assert _shown_comparison(comparing.display.view).observables == ("log10_risk",)
     comparing.actions["unpin"].trigger()
     assert plots(comparing) == TWO
     target = grid.plots["hard_margin"].plot
@@ -125,7 +125,7 @@ def test_links_and_commands_have_all_observables(comparing: Marginscope, tmp_pat
 
 
 def test_one_observable_is_told_as_before() -> None:
-    compared = Compared(("a", "b"), CompareQuestion())
+    compared = ComparedRuns(("a", "b"), CompareQuestion())
     assert compared.with_observables(("hard_margin",)) == compared
     assert compared.with_observables(("rotation",)).question == CompareQuestion("rotation", "rank")
 

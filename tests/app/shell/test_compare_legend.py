@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.export.jobs import CompareCopyJob
 from app.library.compare import LAST_TWO
-from app.library.legend_table import NAME, REMOVE, SETTINGS, VALUE, LegendTable
+from app.library.legend_table import NAME, REMOVE, VALUE, LegendTable
 from app.library.panel import LibraryPanel
 from app.shell.application import Marginscope
 from core.comparison.question import CompareQuestion
@@ -156,7 +156,7 @@ def test_labels_at_the_ends_grow_in_a_lecture(comparing: Marginscope, qtbot: QtB
 
 def test_settings_of_the_legend_have_the_names_of_the_form(comparing: Marginscope) -> None:
     table = page(comparing).table
-    assert table.horizontalHeaderItem(SETTINGS).text() == "m"  # network.m before
+    assert table.horizontalHeaderItem(VALUE + 1).text() == "m"  # network.m before
 
 
 def test_actions_of_the_library_have_buttons_that_say_why_they_are_disabled(qtbot: QtBot) -> None:
