@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-# Same as in core.compiled.beside, whose import takes longer than showing the window.
+# Same as in core.compiled.headless_process, whose import takes longer than showing the window.
 HEADLESS = "--headless"
 
 

@@ -251,8 +251,8 @@ class SelfTest:
 
     def margin(self) -> str:
         """Check a margin against its closed form."""
+        from core.reference.cancel_token import CancelToken
         from core.reference.registry import REFERENCES, compute
-        from core.reference.watch import CancelToken
         from core.runs import open_run
 
         with open_run(self._run_file()) as run:

@@ -20,7 +20,7 @@ from PySide6.QtCore import QObject, Signal
 from app.errors import LOG
 from app.one_core import limit_to_one_core
 from core.errors import MarginscopeError
-from core.reference.watch import CancelToken
+from core.reference.cancel_token import CancelToken
 
 NO_MEMORY = "Not enough memory. Close other runs, or choose smaller ones."
 OUR_ERROR = "Internal error. Details are in the log."
@@ -92,7 +92,7 @@ class Worker(QObject):
         self._current: Request | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
-        self.share: Callable[[], float] | None = None  # share of a core, see core.reference.watch
+        self.share: Callable[[], float] | None = None  # share of a core
         # Emitted in the worker's thread, received in this object's: Qt queues such signals.
         self._progress_made.connect(self._on_progress)
         self._result_ready.connect(self._on_answer)

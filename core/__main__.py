@@ -12,7 +12,7 @@ def main() -> int:
         from core.cli.bundled import HEADLESS, run_as_library_process
 
         run_as_library_process()
-        if sys.argv[1:2] == [HEADLESS]:  # how core.compiled.beside starts the bundle
+        if sys.argv[1:2] == [HEADLESS]:  # how core.compiled.headless_process starts the bundle
             del sys.argv[1]
     answer_signals()
     from core.cli.main import main as command

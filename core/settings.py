@@ -134,9 +134,15 @@ class Registry(dict[str, T]):
 
     _all: ClassVar[list[Registry[Any]]] = []
 
-    def __init__(self, name_of: Callable[[T], str], *kinds: T) -> None:
+    def __init__(
+        self,
+        name_of: Callable[[T], str],
+        *kinds: T,
+        on_added: Callable[[T], object] | None = None,
+    ) -> None:
+        """Register `kinds`; `on_added` registers what each kind brings with it elsewhere."""
         super().__init__()
-        self._name_of = name_of
+        self._name_of, self._on_added = name_of, on_added
         self._modules: dict[str, str] = {}
         self.aside: dict[str, T] = {}
         self._all.append(self)
@@ -158,6 +164,8 @@ class Registry(dict[str, T]):
         name = self._name_of(kind)
         if name in self and self[name] is not kind:
             raise ValueError(f"The kind {name!r} already exists; choose another name.")
+        if self._on_added is not None and name not in self:
+            self._on_added(kind)
         self[name] = kind
         # The caller's module: a kind may be a record, which does not know its module.
         self._modules[name] = module or calling_module()

@@ -45,6 +45,7 @@ TWO_LAYER = (
     Case("multiclass", "cross_entropy", 3),
     Case("multiclass", "cross_entropy", 4, {"biases": True}),
     Case("quadratic", "cross_entropy", 3),
+    Case("linear", settings={"init": "random", "scale": 1.0}),
 )
 HOMOGENEOUS = tuple(
     case for case in TWO_LAYER if not case.settings.get("smooth") and not LOSSES[case.loss].fits

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -322,8 +323,11 @@ def lists_kinds(node: ast.AST) -> bool:
     named = strings_in(node)
     if len(named) < 2:
         return False
+    from core.run_files.networks import ActivationName
     from core.study_file.experiment import KINDS
 
+    if named <= set(get_args(ActivationName)):  # two of which are also kinds of networks
+        return False
     return any(len(named & set(kinds)) > 1 for kinds in KINDS.values())
 
 
@@ -343,6 +347,8 @@ LISTS_TRIED = (
     ('kind == "gd" and m > 1', False),
     ('names = ["standard"]', False),
     ('names = ("standard", "gd")', False),
+    ('activations = ("relu", "linear", "quadratic")', False),
+    ('kind in ("linear", "quadratic", "standard")', True),
 )
 
 

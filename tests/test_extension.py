@@ -22,8 +22,9 @@ from core.cli.main import main
 from core.data.registry import DATA
 from core.dynamics.registry import ENGINES, make_integrator, prepare
 from core.dynamics.rows import reduce_rows
+from core.errors import InputError
 from core.network.registry import NETWORKS
-from core.observables.registry import OBSERVABLES, explain
+from core.observables.registry import OBSERVABLES, PREDICTIONS, explain, predict
 from core.problem.problem import Problem, resolve_problem
 from core.reference.registry import REFERENCES
 from core.runs import Run, open_run
@@ -34,7 +35,7 @@ from core.study_file.validation import build_experiment
 from core.theorems.registry import STATEMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
-FILES = ("network", "data", "dynamics", "observable", "margin", "theorem", "view")
+FILES = ("network", "data", "dynamics", "observable", "prediction", "margin", "theorem", "view")
 STUDY = ROOT / "tests" / "extension" / "study.toml"
 MOST_LINES = 40  # of the network, blank ones aside
 REGISTRIES: tuple[Registry[Any], ...] = (
@@ -43,12 +44,13 @@ REGISTRIES: tuple[Registry[Any], ...] = (
     DYNAMICS,
     ENGINES,
     OBSERVABLES,
+    PREDICTIONS,
     REFERENCES,
     STATEMENTS,
     VIEWS,
 )
 KEPT: tuple[dict[str, Any], ...] = tuple({} for _ in REGISTRIES)
-DYNAMICS_TRIED = ("gd", "flow", "sgd", "heavy_ball")
+DYNAMICS_TRIED = ("gd", "flow", "sgd", "averaged")
 Call = Callable[..., str]
 
 
@@ -62,7 +64,8 @@ def kinds() -> Iterator[None]:
         new = {name: kind for name, kind in registry.items() if name not in known}
         kept.update(new)  # a module registers once, and tests of others may have come between
         registry.update(kept)
-        assert len(kept) == 1
+        # A prediction brings the observables of its values and of its residual.
+        assert len(kept) == (3 if registry is OBSERVABLES else 1)
     yield
     for registry, kept in zip(REGISTRIES, KEPT, strict=True):
         for name in kept:
@@ -152,8 +155,9 @@ def test_the_document_shows_the_study() -> None:
     [
         ("network", ("cubed", "sum_j a_j^3")),
         ("data", ("stripes", "every |x_1| is at least this")),
-        ("dynamics", ("heavy_ball", "how much of the last step")),
+        ("dynamics", ("averaged", "share of the mean that a step keeps")),
         ("observables", ("largest_share", "for networks with nodes")),
+        ("observables", ("tangent_distance", "tangent_distance_residual", "for cubed networks")),
         ("margins", ("nearest", "min over y_i != y_k of |x_i - x_k| / 2")),
         ("theorems", ("docs/extend.md, Lemma 1", "The risk never rises")),
     ],
@@ -174,7 +178,7 @@ def test_workers_import_what_registered_a_kind(monkeypatch: pytest.MonkeyPatch) 
     """Also what did so by a function of this program, as a dynamics does."""
     name = "tests.extension.dynamics"
     for registry in (DYNAMICS, ENGINES):
-        assert registry._modules["heavy_ball"] == name
+        assert registry._modules["averaged"] == name
         monkeypatch.setattr(Registry, "_all", [registry])
         assert Registry.extensions() == (name,)
 
@@ -241,6 +245,21 @@ def test_wide_data_are_trained_in_row_space() -> None:
     assert np.allclose(last[0], np.append(last[1][:m], V.ravel()), rtol=0, atol=1e-12)
 
 
+def test_the_prediction_is_that_of_the_first_gradient(trained: Callable[..., Path]) -> None:
+    with open_run(trained("dynamics.until_log10_time=-1", "dynamics.step=0.001")) as run:
+        found = predict(run, "tangent_distance")
+        speed = float(np.linalg.norm(slope_of(np.array(run.origin), run.problem)))
+        assert np.allclose(found.values, run.t * speed, rtol=1e-12)
+        distance = np.linalg.norm(every(run) - run.origin, axis=1)
+        assert np.allclose(found.residual, distance - run.t * speed, rtol=0, atol=1e-12)
+        assert 0.0 < found.largest <= 0.02 * distance[-1]
+    with (
+        open_run(trained("dynamics.kind=sgd", "dynamics.batch=3")) as run,
+        pytest.raises(InputError, match="the start's gradient says how fast full-batch"),
+    ):
+        predict(run, "tangent_distance")
+
+
 # ------------------------------------------------------------------------------ every command
 
 
@@ -288,6 +307,9 @@ def test_every_reading_command(call: Call, trained: Callable[..., Path], tmp_pat
     drawing = tmp_path / "f.svg"
     call("figure", path, "--out", drawing)
     assert drawing.stat().st_size > 1000
+    call("figure", path, "--out", drawing, "--panels", "curves", "--curves", "distance")
+    assert "Dashed: predictions" in drawing.read_text()
+    assert float(rows[0]["tangent_distance"]) == 0.0
     margins = {one["name"]: one for one in json.loads(call("margins", path, "--json"))}
     nearest = min(
         float(np.linalg.norm(x[i] - x[k])) for i in range(12) for k in range(12) if y[i] * y[k] < 0
@@ -311,7 +333,7 @@ def test_the_study_is_checked_and_drawn(call: Call, tmp_path: Path) -> None:
 def test_a_sweep_in_worker_processes(call: Call, study: Path, tmp_path: Path) -> None:
     table = tmp_path / "sweep.csv"
     runs = tmp_path / "swept"
-    settings = ("dynamics.kind=heavy_ball", "run.seed=[0, 1]", "network.m=[8, 9, 10, 11]")
+    settings = ("dynamics.kind=averaged", "run.seed=[0, 1]", "network.m=[8, 9, 10, 11]")
     chosen = [part for setting in settings for part in ("--set", setting)]
     out = call("run", study, "--out", runs, "--jobs", 2, "--quiet", "--table", table, *chosen)
     assert len([line for line in out.splitlines() if line.endswith(".msrun")]) == 8
@@ -334,7 +356,7 @@ def test_the_form_offers_it(qtbot: Any, study: Path) -> None:
     form = ExperimentForm()
     qtbot.addWidget(form)
     form.set_study(load_study(str(study)))
-    for section, kind in (("data", "stripes"), ("network", "cubed"), ("dynamics", "heavy_ball")):
+    for section, kind in (("data", "stripes"), ("network", "cubed"), ("dynamics", "averaged")):
         assert kind in KINDS[section]
         control = form.findChild(ChoiceBox, f"{section}.kind")
         assert control.findData(kind) >= 0
@@ -346,7 +368,7 @@ def test_the_view_shows_a_run(qtbot: Any, trained: Callable[..., Path]) -> None:
     from core.figures.palette import LIGHT
     from tests.app.options import show_frame
 
-    data = DisplayData(open_run(trained("dynamics.kind=heavy_ball")))
+    data = DisplayData(open_run(trained("dynamics.kind=averaged")))
     while not data.complete:
         data.update()
     with data.run as run:

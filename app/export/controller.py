@@ -33,7 +33,7 @@ from app.worker import Request, Worker
 from core.errors import InputError
 from core.figures.export import FigureProcess
 from core.figures.options import FigureOptions
-from core.reference.watch import CancelledError
+from core.reference.cancel_token import CancelledError
 
 BUSY = "Another export is running. Wait, or cancel it."
 NO_RUNS = "No run to export yet. Run a study or open a run file."

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, final
 
 from core.comparison.question import CompareQuestion
 from core.figures.palette import LIGHT, PALETTES
-from core.reference.watch import CancelledError
+from core.reference.cancel_token import CancelledError
 
 if TYPE_CHECKING:
     from core.comparison.comparison import Comparison

@@ -117,7 +117,7 @@ class LibraryActions(QObject):
             self._files.open_files(names, action == "beside")
 
     def _request_text(self, action: str, chosen: Sequence[Entry]) -> None:
-        from core.library.about import common_tags
+        from core.library.run_notes import common_tags
 
         which = _name_all(chosen)
         if action == "rename":
@@ -196,8 +196,8 @@ class LibraryActions(QObject):
 
 def _change_of(action: str, before: str, text: str) -> Callable[[RunNotes], RunNotes]:
     """Return the change that a text makes to a run's notes. Raises InputError."""
-    from core.library.about import check_notes, tags_of
     from core.library.entry import RunNotes
+    from core.library.run_notes import check_notes, tags_of
 
     if action == "rename":
         name = check_notes(RunNotes(name=text)).name

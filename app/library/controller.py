@@ -120,7 +120,7 @@ class LibraryController(QObject):
         panel.action_requested.connect(self._on_action)
         panel.empty.run_requested.connect(self.run_requested)
         panel.empty.open_requested.connect(self.open_requested)
-        panel.model.picture_wanted.connect(self._on_picture_wanted)
+        panel.model.picture_requested.connect(self._on_picture_requested)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ class LibraryController(QObject):
         words += f"; reading {listing.left} ..." if listing.left else ""
         panel.show_total(words)
 
-    def _on_picture_wanted(self, path: Path) -> None:
+    def _on_picture_requested(self, path: Path) -> None:
         self._undrawn[path] = None
         if not self._seen.isActive():
             self._seen.start()

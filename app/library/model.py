@@ -42,7 +42,7 @@ IN_A_TREE = ("picture", "name", "study", "date", "parent")
 class LibraryModel(QAbstractTableModel):
     """Runs of the library, one a row."""
 
-    picture_wanted = Signal(object)  # path of a visible run without a picture
+    picture_requested = Signal(object)  # path of a visible run without a picture
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -216,7 +216,7 @@ class CurveDelegate(QStyledItemDelegate):
         if picture is None:
             # Qt paints visible rows only.
             if entry.readable and entry.facts.frames:
-                self._model.picture_wanted.emit(entry.path)
+                self._model.picture_requested.emit(entry.path)
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

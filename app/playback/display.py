@@ -111,8 +111,8 @@ class DisplayController(QObject):
             return
         others = before is None or before.wishes != view.wishes
         if others:
-            self._apply_wishes(view.wishes, before.wishes if before is not None else None)
-        for panel, run, old in self._moved_runs(view, before):
+            self._apply_intent(view.wishes, before.wishes if before is not None else None)
+        for panel, run, old in self._changed_runs(view, before):
             if old is None or old.frame != run.frame:
                 # Draw at once if the panel showed another run, whose picture must not remain.
                 for one in panel.set_frame(run.frame, at_once or old is None):
@@ -136,7 +136,7 @@ class DisplayController(QObject):
             self._mark_current()
             self.current_changed.emit()
 
-    def _apply_wishes(self, now: Intent, then: Intent | None) -> None:
+    def _apply_intent(self, now: Intent, then: Intent | None) -> None:
         """Apply changed options to all panels, and all options if `then` is None."""
         if self._links is not None and (then is None or then.linked != now.linked):
             self._links.set_on(now.linked)
@@ -149,7 +149,7 @@ class DisplayController(QObject):
             if then is None or then.shown_views != now.shown_views:
                 panel.set_views(now.shown_views)
 
-    def _moved_runs(
+    def _changed_runs(
         self, view: ResolvedView, before: ResolvedView | None
     ) -> Iterator[tuple[RunPanel, ResolvedRun, ResolvedRun | None]]:
         """Yield panel, run and former run of each run whose frame or marks changed."""

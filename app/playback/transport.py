@@ -209,11 +209,11 @@ class PlaybackController(QObject):
         """Step to the next frame, and pause."""
         self._step(1)
 
-    def to_start(self) -> None:
+    def seek_start(self) -> None:
         """Move the cursor to t = 0."""
         self.seek(START)
 
-    def to_end(self) -> None:
+    def seek_end(self) -> None:
         """Move the cursor to the latest frame."""
         self.seek(span_of(self._display.session.snapshot()).edge)
 

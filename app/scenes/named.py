@@ -34,8 +34,8 @@ from app.state.view_options import typed_time
 from app.widgets.dialogs import line_dialog
 from app.widgets.labels import menu_text
 from core.errors import InputError, MarginscopeError
-from core.library.about import change_about, read_about
 from core.library.entry import Bookmark, RunNotes
+from core.library.run_notes import change_about, read_about
 from core.numbers import raise_powers, time_text
 from core.observables.node_sets import NodeSet
 from core.problem.schedule import inverse_coordinate

@@ -72,13 +72,13 @@ class ActionStateController(QObject):
         """Show the state by the table's actions from now on."""
         self._actions = table
         self._display.changed.connect(self.show_transport)
-        self._display.intent_changed.connect(self.show_wishes)
+        self._display.intent_changed.connect(self.mark_choices)
         self._display.runs_changed.connect(self.show_runs)
         self._display.current_changed.connect(self.show_chips)
         self._window.form.changed.connect(self.show_edits)
         self._window.view_choice.aboutToShow.connect(self.enable_views)
         self.show_margin_work(cancelled=False, busy=False)
-        self.show_wishes()
+        self.mark_choices()
 
     # -------------------------------------------------------------------------------- state
 
@@ -100,7 +100,7 @@ class ActionStateController(QObject):
         if any(run.pinned for run in view.runs) != self._actions["name"].isEnabled():
             self._enable()  # pinning a node changes no option
 
-    def show_wishes(self) -> None:
+    def mark_choices(self) -> None:
         """Check the chosen options in actions and menus."""
         wishes = self._display.view.wishes
         with self._marking:

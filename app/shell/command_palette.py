@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.finding import SearchEntry, find, match_spans
+from app.state.text_search import SearchEntry, find, match_spans
 from app.style import small
 from app.widgets.inputs import PAGE, SearchLine, row_after
 from app.widgets.labels import quiet_label

@@ -15,7 +15,7 @@ from app.library.librarian import Librarian
 from app.playback.inspector import definition
 from app.shell.curve_choice import CurveChoiceController
 from app.shell.main_window import MainWindow
-from app.state.finding import SearchEntry, make_entry
+from app.state.text_search import SearchEntry, make_entry
 from core.studies.study import shipped_summaries
 
 if TYPE_CHECKING:

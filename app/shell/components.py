@@ -264,7 +264,7 @@ class Components(QObject):
     def _connect_worker(self) -> None:
         """Connect the training thread."""
         worker, open_runs = self.worker, self.open_runs
-        worker.stood_in.connect(open_runs.on_replaced)
+        worker.run_replaced.connect(open_runs.on_replaced)
         worker.run_started.connect(open_runs.on_started)
         worker.progress.connect(open_runs.on_frames)
         worker.finished.connect(open_runs.on_finished)

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.finding import SearchEntry, find
+from app.state.text_search import SearchEntry, find
 from app.widgets.inputs import SearchLine, push_button, row_after
 from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space

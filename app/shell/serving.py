@@ -75,7 +75,7 @@ class ShowServer(QObject):
                 next(iter(self._callers)).abort()
             self._callers[caller] = b""
             caller.readyRead.connect(self._on_bytes)
-            caller.disconnected.connect(self._on_gone)
+            caller.disconnected.connect(self._on_disconnected)
             if caller.bytesAvailable():
                 self._read(caller)
 
@@ -84,7 +84,7 @@ class ShowServer(QObject):
         if isinstance(caller, QLocalSocket) and caller in self._callers:
             self._read(caller)
 
-    def _on_gone(self) -> None:
+    def _on_disconnected(self) -> None:
         caller = self.sender()
         if isinstance(caller, QLocalSocket):
             self._callers.pop(caller, None)

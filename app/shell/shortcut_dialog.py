@@ -24,7 +24,7 @@ from app.actions import MENUS, TIPS, name_of
 from app.data.drawing_window import SKETCH_ACTIONS as OF_DRAWING
 from app.library.panel import ACTIONS as OF_LIBRARY
 from app.shell.shortcut_keys import DEFAULTS, PORTABLE, Keys, native_text, portable_text
-from app.state.finding import find, make_entry
+from app.state.text_search import find, make_entry
 from app.widgets.inputs import line_height, push_button
 from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space

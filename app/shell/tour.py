@@ -244,9 +244,8 @@ class TourController(QObject):
         self._display.update_intent(pinned=frozenset((run.key, int(node)) for node in largest))
 
     def _on_runs(self) -> None:
-        step = self.step
-        if step is not None and self._number == 0:
-            self._prepare(step)
+        if self._number == 0:
+            self._prepare(STEPS[0])
         self._point()
 
     def _point(self) -> None:

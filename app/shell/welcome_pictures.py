@@ -29,7 +29,9 @@ PICTURED = {
     "boursier22": ("boursier22-orthonormal", 0),
     "morwani24": ("morwani24-grokking", 0),
     "cohen21": ("cohen21-edge-squared", 0),
+    "saxe14": ("saxe14-modes", 0),
     "tsilivis25": ("tsilivis25-order-turns-over", 1),
+    "chizat19": ("chizat19-lazy-and-rich", 0),
 }
 # Points of two classes that no line separates, as fractions of the picture.
 POINTS = (

@@ -3,5 +3,5 @@
 `session` has the open runs, `display` the arrays of one run, read by `frame_reading` and computed
 in the background by `background_values`. `intent` has the wishes of the user, whose options
 `view_options` declares; `resolve` makes of both what the screen shows. `views` is the registry of
-views, `headings` names runs, and `finding` searches entries.
+views, `headings` names runs, and `text_search` searches entries.
 """

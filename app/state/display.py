@@ -130,7 +130,7 @@ class DisplayData:
         # The plane of motion is fitted to all frames, and refitted when a growing run has doubled.
         grown = self.frames >= 2 * self._projected_at or self.complete
         if self.plane.kind == "motion" and grown and self._projected_at < self.run.frames:
-            self._project_anew()
+            self._discard_projection()
         return self.frames
 
     def _read_in_turn(self, available: int, deadline: float) -> None:
@@ -183,9 +183,9 @@ class DisplayData:
         """Set another plane; positions are read again on demand."""
         if plane != self.plane:
             self.plane = plane
-            self._project_anew()
+            self._discard_projection()
 
-    def _project_anew(self) -> None:
+    def _discard_projection(self) -> None:
         """Discard the projection and the placed frames; both are computed on demand."""
         self._projection = None
         self._placed[:] = False

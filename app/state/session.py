@@ -262,7 +262,7 @@ class Session:
         if self.get(key) is not None:
             self.replace([run for run in self if run.key == key])
 
-    def live_beside(self, key: int) -> list[OpenRun]:
+    def other_live_runs(self, key: int) -> list[OpenRun]:
         """Return the live runs except the one with a key; none if that run is not open."""
         there = self.get(key) is not None
         return [run for run in self.live if there and run.key != key]

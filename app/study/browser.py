@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.library.model import curve
-from app.state.finding import find, make_entry
+from app.state.text_search import find, make_entry
 from app.style import small
 from app.widgets.inputs import SearchLine, row_after
 from app.widgets.labels import plain_tip, quiet_label

@@ -237,8 +237,8 @@ def run_sweep(request: Request, order: SweepOrder, control: SweepControl) -> Non
 
 def run_hunt(request: Request, order: HuntOrder, control: SweepControl) -> None:
     """Hunt, and leave a table of all runs in the folder."""
-    from core.extremes.answering import hunt_for, pool_of, table
     from core.extremes.hunt import Budget, FileRetention
+    from core.extremes.hunt_building import hunt_for, pool_of, table
     from core.studies.cell_table import write_rows
     from core.studies.tables import MAX_CELLS
 
@@ -259,7 +259,7 @@ def run_hunt(request: Request, order: HuntOrder, control: SweepControl) -> None:
 
 def findings(made: Hunt) -> tuple[Finding, ...]:
     """List the tried runs, the best first, those without a value last."""
-    from core.extremes.answering import seeds_words, state_of
+    from core.extremes.hunt_building import seeds_words, state_of
     from core.extremes.objective import VERDICT, verdict_words
 
     ranked = made.ranked_runs()

@@ -19,8 +19,8 @@ from app.theory.statement_lines import StatementLine, statement_lines
 from app.worker import Request, Worker
 
 if TYPE_CHECKING:
+    from core.reference.cancel_token import CancelToken
     from core.reference.margin import ReferenceMargin
-    from core.reference.watch import CancelToken
     from core.runs import Run
     from core.theorems.statement import Assessment
 
@@ -96,14 +96,14 @@ class Judge(QObject):
         return self.worker.busy
 
     def set_cpu_share(self, share: Callable[[], float]) -> None:
-        """Limit the thread to `share()` of a core (core.reference.watch)."""
+        """Limit the thread to `share()` of a core (core.reference.cancel_token)."""
         self.worker.share = share
 
     def restrict_to(self, keys: frozenset[int]) -> None:
         """Cancel requests about other runs, and close these."""
         self.worker.cancel(keep=keys)
         self._wanted = keys
-        self._close_unwanted()
+        self._close_unused_runs()
 
     def request(self, case: Case) -> None:
         """Judge a run, in place of an earlier request about it."""
@@ -116,7 +116,7 @@ class Judge(QObject):
 
     # ------------------------------------------------------------------------- any thread
 
-    def _close_unwanted(self) -> None:
+    def _close_unused_runs(self) -> None:
         """Close all unwanted runs, except the one being judged."""
         with self._lock:
             wanted = self._wanted | {self._current}
@@ -133,7 +133,7 @@ class Judge(QObject):
         finally:
             with self._lock:
                 self._current = None
-            self._close_unwanted()  # the window may have closed this one in the meantime
+            self._close_unused_runs()  # the window may have closed this one in the meantime
 
     def _judgement(self, case: Case, watch: CancelToken) -> Judgement:
         run = self._open_run(case)
@@ -152,7 +152,7 @@ class Judge(QObject):
         self, run: Run, case: Case, watch: CancelToken
     ) -> tuple[Assessment, ...] | None:
         """Return the statements; None if judging fails, which does not suppress the alarms."""
-        from core.reference.watch import CancelledError
+        from core.reference.cancel_token import CancelledError
 
         try:
             return tuple(self._assess(run, case, watch))

@@ -18,8 +18,8 @@ from app.worker import Request, Worker
 
 if TYPE_CHECKING:
     from core.problem.problem import Problem
+    from core.reference.cancel_token import CancelToken
     from core.reference.margin import Reference, ReferenceMargin
-    from core.reference.watch import CancelToken
 
     Compute = Callable[[Reference, Problem, CancelToken], ReferenceMargin]
     References = Callable[[Problem], tuple[Reference, ...]]
@@ -116,7 +116,7 @@ class MarginWorker(QObject):
         self._held = held
 
     def set_cpu_share(self, share: Callable[[], float]) -> None:
-        """Limit each thread to `share()` of a core (core.reference.watch)."""
+        """Limit each thread to `share()` of a core (core.reference.cancel_token)."""
         for worker in self._workers:
             worker.share = share
 
@@ -198,8 +198,8 @@ class MarginWorker(QObject):
 
     def _margin(self, request: Request, task: Computing) -> ReferenceMargin:
         """Compute a margin, or return that of another run if it is the same."""
+        from core.reference.cancel_token import CancelledError
         from core.reference.margin import ReferenceMargin, absent_bracket
-        from core.reference.watch import CancelledError
 
         try:
             # Runs on the same data share most margins, even with other widths or initial weights.

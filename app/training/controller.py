@@ -325,7 +325,7 @@ class TrainingController(QObject):
 
     def train_beside(self, key: int, plan: PlannedRun) -> None:
         """Train a run below an open one, and close the others; close none if it is not open."""
-        self.stop_runs(self._session.live_beside(key))
+        self.stop_runs(self._session.other_live_runs(key))
         self._session.close_others(key)
         self._repeat = partial(self._repeat_beside, key, plan)
         self.status.emit("")

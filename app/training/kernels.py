@@ -17,7 +17,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.errors import LOG
 from app.worker import Request, Worker
-from core.compiled import beside, store, warming
+from core.compiled import headless_process, store, warming
 
 
 @final
@@ -130,7 +130,7 @@ class CompilerProcess(QObject):
             if self._closed or not order:
                 return False
             try:
-                self.process = beside.start_compiling(order)
+                self.process = headless_process.start_compiling(order)
             except OSError:
                 LOG.exception("The numerical code could not be compiled in a separate process.")
                 return False

@@ -2,7 +2,7 @@
 
     submit --> waiting for the libraries and kernels --> recorded chunk by chunk --> ended
                           |                                        |
-                          +--> stood_in (a shipped recording)      +--> failed (a sentence)
+                          +--> run_replaced (a shipped recording)      +--> failed (a sentence)
 
 Each run's Control receives pause, resume and stop; `wake` makes a sleeping thread check it. A
 signal carries the key of a run and an index; frames are in the file before their index is emitted.
@@ -68,9 +68,9 @@ class RunWorker(QObject):
     ready: the libraries are loaded, run files can be opened. started(key): the file exists.
     progress(key, index): so many frames are safe. finished(key): the run has ended. error(key,
     sentence): it ended with this error. code_refused(key, error): because of untrusted Python code,
-    after `error`. status(sentence): the present work, or "". stood_in(key, path): this recording
-    may be shown while the kernels are compiled. waiting(key, so): the run waits for its kernels
-    without a recording; or it has started, or was stopped.
+    after `error`. status(sentence): the present work, or "". run_replaced(key, path): this
+    recording may be shown while the kernels are compiled. waiting(key, so): the run waits for its
+    kernels without a recording; or it has started, or was stopped.
     """
 
     ready = Signal()
@@ -80,7 +80,7 @@ class RunWorker(QObject):
     error = Signal(int, str)
     code_refused = Signal(int, object)
     status = Signal(str)
-    stood_in = Signal(int, object)
+    run_replaced = Signal(int, object)
     waiting = Signal(int, bool)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -218,7 +218,7 @@ class RunWorker(QObject):
                 self._folder = self._after.enter_context(temporary_folder("recording"))
             path = self._folder / f"{job.key}.msrun"
             if unpack(recipe.problem(), path):
-                self.stood_in.emit(job.key, path)
+                self.run_replaced.emit(job.key, path)
                 return True
         except (MarginscopeError, OSError):
             LOG.exception("A recording could not be unpacked.")

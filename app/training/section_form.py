@@ -151,7 +151,7 @@ class SectionForm(QWidget):
         for row in self.rows:
             row.show_problem(problems.get(row.field.key, ""))
             row.show_change(row.field.key in self._changed)
-            row.set_shown(edits.is_shown(row.field) and self._is_wanted(row))
+            row.set_shown(edits.is_shown(row.field) and self._is_row_visible(row))
         can_fold = any(row.field.advanced and edits.is_shown(row.field) for row in self.rows)
         self.more.setVisible(can_fold and not (self.folded or self._filter.is_active))
         self.more.setText("Fewer settings" if self._unfolded else "More settings ...")
@@ -160,7 +160,7 @@ class SectionForm(QWidget):
         self.preview.setVisible(any(field.key == "data.path" for field in shown))
         self._show_heading(edits)
 
-    def _is_wanted(self, row: FieldRow) -> bool:
+    def _is_row_visible(self, row: FieldRow) -> bool:
         changed = row.field.key in self._changed
         if self._filter.is_active:
             return row.matches(self._filter.words) and (changed or not self._filter.only_changed)

@@ -196,7 +196,9 @@ class CompareView(QWidget):
         if self._comparison is not None:
             from core.figures.comparison import words_for
 
-            self.axis = ComparedAxis.from_comparison(self._comparison, float(places.max(initial=-math.inf)))
+            self.axis = ComparedAxis.from_comparison(
+                self._comparison, float(places.max(initial=-math.inf))
+            )
             observable = greek(words_for(self._comparison.question))
         self.plot.bottom.set_ticks(self.axis.ticks)
         self.plot.set_labels(self.axis.name, observable)

@@ -16,10 +16,11 @@ from app.state.node_values import Floats
 from app.state.view_options import MOST_CURVES
 from app.views.node_view import NO_INNER
 from app.views.pixels import log10_text
+from app.views.predictions import find_refusals, predicted_bounds
 from app.views.trace_view import TraceCurve, TraceView, pad_trace
 from app.views.view import Bound, ShownTheory
 from app.widgets.axis import logarithmic
-from app.widgets.header import HeaderEntry, TimeColours
+from app.widgets.header import HeaderEntry, Sign, TimeColours
 from app.widgets.items import PlotLines
 from app.widgets.levels import DOWN, UP, LevelLine
 from app.widgets.overlay import Overlay
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 NOTHING = "choose curves in View, Choose curves"
 WAITING = "computing ..."
+REFUSED = "no prediction"
 LEAST_STRIP = 56  # pixels; a lower strip is illegible
 MOST_TITLE = 0.45  # fraction of a strip
 
@@ -56,6 +58,8 @@ class CurvesView(TraceView):
         self._names: tuple[str, ...] = ()
         self._values: tuple[Floats, ...] = ()
         self._landmarks: tuple[PlacedLandmark, ...] = ()
+        self._predicted: tuple[Bound, ...] = ()
+        self._refused: Mapping[str, str] = {}
         self._extents: dict[str, Extent] = {}
         self._common: Mapping[str, Extent] = {}
         self._logarithmic = False
@@ -138,14 +142,23 @@ class CurvesView(TraceView):
     def _clear(self) -> None:
         super()._clear()
         self._values, self._landmarks, self._extents = (), (), {}
+        self._predicted, self._refused = (), {}
         self.plot.side.set_strips(())
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """Return the curves in their strips, then the bounds in the strips of their curves."""
         from core.figures.margin_curves import landmarks_of  # loaded with the first run
+        from core.observables.registry import predictions_of
 
         names = self.names
-        self._values = tuple(values[:, 0] for values in self._traces(data, names))
+        possible = [one for name in names for one in predictions_of(data.run, name)]
+        columns = [column for one in possible for column in one.columns]
+        traces = self._traces(data, (*names, *columns))
+        self._values = tuple(values[:, 0] for values in traces[: len(names)])
+        known = {k: one[:, 0] for k, one in zip(columns, traces[len(names) :], strict=True)}
+        measured = dict(zip(names, self._values, strict=True))
+        self._predicted = predicted_bounds(possible, measured, known)
+        self._refused = find_refusals(possible, self._predicted, data.run)
         self._landmarks = landmarks_of(data.run, names, self._values)
         bounds = [(one, pad_trace(one.values, data.frames)) for one in self._shown_bounds()]
         first = self.first(data)  # earlier frames are off the screen, and far below the others
@@ -170,7 +183,9 @@ class CurvesView(TraceView):
         for bound, values in bounds:
             k = names.index(bound.view)
             heights = self.strips[k].heights(values)
-            curves.append(TraceCurve(heights, self._colour(k), "dotted", bound.name, values))
+            colour = self._palette.theory if bound.predicted else self._colour(k)
+            sign: Sign = "dashed" if bound.predicted else "dotted"
+            curves.append(TraceCurve(heights, colour, sign, bound.name, values))
         return tuple(curves)
 
     def levels(self) -> tuple[LevelLine, ...]:
@@ -189,6 +204,9 @@ class CurvesView(TraceView):
             label = (UP if place > at else DOWN if place < at else "") + landmark.label
             colour, tip = self._colour(one.position), rich(landmark.tip)
             lines.append(LevelLine(at, at, at, label, colour, tip, line=place == at))
+        for name, tip in self._refused.items():
+            foot = self.strips[self.names.index(name)].start
+            lines.append(LevelLine(foot, foot, foot, REFUSED, self._palette.muted, tip, line=False))
         return (*super().levels(), *lines)
 
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
@@ -208,7 +226,7 @@ class CurvesView(TraceView):
         return colours[position % len(colours)]
 
     def _shown_bounds(self) -> list[Bound]:
-        return [bound for bound in self._bounds if bound.view in self.names]
+        return [*(bound for bound in self._bounds if bound.view in self.names), *self._predicted]
 
     def help_topics(self) -> tuple[str, ...]:
         """Return the shown observables."""

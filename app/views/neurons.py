@@ -296,7 +296,7 @@ class NeuronsView(NodeView):
 
     def _mark_nodes(self, data: DisplayData) -> None:
         """Mark nodes by rings, labels and trails in front; or dim the others."""
-        if self._selected_anew():
+        if self._has_new_selection():
             self._show(data, self.frame)
             return
         nodes = self._marked_nodes()

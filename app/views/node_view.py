@@ -98,7 +98,7 @@ class NodeView(RunView):
             self._drawn_selection = now
         return self._mask
 
-    def _selected_anew(self) -> bool:
+    def _has_new_selection(self) -> bool:
         """Return True if the drawn selection is out of date."""
         return (self._pinned if self._selects else frozenset()) != self._drawn_selection
 

@@ -178,7 +178,7 @@ class SortedView(NodeView):
         return int(order[min(max(place, 0), order.size - 1)])
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        if self._selected_anew():
+        if self._has_new_selection():
             self._show(data, self.frame)
         else:
             self._show_marks(data)

@@ -41,6 +41,7 @@ FAINT, PAST = 0.3, 0.45  # opacity
 # Pixels. Qt takes twenty times as long per point of a line wider than 1 (docs/decisions/0015):
 # bearable for a few thinned lines.
 STRONG = 1.5
+MOST_DASHED = 512  # points; of 2,000 all of two dashed lines take 9 ms a redraw, and thinned ones 4
 
 
 @final
@@ -141,7 +142,7 @@ class TraceView(RunView):
         self._traced = data.background.traced
         return tuple(data.background.trace(name, data.frames) for name in names)
 
-    def _give_up(self, data: DisplayData) -> None:
+    def _withdraw_requests(self, data: DisplayData) -> None:
         data.background.request_traces(type(self).__name__, (), 0)
 
     def on_values(self) -> bool:
@@ -253,8 +254,8 @@ class TraceView(RunView):
         places = self.places[part]
         values = np.array([line.values[part] for line in self._lines])
         kept = points_to_draw(places, values, TOLERANCE * self.plot.pixel_height())
-        # Not thinned: dashes depend on the length of the whole line and would shift.
-        kept[[bool(pen.dashPattern()) for pen in pens]] = True
+        if places.size <= MOST_DASHED:  # dashes depend on the length of the line and would shift
+            kept[[bool(pen.dashPattern()) for pen in pens]] = True
         kept &= np.isfinite(values)
         return [
             (path_of(places[known], row[known]), pen)

@@ -37,12 +37,16 @@ Numbers = Sequence[tuple[str, Floats]]  # heading and column, all columns of equ
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """Values promised by a statement, one per frame (T,), in the view named by `view`."""
+    """Values promised by a statement, or predicted, one per frame (T,), in a view or a strip.
+
+    `view` is "margins", or the observable that they belong to.
+    """
 
     name: str
     view: str
     values: Floats
     tip: str = ""
+    predicted: bool = False
 
 
 @final
@@ -170,7 +174,7 @@ class RunView(QWidget):
 
     def set_data(self, data: DisplayData | None) -> None:
         if self.data is not None:
-            self._give_up(self.data)
+            self._withdraw_requests(self.data)
         self.data, self.frame = data, -1
         self._absent = self._absence(data) if data is not None else ""
         self.plot.reset_range()  # a zoom belonged to the previous run
@@ -335,7 +339,7 @@ class RunView(QWidget):
         """Return why a run has nothing to show; "" otherwise."""
         return ""
 
-    def _give_up(self, data: DisplayData) -> None:
+    def _withdraw_requests(self, data: DisplayData) -> None:
         """Withdraw all requests for numbers of a run."""
 
     def _recolour(self) -> None:

@@ -51,7 +51,7 @@ class FourierView(NodeView):
         """Draw the waves of a frame, and set the nodes' places."""
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        if self._selected_anew():
+        if self._has_new_selection():
             self._show(data, self.frame)
         else:
             self._show_marks(data)

@@ -22,7 +22,7 @@ from app.widgets.levels import (
     paint_levels,
     place_levels,
 )
-from app.widgets.strips import StripTitle, paint_titles
+from app.widgets.strips import StripTitle, paint_titles, title_rooms
 from core.figures.palette import Palette
 
 MARK = 5.0
@@ -226,17 +226,15 @@ class LabelLayoutCache:
 
     def find(self, overlay: Overlay, inside: QRectF, font: QFont, plot: PlotMapping) -> None:
         """Update both. Traces are equal if they are the same object."""
-        of = (
-            overlay.levels,
-            overlay.curves,
-            inside.getRect(),
-            plot.visible_range().getRect(),
-            font,
-        )
+        titles = tuple((one.start, one.end, one.text) for one in overlay.titles)
+        ranges = (inside.getRect(), plot.visible_range().getRect(), font)
+        of = (overlay.levels, overlay.curves, titles, *ranges)
         if of != self._of:
             curves = overlay.curves
             self.curves = NO_CURVES if curves is None else curves.find_obstacles(plot, inside)
-            self.levels = place_levels(_heights(overlay.levels, plot), font, inside, self.curves)
+            taken = title_rooms(overlay.titles, inside, font, plot)
+            levels = _heights(overlay.levels, plot)
+            self.levels = place_levels(levels, font, inside, self.curves, taken)
             self._of = of
 
 

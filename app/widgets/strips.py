@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from app.widgets.axis import PlotAxis
 from app.widgets.items import PlotLines, pen_of
@@ -18,6 +18,7 @@ from core.figures.palette import Palette, rgba
 PAST_TITLE = 3.0  # pixels above and below a title
 INDENT = 5.0
 BEFORE_NUMBER = 7.0  # pixels between a title and its number
+LONGEST_NUMBER = "\u22129.99 \u00d7 10\u207b\u2079\u2079"
 
 
 @final
@@ -72,14 +73,9 @@ def paint_titles(
     if not titles:
         return []
     metrics, boxes = QFontMetricsF(painter.font()), []
-    ends = np.array([[0.0, end] for one in titles for end in (one.start, one.end)])
-    heights = plot.pixels(ends)[:, 1].reshape(-1, 2).tolist()
     ground = QColor(palette.background)
     ground.setAlpha(GROUND)
-    for one, (foot, top) in zip(titles, heights, strict=True):
-        top = max(top, inside.top())
-        if min(foot, inside.bottom()) - top < metrics.height():
-            continue
+    for one, top in _tops(titles, inside, metrics.height(), plot):
         number = metrics.horizontalAdvance(one.number) + BEFORE_NUMBER
         room = inside.width() - 2.0 * INDENT - number
         text = one.text if metrics.horizontalAdvance(one.text) <= room else one.short
@@ -94,3 +90,37 @@ def paint_titles(
         painter.drawText(QPointF(left + width + BEFORE_NUMBER, base), one.number)
         boxes.append(box)
     return boxes
+
+
+def _tops(
+    titles: Sequence[StripTitle], inside: QRectF, height: float, plot: PlotMapping
+) -> list[tuple[StripTitle, float]]:
+    """Return the titles that have room in their strips, with the pixels of their upper ends."""
+    ends = np.array([[0.0, end] for one in titles for end in (one.start, one.end)])
+    found = []
+    for one, (foot, top) in zip(
+        titles, plot.pixels(ends)[:, 1].reshape(-1, 2).tolist(), strict=True
+    ):
+        top = max(top, inside.top())
+        if min(foot, inside.bottom()) - top >= height:
+            found.append((one, top))
+    return found
+
+
+def title_rooms(
+    titles: Sequence[StripTitle], inside: QRectF, font: QFont, plot: PlotMapping
+) -> list[QRectF]:
+    """Return the pixels that titles take at most, whatever their numbers."""
+    if not titles:
+        return []
+    metrics = QFontMetricsF(font)
+    number = metrics.horizontalAdvance(LONGEST_NUMBER) + BEFORE_NUMBER + 2.0 * INDENT
+    return [
+        QRectF(
+            inside.left(),
+            top,
+            min(metrics.horizontalAdvance(one.text) + number, inside.width()),
+            metrics.height() + 1.0,
+        )
+        for one, top in _tops(titles, inside, metrics.height(), plot)
+    ]

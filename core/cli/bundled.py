@@ -21,7 +21,8 @@ TRACKER = re.compile(
     rf"from ((?:multiprocessing|{re.escape(LOKY)})\.resource_tracker) import main; ?"
     r"main\((\d+)(?:, ?(True|False))?\)"
 )
-HEADLESS = "--headless"  # as in core.compiled.beside, which imports more than is needed here
+# As in core.compiled.headless_process, which imports more than is needed here.
+HEADLESS = "--headless"
 # Folder of libraries that a bare system lacks, loaded in the order of order.txt.
 FALLBACK = "fallback"
 FORKED = "--multiprocessing-fork"  # on Windows, where loky supports bundles

@@ -9,10 +9,10 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.looks import ALL, options_of, sheet_of
 from core.cli.margins import time_of
 from core.cli.output import print_line, progress
 from core.cli.training import run_for_figure
+from core.cli.view_arguments import ALL, options_of, sheet_of
 from core.errors import InputError
 from core.figures.names import EVERY_PANEL, PANELS, parse_pixels
 from core.files import temporary_folder

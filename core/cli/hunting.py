@@ -10,8 +10,8 @@ from core.cli.margins import time_of
 from core.cli.output import print_indented, print_line, print_notice, progress
 from core.cli.sweeping import INTERRUPTED, print_progress
 from core.errors import InputError
-from core.extremes.answering import hunt_for, pool_of, seeds_words, state_of, table
 from core.extremes.hunt import BEST, Budget, FileRetention, Hunt, HuntStatus
+from core.extremes.hunt_building import hunt_for, pool_of, seeds_words, state_of, table
 from core.extremes.objective import VERDICT, verdict_words
 from core.extremes.question import Frames, Question, limit_of, range_of
 from core.stopping import answered_elsewhere, first_signal

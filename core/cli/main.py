@@ -23,7 +23,7 @@ from core.cli.parser import build_parser
 from core.compiled import warming
 from core.errors import DiskError, InputError, MarginscopeError
 from core.program import headless_program
-from core.reference.watch import CancelledError
+from core.reference.cancel_token import CancelledError
 
 DONE, FAILED, BAD_INPUT, DIVERGED, INTERRUPTED = 0, 1, 2, 3, 130
 

@@ -25,8 +25,8 @@ from core.errors import InputError
 from core.numbers import time_text
 from core.problem.problem import Problem
 from core.problem.schedule import parse_time
+from core.reference.cancel_token import CancelToken
 from core.reference.margin import Reference, ReferenceMargin
-from core.reference.watch import CancelToken
 from core.runs import Run, open_run
 from core.stopping import first_signal
 from core.studies.code import check_code

@@ -5,11 +5,13 @@ written once a step, since the update by one batch and the inner products with t
 while the row is in the cache. Its inner loop has no branches: whether a node is active is
 as good as random, and a processor that guesses wrong loses more than the skipped row saves.
 `batch_steps` is for every two-layer network, through core.compiled.network.
+
+Where the loss underflows, Adam's gradients are stored times 2^k; see core.compiled.scaled.
 """
 
 from __future__ import annotations
 
-from math import sqrt
+from math import ldexp, sqrt
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -17,20 +19,29 @@ from numpy.typing import NDArray
 from core.compiled.descent import Work, slopes
 from core.compiled.jit import compile_kernel
 from core.compiled.network import evaluate_outputs, vjp
+from core.compiled.scaled import (
+    adapt_scaled,
+    follow_margin,
+    holds_roots,
+    is_needed,
+    scaled_slopes,
+    smallest_margin,
+    vanishes,
+)
 
 Array = NDArray[Any]
 
 # Update rules; SCHEDULED is for core.compiled.descent.
-SCHEDULED, DESCENT, ADAM = -1, 0, 1
+SCHEDULED, DESCENT, ADAM, HEAVY_BALL, NESTEROV = -1, 0, 1, 2, 3
 
 
 class Rule(NamedTuple):
     """Update rule from gradient to step, in the precision of the run."""
 
-    kind: int  # SCHEDULED, DESCENT or ADAM
+    kind: int  # one of those above
     eta: float
     penalty: float  # lambda
-    beta_1: float
+    beta_1: float  # that of the velocity too
     beta_2: float
     epsilon: float
     decay: float  # decoupled weight decay of AdamW
@@ -38,8 +49,9 @@ class Rule(NamedTuple):
     blocks: Array  # (b, 2), positions of the nodes' numbers, see core.network.quadratic
     factors: Array  # (count,), factors of eta for the steps of a call; empty if all are 1
     powers: Array  # (2,), beta_1^t and beta_2^t
-    first: Array  # the moments, in the size of W; empty if unused
+    first: Array  # the moments, of the size of W; without elements where not used; or the velocity
     second: Array
+    scale: Array  # (1,), k of core.compiled.scaled
 
 
 class Rows(NamedTuple):
@@ -182,6 +194,31 @@ def descend(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
 
 
 @compile_kernel
+def accelerate(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
+    """Do one step of momentum: u <- b u - eta (g + 2 lambda W), W <- W + u.
+
+    Nesterov's W <- W + b u - eta (g + 2 lambda W) has W where the next gradient is taken.
+
+    Parameters
+    ----------
+    flat : array (size,)
+        W, updated in place.
+    gradient : array (size,)
+        g.
+    rule : Rule
+        Constants; the velocity u is updated in place.
+    eta : float
+        Step size.
+    """
+    velocity, beta, penalty = rule.first, rule.beta_1, 2 * rule.penalty
+    ahead = rule.kind == NESTEROV
+    for k in range(flat.size):
+        step = eta * (gradient[k] + penalty * flat[k])
+        velocity[k] = beta * velocity[k] - step
+        flat[k] += beta * velocity[k] - step if ahead else velocity[k]
+
+
+@compile_kernel
 def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     """Do one step of Adam on g + 2 lambda W, after the decay W <- (1 - eta decay) W.
 
@@ -209,6 +246,72 @@ def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
         first[k] = beta_1 * first[k] + (1 - beta_1) * g
         second[k] = beta_2 * second[k] + (1 - beta_2) * g * g
         flat[k] = keep * flat[k] - size * first[k] / (sqrt(second[k]) / root + epsilon)
+
+
+@compile_kernel
+def adapt_late(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
+    """Do what `adapt` does, with moments as core.compiled.scaled stores them.
+
+    Parameters
+    ----------
+    flat, gradient : array (size,)
+        W, updated in place, and its slopes times 2^k.
+    rule : Rule
+        Constants; moments and powers are updated in place.
+    eta : float
+        Step size.
+    """
+    powers = rule.powers
+    powers[0] *= rule.beta_1
+    powers[1] *= rule.beta_2
+    size, root = eta / (1 - powers[0]), sqrt(1 - powers[1])
+    epsilon = flat.dtype.type(ldexp(float(rule.epsilon), int(rule.scale[0])))
+    adapt_scaled(flat, gradient, rule, epsilon, size, 1 - eta * rule.decay, root)
+
+
+@compile_kernel
+def rescale(work: Work, y: Array, rule: Rule) -> None:
+    """Write the slopes G again where the loss underflows, times 2^k, and the moments with them.
+
+    Parameters
+    ----------
+    work : Work
+        Network, with its outputs.
+    y : array (b,)
+        Labels, or class numbers.
+    rule : Rule
+        Rule of Adam; k and the moments are updated in place. A penalty does not vanish.
+    """
+    if not vanishes(work.loss) or rule.penalty > 0 or rule.group > 0:
+        return
+    low = smallest_margin(work.loss, work.F, y)
+    follow_margin(low, rule.epsilon, rule.scale, rule.first, rule.second)
+    k = float(rule.scale[0])
+    if is_needed(work.loss, low, k, rule.epsilon, rule.scale.itemsize == 4):
+        scaled_slopes(work.loss, work.F, y, 1 / y.size, k, work.G)
+
+
+@compile_kernel
+def take_step(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
+    """Move W by the rule, in a step of this size.
+
+    Parameters
+    ----------
+    flat, gradient : array (size,)
+        W, updated in place, and g.
+    rule : Rule
+        Update rule; its state is updated in place.
+    eta : float
+        Step size.
+    """
+    if rule.kind == DESCENT:
+        descend(flat, gradient, rule, eta)
+    elif rule.kind != ADAM:
+        accelerate(flat, gradient, rule, eta)
+    elif holds_roots(float(rule.scale[0]), rule.epsilon):
+        adapt_late(flat, gradient, rule, eta)
+    else:
+        adapt(flat, gradient, rule, eta)
 
 
 @compile_kernel
@@ -251,6 +354,8 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
         # False for NaN, which is also a divergence, as in core.compiled.descent.
         if not total <= work.limit * batch:
             return s
+        if rule.kind == ADAM:
+            rescale(work, y, rule)
         X = xs[s * batch : (s + 1) * batch]
         vjp(work.net, flat, XT, X, G, Z, work.C, gradient)
         if rule.group > 0:
@@ -258,8 +363,5 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
         eta = rule.eta
         if rule.factors.size > 0:
             eta = rule.eta * rule.factors[s]
-        if rule.kind == ADAM:
-            adapt(flat, gradient, rule, eta)
-        else:
-            descend(flat, gradient, rule, eta)
+        take_step(flat, gradient, rule, eta)
     return count

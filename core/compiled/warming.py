@@ -19,7 +19,7 @@ Ctrl-C too (130); what is compiled stays, and no half-written file is left that 
 starts no process. With --progress it also ends by itself when its standard input is closed, as
 happens when the program that started it dies, however it dies: give it a pipe that is never written
 to (stdin=subprocess.PIPE), and keep the other end. A bundled window starts itself, with --headless
-instead of `-m core` (core.compiled.beside).
+instead of `-m core` (core.compiled.headless_process).
 
 The flow of Figure 1 needs FLOW alone. Each group has a file of its own, which names the files of
 its kernels.

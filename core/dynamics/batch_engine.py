@@ -3,95 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.compiled import scaled
 from core.compiled import stochastic as kernel
 from core.compiled.descent import Progress, Run
 from core.compiled.records import record
 from core.compiled.steps import network_steps
+from core.dynamics.dual_weights import scaled_slopes
 from core.dynamics.twin import work_for
+from core.dynamics.update_rule import Rule
 from core.network.quadratic import cubed_norm_gradient, node_blocks
 from core.problem.problem import Problem
 
 Array = NDArray[Any]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Update rule from gradient to step: plain descent, or Adam with its constants.
-
-    `decay` is AdamW's. `total` is the number of steps of a run whose second half shortens its steps
-    linearly to 0; 0 for steps of equal length.
-    """
-
-    step_size: float
-    adam: bool = False
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-8
-    decay: float = 0.0
-    total: int = 0
-
-    def factors(self, first: int, count: int, dtype: Any) -> Array:
-        """Return the factors of eta in consecutive steps.
-
-        Parameters
-        ----------
-        first : int
-            First step, counted from t = 0.
-        count : int
-            Number of steps.
-        dtype : dtype
-            Type of the result.
-
-        Returns
-        -------
-        array (count,), or (0,) for equal steps
-            Factors from 1 down to 0.
-
-        Examples
-        --------
-        >>> Rule(0.1, total=8).factors(3, 4, float).tolist()
-        [1.0, 1.0, 0.75, 0.5]
-        """
-        if not self.total:
-            return np.zeros(0, dtype)
-        steps = np.arange(first, first + count)
-        return np.clip(2.0 * (1.0 - steps / self.total), 0.0, 1.0).astype(dtype)
-
-    def for_kernels(
-        self, kind: int, flat: Array, penalties: tuple[float, float], blocks: Array
-    ) -> kernel.Rule:
-        """Return the rule for the compiled kernels, in the precision of the parameters.
-
-        Parameters
-        ----------
-        kind : int
-            SCHEDULED, DESCENT or ADAM of core.compiled.stochastic; only ADAM has moments.
-        flat : array (size,)
-            Parameters.
-        penalties : tuple of float
-            lambda of |W|^2 and of sum_j |theta_j|^3.
-        blocks : array of int (b, 2)
-            Offset and width of each block of nodes (`node_blocks`).
-
-        Returns
-        -------
-        kernel.Rule
-            Rule with moments of 0.
-        """
-        l2, group = penalties
-        values = (self.step_size, l2, self.beta1, self.beta2, self.eps, self.decay, group)
-        numbers = np.array(values, flat.dtype)
-        size = flat.size if kind == kernel.ADAM else 0
-        none, ones = np.zeros(0, flat.dtype), np.ones(2, flat.dtype)
-        moments = [np.zeros(size, flat.dtype), np.zeros(size, flat.dtype)]
-        return kernel.Rule(kind, *numbers, *[blocks, none, ones, *moments])
 
 
 class BatchEngine(ABC):
@@ -192,9 +120,9 @@ class CompiledEngine(BatchEngine):
         self.name = f"compiled {np.dtype(dtype).name}"
         self.current = problem.physical_start().astype(dtype)
         self._full, self._work = full, work_for(problem, self.current, limit, batch)
-        kind, loss = kernel.ADAM if rule.adam else kernel.DESCENT, problem.experiment.loss
+        loss = problem.experiment.loss
         self._plan, blocks = rule, node_blocks(problem.network)
-        self._rule = rule.for_kernels(kind, self.current, (loss.l2, loss.l23), blocks)
+        self._rule = rule.for_kernels(rule.kind, self.current, (loss.l2, loss.l23), blocks)
         # Batches have no schedule.
         unused, _ = record(Progress)
         self._run = Run(unused, np.zeros(0, np.int64), 0.0, np.dtype(dtype).type(1.0))
@@ -214,8 +142,9 @@ class CompiledEngine(BatchEngine):
     def parts(self) -> dict[str, Array]:
         rule = self._rule
         if rule.kind != kernel.ADAM:
-            return {}
-        return {"first": rule.first, "second": rule.second, "powers": rule.powers}
+            return {"velocity": rule.first} if rule.first.size else {}
+        moments = {"first": rule.first, "second": rule.second, "powers": rule.powers}
+        return {**moments, "scale": rule.scale}
 
 
 @final
@@ -232,6 +161,9 @@ class ArrayEngine(BatchEngine):
         self.current = problem.physical_start().astype(dtype)
         self._first, self._second = np.zeros_like(self.current), np.zeros_like(self.current)
         self._powers, self._dtype = np.ones(2), np.dtype(dtype)
+        self._scale = np.zeros(1, dtype)
+        plain = self._l2 == 0.0 and self._l23 == 0.0
+        self._scales = rule.adam and plain and scaled.vanishes(problem.loss.code)
         if full:
             self._inputs = problem.inputs.astype(dtype)
             self._labels = problem.dataset.y.astype(dtype)
@@ -247,19 +179,19 @@ class ArrayEngine(BatchEngine):
 
     def _step(self, inputs: Array, y: Array, factor: float) -> bool:
         """Take one step on a batch; return False if outputs or weights exceed the limit."""
-        network, loss = self._problem.network, self._problem.loss
+        network = self._problem.network
         f = np.asarray(network.outputs(self.current, inputs))
         # Before the step, so that the parameters remain those of the last valid step.
         if not (np.isfinite(f).all() and float(np.abs(f).mean()) <= self._limit):
             return False
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient may exceed float32
-            g = (loss.output_gradient(f, y) / y.size).astype(self._dtype)
+            g = (self._output_gradient(f, y) / y.size).astype(self._dtype)
             gradient = np.asarray(network.gradient(self.current, inputs, g), dtype=self._dtype)
             gradient += 2.0 * self._l2 * self.current
             if self._l23 > 0.0:
                 gradient += self._l23 * cubed_norm_gradient(network, self.current)
             eta = factor * self._rule.step_size
-            step = self._adapt_gradient(gradient, eta) if self._rule.adam else eta * gradient
+            step = self._step_along(gradient, eta)
             kept = np.asarray(1.0 - eta * self._rule.decay, dtype=self._dtype) * self.current
             weights = kept - np.asarray(step, dtype=self._dtype)
         if not np.isfinite(weights).all():
@@ -267,10 +199,48 @@ class ArrayEngine(BatchEngine):
         self.current = weights
         return True
 
+    def _step_along(self, gradient: Array, eta: float) -> Array:
+        """Return what is subtracted from the weights."""
+        rule = self._rule
+        if rule.adam:
+            return self._adapt_gradient(gradient, eta)
+        step = eta * gradient
+        if not rule.momentum:
+            return step
+        self._first[:] = rule.beta1 * self._first - step
+        return step - rule.beta1 * self._first if rule.ahead else -self._first
+
+    def _output_gradient(self, f: Array, y: Array) -> Array:
+        """Return 2^k dl/df, where Adam scales its gradients."""
+        loss = self._problem.loss
+        if self._scales:
+            low, single = float(loss.scores(f, y).min()), self._dtype.itemsize == 4
+            self._follow_margin(low, single)
+            k = float(self._scale[0])
+            if scaled.is_needed(loss.code, low, k, self._rule.eps, single):
+                return scaled_slopes(loss, f.astype(np.float64), y, k)
+        return loss.output_gradient(f, y)
+
+    def _follow_margin(self, low: float, single: bool) -> None:
+        """Do what `follow_margin` of core.compiled.scaled does."""
+        k, eps = float(self._scale[0]), self._rule.eps
+        if not scaled.is_far(low, k, single):
+            return
+        first, second = self._first.astype(np.float64), self._second.astype(np.float64)
+        roots = second if scaled.holds_roots(k, eps) else np.sqrt(second)
+        top = float(np.maximum(np.abs(first), roots).max())
+        new = scaled.next_scale(low, k, top, single)
+        first, roots = np.ldexp(first, int(new - k)), np.ldexp(roots, int(new - k))
+        self._scale[0] = new
+        self._first[:] = first
+        self._second[:] = roots if scaled.holds_roots(new, eps) else roots**2
+
     def _adapt_gradient(self, gradient: Array, eta: float) -> Array:
         """Return the step of Adam for a gradient, and update the moments."""
         rule = self._rule
         self._powers *= (rule.beta1, rule.beta2)
+        if scaled.holds_roots(float(self._scale[0]), rule.eps):
+            return self._adapt_scaled(gradient, eta)
         self._first += (1.0 - rule.beta1) * (gradient - self._first)
         self._second += (1.0 - rule.beta2) * (gradient * gradient - self._second)
         size = eta / (1.0 - self._powers[0])
@@ -278,10 +248,26 @@ class ArrayEngine(BatchEngine):
         root = np.sqrt(1.0 - self._powers[1])
         return np.asarray(size * self._first / (np.sqrt(self._second) / root + rule.eps))
 
+    def _adapt_scaled(self, gradient: Array, eta: float) -> Array:
+        """Do what `adapt_scaled` of core.compiled.scaled does."""
+        rule, single = self._rule, self._dtype.itemsize == 4
+        top = np.maximum(self._second, np.abs(gradient))
+        kept = top >= (scaled.LEAST_32 if single else scaled.LEAST)
+        top = np.where(kept, top, 1.0)
+        before, now = self._second / top, gradient / top
+        squares = rule.beta2 * before * before + (1.0 - rule.beta2) * now * now
+        self._second[:] = np.where(kept, top * np.sqrt(squares), 0.0)
+        self._first += (1.0 - rule.beta1) * (gradient - self._first)
+        self._first[~kept] = 0.0
+        eps = np.ldexp(rule.eps, int(self._scale[0]))
+        divisor = np.where(kept, self._second / np.sqrt(1.0 - self._powers[1]) + eps, 1.0)
+        return np.asarray(eta / (1.0 - self._powers[0]) * self._first / divisor)
+
     def parts(self) -> dict[str, Array]:
         if not self._rule.adam:
-            return {}
-        return {"first": self._first, "second": self._second, "powers": self._powers}
+            return {"velocity": self._first} if self._rule.momentum else {}
+        moments = {"first": self._first, "second": self._second, "powers": self._powers}
+        return {**moments, "scale": self._scale}
 
 
 def batch_engine(
@@ -309,9 +295,9 @@ def batch_engine(
     BatchEngine
         Engine at the problem's start.
     """
-    network, alike = problem.network, not (rule.total or problem.experiment.loss.l23)
+    network, alike = problem.network, not (rule.is_shaped or problem.experiment.loss.l23)
     rows = network.kind == "standard" and network.plain_relu
-    if rows and batch == 1 and not (full or rule.adam) and alike:
+    if rows and batch == 1 and rule.kind == kernel.DESCENT and alike and not full:
         return RowEngine(problem, rule, dtype, limit)
     if network.compiled:
         return CompiledEngine(problem, rule, dtype, limit, batch, full)

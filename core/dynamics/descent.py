@@ -14,9 +14,9 @@ from core.compiled import descent as kernel
 from core.compiled import gram
 from core.compiled.steps import network_steps
 from core.compiled.stochastic import SCHEDULED
-from core.dynamics.batch_engine import Rule
 from core.dynamics.full_batch import FullBatch
 from core.dynamics.twin import work_for
+from core.dynamics.update_rule import Rule
 from core.network.parametrisation import TwoLayer
 from core.network.quadratic import node_blocks
 

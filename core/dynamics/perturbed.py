@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics import saved
-from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule, batch_engine
+from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, batch_engine
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import generator_at
+from core.dynamics.update_rule import Rule
 from core.network.standard import draw_on_sphere
 from core.problem.problem import Problem, Start
 from core.study_file.dynamics import PerturbedFlow
@@ -88,7 +89,7 @@ class Replacements:
         """
         return self._block
 
-    def put_back(self, values: Array) -> None:
+    def restore(self, values: Array) -> None:
         """Return to the start of the block where `part` was taken."""
         self._after, self._left = int(values[0]), deque()
         saved.set_generator(self._generator, values[1:])
@@ -154,7 +155,7 @@ class PerturbedDescent(Stepper):
         # The next replacement may be blocks ahead, without any in between.
         if not (whole and 0.0 <= first <= now and 0.0 <= block < saved.LARGEST_INTEGER):
             raise saved.invalid_state("the replacements' place is none")
-        self._replacements.put_back(state["draws"][:-1])
+        self._replacements.restore(state["draws"][:-1])
         self._first = int(first)
 
     def _find_next(self, last: int) -> None:

@@ -13,54 +13,19 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.compiled import steepest as kernel
 from core.compiled.descent import Work
-from core.compiled.network import evaluate_outputs, vjp
 from core.dynamics import saved
+from core.dynamics.dual_weights import output_weights
 from core.dynamics.step_size import rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.twin import work_for
-from core.losses import LossFunction
 from core.network.parametrisation import Network, join_flat
 from core.problem.problem import Problem
 from core.study_file.steepest import SteepestDescent
 
 Array = NDArray[Any]
 FLOOR = 1e-12  # relative to the largest eigenvalue of M'M
-
-
-def output_weights(loss: LossFunction, f: Array, y: Array) -> Array:
-    """Return the weights g of the outputs in sum_i q_i grad p_i = sum_i g_i grad f(x_i).
-
-    Parameters
-    ----------
-    loss : LossFunction
-        Loss that goes to zero.
-    f : array (n,) or (n, k)
-        Outputs.
-    y : array (n,)
-        Labels +-1, or class numbers.
-
-    Returns
-    -------
-    array of the shape of f
-        y_i q_i with sum_i q_i = 1; for k classes sum_c q_ic for the own one, -q_ic for the others.
-
-    Examples
-    --------
-    >>> from core.losses import Exponential
-    >>> f, y = np.array([2e4, -2e4]), np.array([1.0, -1.0])
-    >>> output_weights(Exponential(), f, y).tolist()
-    [0.5, -0.5]
-    """
-    q = loss.dual(loss.scores(f, y))
-    q = q / q.sum()
-    if f.ndim == 1:
-        return np.asarray(y * q)
-    own = y.astype(np.int64)
-    g = np.zeros(f.shape)
-    g[np.arange(f.shape[1])[None, :] != own[:, None]] = -q.reshape(-1)
-    g[np.arange(own.size), own] = q.sum(axis=1)
-    return g
 
 
 def polar_factor(matrix: Array) -> Array:
@@ -147,6 +112,14 @@ _DIRECTIONS: dict[str, Callable[[Array], Array]] = {
     "coordinate": _select_largest_entry,
 }
 
+# In the compiled steps; the spectral norm's need LAPACK.
+_KERNELS = {
+    "sign": kernel.SIGN,
+    "l2": kernel.LENGTH,
+    "coordinate": kernel.LARGEST,
+    "spectral": kernel.GRADIENT,
+}
+
 
 @final
 class Steepest(Stepper):
@@ -165,12 +138,15 @@ class Steepest(Stepper):
         self._inputs = np.array(problem.inputs, self.dtype, order="C")
         made = "compiled" if problem.network.compiled else problem.network.engine
         self.engine = f"{made} {self.dtype.name}"
+        size = self._weights.size if dynamics.momentum > 0.0 else 0
+        self._mean = np.zeros(size, self.dtype)
         self._work: Work | None = None
         if problem.network.compiled:
             self._work = work_for(problem, self._weights, np.inf, problem.dataset.n)
             self._work.columns[:] = problem.inputs.T
-        size = self._weights.size if dynamics.momentum > 0.0 else 0
-        self._mean = np.zeros(size, self.dtype)
+            self._labels = problem.dataset.y.astype(self.dtype)
+            constants = (dynamics.step, dynamics.power, dynamics.momentum)
+            self._rule = kernel.Rule(_KERNELS[dynamics.norm], *constants, self._mean)
         self._resume()
 
     def _parts(self) -> saved.Parts:
@@ -184,45 +160,47 @@ class Steepest(Stepper):
         return self._weights.copy()
 
     def _advance(self, count: int) -> int:
+        if self._work is not None and self._rule.direction != kernel.GRADIENT:
+            return self._take_compiled(count, self._step)
         dynamics, network = self._dynamics, self.problem.network
         for done in range(count):
-            g = self._gradient()
+            g = self._find_mean() if self._work is None else self._find_compiled_mean()
             if g is None:
                 return done
-            if self._mean.size:
-                self._mean += (1.0 - dynamics.momentum) * (g - self._mean)
-                g = self._mean
             eta = self.step_size * float(self._step + done + 1) ** -dynamics.power
             self._weights += eta * find_direction(dynamics.norm, network, g)
         return count
 
-    def _gradient(self) -> Array | None:
-        """Return G at the present parameters; None where it is not finite."""
-        problem = self.problem
+    def _take_compiled(self, count: int, before: int) -> int:
+        work = self._work
+        assert work is not None
+        taken: int = kernel.steepest_steps(
+            work, self._inputs, self._labels, count, before, self._rule
+        )
+        return taken
+
+    def _find_compiled_mean(self) -> Array | None:
+        """Return G or its mean at the present parameters; None where it is not finite."""
+        assert self._work is not None
+        if not self._take_compiled(1, 0):
+            return None
+        return self._mean if self._mean.size else np.asarray(self._work.gradient)
+
+    def _find_mean(self) -> Array | None:
+        """Return G or its mean at the present parameters; None where it is not finite."""
+        problem, network, W = self.problem, self.problem.network, self._weights
         with np.errstate(over="ignore", invalid="ignore"):  # weights may exceed float32
-            f = self._outputs().astype(np.float64)
+            f = np.asarray(network.outputs(W, self._inputs)).astype(np.float64)
             if not np.isfinite(f).all():
                 return None
-            slope = self._slope(output_weights(problem.loss, f, problem.dataset.y))
-        return slope if np.isfinite(slope).all() else None
-
-    def _outputs(self) -> Array:
-        """Return the outputs (n,) or (n, k)."""
-        work = self._work
-        if work is None:
-            return np.asarray(self.problem.network.outputs(self._weights, self._inputs))
-        evaluate_outputs(work.net, self._weights, work.columns, work.Z, work.F)
-        return np.asarray(work.F[0] if self.problem.network.k == 1 else work.F.T)
-
-    def _slope(self, g: Array) -> Array:
-        """Return sum_i g_i grad f(x_i) (size,), after `_outputs`."""
-        work, W, X = self._work, self._weights, self._inputs
-        if work is None:
-            gradient = self.problem.network.gradient(W, X, g.astype(self.dtype))
-            return np.asarray(gradient, self.dtype)
-        work.G[:] = g.T
-        vjp(work.net, W, work.columns, X, work.G, work.Z, work.C, work.gradient)
-        return np.asarray(work.gradient)
+            weights = output_weights(problem.loss, f, problem.dataset.y).astype(self.dtype)
+            g = np.asarray(network.gradient(W, self._inputs, weights), self.dtype)
+        if not np.isfinite(g).all():
+            return None
+        if self._mean.size:
+            self._mean += (1.0 - self._dynamics.momentum) * (g - self._mean)
+            return self._mean
+        return g
 
     def suggested_step(self) -> float:
         return rounded_down(self.step_size / 10.0)

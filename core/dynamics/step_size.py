@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from core.network.parametrisation import Network, TwoLayer
 from core.problem.problem import Problem
+from core.study_file.momentum import Momentum
 
 Array = NDArray[np.float64]
 # Limits: an eigenvalue problem of 1,500 examples, or 160 MB of derivatives; beyond, products only.
@@ -144,6 +145,13 @@ def default_step(problem: Problem) -> float:
     value = lambda_0(problem)
     step = 1.0 / value if np.isfinite(value) and value > 0.0 else 1.0
     return _shorten_until_safe(problem, _cap_rate(problem, step, 1.0, np.mean))
+
+
+def momentum_step(problem: Problem) -> float:
+    """Return (1 - beta) times the step of descent: in a steady slope the velocity adds up to it."""
+    dynamics = problem.experiment.dynamics
+    assert isinstance(dynamics, Momentum)
+    return (1.0 - dynamics.beta) * default_step(problem)
 
 
 @final

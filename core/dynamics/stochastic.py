@@ -1,6 +1,6 @@
-"""Stochastic gradient descent and Adam: W <- W - eta g, g the mean over a batch.
+"""Stochastic gradient descent, momentum and Adam: steps along g, the mean over a batch.
 
-Both count time as t = step size * steps. With loss.l2 = lambda > 0 the gradient 2 lambda W is
+All count time as t = step size * steps. With loss.l2 = lambda > 0 the gradient 2 lambda W is
 added to g, with loss.l23 that of lambda sum_j |theta_j|^3. A continued run keeps its order of
 examples, and Adam its moments. Full-batch descent comes here for that penalty, and where its
 steps become shorter (`core.dynamics.engines`).
@@ -8,45 +8,67 @@ steps become shorter (`core.dynamics.engines`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics import saved
-from core.dynamics.batch_engine import Rule, batch_engine
-from core.dynamics.step_size import default_step, rounded_down, stochastic_step
+from core.dynamics.batch_engine import batch_engine
+from core.dynamics.step_size import (
+    default_step,
+    momentum_step,
+    rounded_down,
+    stochastic_step,
+)
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import FreshStream, ReshuffledStream, Stream
+from core.dynamics.update_rule import Rule
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.study_file.descent import Adam, GradientDescent, StochasticGradientDescent
 from core.study_file.dynamics_section import check_batch
+from core.study_file.momentum import Momentum
+
+MOST_DOUBLINGS = 2.0**31  # of Adam's moments, whose power of 2 kernels take as an integer
 
 
 @final
 class Stochastic(Stepper):
-    """SGD, Adam and full-batch descent; `batch` = 0 means the training set in every step."""
+    """SGD, momentum, Adam and descent; `batch` = 0 means the training set in every step."""
 
     def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics
-        assert isinstance(dynamics, StochasticGradientDescent | Adam | GradientDescent)
+        assert isinstance(dynamics, StochasticGradientDescent | Adam | GradientDescent | Momentum)
         self._dynamics = dynamics
         fresh = isinstance(dynamics, StochasticGradientDescent) and dynamics.fresh
-        size = 0 if isinstance(dynamics, GradientDescent) else dynamics.batch
+        full = isinstance(dynamics, GradientDescent | Momentum)
+        size = 0 if isinstance(dynamics, GradientDescent | Momentum) else dynamics.batch
         if not fresh:  # files determine the number of examples only now
             try:
                 check_batch(size, problem.dataset.n)
             except ValueError as error:
                 raise InputError(f"{error}.") from error
-        full = isinstance(dynamics, GradientDescent)
         self._safe_step = default_step if full else stochastic_step
+        if isinstance(dynamics, Momentum):
+            self._safe_step = momentum_step
         super().__init__(problem, dynamics.step or self._safe_step(problem))
         batch, full = size or problem.dataset.n, size == 0
         rule = Rule(self.step_size, total=self._count_scheduled_steps())
         if isinstance(dynamics, Adam):
             betas, decay = (dynamics.beta1, dynamics.beta2), dynamics.weight_decay
-            rule = Rule(self.step_size, True, *betas, dynamics.eps, decay, rule.total)
+            rule = Rule(
+                self.step_size, True, *betas, dynamics.eps, decay, rule.total, dynamics.power
+            )
+        if isinstance(dynamics, Momentum):
+            rule = replace(
+                rule,
+                beta1=dynamics.beta,
+                momentum=True,
+                ahead=dynamics.ahead,
+                warm_up=dynamics.warm_up,
+            )
         self._engine = batch_engine(problem, rule, self.dtype, self._limit(), batch, full)
         self.engine = self._engine.name
         self._stream: Stream | None = None
@@ -69,19 +91,23 @@ class Stochastic(Stepper):
         return {**super()._parts(), **self._engine.parts(), **order}
 
     def _resume(self) -> None:
-        """Restore order and moments from the saved state, if any."""
-        super()._resume()
+        """Restore order, moments and their scale from the saved state, if any."""
         state = self.problem.start.state
         if state is None:
             return
+        # Runs of earlier versions have no power of 2: their moments are not scaled.
+        added = {"scale": np.zeros(1)} if "scale" in self._engine.parts() else {}
+        saved.set_state(self._parts(), {**added, **state})
         for name, part in self._engine.parts().items():
             saved.check_finite(name, part)
-            if name != "first" and part.min() < 0.0:
+            if name in ("second", "powers", "scale") and part.min() < 0.0:
                 raise saved.invalid_state(f"{name} holds a value below 0")
             if name == "powers" and part.max() > 1.0:
                 raise saved.invalid_state("a power of beta is above 1")
+            if name == "scale" and not (part[0].is_integer() and part[0] < MOST_DOUBLINGS):
+                raise saved.invalid_state("the scale of the moments is no power of 2")
         if self._stream is not None:
-            self._stream.put_back(state["order"])
+            self._stream.restore(state["order"])
 
     def _examples_a_step(self, n: int) -> int:
         return getattr(self._dynamics, "batch", 0) or n

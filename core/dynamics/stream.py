@@ -118,7 +118,7 @@ class Stream(ABC):
         words, leftover = self._block
         return np.concatenate([[self._place, self._ys.shape[0]], words, leftover])
 
-    def put_back(self, values: Array) -> None:
+    def restore(self, values: Array) -> None:
         """Return to where `part` was taken. Raises InputError for values that do not fit."""
         place, size = values[:2].tolist()
         if size not in (0, self.block_size) or not 0 <= place <= size or place % self._batch:

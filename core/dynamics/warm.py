@@ -14,8 +14,8 @@ from core.dynamics.general_flow import GeneralFlow
 from core.dynamics.integrator import Integrator
 from core.dynamics.registry import make_integrator, prepare
 from core.problem.problem import resolve_problem
+from core.reference.cancel_token import CancelToken
 from core.reference.global_margin import global_margin
-from core.reference.watch import CancelToken
 from core.study_file.validation import build_experiment
 
 SINGLE = {"run": {"precision": "float32"}}

@@ -21,7 +21,7 @@ from core.figures.primitives import FigureScene
 from core.files import remove_left, temporary_folder, write_whole
 from core.processes import KillableProcess, run_in_process
 from core.program import package
-from core.reference.watch import CancelledError
+from core.reference.cancel_token import CancelledError
 
 if TYPE_CHECKING:
     from core.figures.options import FigureOptions

@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.bounds import bound_at_frames, end_label
 from core.figures.margin_curves import (
     MarginTraces,
     margin_axis,
@@ -35,9 +36,7 @@ from core.figures.ticks import with_range
 from core.figures.time_axis import Across, Moments, TimeAxis, horizontal_axis, moments, time_axis
 from core.figures.trace_panels import (
     TracePanel,
-    bound_at_frames,
     curves_panels,
-    end_label,
     line,
     spectrum_panels,
 )

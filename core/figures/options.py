@@ -1,6 +1,6 @@
 """Options of figures, films and pages: frozen values that each front end makes once.
 
-Created by the command line from arguments (core.cli.looks), by the window from its views
+Created by the command line from arguments (core.cli.view_arguments), by the window from its views
 (app.export.pictures), and by `marginscope.figure` from keyword arguments.
 """
 
@@ -22,6 +22,7 @@ from core.observables.planes import COORDINATES, NodePlane
 from core.reference.share import Promise, scale_margins
 
 if TYPE_CHECKING:
+    from core.observables.prediction import Prediction
     from core.reference.margin import ReferenceMargin
     from core.runs import Run
 
@@ -53,16 +54,17 @@ class Region:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundCurve:
-    """Bound of a statement at every frame, (T,).
+    """Bound of a statement, or prediction of an observable, at every frame, (T,).
 
     It belongs to the margins, or to the observable `view` among the curves. `key` is that of the
-    statement.
+    statement, or the column of the prediction; the ends of a band have no `name`.
     """
 
     key: str
     name: str
     view: str
     values: NDArray[np.float64]
+    prediction: Prediction | None = None
 
 
 @final

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.bounds import bound_at_frames
 from core.figures.margin_curves import CURVES, MarginTraces
 from core.figures.material import SORTED, PanelData
 from core.figures.neurons import data_dots, data_factor, follow_nodes, neurons_frame
@@ -28,7 +29,7 @@ from core.figures.primitives import (
     plain,
 )
 from core.figures.rays import Rays, ray_curves, ray_words
-from core.figures.trace_panels import Traces, bound_at_frames, words_of
+from core.figures.trace_panels import Traces, words_of
 from core.numbers import number_text
 from core.observables.fourier import is_modular_addition
 
@@ -319,26 +320,27 @@ def _reads(material: PanelData, kind: str) -> str:
 def _curve(material: PanelData, panel: Panel, curve: Curves) -> Json:
     """Return a curve; `reads` says what its heights are, as `_reads`."""
     kind, row = panel.kind, panel.row
+    every = material.traces[kind].bounds if kind in material.traces else ()
+    bound = next((one for one in (every[row] if every else ()) if one.key == curve.name), None)
+    name = curve.name if bound is None else bound.name
     result: Json = {
-        "name": pieces(NAMES.get(curve.name, plain(words_of(curve.name)))),
+        "name": pieces(NAMES.get(name, plain(words_of(name)))),
         "y": encode_floats(curve.y[0]),
         "colours": css(curve.colours)[0],
         "width": float(curve.widths[0]),
         "dash": curve.dash,
         "reads": "value",
     }
-    ends = [one.text for one in panel.ink.words if one.text == plain(curve.name)]
-    if ends:  # the bound of a statement, named at its end
+    ends = [one.text for one in panel.ink.words if one.text == plain(name)]
+    if ends:  # a bound or a prediction, named where it ends
         result |= {"name": pieces(ends[0]), "ends": pieces(ends[0])}
     if kind == "margins":
         return result
-    trace = material.traces[kind]
-    traces = trace.traces[row]
-    bounds = [one for one in trace.view.bounds_of(row) if ends and one.name == curve.name]
+    traces = material.traces[kind].traces[row]
     if kind == "spectrum":
         result["reads"] = _reads(material, kind)
-    elif bounds:
-        result["values"] = encode_floats(bound_at_frames(bounds[0], traces.frames))
+    elif bound is not None:
+        result["values"] = encode_floats(bound_at_frames(bound, traces.frames))
     else:
         result["values"] = encode_floats(traces.values[traces.names.index(curve.name)])
     return result

@@ -58,6 +58,11 @@ class Palette:
     negative: str = VERMILION
     positive: str = BLUE
 
+    @property
+    def theory(self) -> str:
+        """Colour of predictions, which no curve has."""
+        return self.lines[4]
+
 
 LIGHT = Palette(
     name="light",

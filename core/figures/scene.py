@@ -27,7 +27,7 @@ from core.figures.margin_curves import math_label
 from core.figures.material import PanelData, compute_panel_data
 from core.figures.names import EVERY_PANEL, MOST_ROWS, PANELS, check_sheet
 from core.figures.options import USUAL, FigureOptions, Selected, check_view_options
-from core.figures.primitives import FigureScene, Key, Panel, TimeKey
+from core.figures.primitives import FigureScene, Key, Panel, TimeKey, plain
 from core.figures.rays import RAYS
 from core.observables.planes import PLANES
 from core.runs import Run
@@ -106,6 +106,14 @@ def share_words(material: PanelData) -> str:
     names = {traces.share_of for traces in material.margins} - {""}
     parts = ", ".join(math_label(name) for name in sorted(names))
     return f" Margins are divided by {parts}, drawn at 1 with its bracket." if names else ""
+
+
+def prediction_words(material: PanelData) -> str:
+    """Return the predictions beside a figure's curves as a sentence of its caption, or ""."""
+    curves = material.traces.get("curves")
+    drawn = [one.prediction for row in (curves.bounds if curves else ()) for one in row]
+    sources = dict.fromkeys(one.source for one in drawn if one is not None)
+    return f" Dashed: predictions ({plain('; '.join(sources))})." if sources else ""
 
 
 def letter_of(place: int, count: int) -> str:
@@ -218,6 +226,7 @@ def footer(material: PanelData, by_kind: Sequence[tuple[str, str]]) -> tuple[str
         caption += RAYS
     if any(material.shown.view.pins(row) for row in range(len(runs))):
         caption += " Rings: pinned neurons."
+    caption += prediction_words(material)
     settings = settings_line(runs, material.lasts)
     facts = f"{origin}Settings: {settings}. Marginscope {core.__version__}."
     caption += selection_words(material, shown.selected)

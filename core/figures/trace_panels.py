@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.bounds import bound_at_frames, bounds_beside, end_label, predicted_curves
 from core.figures.margin_curves import PlacedLandmark, landmark_levels, landmarks_of, line_height
 from core.figures.names import POINTS
 from core.figures.numbers import math_words
@@ -77,6 +78,7 @@ class TracePanel:
     view: ViewOptions = PLAIN
     landmarks: tuple[tuple[tuple[PlacedLandmark, float], ...], ...] = ()
     points: float = POINTS
+    bounds: tuple[tuple[BoundCurve, ...], ...] = ()
 
     def panel(self, row: int, letter: str, box: Box) -> Panel:
         """Build the panel of a run at its last frame.
@@ -172,15 +174,15 @@ class TracePanel:
         self, row: int, count: int, x: Array
     ) -> tuple[tuple[Curves, ...], tuple[Label, ...]]:
         traces = self.traces[row]
-        shown = self.view.bounds_of(row) if self.kind == "curves" else ()
         lines, words = [], []
-        for bound in shown:
-            if bound.view not in traces.names:
-                continue
+        for bound in self.bounds[row] if self.bounds else ():
             k = traces.names.index(bound.view)
             y = self.axes[row].strips[k].heights(bound_at_frames(bound, traces.frames[:count]))
-            colour = curve_colour(k, self.palette)
-            lines.append(line(bound.name, x, y, colour, "dotted"))
+            predicted = bound.prediction is not None
+            colour = self.palette.theory if predicted else curve_colour(k, self.palette)
+            dash: Dash = "dashed" if predicted else "dotted"
+            width = 1.2 if bound.name else 0.7
+            lines.append(line(bound.key, x, y, colour, dash, width))
             words += end_label(bound.name, x, y, colour)
         return tuple(lines), tuple(words)
 
@@ -234,35 +236,6 @@ def bridge_gaps(x: Array, y: Array) -> Array:
     return heights
 
 
-def bound_at_frames(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
-    """Return a bound at some frames.
-
-    Parameters
-    ----------
-    bound : BoundCurve
-        Bound of a statement.
-    frames : array (F,) of int
-        Frames.
-
-    Returns
-    -------
-    array (F,)
-        NaN where it was not judged.
-    """
-    values = np.full(frames.size, np.nan)
-    known = frames < bound.values.size
-    values[known] = bound.values[frames[known]]
-    return values
-
-
-def end_label(name: str, x: Array, y: Array, colour: str) -> list[Label]:
-    """Return the name of a bound above its last finite point, of x and y (F,)."""
-    seen = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
-    if not (name and seen.size):
-        return []
-    return [Label(float(x[seen[-1]]), float(y[seen[-1]]), plain(name), colour, "right")]
-
-
 def thin_frames(last: int, most: int) -> NDArray[np.int64]:
     """Return at most `most` evenly spaced frames up to `last`, (k,)."""
     return np.unique(np.linspace(0, last, min(most, last + 1)).round().astype(np.int64))
@@ -304,7 +277,11 @@ def curves_panels(
         values = [[observable_of(name).value_at(run, i) for i in frames.tolist()] for name in names]
         shaped = np.array(values, dtype=np.float64).reshape(len(names), frames.size)
         traces.append(Traces(frames, keys_of(run, frames, look.against), names, shaped))
-    extents = _extents(runs, lasts, traces, x, look)
+    bounds = [
+        (*bounds_beside(look, row, one.names), *predicted_curves(run, one.names, one.frames))
+        for row, (run, one) in enumerate(zip(runs, traces, strict=True))
+    ]
+    extents = _extents(runs, lasts, traces, x, look, bounds)
     head = min(TITLE_SHARE * len(extents), MOST_TITLE)
     axes, heights, placed = [], [], []
     for run, one in zip(runs, traces, strict=True):
@@ -320,7 +297,7 @@ def curves_panels(
             )
         )
     shown = (tuple(traces), tuple(heights), tuple(axes))
-    return TracePanel("curves", *shown, x, palette, look, tuple(placed), points)
+    return TracePanel("curves", *shown, x, palette, look, tuple(placed), points, tuple(bounds))
 
 
 def _extents(
@@ -329,6 +306,7 @@ def _extents(
     traces: Sequence[Traces],
     x: Across,
     look: ViewOptions,
+    bounds: Sequence[tuple[BoundCurve, ...]],
 ) -> dict[str, Extent]:
     """Return what each observable's axis holds, in all rows: curves, bounds and landmarks."""
     found: dict[str, Extent] = {}
@@ -337,8 +315,7 @@ def _extents(
         seen = np.isfinite(x.place(one.keys))
         shown = [(name, values[seen]) for name, values in zip(one.names, one.values, strict=True)]
         shown += zip(one.names, _later_values(run, last, look), strict=False)
-        bounds = [bound for bound in look.bounds_of(row) if bound.view in one.names]
-        shown += [(bound.view, bound_at_frames(bound, one.frames)) for bound in bounds]
+        shown += [(bound.view, bound_at_frames(bound, one.frames)[seen]) for bound in bounds[row]]
         near = [mark for mark in landmarks_of(run, one.names, list(one.values)) if mark.near]
         shown += [(one.names[mark.position], np.array([mark.landmark.value])) for mark in near]
         for name, values in shown:

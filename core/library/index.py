@@ -22,9 +22,9 @@ from pydantic import TypeAdapter
 
 from core.errors import InputError
 from core.files import set_aside
-from core.library.about import MOST_BYTES, about_text, parse_about
-from core.library.about import SUFFIX as NOTES
 from core.library.entry import RunNotes, RunSummary
+from core.library.run_notes import MOST_BYTES, about_text, parse_about
+from core.library.run_notes import SUFFIX as NOTES
 
 # ----------------------------------------------------------- files of a folder, none of them opened
 

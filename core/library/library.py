@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import final
 
 from core.errors import InputError, MarginscopeError
-from core.library.about import change_about, read_about
 from core.library.entry import (
     GROWING,
     LEFT,
@@ -26,6 +25,7 @@ from core.library.entry import (
 )
 from core.library.index import FoundFile, Row, RunIndex, in_folder, list_folder, run_files
 from core.library.reading import picture_of, read_facts, time_to_90
+from core.library.run_notes import change_about, read_about
 from core.library.trash import Trash
 from core.run_files.in_use import has_recorder
 

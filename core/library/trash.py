@@ -24,9 +24,9 @@ from typing import Any, final
 
 from core.errors import InputError, MarginscopeError
 from core.files import has_no_writer, is_there, read_text, remove_left, write_whole
-from core.library.about import LONGEST_FILE_NAME
-from core.library.about import SUFFIX as NOTES
 from core.library.index import RUN, TRASH, WAL, FoundFile, in_folder, list_folder
+from core.library.run_notes import LONGEST_FILE_NAME
+from core.library.run_notes import SUFFIX as NOTES
 from core.run_files.in_use import machine_name
 
 ORIGIN, GOING = "origin.json", ".purged"

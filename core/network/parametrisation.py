@@ -44,12 +44,13 @@ class Block:
 class Shape:
     """Sizes of a network: m nodes, training inputs x (n, d), k outputs (1 for two classes).
 
-    Networks with statistics of the data read `x`.
+    Networks with statistics of the data read `x`; starts that depend on the targets read `y` (n,).
     """
 
     m: int
     x: Array
     k: int = 1
+    y: Array | None = None
 
     @property
     def d(self) -> int:

@@ -9,6 +9,7 @@ from numpy.random import Generator
 from core.network.bias import Bias, Multiclass
 from core.network.custom import Custom
 from core.network.head import Head
+from core.network.linear import Linear
 from core.network.normalised import BatchNorm, Normalised
 from core.network.parametrisation import Array, Arrays, Network, Shape
 from core.network.quadratic import Quadratic
@@ -27,6 +28,7 @@ NETWORKS: Registry[type[Network]] = Registry(
     Bias,
     Multiclass,
     Quadratic,
+    Linear,
     Head,
     Custom,
 )

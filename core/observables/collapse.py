@@ -117,7 +117,7 @@ def _value(name: str, run: Run, index: int) -> float:
     return float("nan") if found is None else float(getattr(found, name))
 
 
-SOURCE = "Papyan, Han and Donoho, PNAS 2020; docs/theory.md, 3.8"
+SOURCE = "definition (Papyan, Han and Donoho, PNAS 2020); docs/theory.md, 3.8"
 WHERE = "three and more classes; f(x) = sum_j A_jc phi(<u_j, x>)"
 of_collapse = partial(Observable, source=SOURCE, applies=has_classes, where=WHERE, on_request=True)
 OBSERVABLES = (

@@ -15,9 +15,9 @@ from core.network.parametrisation import TwoLayer
 from core.observables.alarms import tolerance
 from core.observables.certificates import has_error, integration_error
 from core.observables.margins import ATOM, hard_margin, smoothed_margin
+from core.reference.cancel_token import CancelToken
 from core.reference.gated import FixedPattern, gated_limit, gates_and_nodes, leaky_limit
 from core.reference.margin import ReferenceMargin
-from core.reference.watch import CancelToken
 from core.runs import Run
 
 Array = NDArray[np.float64]

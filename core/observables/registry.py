@@ -12,6 +12,8 @@ from functools import lru_cache, partial
 from operator import attrgetter
 from typing import final
 
+import numpy as np
+
 from core.errors import InputError, did_you_mean
 from core.network.parametrisation import Network
 from core.observables import (
@@ -21,11 +23,14 @@ from core.observables import (
     extremal,
     features,
     fourier,
+    linear_modes,
     margins,
+    matrix_solution,
     nodes,
     norm_margins,
     proof_potentials,
     proofs,
+    saxe_mode,
     sharpness,
     spectrum,
     tangent_kernel,
@@ -39,6 +44,7 @@ from core.observables.observable import (
     Shape,
     cached_per_frame,
 )
+from core.observables.prediction import PredictedCurve, Prediction
 from core.run_files.schema import NUMBER_NAME
 from core.runs import Run
 from core.settings import Registry
@@ -106,9 +112,58 @@ OBSERVABLES: Registry[Observable] = Registry(
     *extremal.OBSERVABLES,
     *fourier.OBSERVABLES,
     *norm_margins.OBSERVABLES,
+    *linear_modes.OBSERVABLES,
     *tangent_kernel.OBSERVABLES,
     *collapse.OBSERVABLES,
 )
+
+
+def _add_columns(prediction: Prediction) -> None:
+    """Register the observables that a prediction adds, for tables, studies and views."""
+    for item in prediction.make_observables(OBSERVABLES[prediction.of]):
+        OBSERVABLES.add(item)
+
+
+PREDICTIONS: Registry[Prediction] = Registry(
+    attrgetter("name"),
+    *saxe_mode.PREDICTIONS,
+    *matrix_solution.PREDICTIONS,
+    on_added=_add_columns,
+)
+
+
+def predictions_of(run: Run, name: str) -> tuple[Prediction, ...]:
+    """Return the predictions of an observable that are about the sort of a run."""
+    return tuple(one for one in PREDICTIONS.values() if one.of == name and one.suits(run))
+
+
+def predict(run: Run, name: str) -> PredictedCurve:
+    """Return a prediction at the frames of a run, and the residual.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    name : str
+        Name of a prediction.
+
+    Returns
+    -------
+    PredictedCurve
+
+    Raises
+    ------
+    InputError
+        An unknown name, or a prediction that does not apply to the run.
+    """
+    if name not in PREDICTIONS:
+        raise InputError(f"There is no prediction {name!r:.60}; {did_you_mean(name, PREDICTIONS)}")
+    prediction = PREDICTIONS[name]
+    if sentence := prediction.refusal(run):
+        raise InputError(sentence, where=run.path)
+    values, *ends, residual = (OBSERVABLES[column].trace(run) for column in prediction.names)
+    t, band = np.array(run.t[: run.frames]), np.array(ends) if ends else None
+    return PredictedCurve(prediction, t, values, residual, band)
 
 
 def of_shape(shape: Shape) -> tuple[Observable, ...]:

@@ -25,6 +25,7 @@ from core.dynamics.curvature import (
 from core.observables.observable import Landmark, Observable, cached_per_frame, cached_per_run
 from core.runs import Run
 from core.study_file.descent import GradientDescent
+from core.study_file.momentum import Momentum
 
 if TYPE_CHECKING:
     from core.dynamics.example_span import ProvedSharpness
@@ -114,25 +115,44 @@ def gauss_newton(run: Run, index: int) -> float:
 def step_size(run: Run) -> float:
     """Return eta of full-batch descent; NaN for other dynamics."""
     dynamics = run.experiment.dynamics
-    if not isinstance(dynamics, GradientDescent) or dynamics.step is None:
+    if not isinstance(dynamics, GradientDescent | Momentum) or dynamics.step is None:
         return float("nan")
     return dynamics.step
 
 
 def has_stability(run: Run) -> bool:
-    """Return True for full-batch descent with a sharpness."""
+    """Return True for full-batch descent with a sharpness, also with momentum."""
     return np.isfinite(step_size(run)) and has_sharpness(run)
 
 
+def _by_edge(run: Run, index: int) -> float:
+    """Return 1 over the edge of the last step: eta/2, or less with momentum, or in a warm-up."""
+    dynamics, eta = run.experiment.dynamics, step_size(run)
+    if not isinstance(dynamics, Momentum):
+        return 0.5 * eta
+    warm = min(1.0, float(run.steps[index]) / dynamics.warm_up) if dynamics.warm_up else 1.0
+    return warm * eta / dynamics.edge
+
+
 def stability(run: Run, index: int) -> float:
-    """Return eta S/2: along the top vector a step multiplies by 1 - eta S, or -1 if this is 1."""
-    return 0.5 * step_size(run) * largest(run, index)
+    """Return eta S/2: along the top vector a step multiplies by 1 - eta S, or -1 if this is 1.
+
+    With momentum S over the edge of its steps on a quadratic.
+    """
+    return _by_edge(run, index) * largest(run, index)
 
 
-def _two_by_step(run: Run) -> Landmark | None:
-    eta = step_size(run)
+def _edge(run: Run) -> Landmark | None:
+    eta, dynamics = step_size(run), run.experiment.dynamics
     if not np.isfinite(eta):
         return None
+    if isinstance(dynamics, Momentum):
+        edge = dynamics.edge / eta
+        words = (
+            f"{dynamics.edge:.3g}/eta = {edge:.3g}: where the sharpness exceeds it, "
+            f"{dynamics.words} on a quadratic diverges"
+        )
+        return Landmark(edge, "edge", "edge", words)
     words = (
         f"2/eta = {2.0 / eta:.3g}: where the sharpness exceeds it, steps of eta = {eta:.3g} move "
         "the weights farther away (Cohen et al., ICLR 2021)"
@@ -151,7 +171,7 @@ def error_bound(run: Run, index: int) -> float:
 
 
 def stability_off(run: Run, index: int) -> float:
-    return 0.5 * step_size(run) * error_bound(run, index)
+    return _by_edge(run, index) * error_bound(run, index)
 
 
 def gauss_newton_off(run: Run, index: int) -> float:
@@ -173,12 +193,13 @@ OBSERVABLES = (
         normalisation=NORMALISATION,
         costly=True,
         error=error_bound,
-        landmark=_two_by_step,
+        landmark=_edge,
     ),
     Observable(
         "stability",
         "stability, eta S / 2",
-        "eta lambda_1 / 2: descent on a quadratic diverges above 1, the edge of stability",
+        "eta lambda_1 / 2: descent on a quadratic diverges above 1, the edge of stability; with "
+        "momentum beta it is lambda_1 over (2/eta)(1 + beta), divided by 1 + 2 beta for Nesterov's",
         "definition (Cohen et al., ICLR 2021, section 3)",
         stability,
         applies=has_stability,

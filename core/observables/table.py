@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.errors import InputError, did_you_mean
 from core.files import write_whole
 from core.observables.observable import Observable, Shape
-from core.observables.registry import find_observable, scalars_of, shown_of
+from core.observables.registry import PREDICTIONS, find_observable, scalars_of, shown_of
 from core.runs import Run
 
 Columns = dict[str, NDArray[Any]]
@@ -66,6 +66,9 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
     if wrong:
         inside = wrong[0] in {item.name for item in available_observables(run)}
         why = "has one number per node, which only an NPZ can hold" if inside else ""
+        refused = [one.refusal(run) for one in PREDICTIONS.values() if wrong[0] in one.names]
+        if refused:
+            why = f"is a prediction that does not apply: {refused[0]}"
         raise InputError(
             f"the column {wrong[0][:60]!r} {why or 'does not exist in this run'}; "
             f"{did_you_mean(wrong[0], list(known))}",

@@ -274,7 +274,7 @@ OBSERVABLES = (
         "kernel_deviation",
         "distance of the kernel from infinite width",
         "|K(t) - E K(0)|_F / |E K(0)|_F, the mean over the law of the start",
-        "docs/theory.md, 3.8",
+        "definition; docs/theory.md, 3.8",
         deviation,
         applies=has_limit,
         where=f"{WHERE_LIMIT}; {WHERE}",

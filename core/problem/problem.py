@@ -322,7 +322,7 @@ def resolve_problem(
         assert section.m is not None  # ensured by the section's validator
         width = section.m
         check_size(section, dataset.d, _outputs(dataset))
-        shape = Shape(width, dataset.x, _outputs(dataset))
+        shape = Shape(width, dataset.x, _outputs(dataset), dataset.y)
         arrays = initial_arrays(section, shape, network_generator)
     network = build_network(section, Shape(width, dataset.x, _outputs(dataset)), arrays)
     flat = network.pack(arrays)

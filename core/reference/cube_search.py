@@ -13,11 +13,11 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.reference.cancel_token import CancelToken
 from core.reference.ellipsoids import Saddle
 from core.reference.generation import distinct_directions
 from core.reference.master import Master
 from core.reference.programs import DIGITS, Program, solve
-from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 STARTS, STEPS = 200, 60  # ascents, and steps of each

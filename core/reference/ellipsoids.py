@@ -18,9 +18,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.reference.cancel_token import CancelToken
 from core.reference.generation import distinct_directions
 from core.reference.pricing import climb
-from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 # Powers of the smoothed maximum: first, growth per round, last.

@@ -35,8 +35,8 @@ from core.errors import InputError
 from core.network.activation import LEAKY, RELU
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.margin import Bracket, Reference, absent_bracket, data_key, exact_bracket
-from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]

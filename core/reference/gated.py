@@ -38,9 +38,9 @@ from numpy.typing import NDArray
 
 from core.network.parametrisation import TwoLayer, weighted_gram
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.hull import coordinates, rounding, separate_from_origin
 from core.reference.master import Master, Solution
-from core.reference.watch import CancelToken
 
 
 @final

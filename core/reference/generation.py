@@ -8,9 +8,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.reference.cancel_token import CancelToken
 from core.reference.master import Master
 from core.reference.pricing import climb
-from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 FIRST_STARTS, STARTS, MOST_ADDED = 300, 90, 40

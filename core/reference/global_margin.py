@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.corners import Parity, corner_constant, corner_parity
 from core.reference.generation import Atoms, Generation, GenerationResult, nearest_to_use
 from core.reference.hull import pair_bound, rounding, why_not
@@ -26,7 +27,6 @@ from core.reference.margin import (
     zero_bracket,
 )
 from core.reference.pricing import MOST_DIMENSIONS, Proof, prove
-from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 

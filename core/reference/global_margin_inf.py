@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.corners import corner_parity
 from core.reference.cube_search import CubeSearch, bound_price, search_cube
 from core.reference.ellipsoids import find_saddle, square_roots
@@ -31,7 +32,6 @@ from core.reference.margin import (
 )
 from core.reference.norms import NormMargin
 from core.reference.vertices import MOST_VERTICES, count_systems, cube_vertices, find_best_network
-from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 MOST_EXAMPLES, MOST_DIMENSIONS = 500, 100

@@ -19,6 +19,7 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.hull import pair_bound, rounding
 from core.reference.margin import (
     Bracket,
@@ -28,7 +29,6 @@ from core.reference.margin import (
     data_key,
     unresolved_bracket,
 )
-from core.reference.watch import CancelToken
 
 MOST_EXAMPLES = 2000
 ENOUGH, ROUNDS, NEW_COLUMNS = 1e-7, 60, 40

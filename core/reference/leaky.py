@@ -20,6 +20,7 @@ import numpy as np
 from core.data.dataset import Array
 from core.network.standard import FixedOuter
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.hull import MOST_POINTS, coordinates, rounding, separate_from_origin
 from core.reference.margin import (
     Bracket,
@@ -30,7 +31,6 @@ from core.reference.margin import (
     unresolved_bracket,
     zero_bracket,
 )
-from core.reference.watch import CancelToken
 
 
 @final

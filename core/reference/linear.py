@@ -11,6 +11,7 @@ from core.data.dataset import Array
 from core.network.kernel_predictor import tangent_kernel
 from core.network.normalised import BatchNorm
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.hull import (
     MOST_POINTS,
     Separation,
@@ -29,7 +30,6 @@ from core.reference.margin import (
     unresolved_bracket,
     zero_bracket,
 )
-from core.reference.watch import CancelToken
 
 
 def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float = 0.0) -> Bracket:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.hull import MOST_POINTS, rounding, separate_from_origin
 from core.reference.linear import bracket_of
 from core.reference.margin import Bracket, absent_bracket, signed_inputs, unresolved_bracket
 from core.reference.norms import NormMargin
 from core.reference.programs import Program, solve
-from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 HYPERPLANE = "a hyperplane through the origin"

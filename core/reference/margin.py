@@ -17,7 +17,7 @@ from core.data.dataset import Array
 from core.errors import MarginscopeError
 from core.files import read_text, write_whole
 from core.problem.problem import Problem
-from core.reference.watch import CancelToken
+from core.reference.cancel_token import CancelToken
 
 NAN = float("nan")
 

@@ -20,8 +20,8 @@ import numpy as np
 from core.data.modular import ModularData
 from core.errors import InputError
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.margin import Bracket, Reference, absent_bracket, exact_bracket
-from core.reference.watch import CancelToken
 
 
 def check_odd(p: int) -> None:

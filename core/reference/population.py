@@ -12,6 +12,7 @@ from core.data.constructions import DyadicData, Wei19Data
 from core.data.dataset import Array
 from core.data.parity import ParityData
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.corners import corner_constant
 from core.reference.margin import (
     Bracket,
@@ -21,7 +22,6 @@ from core.reference.margin import (
     data_key,
     exact_bracket,
 )
-from core.reference.watch import CancelToken
 
 
 def even_parity(k: int, d: int) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled.zonotope import ascend, explore
-from core.reference.watch import CancelToken
+from core.reference.cancel_token import CancelToken
 
 # -------------------------------------------------------------- exact, in up to three dimensions
 

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.reference.watch import CancelledError, CancelToken
+from core.reference.cancel_token import CancelledError, CancelToken
 
 Array = NDArray[np.float64]
 FEASIBLE = 1e-10  # violation of a bound or row that HiGHS accepts, at its smallest setting

@@ -7,6 +7,7 @@ from operator import attrgetter
 
 from core.data.section import range_fault
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.extremal import NegativeGrowth, PositiveGrowth
 from core.reference.global_margin import GlobalMargin
 from core.reference.global_margin_inf import GlobalMaximumMargin
@@ -32,7 +33,6 @@ from core.reference.population import (
 )
 from core.reference.spectral import SpectralMargin
 from core.reference.tangent import TangentMargin
-from core.reference.watch import CancelToken
 from core.settings import Registry
 
 REFERENCES: Registry[Reference] = Registry(

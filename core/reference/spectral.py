@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.corners import corner_parity
 from core.reference.ellipsoids import find_saddle, square_roots
 from core.reference.global_margin import global_margin, row_space
@@ -28,7 +29,6 @@ from core.reference.margin import (
     zero_bracket,
 )
 from core.reference.norms import NormMargin
-from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 MOST_EXAMPLES, MOST_RANK = 1000, 100

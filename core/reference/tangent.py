@@ -30,12 +30,12 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.directions import Directions, arcs_of_plane, draw_directions
 from core.reference.hull import coordinates, why_not
 from core.reference.margin import Bracket, SampleMargin, data_key, unresolved_bracket, zero_bracket
 from core.reference.node_means import TABLE_ERROR, NodeMeans, node_means
 from core.reference.tangent_weights import Weights, find_weights
-from core.reference.watch import CancelToken
 
 SEED = 13  # seed of the directions for q; the next two are for the pilot and the bracket
 WORK, OVERHEAD = 1e10, 20  # limit of n (d + OVERHEAD) times the directions of the bracket

@@ -19,10 +19,10 @@ from typing import final
 import numpy as np
 
 from core.data.dataset import Array
+from core.reference.cancel_token import CancelToken
 from core.reference.directions import Directions
 from core.reference.hull import coordinates, separate_from_origin
 from core.reference.node_means import node_means
-from core.reference.watch import CancelToken
 
 ENOUGH = 1e-5  # relative to the lower end: smaller gains do not count
 # |D| is smoothed to sqrt(|D|^2 + floor^2), with floors relative to its root mean square.

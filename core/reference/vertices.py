@@ -15,9 +15,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.reference.cancel_token import CancelToken
 from core.reference.hull import EPS
 from core.reference.master import Master
-from core.reference.watch import CancelToken
 
 Array = NDArray[np.float64]
 MOST_VERTICES = 1_000_000  # number of systems solved: 64 points in four dimensions have 384,000

@@ -35,7 +35,7 @@ from core.run_files.schema import (
     SCHEMA_VERSION,
     expected_schema,
 )
-from core.runs.looking import (
+from core.runs.changing_files import (
     FRESH_COPY,
     damaged_file_error,
     file_signature,

@@ -21,8 +21,8 @@ from core.run_files.in_use import sqlite_companion
 from core.run_files.new_file import place_of
 from core.runs.arrays import check_counts, read_loop_names, read_run_end
 from core.runs.base import Run
+from core.runs.changing_files import identity, retry_while_changing
 from core.runs.connection import Connection, check_wal, connect
-from core.runs.looking import identity, retry_while_changing
 from core.runs.meta import Reason
 from core.runs.run_file import (
     Event,

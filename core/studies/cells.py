@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from core.errors import InputError, did_you_mean
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES
+from core.reference.cancel_token import CancelToken
 from core.reference.registry import REFERENCES, compute
-from core.reference.watch import CancelToken
 from core.runs import Run, open_run
 from core.studies.formulas import ABSENT, FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
 from core.studies.moments import START, Moment, ValueRequest, names_of, observables_of, split

@@ -120,6 +120,14 @@ PAPERS: Registry[Paper] = Registry(
         "Sharpness rises to 2/\u03b7 and stays there, while the risk falls non-monotonically.",
     ),
     Paper(
+        "saxe14",
+        "Saxe et al. 2014",
+        "Exact solutions to the nonlinear dynamics of learning in deep linear neural networks",
+        "Saxe, McClelland, Ganguli",
+        "2014",
+        "Linear networks learn along curves that are known exactly.",
+    ),
+    Paper(
         "tsilivis25",
         "Tsilivis et al. 2025",
         "Flavors of margin: implicit bias of steepest descent in homogeneous neural networks",

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from core.errors import InputError, did_you_mean
 from core.observables.observable import Observable, Shape
 from core.observables.registry import OBSERVABLES, of_shape
+from core.reference.cancel_token import CancelToken
 from core.reference.registry import REFERENCES
-from core.reference.watch import CancelToken
 from core.runs import Run, open_run
 from core.studies.cell_table import Row
 from core.studies.cells import (

@@ -112,7 +112,12 @@ class Adam(DynamicsSection):
     step: float = setting(1e-3, meaning="step size", gt=0)
     beta1: float = setting(0.9, meaning="decay of the mean of the gradient", ge=0, lt=1)
     beta2: float = setting(0.999, meaning="decay of the mean of its square", ge=0, lt=1)
-    eps: float = setting(1e-8, meaning="added to the root of the mean square", gt=0, le=1)
+    eps: float = setting(
+        1e-8,
+        meaning="added to the root of the mean square; 0: nothing, weights without a slope stay",
+        ge=0,
+        le=1,
+    )
     batch: int = setting(
         0, meaning="examples per step, reshuffled for each pass; 0: all of them", ge=0, le=1_000_000
     )
@@ -124,6 +129,13 @@ class Adam(DynamicsSection):
         added=True,
     )
     schedule: Schedule = schedule_setting()
+    power: float = setting(
+        0.0,
+        meaning="step number s has the length step * s^-power; 0: equal steps (t is step * steps)",
+        ge=0,
+        le=10,
+        added=True,
+    )
     until_log10_time: float = setting(0.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
 
     def check(self, experiment: Any) -> None:

@@ -14,6 +14,7 @@ from core.network.section import NetworkSection
 from core.settings import Registry, kind_of, setting
 from core.study_file.descent import Adam, GradientDescent, StochasticGradientDescent
 from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
+from core.study_file.momentum import HeavyBall, Nesterov
 from core.study_file.steepest import SteepestDescent
 
 FLOW_STEP = 1e4  # multiply-adds equivalent to the fixed 59 us of a flow's step (6 ns each)
@@ -62,7 +63,7 @@ class PlainFlow(DynamicsSection):
     until_log10_time: float = setting(2.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
 
     def check(self, experiment: Any) -> None:
-        self._needs_standard(experiment, "keeps a_j^2 - |v_j|^2")
+        self._needs_standard(experiment, "keeps a_j^2 - |v_j|^2", linear=True)
         self._needs_float64(experiment)
         if experiment.loss.l2 > 0.0:
             raise RuleError(
@@ -358,6 +359,8 @@ DYNAMICS: Registry[type[DynamicsSection]] = Registry(
     GradientDescent,
     StochasticGradientDescent,
     Adam,
+    HeavyBall,
+    Nesterov,
     SteepestDescent,
     PlainFlow,
     MirrorFlow,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from core.errors import RuleError
+from core.network.linear import LinearNetwork
 from core.network.parametrisation import Arrays, Network, Shape
 from core.network.registry import build_network
 from core.network.section import NetworkSection
@@ -79,11 +80,13 @@ class DynamicsSection(Section):
     def check(self, experiment: Any) -> None:
         """Raise RuleError if it does not go with the other sections of an experiment."""
 
-    def _needs_standard(self, experiment: Any, why: str) -> None:
-        if not isinstance(experiment.network, StandardNetwork):
+    def _needs_standard(self, experiment: Any, why: str, linear: bool = False) -> None:
+        allowed = (StandardNetwork, LinearNetwork) if linear else StandardNetwork
+        known = '"standard" or "linear"' if linear else '"standard"'
+        if not isinstance(experiment.network, allowed):
             raise RuleError(
                 f'dynamics.kind = "{self.kind}" {why}, so it does not go with network.kind = '
-                f'"{experiment.network.kind}"; use network.kind = "standard"',
+                f'"{experiment.network.kind}"; use network.kind = {known}',
                 keys=("dynamics.kind", "network.kind"),
             )
 

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import final
 
 from core.compiled import warming
-from core.compiled.beside import compiling
+from core.compiled.headless_process import compiling
 from core.dynamics.needs import groups_of
 from core.errors import DiskError
 from core.studies.cell_table import Row

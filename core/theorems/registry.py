@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from core.reference.cancel_token import CancelToken
 from core.reference.margin import ReferenceMargin
-from core.reference.watch import CancelToken
 from core.runs import Run
 from core.settings import Registry
 from core.theorems import (

@@ -10,8 +10,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.reference.cancel_token import CancelToken
 from core.reference.margin import ReferenceMargin
-from core.reference.watch import CancelToken
 from core.runs import Run
 from core.theorems import states
 from core.theorems.states import State, States

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import final
 
 from core.compiled import warming
-from core.compiled.beside import compiling
+from core.compiled.headless_process import compiling
 from core.data.section import unscaled_note
 from core.dynamics.engines import check_device
 from core.dynamics.integrator import Chunk, Integrator, Outcome

@@ -14,9 +14,9 @@ from core.errors import InputError, did_you_mean
 from core.network.parametrisation import Shape
 from core.network.registry import NETWORKS, build_network, initial_arrays
 from core.problem.problem import Problem, Start
+from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.margin import Reference, ReferenceMargin
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.watch import CancelledError, CancelToken
 from core.runs import Run
 from core.study_file.validation import build_experiment
 from core.theorems.report import Report, report

@@ -26,6 +26,7 @@ from marginscope._engine.tables import (
     dataset_of,
     frame_of,
     names_of,
+    predict,
     values_of,
     weights_of,
 )
@@ -303,6 +304,8 @@ class Run(RunFile):
         from marginscope._engine.margins import Margins
 
         return Margins(self.problem, which, limit)
+
+    predict = public(predict)
 
     def theorems(
         self,

@@ -13,6 +13,7 @@ import numpy as np
 from core.errors import InputError, did_you_mean
 from core.numbers import time_text
 from core.observables.observable import Shape
+from core.observables.prediction import PredictedCurve
 from core.observables.registry import (
     OBSERVABLES,
     find_observable,
@@ -20,6 +21,7 @@ from core.observables.registry import (
     numbers_of,
     observable_of,
 )
+from core.observables.registry import predict as predict_curve
 from core.observables.table import weights_at
 from core.runs import Run
 from core.runs.settings import known_settings
@@ -111,6 +113,30 @@ def _select_observables(
                 f"The table has no column {name!r:.60}; {did_you_mean(str(name), known)}"
             )
     return chosen
+
+
+def predict(run: Run, name: str) -> PredictedCurve:
+    """Return the curve that theory predicts for an observable, beside what was measured.
+
+    Parameters
+    ----------
+    run : Run
+        Open run; left out of `run.predict(NAME)`.
+    name : str
+        Name of a prediction, such as "mode_saxe".
+
+    Returns
+    -------
+    PredictedCurve
+        `t`, `values` and `residual`, each (T,), `band` (2, T) or None, and the `largest` and
+        the `last` residual.
+
+    Raises
+    ------
+    InputError
+        An unknown name, or a run to which the prediction does not apply; the sentence says why.
+    """
+    return predict_curve(run, name)
 
 
 # --------------------------------------------------------------------------------- in a notebook

@@ -168,7 +168,7 @@ class Recording:
             self._take(t, self._reader.read(weights, layers), steps, outputs, numbers)
         except Exception as error:  # no error may stop the user's training
             self._complain(error)
-        self._give_notices()
+        self._warn_of_notices()
 
     def show(self, views: str | Sequence[str] | None = None) -> None:
         """Open a window that follows the recording, with `views` as in `marginscope.show`."""
@@ -200,7 +200,7 @@ class Recording:
             self._started.saver.finish("diverged" if self._lost else reason, self._known_now())
         except Exception as error:
             self._complain(error)
-        self._give_notices()
+        self._warn_of_notices()
 
     def __enter__(self) -> Self:
         return self
@@ -226,7 +226,7 @@ class Recording:
         goes_on = "the loop continues" if isinstance(error, FileLostError) else LOOP_CONTINUES
         self._warn(topic, f"{text.rstrip('.')}; {goes_on}.")
 
-    def _give_notices(self) -> None:
+    def _warn_of_notices(self) -> None:
         """Warn about problems with the file, also in a strict recording, since it continues."""
         for notice in () if self._started is None else self._started.saver.take_notices():
             warn_user(notice)

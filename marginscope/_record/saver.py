@@ -95,7 +95,7 @@ def rescue(
         start = first[1] if first is not None else next(iter(waiting), None)
         if start is None:
             raise error
-        new = _make_beside(place, *describe(start))
+        new = _make_numbered_file(place, *describe(start))
         try:
             for index, frame in chain([] if first is None else [first], saved):
                 new.append([frame])
@@ -141,7 +141,7 @@ def _read_events(old: RunWriter) -> dict[int, list[tuple[str, dict[str, Any]]]]:
     return events
 
 
-def _make_beside(place: Path, description: Description, arrays: Arrays) -> RunWriter:
+def _make_numbered_file(place: Path, description: Description, arrays: Arrays) -> RunWriter:
     """Make NAME-2.msrun, or the next name that is free."""
     for number in range(2, MOST_NAMES):
         path = place.with_name(f"{place.stem}-{number}{place.suffix}")
@@ -317,7 +317,7 @@ class Saver:
         """Write the pending frames; return False after the last."""
         with self._change:
             self._change.wait_for(self._has_work)
-            self._change.wait_for(self._has_to_hurry, PATIENCE_S)
+            self._change.wait_for(self._is_urgent, PATIENCE_S)
             waiting, ending = list(self._waiting), self._ending
             self._waiting.clear()
             self._bytes = 0
@@ -363,7 +363,7 @@ class Saver:
     def _has_work(self) -> bool:
         return bool(self._waiting) or self._ending is not None
 
-    def _has_to_hurry(self) -> bool:
+    def _is_urgent(self) -> bool:
         return self._ending is not None or self._urgent or self._bytes > SOON
 
 

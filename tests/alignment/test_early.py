@@ -15,8 +15,8 @@ from core.observables.extremal import ALIGNED
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES, last_values, scalars_of, shown_of, usual_of
 from core.problem.problem import Problem, resolve_problem
+from core.reference.cancel_token import CancelToken
 from core.reference.registry import REFERENCES, compute
-from core.reference.watch import CancelToken
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.cli.bundled import AFRESH, HEADLESS, LOADER, QT, restore_environment
-from core.compiled import beside
+from core.compiled import headless_process
 from core.runs import open_run
 from tests.tools.bundle.trying import GRID
 
@@ -68,7 +68,7 @@ def test_both_programs_do_commands_for_whoever_started_them(program: Path, modul
     """So are kernels compiled and films drawn beside: by the program that asks for it."""
     loader = program.parent / "loader.py"
     loader.write_text(loader.read_text().replace("core.__main__", module))
-    assert HEADLESS == beside.HEADLESS
+    assert HEADLESS == headless_process.HEADLESS
     done = said(program, HEADLESS, "list")
     assert done.returncode == 0, done.stderr
     assert "telgarsky22-figure-1" in done.stdout

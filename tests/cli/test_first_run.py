@@ -70,10 +70,10 @@ def test_a_run_waits_for_its_kernels(tmp_path: Path) -> None:
 
 
 def test_what_is_there_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.compiled.beside import compiling
+    from core.compiled.headless_process import compiling
 
     monkeypatch.setattr(
-        "core.compiled.beside.start_compiling", lambda groups: pytest.fail("it was begun")
+        "core.compiled.headless_process.start_compiling", lambda groups: pytest.fail("it was begun")
     )
     with compiling(()) as work:
         assert work.is_finished()

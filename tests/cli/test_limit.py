@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.looks import theory_of
 from core.cli.main import main
 from core.cli.parser import build_parser
+from core.cli.view_arguments import theory_of
 from core.observables.margins import hard_margin
 from core.problem.schedule import parse_time
 from core.runs import Recorder, open_run

@@ -31,8 +31,8 @@ from core import trust
 from core.cli.main import main
 from core.cli.parser import build_parser
 from core.errors import InputError, MarginscopeError, RunFileError
-from core.extremes.answering import hunt_for
 from core.extremes.hunt import FileRetention
+from core.extremes.hunt_building import hunt_for
 from core.extremes.question import Question
 from core.library.library import Library
 from core.network.custom import Custom, CustomNetwork, read_code

@@ -13,8 +13,8 @@ from core.dynamics.registry import prepare
 from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.registry import compute, references_of
-from core.reference.watch import CancelToken
 from core.runs import RecordedRun, Recorder, open_run
 from core.theorems.registry import assess_all
 from core.theorems.statement import Verdict

@@ -275,6 +275,8 @@ CHANGES = (
     (ADAM, "first", at(0, np.inf)),
     (ADAM, "powers", at(0, 2.0)),
     (ADAM, "powers", at(0, np.nan)),
+    (ADAM, "scale", at(0, 0.5)),
+    (ADAM, "scale", at(0, 1e300)),
     (ADAM, "order", at(0, 1e9)),
     (ADAM, "order", at(0, 3.0)),
     (ADAM, "order", at(2, -1.0)),

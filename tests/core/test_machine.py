@@ -25,7 +25,7 @@ from core.library.trash import Trash
 from core.run_files import in_use
 from core.run_files.in_use import WriterLock, is_locked, machine_name
 from core.runs import connection
-from core.runs.looking import retry_while_changing
+from core.runs.changing_files import retry_while_changing
 from core.studies.study import parse_study
 from core.sweep import cell
 from core.sweep.plan import plan

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from core.data.parity import all_corners
+from core.dynamics.dual_weights import output_weights
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import make_integrator, prepare
-from core.dynamics.steepest import find_direction, output_weights, polar_factor
+from core.dynamics.steepest import Steepest, find_direction, polar_factor
 from core.errors import InputError
 from core.losses import LOSSES
 from core.network.parametrisation import Network
@@ -301,3 +302,33 @@ def test_what_does_not_go_with_it_is_refused(tables: dict[str, Any], words: str)
     with pytest.raises(InputError) as caught:
         build_experiment({"network": {"m": 4}, "dynamics": {"kind": "steepest"}, **tables}, "test")
     assert words in caught.value.sentence
+
+
+@pytest.mark.parametrize("norm", ["sign", "l2", "spectral"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("standard", "exponential"),
+        Case("bias", "logistic"),
+        Case("multiclass", "cross_entropy", 3),
+        Case("quadratic", "cross_entropy", 4),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("size", [1.0, -30.0])
+def test_compiled_steps_are_those_of_arrays(norm: str, case: Case, size: float) -> None:
+    """Also from weights with margins of hundreds of both signs."""
+    problem = small_problem(case, steepest(norm, 10, momentum=0.5))
+    flat = size * np.abs(problem.start.parameters)
+    started = prepare(replace(problem, start=Start(flat, flat)))
+    ends = []
+    for compiled in (True, False):
+        one = make_integrator(started)
+        assert isinstance(one, Steepest)
+        if not compiled:
+            one._work = None
+        assert one._advance(8) == 8
+        ends.append(one._flat())
+    # A polar factor multiplies rounding by up to 1/sqrt(FLOOR) = 1e6.
+    assert ends[0] == pytest.approx(ends[1], abs=1e-7 if norm == "spectral" else 1e-10)
+    assert np.abs(ends[0] - flat).max() > 1e-3

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule, padded_length
+from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, padded_length
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import make_integrator, prepare
 from core.dynamics.step_size import largest_curvature, stochastic_step
 from core.dynamics.stochastic import Stochastic
 from core.dynamics.stream import FreshStream, ReshuffledStream
+from core.dynamics.update_rule import Rule
 from core.errors import InputError
 from core.problem.problem import Problem, points_for_test, resolve_problem
 from core.run_files.frame import Frame

@@ -7,9 +7,9 @@ from typing import final
 import numpy as np
 
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.margin import Bracket, SampleMargin, exact_bracket
 from core.reference.registry import REFERENCES
-from core.reference.watch import CancelToken
 
 
 @final

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.extremes.answering import table
 from core.extremes.hunt import Budget, Hunt
+from core.extremes.hunt_building import table
 from core.problem.problem import Problem
 from core.sweep.control import SweepControl
 from core.sweep.folder import sweeps_in

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.extremes.answering import hunt_for
 from core.extremes.hunt import FileRetention
+from core.extremes.hunt_building import hunt_for
 from core.extremes.objective import (
     UNFIT,
     VALUE,

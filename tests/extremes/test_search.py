@@ -11,8 +11,8 @@ import pytest
 from core.data.parity import ParityData
 from core.errors import InputError
 from core.extremes.hunt import FileRetention, Hunt
-from core.extremes.moved import space_of
 from core.extremes.objective import Frames, objective_of
+from core.extremes.perturbations import space_of
 from core.extremes.search import DATA, GENERATION, NETWORK, RUN, Ground, Search, SeedSpace
 from core.problem.problem import Problem, resolve_problem
 from core.runs import open_run

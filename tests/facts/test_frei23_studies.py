@@ -12,8 +12,8 @@ import pytest
 from core.cli.main import main
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import resolve_problem
+from core.reference.cancel_token import CancelToken
 from core.reference.registry import REFERENCES, compute
-from core.reference.watch import CancelToken
 from core.runs import Recorder, open_run
 from core.studies.measures.of_run import LEAKY
 from core.studies.study import load_study

@@ -15,6 +15,7 @@ from core.figures.palette import LIGHT
 from core.figures.study_panels import colours_of_lines
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, resolve_problem
+from core.reference.cancel_token import CancelToken
 from core.reference.intervals import (
     PathMargin,
     circle,
@@ -25,7 +26,6 @@ from core.reference.intervals import (
     plane,
     solve,
 )
-from core.reference.watch import CancelToken
 from core.runs import Recorder, open_run
 from core.studies import panel_lines
 from core.studies.cells import open_cell

@@ -23,10 +23,10 @@ from core.figures.primitives import FigureScene
 from core.figures.scene import build_scene
 from core.observables.node_sets import NodeSet
 from core.observables.planes import NodePlane
+from core.reference.cancel_token import CancelledError
 from core.reference.margin import Bracket, ReferenceMargin
 from core.reference.registry import REFERENCES
 from core.reference.share import Promise
-from core.reference.watch import CancelledError
 from core.runs import open_run
 from tests.figures.test_export import small_scene
 from tests.processes import die, draw_for_long, never, posix, workers

@@ -13,8 +13,8 @@ from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT, dim_colours
 from core.figures.primitives import FigureScene, Panel, PanelContent
 from core.figures.scene import build_scene
-from core.library.about import change_about
 from core.library.entry import RunNotes
+from core.library.run_notes import change_about
 from core.observables.node_sets import NodeSet, nodes_text, parse_nodes
 from core.runs import Run, open_run
 from tests.recording import recorded

@@ -194,7 +194,7 @@ def test_every_place_has_the_same_share(path: Path) -> None:
 
 
 def promise_of_run(run: object) -> Promise:
-    from core.cli.looks import promises_of
+    from core.cli.view_arguments import promises_of
 
     return promises_of([run], quiet=True)[0]
 

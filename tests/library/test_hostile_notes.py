@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import InputError
-from core.library.about import MOST_BOOKMARKS, change_about, place, read_about
 from core.library.library import Library
+from core.library.run_notes import MOST_BOOKMARKS, change_about, place, read_about
 from tests.support.run_files import record
 
 HUGE = "1" + "0" * 400  # an integer that is no float

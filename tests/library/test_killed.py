@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from core.library.about import RunNotes, change_about, place, read_about
 from core.library.index import TRASH
+from core.library.run_notes import RunNotes, change_about, place, read_about
 from core.library.trash import Trash
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are copied")

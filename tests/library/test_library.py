@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.library.about import change_about, place, read_about, tags_of
 from core.library.entry import Entry, RunNotes, RunSummary
 from core.library.index import Row, RunIndex
 from core.library.library import Listing, surplus
 from core.library.reading import heights, picture_of, read_facts
+from core.library.run_notes import change_about, place, read_about, tags_of
 from core.observables.registry import OBSERVABLES, last_values
 from core.reference.margin import SavedMargin, exact_bracket, save_margin, saved_margin_path
 from core.reference.registry import REFERENCES

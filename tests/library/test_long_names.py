@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import InputError
-from core.library import about
-from core.library.about import change_about, locked_folder, read_about
+from core.library import run_notes
 from core.library.entry import RunNotes
+from core.library.run_notes import change_about, locked_folder, read_about
 from core.library.trash import Trash
 
 
@@ -59,7 +59,7 @@ def test_a_run_with_a_long_name_is_thrown_away_and_restored(tmp_path: Path, size
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run whose notes two threads may change at once, as two programs do."""
-    monkeypatch.setattr(about, "WRITING", nullcontext())
+    monkeypatch.setattr(run_notes, "WRITING", nullcontext())
     path = tmp_path / "a.msrun"
     path.touch()
     return path
@@ -82,7 +82,7 @@ def test_two_programs_that_change_one_file_of_notes_lose_nothing(run: Path) -> N
 
 
 def test_a_lock_that_is_held_for_long_is_said(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(about, "WAIT_S", 0.02)
+    monkeypatch.setattr(run_notes, "WAIT_S", 0.02)
     with locked_folder(run.parent), pytest.raises(InputError, match="Another program has been"):
         change_about(run, noted)
     change_about(run, noted)
@@ -95,6 +95,6 @@ def test_without_locks_notes_are_changed_all_the_same(
     def refuse(descriptor: int) -> None:
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr(about, "_lock", refuse)
+    monkeypatch.setattr(run_notes, "_lock", refuse)
     change_about(run, noted)
     assert read_about(run).note == "mine"

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import InputError
-from core.library.about import change_about, place, read_about
 from core.library.entry import Entry
 from core.library.library import Library
+from core.library.run_notes import change_about, place, read_about
 from core.library.trash import ORIGIN, Trash
 from core.runs import open_run
 from tests.support.made_up_library import library_of

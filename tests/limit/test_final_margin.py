@@ -18,10 +18,10 @@ from core.observables.final_margin import (
     traces,
 )
 from core.observables.margins import flat_margins
+from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.gated import FixedPattern, gates_and_nodes
 from core.reference.margin import ReferenceMargin, exact_bracket
 from core.reference.registry import REFERENCES, compute
-from core.reference.watch import CancelledError, CancelToken
 from core.runs import Run, open_run
 from tests.networks import Case, small_problem
 from tests.recording import recorded

@@ -13,9 +13,9 @@ import pytest
 from core.observables import fourier
 from core.observables.registry import OBSERVABLES, scalars_of
 from core.problem.problem import Problem, resolve_problem
+from core.reference.cancel_token import CancelToken
 from core.reference.modular import gamma_star, penalised_optimum
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.watch import CancelToken
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run

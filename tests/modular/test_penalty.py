@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule
+from core.dynamics.batch_engine import ArrayEngine, CompiledEngine
 from core.dynamics.descent import Descent
 from core.dynamics.engines import descent
 from core.dynamics.registry import make_integrator, prepare
 from core.dynamics.stochastic import Stochastic
+from core.dynamics.update_rule import Rule
 from core.errors import InputError
 from core.network.quadratic import cubed_norm, cubed_norm_gradient, node_squares
 from core.problem.problem import Problem

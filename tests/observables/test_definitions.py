@@ -14,6 +14,7 @@ from core.reference.registry import REFERENCES
 PAPER = re.compile(
     r"(telgarsky22|homogeneity|frei23|wei19|batchnorm|morwani24),? "
     r"(section|Theorem|Lemma|Proposition|Assumption|Appendix|Figure|Definition|equation)"
+    r"|(saxe14|Fukumizu 1998 and Braun et al\. 2022); docs/theory.md, 4\.14$"  # derived there
 )
 
 

@@ -11,9 +11,9 @@ import pytest
 import marginscope as ms
 from core.observables.registry import OBSERVABLES, scalars_of
 from core.problem.problem import points_for_test
+from core.reference.cancel_token import CancelToken
 from core.reference.margin import ReferenceMargin
 from core.reference.registry import REFERENCES
-from core.reference.watch import CancelToken
 from core.runs import RecordedRun, open_run
 from core.theorems.registry import assess_all
 from tests.recording import recorded

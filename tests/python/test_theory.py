@@ -13,8 +13,8 @@ import pytest
 
 import marginscope as ms
 from core.problem.problem import resolve_problem
+from core.reference.cancel_token import CancelToken
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.watch import CancelToken
 from core.runs import RunFile, open_run
 from core.studies.study import load_study
 from tests.python.small import as_json, trained
@@ -221,3 +221,26 @@ def test_a_verdict_reads_as_text(run: ms.Run) -> None:
     for each in one.hypotheses:
         assert each.text.split()[0] in text
     assert max(map(len, text.splitlines())) <= 96
+
+
+LINEAR = """
+data = { kind = "orthonormal" }
+network = { kind = "linear", m = 3 }
+loss = { kind = "least_squares" }
+dynamics = { kind = "gd", step = 0.05, until_log10_time = 1.0 }
+recording = { frames = 12 }
+"""
+
+
+def test_predictions_of_a_run(tmp_path: Path) -> None:
+    study = tmp_path / "linear.toml"
+    study.write_text(LINEAR)
+    with ms.train(study) as run:
+        curve = run.predict("mode_saxe")
+        assert np.array_equal(curve.values, run["mode_saxe"])
+        assert np.allclose(curve.residual, run["mode_strength"] - run["mode_saxe"], atol=1e-15)
+        assert curve.largest == np.abs(curve.residual).max() > 0.0
+        assert curve.last == curve.residual[-1]
+        assert curve.band is None
+        with pytest.raises(ms.InputError, match="'mode_sax'; did you mean"):
+            run.predict("mode_sax")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from core.reference.cancel_token import CancelToken
 from core.reference.corners import Parity, corner_constant, corner_parity
 from core.reference.global_margin import global_margin
-from core.reference.watch import CancelToken
 
 EVEN = [(2, 2), (3, 2), (4, 2), (4, 4), (6, 4), (6, 6)]
 

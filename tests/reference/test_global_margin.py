@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from core.problem.problem import resolve_problem
+from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.generation import Master
 from core.reference.global_margin import GlobalMargin, GlobalResult, global_margin
-from core.reference.watch import CancelledError, CancelToken
 from core.study_file.validation import build_experiment
 
 Array = NDArray[np.float64]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.corners import corner_constant
 from core.reference.cube_search import make_price_program
 from core.reference.global_margin import global_margin
 from core.reference.global_margin_inf import bracket_by_search, bracket_by_vertices, maximum_bracket
 from core.reference.programs import solve
 from core.reference.vertices import compute_prices, count_systems, cube_vertices, find_best_network
-from core.reference.watch import CancelledError, CancelToken
 from tests.reference.test_corners import corners
 from tests.reference.test_global_margin import on_grid, parity
 

@@ -8,11 +8,11 @@ from scipy.optimize import minimize
 
 from core.network.kernel_predictor import tangent_kernel
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.hull import coordinates, separate_from_origin
 from core.reference.leaky import LeakyOptimum, form, optimum
 from core.reference.linear import KernelMargin, LinearMargin, OuterMargin, ScaleMargin
 from core.reference.margin import Bracket, Reference
-from core.reference.watch import CancelToken
 from tests.problems import problem
 
 

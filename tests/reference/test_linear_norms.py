@@ -11,9 +11,9 @@ from scipy.optimize import linprog
 
 import marginscope
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.linear_norms import CoordinateMargin, MaximumMargin, linear_margin
 from core.reference.registry import REFERENCES, references_of
-from core.reference.watch import CancelledError, CancelToken
 from tests.problems import problem
 
 P = pytest.mark.parametrize("p", [1.0, np.inf])

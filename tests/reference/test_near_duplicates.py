@@ -13,11 +13,11 @@ from mpmath import mp, mpf
 from core.data.dataset import Array, Dataset
 from core.network.kernel_predictor import arc_cosine
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.global_margin import global_margin
 from core.reference.hull import are_on_one_ray, pair_bound, separate_from_origin, why_not
 from core.reference.linear import KernelMargin, LinearMargin, bracket_of
 from core.reference.registry import REFERENCES, references_of
-from core.reference.watch import CancelToken
 from tests.problems import problem
 
 LABELS = np.array([1.0, -1.0])

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from core.data.parity import all_corners
+from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.intervals import BiasMargin, breakpoints, candidates, l1_margin, lift
 from core.reference.population import (
     CollapseMargin,
@@ -18,7 +19,6 @@ from core.reference.population import (
     find_violation,
 )
 from core.reference.tangent import TangentMargin
-from core.reference.watch import CancelledError, CancelToken
 from tests.problems import problem
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from core.data.dataset import Dataset
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.margin import (
     Bracket,
     Reference,
@@ -25,7 +26,6 @@ from core.reference.margin import (
     save_margin,
 )
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.watch import CancelledError, CancelToken
 from tests.problems import problem
 
 

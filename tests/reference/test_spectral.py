@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.corners import corner_constant
 from core.reference.ellipsoids import find_saddle, square_roots
 from core.reference.global_margin import global_margin
 from core.reference.spectral import _smooth_value, refine, spectral_bracket, spectral_margin
-from core.reference.watch import CancelledError, CancelToken
 from tests.reference.test_corners import corners
 from tests.reference.test_global_margin import parity
 

@@ -10,6 +10,7 @@ from scipy.integrate import dblquad
 from scipy.stats import chi
 
 from core.reference import tangent
+from core.reference.cancel_token import CancelToken
 from core.reference.directions import arcs_of_plane, draw_directions
 from core.reference.linear import KernelMargin
 from core.reference.node_means import CUTOFF, TABLE_ERROR, integrate_sizes, node_means
@@ -24,7 +25,6 @@ from core.reference.tangent import (
     search_stages,
 )
 from core.reference.tangent_weights import Weights, arc_cosine_kernels, find_weights
-from core.reference.watch import CancelToken
 from tests.problems import problem
 
 Array = np.ndarray

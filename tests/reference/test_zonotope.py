@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from core.reference import pricing
+from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.pricing import climb, maximise, prove, value_at, zonotopes
-from core.reference.watch import CancelledError, CancelToken
 
 Array = NDArray[np.float64]
 

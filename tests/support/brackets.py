@@ -8,8 +8,8 @@ import numpy as np
 
 from core.observables.final_margin import final_margin, find_first_frame
 from core.observables.margins import hard_margin, smoothed_margin
+from core.reference.cancel_token import CancelToken
 from core.reference.margin import ReferenceMargin
-from core.reference.watch import CancelToken
 from core.runs import Run
 
 SECONDS = 20.0

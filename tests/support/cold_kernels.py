@@ -9,7 +9,7 @@ from typing import final
 
 import pytest
 
-from core.compiled import beside, warming
+from core.compiled import headless_process, warming
 
 # Prints the line of each group it was asked for once there is a file of that name.
 COMPILER = """
@@ -32,7 +32,7 @@ class Cold:
         self.folder = folder
         folder.mkdir()
         command = [sys.executable, "-S", "-c", COMPILER, str(folder)]
-        monkeypatch.setattr(beside, "warm_command", lambda: command)
+        monkeypatch.setattr(headless_process, "warm_command", lambda: command)
         monkeypatch.setattr(warming, "missing", self._missing)
 
     def _missing(self, wanted: Iterable[str] = warming.GROUPS) -> tuple[str, ...]:

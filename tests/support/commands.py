@@ -12,9 +12,9 @@ import pytest
 
 from core.errors import RunFileError
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.linear import LinearMargin
 from core.reference.margin import Bracket
-from core.reference.watch import CancelToken
 from core.runs import open_run
 
 Call = Callable[..., tuple[int, str, str]]  # of the fixture `call` of tests.conftest

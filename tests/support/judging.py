@@ -12,9 +12,9 @@ import numpy as np
 
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, resolve_problem
+from core.reference.cancel_token import CancelToken
 from core.reference.margin import Bracket, Reference, ReferenceMargin, exact_bracket
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.watch import CancelToken
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.theorems.registry import assess_all

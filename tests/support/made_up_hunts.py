@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import final
 
 from core.extremes.hunt import Budget, FileRetention, Hunt, HuntStatus
-from core.extremes.moved import space_of
 from core.extremes.objective import VALUE, Objective
+from core.extremes.perturbations import space_of
 from core.extremes.search import LARGEST_SEED, Ground
 from core.problem.problem import Problem
 from core.studies.cell_table import Row

@@ -14,8 +14,8 @@ from app.theory.final_margin import FinalBracket
 from app.theory.judge import Case
 from app.worker import Request
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.margin import Bracket, Reference, ReferenceMargin
-from core.reference.watch import CancelToken
 from core.runs import Run, open_run
 from core.theorems.statement import (
     Assessment,

@@ -250,6 +250,13 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
         changed("data.p=[5]; run.seed=[0]", literally("width * (p - 1)", "(18 - width) * (p - 1)")),
         untrained("run.seed=[0]"),
     ),
+    "saxe14-modes": (
+        changed(
+            "dynamics.kind=gd; dynamics.step=0.5; recording.spacing=log; recording.frames=40; "
+            "network.m=4; run.seed=[0]"
+        ),
+        changed("recording.frames=40; network.m=4; run.seed=[0]", literally("1e-06", "0.3")),
+    ),
     "telgarsky22-figure-1": (
         changed("dynamics.until_log10_time=3.01", whole(256, 15)),
         changed("dynamics.until_log10_time=3.01", whole(16, 15), whole(256, 16)),
@@ -300,6 +307,18 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
         ),
     ),
     "telgarsky22-theorem-3-3-room": (changed("network.m=4; recording.frames=6"),),
+    "tsilivis25-adam-memory": (
+        changed(
+            "recording.frames=6; run.seed=[0]",
+            *exchanged('[variants."beta 0.999"]', '[variants."short steps"]'),
+            *exchanged('"dynamics.eps" = 0.0', '"dynamics.eps" = 1e-08'),
+        ),
+        changed(
+            "recording.frames=6; run.seed=[0]",
+            literally('"dynamics.beta2" = 0.95', '"dynamics.beta2" = 0.85'),
+            *exchanged('[variants."beta 0.999"]', '[variants."short steps"]'),
+        ),
+    ),
     "tsilivis25-order-turns-over": (
         changed(
             "recording.frames=2; run.seed=[0]",
@@ -308,6 +327,15 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
             *exchanged("[variants.sign]", "[variants.Muon]"),
         ),
         changed("recording.frames=2; run.seed=[0]", EARLIER, literally("0.5", "1.0")),
+    ),
+    "tsilivis25-sampled-parity": (
+        changed(
+            "recording.frames=2; run.seed=[0]",
+            EARLIER,
+            *exchanged("[variants.normalised]", "[variants.Muon]"),
+            *exchanged("[variants.Signum]", "[variants.sign]"),
+        ),
+        changed("data.d=2; data.n=40; recording.frames=2; run.seed=[0]", EARLIER),
     ),
     "wei19-figure-1": (
         changed(

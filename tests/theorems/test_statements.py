@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from matplotlib.mathtext import MathTextParser
 
+from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.margin import Bracket, absent_bracket, unresolved_bracket, zero_bracket
-from core.reference.watch import CancelledError, CancelToken
 from core.runs import Run
 from core.theorems import common
 from core.theorems.registry import STATEMENTS, applicable_statements, assess_all

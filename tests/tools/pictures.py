@@ -101,7 +101,7 @@ def picture(state: State, path: Path) -> None:
             program.actions[key].setChecked(True)
         program.display.update_intent(filled=state.filled)
         if state.log10_time is None:
-            program.playback.to_end()
+            program.playback.seek_end()
         else:
             program.playback.seek(float(coordinate(state.log10_time)))
         program.window.bar.clear()

@@ -179,8 +179,8 @@ class RunMargins(Mapping[str, ReferenceMargin]):
         self._references = {reference.name: reference for reference in references_of(run.problem)}
 
     def __getitem__(self, name: str) -> ReferenceMargin:
+        from core.reference.cancel_token import CancelToken
         from core.reference.registry import compute
-        from core.reference.watch import CancelToken
 
         # On demand: a margin may take its full time limit, and few statements need one.
         return compute(self._references[name], self._run.problem, CancelToken(MARGIN_SECONDS))

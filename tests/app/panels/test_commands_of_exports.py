@@ -22,8 +22,8 @@ from app.export.export_dialog import ExportDialog
 from app.export.export_progress import ProgressWindow
 from app.export.jobs import DataJob, ExportJob, open_run_files
 from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob, complete_job
-from core.cli.looks import promises_of
 from core.cli.main import main
+from core.cli.view_arguments import promises_of
 from core.figures.film import save_film
 from core.figures.names import EVERY_PANEL, PAGE_PANELS, PageSize
 from core.figures.options import FigureOptions, ViewOptions

@@ -356,7 +356,7 @@ class SharedWindow:
         settle(program)
         program.training._study = None
         program.actions["library"].setChecked(False)
-        program.playback.to_start()
+        program.playback.seek_start()
         scene = program.scenes.scene
         program.files.replace(())  # so that the runs are opened from files, as they always will be
         files = set(program.places.runs.parent.rglob("*"))

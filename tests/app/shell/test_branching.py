@@ -175,9 +175,9 @@ def check_branch_by_the_form(parent: Marginscope, descent: Path, qtbot: QtBot) -
     assert not line.isVisible()
     assert text_of(program, "dynamics.step") == "0.0625"
     # Before the branch begins the time is that of its parent.
-    program.playback.to_start()
+    program.playback.seek_start()
     assert program.window.transport.time.text() == "t = 0"
-    program.playback.to_end()
+    program.playback.seek_end()
     qtbot.keyClick(program.window, Key.Key_R, CONTROL)  # from the start again, as ever
     qtbot.waitUntil(lambda: branched(program, 1))
     (again,) = program.session

@@ -19,10 +19,10 @@ from app.shell import commands
 from app.shell.application import Marginscope
 from app.shell.command_palette import MOST_FOUND, CommandPalette
 from app.shell.commands import MADE_AT_ONCE, run_entries
-from app.state.finding import SearchEntry, make_entry
-from core.library.about import change_about
+from app.state.text_search import SearchEntry, make_entry
 from core.library.entry import Entry as RunEntry
 from core.library.library import Listing
+from core.library.run_notes import change_about
 from core.observables.observable import Shape
 from core.observables.registry import of_shape
 from core.studies.study import shipped_summaries

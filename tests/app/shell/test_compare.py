@@ -230,9 +230,9 @@ def test_the_palette_and_small_windows_suit_it(comparing: Marginscope, qtbot: Qt
 
 
 def test_actions_of_views_are_disabled_with_a_reason(comparing: Marginscope) -> None:
-    for key in ("fill", "curves", "log_curves"):
-        assert not comparing.actions[key].isEnabled()
-        assert "compari" in disabled_reason(key)
+    assert not comparing.actions["log_curves"].isEnabled()
+    assert "compari" in disabled_reason("log_curves")
+    assert all(comparing.actions[key].isEnabled() for key in ("fill", "curves"))
     comparing.actions["compare"].trigger()
     assert all(comparing.actions[key].isEnabled() for key in ("fill", "curves", "log_curves"))
 

@@ -118,7 +118,7 @@ def test_links_and_commands_have_all_observables(comparing: Marginscope, tmp_pat
     compared = replace(again.intent.compared, question=CompareQuestion(names[1], "step"))
     runs = tuple(Path(name) for name in compared.runs)
     job = CompareJob(runs, tmp_path / "all.csv", compared.questions)
-    (words,) = command_words(job, None)
+    (words,) = command_words(job, comparing.export._exportable())
     assert main(words) == 0
     with (tmp_path / "all.csv").open() as file:
         assert {row["observable"] for row in csv.DictReader(file)} == set(names)
@@ -130,6 +130,7 @@ def test_one_observable_is_told_as_before() -> None:
     assert compared.with_observables(("rotation",)).question == CompareQuestion("rotation", "rank")
 
 
+@pytest.mark.usefixtures("restyles")
 def test_the_legend_and_labels_grow_with_the_type(comparing: Marginscope) -> None:
     table, plot = page(comparing).table, next(iter(page(comparing).grid.plots.values()))
     before = table.rowHeight(0), table.columnWidth(VALUE), plot.labels.widest

@@ -15,7 +15,7 @@ from app.scenes.scene import Scene
 from app.scenes.scene_texts import link_of, parse_link
 from app.shell.application import Marginscope
 from app.state.intent import Intent
-from core.library.about import read_about
+from core.library.run_notes import read_about
 from tests.app.mouse import keys
 from tests.app.shell.conftest import Opener
 from tests.support.run_files import record, small_problem
@@ -200,7 +200,7 @@ def test_what_is_kept_beside_a_closed_run_is_all(program: Marginscope) -> None:
     """As for a branch whose parent was closed before it began."""
     first, *others = program.session
     program.run_choice.close_run(first.key)
-    assert program.session.live_beside(first.key) == []
+    assert program.session.other_live_runs(first.key) == []
     program.session.close_others(first.key)
     assert list(program.session) == others
 

@@ -22,7 +22,7 @@ from app.training.fields import text_of
 from app.training.study_edits import Edits, StudyEdits
 from core.data.points import ISLAND, MAX_POINTS, PointsData
 from core.errors import InputError
-from core.library.about import change_about
+from core.library.run_notes import change_about
 from core.problem.problem import resolve_problem
 from core.runs import Recorder, open_run
 from core.studies.study import load_study, parse_study

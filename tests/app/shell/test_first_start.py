@@ -22,7 +22,7 @@ from app.training.first_start import RECORDING, WAITING
 from app.training.kernels import CompilerProcess, Stage
 from app.training.recipes import FromExperiment
 from app.training.run_worker import RunWorker, TrainingJob
-from core.compiled import beside, warming
+from core.compiled import headless_process, warming
 from core.dynamics.needs import groups_of
 from core.runs import open_run
 from core.studies.study import load_study
@@ -86,7 +86,7 @@ def test_where_compiling_fails_the_runs_compile_for_themselves(
     cold: Cold, compiler: CompilerProcess, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = [sys.executable, "-S", "-c", "raise SystemExit(3)"]
-    monkeypatch.setattr(beside, "warm_command", lambda: broken)
+    monkeypatch.setattr(headless_process, "warm_command", lambda: broken)
     compiler.check_cache()
     with qtbot.waitSignal(compiler.progress, check_params_cb=lambda stage: stage is None):
         compiler.request(())
@@ -106,7 +106,7 @@ def test_where_kernels_cannot_be_kept_the_window_says_so(
     (tmp_path / "file").touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "cache"))
     broken = [sys.executable, "-S", "-c", "raise SystemExit(2)"]
-    monkeypatch.setattr(beside, "warm_command", lambda: broken)
+    monkeypatch.setattr(headless_process, "warm_command", lambda: broken)
     bar.show_message("Settings are not remembered.")
     assert compiler.check_cache()
     compiler.request(())

@@ -175,7 +175,7 @@ def test_views_zoom_and_colours_are_undone_by_name(program: Marginscope, qtbot: 
 
 def undo_and_redo_by_name(program: Marginscope, qtbot: QtBot) -> None:
     window, display = program.window, program.display
-    program.playback.to_end()
+    program.playback.seek_end()
     assert noted(program, qtbot) == []
     assert not program.actions["undo"].isEnabled()
     pick(qtbot, window, "View", "Views", "Spectrum")

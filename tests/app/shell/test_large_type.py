@@ -183,7 +183,7 @@ def check_window(program: Marginscope, points: float, qtbot: QtBot) -> None:
     assert max(one.fontInfo().pointSizeF() for one in labels) == pytest.approx(points, abs=0.6)
     whole(qtbot, program.window)
     program.window.bar.clear()
-    program.playback.to_end()
+    program.playback.seek_end()
     program.actions["inspector"].setChecked(True)
     QTest.qWait(50)
     assert program.window.width() == 1280  # with all that can be opened at its sides

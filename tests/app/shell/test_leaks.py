@@ -62,10 +62,10 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
 
     def turn() -> None:
         program.files.open_files(paths)
-        program.playback.to_end()
+        program.playback.seek_end()
         program.open_runs.tick()
         program.display.panels[0].node_clicked.emit(1)
-        program.playback.to_start()
+        program.playback.seek_start()
         program.training.close_runs()
         QApplication.processEvents()
 

@@ -20,10 +20,10 @@ from app.library.panel import LibraryPanel
 from app.places import Places
 from app.shell.application import Marginscope
 from app.training.first_start import FIRST_STUDY, first_settings
-from core.library.about import change_about, read_about
 from core.library.entry import Entry
 from core.library.library import Library
 from core.library.reading import read_facts
+from core.library.run_notes import change_about, read_about
 from core.problem.problem import resolve_problem
 from core.studies.study import load_study
 from tests.app.mouse import click, close_menus, entry, opened, pick

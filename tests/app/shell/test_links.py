@@ -38,7 +38,7 @@ def holds(one: QRectF, other: Plot) -> bool:
 def wide(program: Marginscope, qtbot: QtBot) -> Marginscope:
     """All views that are linked, computed, of the two runs."""
     program.display.update_intent(views=LINKED, curves=("risk",))
-    program.playback.to_end()
+    program.playback.seek_end()
     settle(program)
     qtbot.waitUntil(lambda: all(_is_drawn(program, name) for name in LINKED))
     return program

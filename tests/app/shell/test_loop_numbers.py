@@ -64,7 +64,7 @@ def check_curves(program: Marginscope, qtbot: QtBot) -> None:
     ticked = [one for one in picker._items() if one.checkState() is Qt.CheckState.Checked]
     assert {"train/loss", "loop.risk"} <= {one.data(USER) for one in ticked}
     picker.close()
-    program.playback.to_end()
+    program.playback.seek_end()
     program.display.update_intent(views=("curves",), curves=("train/loss", "loop.risk", "val_acc"))
     view = program.display.panels[0].view("curves")
     data = view.data

@@ -25,7 +25,7 @@ from app.state.resolve import TimeSpan, advance
 from app.state.session import RunSnapshot, Snapshot
 from core.errors import InputError
 from core.figures.palette import LIGHT
-from core.library.about import place, read_about
+from core.library.run_notes import place, read_about
 from core.observables.alarms import Alarm
 from core.problem.schedule import coordinate, inverse_coordinate
 from tests.app.mouse import keys, pick
@@ -226,7 +226,7 @@ def check_that_a_bookmark_brings_its_picture_back(program: Marginscope, qtbot: Q
     (mark,) = read_about(first).bookmarks
     assert mark.name == "the turn & back"
     assert coordinate(mark.log10_time) == pytest.approx(coordinate(1.25), abs=1e-9)
-    program.playback.to_start()
+    program.playback.seek_start()
     display.update_intent(views=("neurons",), pinned=frozenset())
     slider = program.window.transport.slider
     QTest.mouseClick(slider, LEFT, NONE, ribbon(slider, mark.name))
@@ -241,7 +241,7 @@ def check_that_a_bookmark_is_there_and_removed(again: Marginscope, qtbot: QtBot)
     """In another window, from the menu."""
     first = next(iter(again.session)).path
     (mark,) = read_about(first).bookmarks
-    again.playback.to_start()
+    again.playback.seek_start()
     entry = "the turn && back\tt = 17.8".replace("&", "")
     pick(qtbot, again.window, "Play", "Go to bookmark", entry)
     assert again.display.intent.views == ("margins",)

@@ -32,8 +32,8 @@ from app.shell.application import Marginscope
 from app.widgets import labels
 from app.widgets.dialogs import Question, line_dialog
 from app.widgets.labels import menu_text, plain_label, plain_tip, window_title
-from core.library.about import change_about
 from core.library.entry import Bookmark, RunNotes
+from core.library.run_notes import change_about
 from core.observables.node_sets import NodeSet
 from tests.app.shell.conftest import Opener
 from tests.app.shell.shared_window import settle, trained

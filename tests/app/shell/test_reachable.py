@@ -176,7 +176,7 @@ def test_arrows_go_along_the_rank(program: Marginscope, qtbot: QtBot, name: str)
 
 def test_arrows_go_through_the_neurons_and_space_pins(program: Marginscope, qtbot: QtBot) -> None:
     plot = tab_to(program, "neurons", qtbot)
-    program.playback.to_end()
+    program.playback.seek_end()
     frame = program.display.view.runs[0].frame
     view = program.display.panels[0].view("neurons")
     assert isinstance(view, NeuronsView)
@@ -215,7 +215,7 @@ def test_arrows_go_through_the_neurons_and_space_pins(program: Marginscope, qtbo
 
 def test_arrows_move_the_cursor_in_plots_of_curves(program: Marginscope, qtbot: QtBot) -> None:
     plot = tab_to(program, "margins", qtbot)
-    program.playback.to_end()
+    program.playback.seek_end()
     said = plot.accessibleDescription()
     frame = program.display.view.runs[0].frame
     QTest.keyClick(plot, Key.Key_Left)

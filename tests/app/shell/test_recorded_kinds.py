@@ -95,7 +95,7 @@ def check_words(program: Marginscope, kind: str) -> None:
 
 def check_times(program: Marginscope, timed: bool, qtbot: QtBot) -> None:
     """Axis, clock, pointer and facts say what t is; a step is typed as it is shown."""
-    program.playback.to_end()
+    program.playback.seek_end()
     field, plot = program.window.transport.time, program.display.panels[0].view("margins").plot
     qtbot.waitUntil(lambda: field.text() == ("t = 10.0" if timed else "step 20"))
     assert plot.bottom.labelText == ("time t" if timed else "steps")

@@ -22,7 +22,7 @@ from app.views.neurons import NeuronsView
 from app.views.sorted_nodes import SortedView
 from app.views.view import RunView
 from core.figures.palette import DARK, DIM, LIGHT, Palette, dim_colours
-from core.library.about import place, read_about
+from core.library.run_notes import place, read_about
 from core.observables.node_sets import NodeSet
 from core.runs import Run
 from tests.app.mouse import keys, pick, pull

@@ -25,7 +25,7 @@ def asked(program: Marginscope, qtbot: QtBot) -> None:
     """Choose shares in the menu, and look at the end."""
     pick(qtbot, program.window, "View", "Curves against", SHARE)
     program.display.update_intent(playing=False)
-    program.playback.to_end()
+    program.playback.seek_end()
 
 
 def facts_of_run(program: Marginscope) -> dict[str, str]:

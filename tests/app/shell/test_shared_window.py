@@ -28,7 +28,7 @@ def use(program: Marginscope, qtbot: QtBot) -> None:
     program.display.update_intent(
         views=tuple(VIEWS)[-3:], curves=("risk",), pinned=frozenset({(first.key, 3)})
     )
-    program.playback.to_end()
+    program.playback.seek_end()
     program.actions["dark"].trigger()
     program.actions["inspector"].setChecked(False)
     program.window.resize(1024, 640)

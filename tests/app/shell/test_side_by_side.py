@@ -165,7 +165,7 @@ def check_views_are_drawn_as_they_come_into_sight(
     qtbot.waitUntil(lambda: places(program) == [(0, 0), (1, 0), (2, 0), (3, 0)])
     bar = program.window.views.verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() > 0 and drawn(program))
-    program.playback.to_start()
+    program.playback.seek_start()
     first, *_, last = shown_panels(program)
     for at, seen, unseen in ((0, first.views[0], last), (bar.maximum(), last.views[-1], first)):
         bar.setValue(at)
@@ -191,9 +191,9 @@ def check_nothing_jumps_while_it_plays(
     qtbot.waitUntil(lambda: not area._soon.isActive())
     seen = set()
     for direction in (
-        program.playback.to_start,
+        program.playback.seek_start,
         program.playback.step_forward,
-        program.playback.to_end,
+        program.playback.seek_end,
     ):
         direction()
         QApplication.processEvents()

@@ -25,8 +25,8 @@ from app.widgets.verdict_mark import hue_of
 from core.numbers import raise_powers, time_text
 from core.problem.problem import Problem
 from core.problem.schedule import coordinate
+from core.reference.cancel_token import CancelToken
 from core.reference.margin import Reference, ReferenceMargin, exact_bracket
-from core.reference.watch import CancelToken
 from core.runs import open_run
 from tests.app.mouse import choose, click, opened, pick, view_menu
 from tests.app.shell.conftest import Opener

@@ -27,7 +27,7 @@ FOUR = ("neurons", "rotations", "norms", "margins")
 def shown(program: Marginscope) -> Iterator[Marginscope]:
     """A window with two runs, four views each, at the last frame."""
     program.display.update_intent(views=FOUR, playing=False)
-    program.playback.to_end()
+    program.playback.seek_end()
     yield program
     QGuiApplication.clipboard().clear()
 

@@ -59,7 +59,7 @@ def check_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> 
     for panel in program.display.panels:
         assert panel.names == fitting
         assert all(panel.view(name).isVisibleTo(panel) for name in fitting)
-    program.playback.to_end()
+    program.playback.seek_end()
     computed(program, qtbot)
     for panel, run in zip(program.display.panels, program.session, strict=True):
         assert np.isfinite(run.data.background.trace(SPECTRUM, run.data.frames)[:, 0]).all()
@@ -190,7 +190,7 @@ def test_the_tool_bar_has_the_menu_of_views(program: Marginscope) -> None:
 def test_the_plane_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) -> None:
     window, display = program.window, program.display
     view = display.panels[0].view("neurons")
-    program.playback.to_end()
+    program.playback.seek_end()
     qtbot.waitUntil(lambda: not display.panels[0].pending)
     pick(qtbot, window, "View", "Neurons", PLANES["motion"].title)
     assert view.plot.bottom.labelText == "motion 1"
@@ -210,7 +210,7 @@ def test_the_plane_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) 
 def test_a_plane_that_a_run_does_not_have_is_said(program: Marginscope, qtbot: QtBot) -> None:
     display = program.display
     view = display.panels[0].view("neurons")
-    program.playback.to_end()
+    program.playback.seek_end()
     drawn(program, qtbot)
     before = view.nodes.points.copy()
     display.update_intent(plane=NodePlane("nodes", (0, 5000, 0)))

@@ -74,7 +74,7 @@ def test_what_is_trained_and_what_is_shown_are_told_apart(
     playing_program: Marginscope, qtbot: QtBot
 ) -> None:
     program = playing_program  # whose runs were trained, and not opened
-    program.playback.to_start()
+    program.playback.seek_start()
     line = program.window.status.line
     run = list(program.session)[-1]
     status = run.control.status

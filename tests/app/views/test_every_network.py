@@ -26,7 +26,7 @@ SMALL = ("data.d=8", "data.n=16", "recording.frames=12", "dynamics.until_log10_t
 RUNS: dict[str, tuple[str, ...]] = {
     **{
         kind: (*SMALL, f"network.kind={kind}")
-        for kind in ("standard", "scalar", "normalised", "fixed_outer", "bias")
+        for kind in ("standard", "scalar", "normalised", "fixed_outer", "bias", "linear")
     },
     "head": (*SMALL, "network.kind=head", "dynamics.kind=gd"),
     "batch_norm": (*SMALL, "network.kind=batch_norm", "dynamics.kind=gd"),

@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
+from core.reference.cancel_token import CancelToken
 from core.reference.global_margin import global_margin
-from core.reference.watch import CancelToken
 from tests.tools.benchmarks.measure import heading, median_row
 
 

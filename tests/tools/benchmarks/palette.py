@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from app.shell.commands import MADE_AT_ONCE, run_entries
-from app.state.finding import make_entry
+from app.state.text_search import make_entry
 from core.library.entry import Entry
 from tests.tools.benchmarks.measure import row
 

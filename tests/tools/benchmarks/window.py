@@ -227,7 +227,7 @@ def idleness(folder: Path, study: Path) -> None:
     """
     program = opened(folder / "idle", str(study))
     until(partial(ended, program))
-    program.playback.to_end()
+    program.playback.seek_end()
     program.display.update_intent(playing=False, follow=False)
     event_loop(30.0)
     cpu, wall = time.process_time(), time.perf_counter()

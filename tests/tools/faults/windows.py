@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.errors import LOG_FILE
-from core.library.about import read_about
+from core.library.run_notes import read_about
 from core.runs import open_run
 from tests.support.run_files import record
 from tests.tools.faults.fault import Tally

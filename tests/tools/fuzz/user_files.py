@@ -16,9 +16,9 @@ import numpy as np
 
 from app.scenes.scene_texts import link_of
 from core.errors import MarginscopeError
-from core.library.about import change_about, place, read_about
 from core.library.entry import Bookmark, RunNotes, RunSummary
 from core.library.index import Row, RunIndex
+from core.library.run_notes import change_about, place, read_about
 from core.library.trash import ORIGIN, Trash
 from core.observables.node_sets import NodeSet
 from core.runs import code_of, open_run

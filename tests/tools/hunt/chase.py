@@ -30,9 +30,9 @@ from core.observables.alarms import find_alarms
 from core.observables.registry import OBSERVABLES
 from core.observables.table import write_table
 from core.problem.problem import Problem
+from core.reference.cancel_token import CancelToken
 from core.reference.margin import ReferenceMargin, exact_bracket
 from core.reference.registry import compute, references_of
-from core.reference.watch import CancelToken
 from core.runs import Recorder, Run, open_run
 from core.studies.study import parse_study
 from core.theorems.registry import applicable_statements

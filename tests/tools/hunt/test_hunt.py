@@ -24,8 +24,8 @@ from tests.tools.hunt.studies import FOCI, drawn
 
 SEED = 20
 # The cheapest studies of this seed in which every kind of every section comes up.
-QUICK = {1, 2, 3, 4, 6, 8, 10, 13, 15, 16, 18, 19, 23}
-QUICK |= {26, 27, 28, 29, 31, 32, 33, 36, 37, 38, 39, 40, 41, 42, 43, 44}
+QUICK = {0, 4, 6, 7, 8, 10, 11, 13, 15, 16, 18, 19, 22, 25}
+QUICK |= {26, 27, 28, 32, 33, 37, 40, 42, 43, 44, 45}
 ALL_KINDS = {(section, kind) for section, kinds in KINDS.items() for kind in kinds}
 
 

@@ -16,7 +16,7 @@ from core.figures.options import FIRST_CURVES, USUAL, BoundCurve, FigureOptions,
 from core.figures.palette import Palette
 from core.observables.node_sets import NodeSet, parse_nodes
 from core.observables.planes import NodePlane
-from core.reference.watch import CancelToken
+from core.reference.cancel_token import CancelToken
 from core.runs import Run
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSe
     """Return the nodes of --select in each run: a set stored with the run, or the same in all."""
     if not texts:
         return []
-    from core.library.about import read_about
+    from core.library.run_notes import read_about
 
     kept = [{one.name: one for one in read_about(run.path).sets} for run in runs]
     result: list[NodeSet | None] = [None] * len(runs)

@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import InputError, RunFileError
 from core.run_files.in_use import checksum, header_of
-from core.runs import Recorder, code_of, connection, looking, open_run
+from core.runs import Recorder, changing_files, code_of, connection, open_run
 from core.training.continuation import continue_problem
 from tests.support.run_changes import SIZE, frame, meta
 from tests.support.run_files import (
@@ -148,7 +148,7 @@ def test_an_error_is_believed_where_nothing_changed(tmp_path: Path) -> None:
         raise RunFileError("damaged")
 
     with pytest.raises(RunFileError, match="damaged"):
-        looking.retry_while_changing(path, damaged)
+        changing_files.retry_while_changing(path, damaged)
     assert calls == 1
     calls = 0
 
@@ -160,13 +160,13 @@ def test_an_error_is_believed_where_nothing_changed(tmp_path: Path) -> None:
             raise RunFileError("half a file")
         return calls
 
-    assert looking.retry_while_changing(path, look) == 4
+    assert changing_files.retry_while_changing(path, look) == 4
 
 
 def test_a_file_that_changes_for_ever_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looking, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(changing_files, "PATIENCE_S", 0.05)
     path = tmp_path / "a.msrun"
 
     def look() -> None:
@@ -175,7 +175,7 @@ def test_a_file_that_changes_for_ever_is_given_up(
         raise RunFileError("half a file")
 
     with pytest.raises(RunFileError, match="half a file"):
-        looking.retry_while_changing(path, look)
+        changing_files.retry_while_changing(path, look)
 
 
 # ---------------------------------------------------------------------- the -wal of another run

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from core.extremes.hunt import DIVERGED, FileRetention, Hunt, TrialResult
-from core.extremes.moved import space_of
 from core.extremes.objective import (
     UNFIT,
     VERDICT,
@@ -17,6 +16,7 @@ from core.extremes.objective import (
     objective_of,
     verdict_words,
 )
+from core.extremes.perturbations import space_of
 from core.extremes.question import Question
 from core.extremes.search import DRAWN, GENERATION, LARGEST_SEED, Ground
 from core.studies.study import Study

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from core.reference import watch as module
-from core.reference.watch import CancelledError, CancelToken
+from core.reference import cancel_token as module
+from core.reference.cancel_token import CancelledError, CancelToken
 
 
 class Clock:

@@ -8,7 +8,7 @@ import string
 
 import pytest
 
-from app.state.finding import LONGEST, SearchEntry, find, make_entry, match_spans
+from app.state.text_search import LONGEST, SearchEntry, find, make_entry, match_spans
 
 SOME = [
     make_entry("figure", "File", "Export figure ...", "As PDF"),

@@ -1,0 +1,73 @@
+"""Predictions of a run's curves, as far as their values are known, as bounds beside the curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.state.node_values import Floats
+from app.views.view import Bound
+from app.widgets.screen_text import rich
+from core.numbers import number_text
+
+if TYPE_CHECKING:
+    from core.observables.prediction import Prediction
+    from core.runs import Run
+
+
+def predicted_bounds(
+    predictions: Sequence[Prediction],
+    measured: Mapping[str, Floats],
+    known: Mapping[str, Floats],
+) -> tuple[Bound, ...]:
+    """Return the first prediction of each observable that has values, and the ends of its band.
+
+    `measured` are the observables and `known` the columns of predictions, (T,) each by name, NaN
+    where they are not computed, or where the prediction does not apply to the run.
+    """
+    drawn: dict[str, Prediction] = {}
+    for one in predictions:
+        if one.of not in drawn and np.isfinite(known[one.name]).any():
+            drawn[one.of] = one
+    return tuple(
+        Bound(
+            one.label if column == one.name else "",
+            one.of,
+            known[column],
+            _tip(one, measured[one.of] - known[one.name]) if column == one.name else "",
+            predicted=True,
+        )
+        for one in drawn.values()
+        for column in one.columns
+    )
+
+
+def find_refusals(
+    predictions: Sequence[Prediction], drawn: Sequence[Bound], run: Run
+) -> dict[str, str]:
+    """Return why observables have no prediction, in rich text by name, as far as that is known.
+
+    `predictions` suit the run, and `drawn` are those that apply.
+    """
+    left = [one for one in predictions if one.of not in {bound.view for bound in drawn}]
+    known: dict[str, list[str]] = {}
+    for one in left:
+        known.setdefault(one.of, []).append(one.known_refusal(run))
+    return {
+        of: rich(f"No prediction applies: {'; '.join(dict.fromkeys(sentences))}.")
+        for of, sentences in known.items()
+        if all(sentences)
+    }
+
+
+def _tip(prediction: Prediction, residual: Floats) -> str:
+    """Return the definition of a prediction, and how far the run is from it."""
+    there = residual[np.isfinite(residual)]
+    apart = ""
+    if there.size:
+        largest, last = (number_text(float(one), 3) for one in (np.abs(there).max(), there[-1]))
+        apart = f"<br>Measured less predicted: at most {largest}, at the end {last}."
+    words = f"{prediction.title}: {prediction.formula} ({prediction.source})"
+    return f"{rich(words)}.{apart}"

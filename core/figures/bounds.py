@@ -1,0 +1,83 @@
+"""Curves beside those of a run: bounds of statements, and predictions of observables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figures.options import BoundCurve, ViewOptions
+from core.figures.primitives import Array, Label, plain
+from core.observables.registry import observable_of, predictions_of
+from core.runs import Run
+
+PREDICTED = "predicted:"  # before the column in the key of a curve
+
+
+def bounds_beside(look: ViewOptions, row: int, names: Sequence[str]) -> tuple[BoundCurve, ...]:
+    """Return the bounds of statements that belong to some observables of the run in a row."""
+    return tuple(one for one in look.bounds_of(row) if one.view in names)
+
+
+def predicted_curves(
+    run: Run, names: Sequence[str], frames: NDArray[np.int64]
+) -> tuple[BoundCurve, ...]:
+    """Return the predictions of some observables, with the ends of their bands.
+
+    Of several predictions of an observable the first that applies is drawn.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    names : sequence of str
+        Observables that are shown.
+    frames : array (F,) of int
+        Frames that are shown.
+
+    Returns
+    -------
+    tuple of BoundCurve
+        NaN at other frames.
+    """
+    found = []
+    for name in names:
+        prediction = next((one for one in predictions_of(run, name) if one.applies(run)), None)
+        if prediction is None:
+            continue
+        for column in prediction.columns:
+            item, values = observable_of(column), np.full(run.frames, np.nan)
+            values[frames] = [float(item.value_at(run, index)) for index in frames.tolist()]
+            label = prediction.label if column == prediction.name else ""
+            found.append(BoundCurve(f"{PREDICTED}{column}", label, name, values, prediction))
+    return tuple(found)
+
+
+def bound_at_frames(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
+    """Return a bound at some frames.
+
+    Parameters
+    ----------
+    bound : BoundCurve
+        Bound of a statement.
+    frames : array (F,) of int
+        Frames.
+
+    Returns
+    -------
+    array (F,)
+        NaN where it was not judged.
+    """
+    values = np.full(frames.size, np.nan)
+    known = frames < bound.values.size
+    values[known] = bound.values[frames[known]]
+    return values
+
+
+def end_label(name: str, x: Array, y: Array, colour: str) -> list[Label]:
+    """Return the name of a bound above its last finite point, of x and y (F,)."""
+    seen = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    if not (name and seen.size):
+        return []
+    return [Label(float(x[seen[-1]]), float(y[seen[-1]]), plain(name), colour, "right")]

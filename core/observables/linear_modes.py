@@ -1,0 +1,166 @@
+"""Observables of two-layer linear networks on real targets: strength of the mode, conserved matrix.
+
+The risk of f(x) = <beta, x>, beta = V'a, is a constant plus (1/2)(beta - s)' C (beta - s), with
+C = X'X/n and C s = X'y/n. Where C = c I the target s is the one mode of a single output.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.network.linear import Linear
+from core.observables.observable import Observable, cached_per_run
+from core.runs import Run
+
+Array = NDArray[np.float64]
+PROBES = 16
+ROUNDING = 1e-9  # of what is taken for equal
+
+
+def is_linear(run: Run) -> bool:
+    """Return True for a two-layer linear network on real targets."""
+    return isinstance(run.network, Linear) and run.dataset.real
+
+
+def is_linear_network(run: Run) -> bool:
+    return isinstance(run.network, Linear)
+
+
+def has_angle(run: Run) -> bool:
+    """Return True if V is known in full: row-space runs lack its part outside of the data."""
+    return is_linear(run) and run.reduction is None
+
+
+@cached_per_run
+def target(run: Run) -> Array:
+    """Return s = X'y/(n c), (D,): the minimiser of the risk where X'X/n = c I."""
+    x, y = run.inputs, run.dataset.y
+    scale = curvature(run)
+    return np.asarray(x.T @ y / y.size / (scale if scale > 0.0 else np.nan))
+
+
+@cached_per_run
+def curvature(run: Run) -> float:
+    """Return c = tr(X'X)/(n D)."""
+    n, D = run.inputs.shape
+    return float((run.inputs**2).sum() / (n * D))
+
+
+@cached_per_run
+def is_whitened(run: Run) -> bool:
+    """Return True if X'X/n = c I but for rounding, by its products with random vectors."""
+    x, scale = run.inputs, curvature(run)
+    if not scale > 0.0:
+        return False
+    probes = np.random.default_rng(0).standard_normal((x.shape[1], PROBES))
+    apart = x.T @ (x @ probes) / x.shape[0] - scale * probes
+    return bool(np.linalg.norm(apart) <= ROUNDING * scale * np.linalg.norm(probes))
+
+
+def mode_strength(run: Run, index: int) -> float:
+    """Return <s/|s|, beta> at a frame; NaN without a mode."""
+    if not is_linear(run):
+        return float("nan")
+    s = target(run)
+    length = float(np.linalg.norm(s))
+    a, V = run.network.unpack(run.physical_parameters(index)).values()
+    return float(a @ V @ s) / length if length > 0.0 else float("nan")
+
+
+def mode_angle(run: Run, index: int) -> float:
+    """Return the angle of beta and s in degrees; NaN where one of them is 0."""
+    if not has_angle(run):
+        return float("nan")
+    s = target(run)
+    a, V = run.network.unpack(run.parameters(index)).values()
+    beta = a @ V
+    lengths = float(np.linalg.norm(beta)) * float(np.linalg.norm(s))
+    if not lengths > 0.0:
+        return float("nan")
+    along = float(beta @ s) / lengths
+    across = float(np.linalg.norm(beta - s * (beta @ s) / (s @ s))) / float(np.linalg.norm(beta))
+    return float(np.degrees(np.arctan2(across, along)))
+
+
+def conserved_matrix(network: Linear, flat: Array) -> Array:
+    """Return a a' - V V', (m, m), at flat parameters, which gradient flow of any loss conserves."""
+    a, V = network.unpack(flat).values()
+    return np.asarray(np.outer(a, a) - V @ V.T)
+
+
+def layer_drift(run: Run, index: int) -> float:
+    """Return |(a a' - V V')(t) - (a a' - V V')(0)|_F / |W(t)|^2 at a frame."""
+    if not isinstance(run.network, Linear):
+        return float("nan")
+    now = conserved_matrix(run.network, run.physical_parameters(index))
+    then = conserved_matrix(run.network, run.origin)
+    squared = run.network.norm(run.physical_parameters(index)) ** 2
+    return float(np.linalg.norm(now - then)) / squared if squared > 0.0 else float("nan")
+
+
+# ------------------------------------------------------------------- conditions of exact solutions
+
+
+@cached_per_run
+def flow_condition(run: Run) -> str:
+    """Return why no exact solution of the flow is known for a linear network; "" if one is."""
+    experiment = run.experiment
+    if experiment.loss.kind != "least_squares" or experiment.loss.is_penalised:
+        return 'the exact solution is that of loss.kind = "least_squares" without a penalty'
+    shaped = getattr(experiment.dynamics, "schedule", "constant") != "constant"
+    if not experiment.dynamics.full_gradient or shaped or run.has_changed_rule:
+        return "the exact solution is that of gradient flow, or full-batch descent in small steps"
+    if not is_whitened(run):
+        return "the inputs are not white: X'X/n is no multiple of the identity"
+    unbalanced = layer_imbalance(run)
+    if not unbalanced <= ROUNDING:
+        return f"the start is not balanced: |a a' - V V'| is {unbalanced:.2g} of |W|^2"
+    return ""
+
+
+def layer_imbalance(run: Run) -> float:
+    """Return |a a' - V V'|_F / |W|^2 at t = 0."""
+    assert isinstance(run.network, Linear)
+    squared = run.network.norm(run.origin) ** 2
+    matrix = conserved_matrix(run.network, run.origin)
+    return float(np.linalg.norm(matrix)) / squared if squared > 0.0 else 0.0
+
+
+SAXE = "saxe14; docs/theory.md, 4.14"
+WHERE = "two-layer linear networks on real targets"
+MODE = Observable(
+    "mode_strength",
+    "strength of the mode",
+    "<s/|s|, beta>, beta = V'a, s = X'y/(n c), c = tr(X'X)/(n d)",
+    SAXE,
+    mode_strength,
+    applies=is_linear,
+    where=WHERE,
+    tex=r"\langle s/|s|,\,V^Ta\rangle",
+)
+OBSERVABLES = (
+    MODE,
+    Observable(
+        "mode_angle",
+        "angle to the target",
+        "angle of beta = V'a and s",
+        SAXE,
+        mode_angle,
+        unit="degrees",
+        applies=has_angle,
+        where=f"{WHERE}, with d <= n",
+        tex=r"\mathrm{angle}(V^Ta,\,s)",
+    ),
+    Observable(
+        "layer_drift",
+        "drift of the layers",
+        "|(a a' - V V')(t) - (a a' - V V')(0)|_F / |W(t)|^2; 0 for exact gradient flow",
+        SAXE,
+        layer_drift,
+        applies=is_linear_network,
+        where="two-layer linear networks",
+        tex=r"\frac{|[aa^T-VV^T](t)-[aa^T-VV^T](0)|_F}{|W(t)|^2}",
+        normalisation="divided by |W(t)|^2",
+    ),
+)
