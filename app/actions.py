@@ -204,7 +204,7 @@ TIPS = {
     "follow": "Stay at the last frame during training",
     "coordinates": "Choose the two input coordinates on which neurons are drawn",
     "link": "Share axis ranges and zoom between runs",
-    "curves": "Choose the observables to draw as curves",
+    "curves": "Choose the observables to draw as curves or to compare",
     "log_curves": "Use a logarithmic axis for positive curves",
     "equal": "Use the same scale on both axes",
     "compare": "Compare the open runs, or runs chosen in the library, in one plot",
@@ -242,11 +242,11 @@ MORE = (
 # Actions that need a run being trained, no run being trained, and a run on the screen.
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
-OF_RUNS_ALONE = ("film", "page", "fill")
+OF_RUNS_ALONE = ("film", "page")
 OF_FILES = ("export", "figure", "copy_figure", "film", "page", "data", "cite")
 OF_RUNS = (*OF_FILES, "close", "close_run", "restart", "branch", "rewind")
 OF_VIEWS = ("log_curves",)
-OF_COMPARED = ("export", "figure", "copy_figure", "data")
+OF_COMPARED = ("export", "figure", "copy_figure", "data", "fill")
 INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
 SHOWN_ONLY = (
     *OF_RUNS,
@@ -266,7 +266,6 @@ REASONS = {
     **dict.fromkeys(ENDED_ONLY, "Available once a run has finished."),
     **dict.fromkeys(SHOWN_ONLY, "No run is open."),
     "log_curves": "Not available while comparing runs.",
-    "fill": "No run is open.",
     "film": "Open a run, or close the comparison: films show runs.",
     "page": "Open a run, or close the comparison: pages show runs.",
     **{f"run_{k}": f"Fewer than {k} runs are open." for k in NUMBERS},
@@ -364,7 +363,7 @@ def enable(
     pinned: bool = False,
     interval: bool = False,
 ) -> None:
-    """Enable what is possible now; a comparison has figures and data, but no films or pages.
+    """Enable what is possible now; a comparison has plots, figures and data, but no films or pages.
 
     `shown`: number of open runs. `pinned`, `interval`: nodes are pinned, and an interval is set.
     """
@@ -373,7 +372,6 @@ def enable(
         actions[f"run_{k}"].setVisible(k <= max(shown, LEAST_LISTED))
     for key in LIVE_ONLY:
         actions[key].setEnabled(live)
-    actions["fill"].setEnabled(shown > 0 or compared)
     for key in ENDED_ONLY:
         actions[key].setEnabled(shown > 0 and not live)
     for key in SHOWN_ONLY:

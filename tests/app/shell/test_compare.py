@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFont
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -245,6 +246,7 @@ def test_the_legend_fits_large_type(comparing: Marginscope) -> None:
     name = table.item(0, NAME)
     assert table.columnWidth(NAME) > table.fontMetrics().horizontalAdvance(name.text())
     assert table.verticalHeader().defaultSectionSize() > table.fontMetrics().height()
+    table.setFont(QFont())  # that of the window again
 
 
 def test_a_falling_axis_says_the_quantity() -> None:

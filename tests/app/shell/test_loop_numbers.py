@@ -86,7 +86,7 @@ def check_comparison(program: Marginscope, qtbot: QtBot) -> None:
     choose_observables(program, qtbot, "val_acc")
     qtbot.waitUntil(lambda: program.display.intent.compared.question.observable == "val_acc")
     table = program.compare.page.table
-    titles = [table.horizontalHeaderItem(k).toolTip() for k in range(table.columnCount())]
+    titles = [table.horizontalHeaderItem(k).text() for k in range(table.columnCount())]
     assert "lr" in titles and "loss.l2" not in titles
     shown = view(program)
     qtbot.waitUntil(lambda: shown.question.observable == "val_acc")
