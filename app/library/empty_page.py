@@ -41,7 +41,7 @@ class EmptyPage(QWidget):
         add_all(column, 1, self.sentence, buttons, 2)
 
     def explain(self, searching: bool, trashed: bool) -> None:
-        """Say why no run is listed."""
+        """Explain why no run is listed."""
         self.sentence.setText(NO_MATCH if searching else NO_TRASH if trashed else NO_RUNS)
         self.clear.setVisible(searching)
         for button in (self.run, self.open):

@@ -258,7 +258,7 @@ class LibraryPanel(QWidget):
         self.table.setColumnWidth(0, PICTURE_SIZE.width())
 
     def show_empty(self, searching: bool) -> None:
-        """Say why there are no rows."""
+        """Explain why there are no rows."""
         self.empty.explain(searching, self.trash.isChecked())
         self._pages.setCurrentWidget(self.empty)
 

@@ -41,7 +41,7 @@ def example_entries(classes: int, text: str, palette: Palette) -> tuple[HeaderEn
     return *signs[:-1], HeaderEntry(text, colours[len(signs) - 1], "plus")
 
 
-def deeper(colour: str, palette: Palette) -> str:
+def deepen_colour(colour: str, palette: Palette) -> str:
     """Return a colour nearer to the foreground, to be seen on a ground of the same colour."""
     ink = rgb(colour) + DEEPER * (rgb(palette.foreground) - rgb(colour))
     return css(np.rint(ink).astype(np.uint8)[None])[0]
@@ -89,7 +89,7 @@ def show_points(
         areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
         sizes, kinds = np.unique(np.rint(1.4 * np.sqrt(areas) + 3.0), return_inverse=True)
         symbol = Symbol.CROSS if data.classes == 2 and number == 0 else Symbol.PLUS
-        ink = rgba(deeper(colour, palette)) if on_map else rgba(colour, OPACITY)
+        ink = rgba(deepen_colour(colour, palette)) if on_map else rgba(colour, OPACITY)
         shown.append(places)
         which.append(len(styles) + kinds.astype(np.int64))
         styles += [Style(ink, float(size), symbol) for size in sizes]
