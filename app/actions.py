@@ -204,7 +204,7 @@ TIPS = {
     "follow": "Stay at the last frame during training",
     "coordinates": "Choose the two input coordinates on which neurons are drawn",
     "link": "Share axis ranges and zoom between runs",
-    "curves": "Choose the observables to draw as curves",
+    "curves": "Choose the observables to draw as curves or to compare",
     "log_curves": "Use a logarithmic axis for positive curves",
     "equal": "Use the same scale on both axes",
     "compare": "Compare the open runs, or runs chosen in the library, in one plot",
@@ -242,11 +242,11 @@ MORE = (
 # Actions that need a run being trained, no run being trained, and a run on the screen.
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
-OF_RUNS_ALONE = ("film", "page", "fill")
+OF_RUNS_ALONE = ("film", "page")
 OF_FILES = ("export", "figure", "copy_figure", "film", "page", "data", "cite")
 OF_RUNS = (*OF_FILES, "close", "close_run", "restart", "branch", "rewind")
-OF_VIEWS = ("curves", "log_curves")
-OF_COMPARED = ("export", "figure", "copy_figure", "data")
+OF_VIEWS = ("log_curves",)
+OF_COMPARED = ("export", "figure", "copy_figure", "data", "fill")
 INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
 SHOWN_ONLY = (
     *OF_RUNS,
@@ -265,10 +265,7 @@ REASONS = {
     **dict.fromkeys(LIVE_ONLY, "No run is training."),
     **dict.fromkeys(ENDED_ONLY, "Available once a run has finished."),
     **dict.fromkeys(SHOWN_ONLY, "No run is open."),
-    **dict.fromkeys(
-        OF_VIEWS, ("Not available while comparing runs: choose an observable above the plot.")
-    ),
-    "fill": "Open a run, or close the comparison.",
+    "log_curves": "Not available while comparing runs.",
     "film": "Open a run, or close the comparison: films show runs.",
     "page": "Open a run, or close the comparison: pages show runs.",
     **{f"run_{k}": f"Fewer than {k} runs are open." for k in NUMBERS},
@@ -366,7 +363,7 @@ def enable(
     pinned: bool = False,
     interval: bool = False,
 ) -> None:
-    """Enable what is possible now; a comparison has figures and data, but no films or pages.
+    """Enable what is possible now; a comparison has plots, figures and data, but no films or pages.
 
     `shown`: number of open runs. `pinned`, `interval`: nodes are pinned, and an interval is set.
     """

@@ -115,12 +115,14 @@ def _data(job: DataJob, shown: Exportable) -> Iterator[list[str]]:
 
 @command_words.register
 def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
-    asked = job.question
+    asked = job.questions[0]
+    over_time = [one.against for one in job.questions if not one.is_by_rank]
     runs = [job.runs[k] for k in job.shown] or job.runs
     words = ["compare", *map(path_argument, runs), "--out", path_argument(job.path)]
-    words += ["--observable", asked.observable, "--against", asked.against]
+    words += [part for one in job.questions for part in ("--observable", one.observable)]
+    words += ["--against", over_time[0] if over_time else asked.against]
     words += ["--kind", asked.kind, "--band", asked.band, *_history(shown)]
-    if asked.is_by_rank and job.log10_time != math.inf:
+    if any(one.is_by_rank for one in job.questions) and job.log10_time != math.inf:
         words += ["--at", time_word(job.log10_time)]
     if job.path.suffix.lower() != TABLE:
         words += [] if job.width == USUAL_WIDTH else ["--size", f"{job.width:.15g}mm"]

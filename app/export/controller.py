@@ -105,7 +105,7 @@ class ExportController(QObject):
         self._open("figure")
 
     def figure_of(self, view: str) -> None:
-        """Open the dialog for a figure of one view of the runs."""
+        """Open the dialog for a figure of one view of the runs, or of one compared observable."""
         self._open("figure", (view,))
 
     def film(self) -> None:
@@ -128,7 +128,7 @@ class ExportController(QObject):
             runs = tuple(Path(name) for name in compared.runs)
             moment = math.inf if shown.moment is None else shown.moment
             job = CompareCopyJob(
-                runs, compared.question, moment, compared.shown_runs, compared.slots
+                runs, compared.questions, moment, compared.shown_runs, compared.slots
             )
             self.start(job)
         else:
@@ -196,7 +196,7 @@ class ExportController(QObject):
         return None
 
     def _open(self, tab: str, views: tuple[str, ...] = ()) -> None:
-        """Open the dialog at a tab; `views` replace the shown ones."""
+        """Open the dialog at a tab; `views` or observables replace the shown ones."""
         if not (shown := self._exportable()):
             return
         if self._folder is None or not self._folder.is_dir():
@@ -204,7 +204,10 @@ class ExportController(QObject):
             place = QStandardPaths.StandardLocation.DocumentsLocation
             documents = Path(QStandardPaths.writableLocation(place))
             self._folder = documents if documents.is_dir() else Path.home()
-        shown = replace(shown, panels=views or shown.panels)
+        if views and shown.compared is not None:
+            shown = replace(shown, compared=shown.compared.with_observables(views))
+        elif views:
+            shown = replace(shown, panels=views)
         self.dialog = dialog = ExportDialog(shown, self._folder, tab, self.preset, self._window)
         dialog.finished.connect(self._on_dialog_finished)
         dialog.command_requested.connect(self._copy_command)

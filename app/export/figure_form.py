@@ -83,6 +83,7 @@ class FigureForm(ExportForm):
         self._spin("height in millimetres", self.high, 0.0, 2000.0, 0.0)
         self.high.setSpecialValueText(AUTO)
         high = ("\u00d7", self.high) if self._has_type else ()
+        self.high.setVisible(self._has_type)
         self._own_size = self._add_row("custom", self.wide, *high, "mm")
         if self._has_type:
             self.points = DecimalBox(self, decimals=1)
@@ -213,7 +214,7 @@ def comparison_job(
     return CompareJob(
         runs,
         paths[0],
-        of.question,
+        of.questions,
         moment,
         dpi,
         palette,

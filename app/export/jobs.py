@@ -242,23 +242,23 @@ TABLE = ".csv"
 
 
 class ComparisonJob(ExportJob):
-    """Comparison of runs, to be exported; nodes are compared at `log10_time`.
+    """Comparison of runs by each question, to be exported; nodes are those at `log10_time`.
 
     `shown` are the places of the runs that are drawn, all of them if empty; `slots` are the colours
     of all runs where these have no order.
     """
 
     runs: tuple[Path, ...]
-    question: CompareQuestion
+    questions: tuple[CompareQuestion, ...]
     log10_time: float
     shown: tuple[int, ...]
     slots: tuple[int, ...]
 
     @abstractmethod
-    def write(self, answer: Comparison, draw: Draw) -> str:
-        """Export the answer, and return a sentence about the result."""
+    def write(self, answers: Sequence[Comparison], draw: Draw) -> str:
+        """Export the answers, and return a sentence about the result."""
 
-    def answer(self, progress: Progress, cancelled: Cancelled) -> Comparison:
+    def answer(self, progress: Progress, cancelled: Cancelled) -> list[Comparison]:
         """Compare the runs. Raises CancelledError."""
         from core.comparison.recorded import compare_runs, differing_of
 
@@ -266,16 +266,17 @@ class ComparisonJob(ExportJob):
             places = self.shown or range(len(every))
             named = differing_of(every, self.slots).select_runs(places)
             runs = [every[k] for k in places]
-            count = _frame_counter(runs, progress, cancelled)
-            return compare_runs(self.question, runs, count, self.log10_time, named)
+            count = _frame_counter(runs * len(self.questions), progress, cancelled)
+            given = (runs, count, self.log10_time, named)
+            return [compare_runs(question, *given) for question in self.questions]
 
     @final
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
         try:
-            answer = self.answer(progress, cancelled)
+            answers = self.answer(progress, cancelled)
         except CancelledError:
             return ""
-        return "" if cancelled() else self.write(answer, draw)
+        return "" if cancelled() else self.write(answers, draw)
 
 
 @final
@@ -285,7 +286,7 @@ class CompareJob(ComparisonJob, PreviewedJob):
 
     runs: tuple[Path, ...]
     path: Path
-    question: CompareQuestion
+    questions: tuple[CompareQuestion, ...]
     log10_time: float = math.inf
     dpi: float = 300.0
     palette: str = LIGHT.name
@@ -297,29 +298,30 @@ class CompareJob(ComparisonJob, PreviewedJob):
     def title(self) -> str:
         return f"{'Writing' if self.path.suffix == TABLE else 'Drawing'} {self.path.name}"
 
-    def write(self, answer: Comparison, draw: Draw) -> str:
+    def write(self, answers: Sequence[Comparison], draw: Draw) -> str:
         from core.comparison.comparison import table
         from core.figures.export import save_figure
         from core.files import write_whole
 
         if self.path.suffix.lower() == TABLE:
-            write_whole(self.path, table([answer]).encode())
+            write_whole(self.path, table(answers).encode())
         else:
-            save_figure(self._scene(answer), self.path, self.dpi, draw)
+            save_figure(self._scene(answers), self.path, self.dpi, draw)
         return saved_text([self.path])
 
     def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
-        answer = self.answer(lambda done, total: None, cancelled)
-        made = scene_preview(self._scene(answer), pixels, draw)
+        answers = self.answer(lambda done, total: None, cancelled)
+        made = scene_preview(self._scene(answers), pixels, draw)
         if self.path.suffix.lower() != TABLE:
             return made
-        return Preview(made.png, f"Table of the values of {len(answer.lines)} lines.")
+        count = sum(len(answer.lines) for answer in answers)
+        return Preview(made.png, f"Table of the values of {count} lines.")
 
-    def _scene(self, answer: Comparison) -> FigureScene:
+    def _scene(self, answers: Sequence[Comparison]) -> FigureScene:
         from core.figures.comparison import comparison_scene
 
-        title, palette = comparison_title(answer), PALETTES[self.palette]
-        return comparison_scene([answer], title, palette, self.width)
+        title, palette = comparison_title(answers), PALETTES[self.palette]
+        return comparison_scene(answers, title, palette, self.width)
 
 
 @final
@@ -328,7 +330,7 @@ class CompareCopyJob(ComparisonJob):
     """Figure of a comparison for the clipboard; `contents`: picture by media type."""
 
     runs: tuple[Path, ...]
-    question: CompareQuestion
+    questions: tuple[CompareQuestion, ...]
     log10_time: float = math.inf
     shown: tuple[int, ...] = ()
     slots: tuple[int, ...] = ()
@@ -338,14 +340,14 @@ class CompareCopyJob(ComparisonJob):
     def title(self) -> str:
         return "Copying the figure"
 
-    def write(self, answer: Comparison, draw: Draw) -> str:
+    def write(self, answers: Sequence[Comparison], draw: Draw) -> str:
         from core.figures.comparison import comparison_scene
 
-        scene = comparison_scene([answer], comparison_title(answer))
+        scene = comparison_scene(answers, comparison_title(answers))
         for suffix, media in COPY_FORMATS.items():
             self.contents[media] = draw(scene, suffix, COPY_DPI)
         return "Figure copied."
 
 
-def comparison_title(answer: Comparison) -> str:
-    return f"{len(answer.shades)} runs compared"
+def comparison_title(answers: Sequence[Comparison]) -> str:
+    return f"{len(answers[0].shades)} runs compared"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from app.export.pictures import Ends, Exportable
 from app.playback.display import DisplayController
 from app.scenes.named import SelectionController
+from app.state.compared import ComparedRuns
 from app.state.resolve import NEAR, ResolvedView
 from app.state.session import OpenRun
 from app.theory.controller import TheoryController
@@ -44,7 +45,7 @@ def export_snapshot(
         theory.delta,
         tuple(source for run in runs for source in _sources(run, theory)),
         tuple(theory.promise_of(run.key) for run in runs),
-        view.wishes.compared,
+        _shown_comparison(view),
         tuple(run.heading for run in runs),
         any(run.data is not None and run.data.run.frames_before > 0 for run in runs),
     )
@@ -54,6 +55,12 @@ def _sources(run: OpenRun, theory: TheoryController) -> tuple[str, ...]:
     """Return the sources of a run's study, and of what theory shows of the run."""
     own = "" if run.data is None else run.data.run.source
     return (own, *theory.sources_of(run.key))
+
+
+def _shown_comparison(view: ResolvedView) -> ComparedRuns | None:
+    """Return the comparison, with the only plot shown if one fills the window."""
+    compared, only = view.wishes.compared, view.wishes.filled
+    return compared.with_observables((only,)) if compared is not None and only else compared
 
 
 def _view_options(view: ResolvedView) -> ViewOptions:

@@ -1,4 +1,4 @@
-"""Comparison of runs in one plot: opened by files, traced in the background."""
+"""Comparison of runs in a grid of plots: opened by files, traced in the background."""
 
 from __future__ import annotations
 
@@ -8,29 +8,20 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
+from app.library.compare_model import CompareModel
 from app.library.compared_runs import (
-    ComparedRun,
-    ComparedValues,
-    close_compared,
     common_observables,
-    compare_nodes,
-    compare_over_time,
     legend_rows,
-    medians,
-    open_compared,
     reference_levels,
-    request_values,
-    snapshot_of,
-    value_at,
+    value_heading,
 )
-from app.playback.calculator import Calculator
 from app.playback.display import DisplayController
 from app.playback.transport import PlaybackController
+from app.state.compared import MOST_OBSERVABLES, ComparedRuns
 from app.state.session import Session
-from app.state.view_options import ComparedRuns
 from app.training.run_questions import RunQuestions
 from app.widgets.layouts import PageStack
 from core.comparison.question import MOST_COMPARED, CompareQuestion, check_count
@@ -41,12 +32,10 @@ from core.trust import UntrustedCodeError
 
 if TYPE_CHECKING:
     from app.library.compare_page import ComparePanel
-    from app.views.compare import CompareView
-    from core.comparison.recorded import Differing
-    from core.reference.margin import ReferenceMargin
 
 FIRST = "hard_margin"
-POLL_MS = 500  # between polls of files that still grow
+OF_VIEWS = {"margins": FIRST, "rotations": "rotation", "norms": "relative_norm"}
+"""Observables of views that show a run each."""
 TOO_FEW = "Comparing needs at least two runs. Open another, or select some in the library."
 LAST_TWO = "A comparison needs at least two runs. Close it to show the open runs."
 
@@ -59,8 +48,8 @@ class CompareController(QObject):
     """Sentence for the bar."""
     visibility_changed = Signal(bool)
     """True once the page is shown, False once it is left."""
-    help_requested = Signal(object)
-    """Names of the observables to explain, as a tuple."""
+    page_created = Signal()
+    """The page exists, and is about to be shown for the first time."""
 
     def __init__(
         self,
@@ -77,17 +66,11 @@ class CompareController(QObject):
         self._playback, self._questions = playback, questions
         self._of: ComparedRuns | None = None
         self._palette, self._stopped = "", False
-        self._open: tuple[ComparedRun, ...] = ()
-        self._named: Differing | None = None
-        self._references: tuple[ReferenceMargin, ...] = ()
-        self._known: ComparedValues | None = None
-        self._requested_at = math.nan  # cursor at the last request of values
-        self.panel: ComparePanel | None = None
-        self.view: CompareView | None = None
-        self._calculator = Calculator(self)
-        self._calculator.values_computed.connect(self._on_computed)
-        self._timer = QTimer(self, interval=POLL_MS)
-        self._timer.timeout.connect(self._poll)
+        self.page: ComparePanel | None = None
+        self.model = CompareModel(session, self)
+        self.model.values_computed.connect(self._on_computed)
+        self.model.frames_added.connect(display.refresh)
+        self.model.reading_failed.connect(self.message)
         display.changed.connect(self._on_display_changed)
 
     # -------------------------------------------------------------------------------- requests
@@ -95,8 +78,24 @@ class CompareController(QObject):
     def compare(self, names: Sequence[str]) -> None:
         """Compare the runs in some files."""
         before = self._display.intent.compared
-        question = before.question if before is not None else CompareQuestion()
-        self._set_compared(ComparedRuns(tuple(names), question))
+        if before is None:
+            compared = ComparedRuns(tuple(names), CompareQuestion()).with_observables(
+                self.default_observables
+            )
+        else:
+            compared = replace(before, runs=tuple(names), hidden=frozenset(), slots=())
+        self._set_compared(compared)
+
+    @property
+    def default_observables(self) -> tuple[str, ...]:
+        """Observables of the views shown; the margin if these have none."""
+        names: list[str] = []
+        for view in self._display.view.wishes.views:
+            if view == "curves":
+                names += self._display.intent.shown_curves
+            elif view in OF_VIEWS:
+                names.append(OF_VIEWS[view])
+        return tuple(dict.fromkeys(names))[:MOST_OBSERVABLES] or (FIRST,)
 
     def _set_compared(self, compared: ComparedRuns) -> None:
         """Compare runs if they are neither too few nor too many; report it otherwise."""
@@ -149,12 +148,33 @@ class CompareController(QObject):
 
     def _on_rows_selected(self) -> None:
         """Emphasise the lines of the selected runs."""
-        if self.panel is None or self.view is None or self._of is None:
+        if self.page is None or self._of is None:
             return
         shown = self._of.shown_runs
-        rows = [k for k in self.panel.table.selected_rows if k in shown]
-        lines = [self._line_of(shown.index(k)) for k in rows]
-        self.view.emphasise(frozenset(line for line in lines if line >= 0))
+        rows = [shown.index(k) for k in self.page.table.selected_rows if k in shown]
+        for name, plot in self.page.grid.plots.items():
+            if (known := self.model.answers.get(name)) is not None:
+                lines = map(known.line_of, rows)
+                plot.emphasise(frozenset(line for line in lines if line >= 0))
+
+    @property
+    def observables(self) -> dict[str, str]:
+        """Observables that all compared runs have, with their titles."""
+        return common_observables(self.model.runs) if self.model.runs else {}
+
+    def set_observables(self, names: Sequence[str]) -> None:
+        """Compare the runs by one to four other observables."""
+        compared = self._display.intent.compared
+        if compared is not None and names:
+            self._display.update_intent(compared=compared.with_observables(names))
+
+    def _on_plot_moved(self, name: str, target: str) -> None:
+        if self._of is not None:
+            names = list(self._of.observables)
+            place = names.index(target)
+            names.remove(name)
+            names.insert(place, name)
+            self.set_observables(names)
 
     def _set_question(self, question: CompareQuestion) -> None:
         compared = self._display.intent.compared
@@ -166,15 +186,15 @@ class CompareController(QObject):
         if self._display.intent.compared is not None:
             self._display.update_intent(compared=None)
 
-    def _on_place_clicked(self, place: float) -> None:
+    def _on_place_clicked(self, name: str, place: float) -> None:
         """Seek the moment at which the first line reaches a place of the axis."""
-        if self._of is not None and self._of.question.against in ("log10_time", "time"):
-            self._playback.seek(float(coordinate(place)))
+        known = self.model.answers.get(name)
+        if known is None:
             return
-        if self._known is not None:
-            moment = self._known.moment_at(place)
-            if math.isfinite(moment):
-                self._playback.seek(moment)
+        if known.answer.question.against in ("log10_time", "time"):
+            self._playback.seek(float(coordinate(place)))
+        elif math.isfinite(moment := known.moment_at(place)):
+            self._playback.seek(moment)
 
     # ------------------------------------------------------------------------------- following
 
@@ -185,215 +205,132 @@ class CompareController(QObject):
         wishes = self._display.view.wishes
         if wishes.compared != self._of:
             self._change(wishes.compared)
-        if self.view is not None and wishes.palette != self._palette:
+        if self.page is not None and wishes.palette != self._palette:
             self._palette = wishes.palette
-            self.view.set_colours(PALETTES[wishes.palette])
-            self._show_answer()
-        if self._of is not None:
+            self.page.grid.set_colours(PALETTES[wishes.palette])
+            self._show_answers()
+        if self.page is not None and self._of is not None:
+            self.page.grid.set_names((wishes.filled,) if wishes.filled else self._of.observables)
             self._show_moment()
 
     def _change(self, wanted: ComparedRuns | None) -> None:
         before, self._of = self._of, wanted
         if wanted is None:
-            self._close_runs()
+            self.model.close_runs()
             self._pages.set_over(None)
             self.visibility_changed.emit(False)
             self._display.refresh()  # the slider again spans the open runs only
             return
-        if before is None or before.runs != wanted.runs:
-            opened = self._open_runs(wanted.runs)
-            if not opened:  # keep the comparison shown so far
-                self._of = before
-                self._display.update_intent(compared=before)
-                self.visibility_changed.emit(before is not None)
-                return
-            self._start(opened)
-        self._make()
-        common = common_observables(self._open)
-        if wanted.question.observable not in common:
-            name = FIRST if FIRST in common else next(iter(common))
-            self._set_question(replace(wanted.question, observable=name))  # leads back here
+        if (before is None or before.runs != wanted.runs) and not self._open_runs(wanted.runs):
+            self._of = before  # keep the comparison shown so far
+            self._display.update_intent(compared=before)
+            self.visibility_changed.emit(before is not None)
             return
-        self._request_values()
-        assert self.panel is not None
-        self.panel.offer(common)
-        self.panel.show_question(wanted.question)
-        self._rebuild()
-        self._pages.set_over(self.panel)
+        common = self.observables
+        known = [name for name in wanted.observables if name in common]
+        if len(known) < len(wanted.observables):
+            self.set_observables(known or [FIRST if FIRST in common else next(iter(common))])
+            return  # leads back here
+        page = self._make()
+        self.model.request(wanted.questions, self._display.view.cursor)
+        page.show_question(wanted.question)
+        page.grid.set_names(wanted.observables)
+        self._answer()
+        self._pages.set_over(page)
         self.visibility_changed.emit(True)
         self._display.refresh()  # the slider spans the compared runs, also while held
 
-    def _make(self) -> None:
-        """Create the page at its first use."""
-        if self.panel is not None:
-            return
+    def _make(self) -> ComparePanel:
+        """Return the page; create it at its first use."""
+        if self.page is not None:
+            return self.page
         from app.library.compare_page import ComparePanel
-        from app.views.compare import CompareView
 
         self._palette = self._display.intent.palette
-        self.view = CompareView(PALETTES[self._palette])
-        self.panel = ComparePanel(self.view, PALETTES[self._palette], self._window)
-        self.panel.question_changed.connect(self._set_question)
-        self.panel.runs_dropped.connect(self.add_runs)
-        self.panel.close_button.clicked.connect(self.leave)
-        table = self.panel.table
+        self.page = page = ComparePanel(PALETTES[self._palette], self._window)
+        page.question_changed.connect(self._set_question)
+        page.runs_dropped.connect(self.add_runs)
+        page.close_button.clicked.connect(self.leave)
+        page.grid.place_clicked.connect(self._on_place_clicked)
+        page.grid.plot_moved.connect(self._on_plot_moved)
+        table = page.table
         table.shown_changed.connect(self._on_shown_changed)
         table.removal_requested.connect(self._on_removal_requested)
         table.row_moved.connect(self._on_row_moved)
         table.itemSelectionChanged.connect(self._on_rows_selected)
-        self.view.place_requested.connect(self._on_place_clicked)
-        self.view.help_requested.connect(self.help_requested)
+        self.page_created.emit()
+        return page
 
-    def _open_runs(self, names: Sequence[str]) -> tuple[ComparedRun, ...]:
-        """Open the files, or none of them and report which one cannot be read."""
+    def _open_runs(self, names: Sequence[str]) -> bool:
+        """Open the files; report which one cannot be read, and return False."""
         try:
-            return open_compared(names, self._open)
+            self.model.open(names)
         except (MarginscopeError, OSError) as error:
             self.message.emit(getattr(error, "sentence", "") or f"{error}.")
             if isinstance(error, UntrustedCodeError):
                 self._questions.confirm_trust(error, partial(self.compare, names))
-            return ()
-
-    def _start(self, opened: tuple[ComparedRun, ...]) -> None:
-        """Compare opened runs; close the files of runs that left."""
-        from core.comparison.recorded import common_references
-
-        close_compared(one for one in self._open if one not in opened)
-        self._open, self._known = opened, None
-        self._references = common_references([one.run for one in opened])
-        self._update_session()
-        if any(one.run.status != "finished" for one in opened):
-            self._timer.start()
-
-    def _close_runs(self) -> None:
-        self._timer.stop()
-        self._calculator.watch(())
-        close_compared(self._open)
-        self._open, self._known = (), None
-        self._session.compared = ()
+            return False
+        return True
 
     def close(self) -> None:
         """Stop all work, and close the files."""
         self._stopped = True
-        self._calculator.close()
-        self._close_runs()
-
-    # -------------------------------------------------------------------------------- tracing
-
-    @property
-    def _visible_runs(self) -> list[ComparedRun]:
-        """Runs that are drawn."""
-        return [self._open[k] for k in self._of.shown_runs] if self._of is not None else []
-
-    def _poll(self) -> None:
-        """Read new frames of files that grow."""
-        growing = [one for one in self._open if one.run.status != "finished"]
-        if not growing:
-            self._timer.stop()
-            return
-        before = [one.run.frames for one in growing]
-        try:
-            after = [one.run.refresh() for one in growing]
-        except (MarginscopeError, OSError) as error:
-            self._timer.stop()
-            self.message.emit(getattr(error, "sentence", str(error)))
-            return
-        if after != before:
-            self._update_session()
-            self._request_values()
-            self._display.refresh()
-
-    def _update_session(self) -> None:
-        """Extend the cursor's range to these runs."""
-        self._session.compared = tuple(snapshot_of(one) for one in self._open)
-
-    def _request_values(self) -> None:
-        assert self._of is not None
-        self._requested_at = self._display.view.cursor
-        request_values(self._of.question, self._open, self._requested_at)
-        self._calculator.watch([one.background for one in self._open])
-
-    def _on_computed(self) -> None:
-        if self._of is not None and self._open:
-            self._rebuild()
-
-    def _rebuild(self) -> None:
-        """Compare the values known so far."""
-        from core.comparison.recorded import differing_of
-
-        assert self._of is not None
-        question, cursor = self._of.question, self._display.view.cursor
-        self._named = differing_of([one.run for one in self._open], self._of.colours)
-        runs, named = self._visible_runs, self._named.select_runs(self._of.shown_runs)
-        if question.is_by_rank:
-            known = compare_nodes(question, runs, named, cursor)
-        else:
-            known = compare_over_time(question, runs, named)
-        if known is not None:
-            self._known = known
-            self._show_answer()
-            self._show_moment()
+        self.model.close()
 
     # -------------------------------------------------------------------------------- showing
 
-    def _show_answer(self) -> None:
-        of, named = self._of, self._named
-        if self.view is None or self.panel is None or self._known is None:
-            return
-        if of is None or named is None:
-            return
-        from core.figures.comparison import words_for
+    def _on_computed(self) -> None:
+        if self._of is not None and self.model.runs:
+            self._answer()
 
-        answer = self._known.answer
-        words = ", ".join(part for part in (words_for(answer.question), answer.moment) if part)
-        title = f"{words}, {len(self._open)} runs"
-        palette = PALETTES[self._palette]
-        levels = reference_levels(self._references, answer.question, palette)
-        self.view.show_comparison(answer, title, levels)
-        self.panel.show_notes(answer.notes)
-        value = "median" if answer.question.is_by_rank else "at the cursor"
-        rows = legend_rows(self._open, named, of.shown_runs)
-        self.panel.table.show_rows(value, named.keys, rows)
-        self.panel.table.show_colours([run_colour(x, palette) for x in named.shades], palette)
-        self.panel.fit()
+    def _answer(self) -> None:
+        """Show the values known so far."""
+        assert self._of is not None
+        self.model.answer(self._of, self._display.view.cursor)
+        self._show_answers()
+        self._show_moment()
+
+    def _show_answers(self) -> None:
+        of, page, named = self._of, self.page, self.model.named
+        if page is None or of is None or named is None or not self.model.answers:
+            return
+        palette, answers = PALETTES[self._palette], self.model.answers
+        for name, plot in page.grid.plots.items():
+            if name in answers:
+                answer = answers[name].answer
+                levels = reference_levels(self.model.references, answer.question, palette)
+                plot.show_comparison(answer, levels)
+        page.grid.share_axes()
+        page.show_notes(dict.fromkeys(x for one in answers.values() for x in one.answer.notes))
+        values = [value_heading(question) for question in of.questions]
+        page.table.show_rows(values, named.keys, legend_rows(self.model.runs, named, of.shown_runs))
+        page.table.show_colours([run_colour(x, palette) for x in named.shades], palette)
+        page.fit()
         self._on_rows_selected()
-
-    def _line_of(self, run: int) -> int:
-        """Return the line number of a drawn run; -1 if it has no line of its own."""
-        if self._known is None:
-            return -1
-        lines = self._known.answer.lines
-        if self._known.answer.question.kind == "differences":
-            return run - 1
-        return next((k for k, line in enumerate(lines) if run in line.members), -1)
 
     def _show_moment(self) -> None:
         """Draw the lines up to the cursor, and show their values there."""
-        if self.view is None or self.panel is None or self._known is None or self._of is None:
+        if self.page is None or self._of is None:
             return
-        cursor, known = self._display.view.cursor, self._known
-        if known.answer.question.is_by_rank:
-            if cursor != self._requested_at:
-                self._request_values()
-            every = [*medians(known.answer), math.nan]  # last entry: for runs without a line
-            self._show_values([every[self._line_of(k)] for k in range(len(self._visible_runs))])
-            return
-        here = known.places_at(cursor)
-        lines = known.answer.lines
-        self.view.show_places([min(here[k] for k in line.members) for line in lines])
-        if known.answer.question.kind == "differences":
-            values = [self.view.value(k - 1) if k > 0 else math.nan for k in range(len(here))]
-        else:
-            values = [value_at(*curve, at) for curve, at in zip(known.curves, here, strict=True)]
-        self._show_values(values)
+        cursor, of, answers = self._display.view.cursor, self._of, self.model.answers
+        if cursor != self.model.requested_at and any(one.is_by_rank for one in of.questions):
+            self.model.request(of.questions, cursor)
+        for name, plot in self.page.grid.plots.items():
+            known = answers.get(name)
+            if known is not None and not known.answer.question.is_by_rank:
+                plot.show_places(known.places_of_lines(cursor))
+        for column, name in enumerate(of.observables):
+            if (known := answers.get(name)) is not None:
+                values = known.values_at(cursor, len(of.shown_runs))
+                self._show_values(column, values)
 
-    def _show_values(self, values: Sequence[float]) -> None:
+    def _show_values(self, column: int, values: Sequence[float]) -> None:
         """Show the values of the drawn runs in their rows."""
         from app.widgets.screen_text import shown_number
 
         assert self._of is not None
-        assert self.panel is not None
-        texts = [""] * len(self._open)
+        assert self.page is not None
+        texts = [""] * len(self.model.runs)
         for k, value in zip(self._of.shown_runs, values, strict=True):
             texts[k] = shown_number(value, 4)
-        self.panel.table.show_values(texts)
+        self.page.table.show_values(column, texts)

@@ -1,27 +1,28 @@
-"""Page of compared runs: the question, the picture, and the settings that differ."""
+"""Page of compared runs: the question, its plots, and a legend with the settings that differ."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import final
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
+from app.library.compare_grid import CompareGrid
 from app.library.legend_table import LegendTable
 from app.widgets.labels import plain_label, plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.screen_text import greek
 from app.widgets.segments import SegmentedChoice
-from core.comparison.question import AGAINST, BANDS, KINDS, RANK, SORTED, CompareQuestion
+from core.comparison.question import AGAINST, BANDS, KINDS, RANK, CompareQuestion
 from core.figures.palette import Palette
 
 ROOM = 8
@@ -33,34 +34,40 @@ BAND_WORDS = {"range": "median, min..max", "deviation": "mean \u00b1 sd"}
 
 @final
 class ComparePanel(QWidget):
-    """Page of compared runs around a view of their lines."""
+    """Page of compared runs around the plots of their lines."""
 
     question_changed = Signal(object)
     """CompareQuestion that the user chose."""
+    picker_requested = Signal(QPoint)
+    """Place on the screen for the picker of observables."""
     runs_dropped = Signal(object)
     """Names of run files to compare as well, as a list."""
 
-    def __init__(self, view: QWidget, palette: Palette, parent: QWidget | None = None) -> None:
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.observable = self._choice("Observable", {})
+        self._question = CompareQuestion()
+        self.observables = QToolButton(self)
+        self.observables.setText("Observables ...")
+        self.observables.setToolTip("Choose what is compared: a plot for each observable")
+        self.observables.clicked.connect(self._on_observables_clicked)
         self.against = SegmentedChoice("Against", self)
         self.against.chosen.connect(self._on_chosen)
         self.kind = self._choice("Kind of comparison", KIND_WORDS, KINDS)
         self.band = self._choice("Bands", BAND_WORDS, BANDS)
-        self.observable.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.close_button = QToolButton(self)
         self.close_button.setText("Close")
         self.close_button.setToolTip("Close the comparison and show the open runs")
+        self.grid = CompareGrid(palette, self)
         self.table = LegendTable(palette, self)
         self.setAcceptDrops(True)
         self.notes = quiet_label("", self, wrap=True)
         self.notes.hide()
         head = space(QHBoxLayout(), (ROOM, 4, ROOM, 4), 6)
         against = plain_label("against", self)
-        add_all(head, (self.observable, 1), against, self.against, self.kind, self.band)
+        add_all(head, self.observables, against, self.against, self.kind, self.band, 1)
         add_all(head, self.close_button)
         said = add_all(space(QHBoxLayout(), (ROOM, 2, ROOM, 2)), (self.notes, 1))
-        add_all(space(QVBoxLayout(self), spacing=0), head, (view, 1), said, self.table)
+        add_all(space(QVBoxLayout(self), spacing=0), head, (self.grid, 1), said, self.table)
 
     def _choice(
         self, name: str, texts: Mapping[str, str], tips: Mapping[str, str] | None = None
@@ -79,21 +86,11 @@ class ComparePanel(QWidget):
 
     # --------------------------------------------------------------------------------- showing
 
-    def offer(self, observables: Mapping[str, str]) -> None:
-        """Offer observables: titles by name."""
-        with QSignalBlocker(self.observable):
-            self.observable.clear()
-            for name, title in observables.items():
-                self.observable.addItem(greek(title), name)
-
     def show_question(self, question: CompareQuestion) -> None:
         """Show a question."""
+        self._question = question
         self._offer_axes(question.is_by_rank)
-        for box, value in (
-            (self.observable, question.observable),
-            (self.kind, question.kind),
-            (self.band, question.band),
-        ):
+        for box, value in ((self.kind, question.kind), (self.band, question.band)):
             box.setCurrentIndex(box.findData(value))
         self.against.set_key(question.against)
         self.band.setVisible(question.kind == "bands")
@@ -104,14 +101,19 @@ class ComparePanel(QWidget):
         texts = {key: SHORT.get(key) or greek(AGAINST[key]) for key in keys}
         self.against.offer(texts, {key: f"Against {greek(AGAINST[key])}" for key in keys})
 
-    def show_notes(self, notes: Sequence[str]) -> None:
+    def show_notes(self, notes: Iterable[str]) -> None:
         """Show notes on the comparison."""
         self.notes.setText(greek(" ".join(notes)))
-        self.notes.setVisible(bool(notes))
+        self.notes.setVisible(bool(self.notes.text()))
 
     def fit(self) -> None:
         """Make the legend as high as its rows, up to a third of the page."""
         self.table.setFixedHeight(self.table.fitted_height(self.height() // 3))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self.fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -123,16 +125,13 @@ class ComparePanel(QWidget):
         self._on_activated()
 
     def _on_activated(self) -> None:
-        name = self.observable.currentData()
-        if name is None:
-            return
-        against = self.against.key
-        if name in SORTED:
-            against = RANK
-        elif against == RANK:
-            against = next(iter(AGAINST))
         kind, band = self.kind.currentData(), self.band.currentData()
-        self.question_changed.emit(CompareQuestion(name, against, kind, band))
+        question = replace(self._question, against=self.against.key, kind=kind, band=band)
+        self.question_changed.emit(question)
+
+    def _on_observables_clicked(self) -> None:
+        button = self.observables
+        self.picker_requested.emit(button.mapToGlobal(button.rect().bottomLeft()))
 
     # ------------------------------------------------------------------------------- drag and drop
 

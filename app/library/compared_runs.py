@@ -15,6 +15,7 @@ from app.library.legend_table import LegendRow
 from app.state.background_values import BackgroundValues, NodesQuestion
 from app.state.resolve import frame_at
 from app.state.session import RunSnapshot
+from app.widgets.screen_text import greek
 from core.comparison.question import SORTED, CompareQuestion
 from core.errors import InputError
 from core.figures.palette import Palette, reference_colour
@@ -146,7 +147,7 @@ def common_observables(runs: Sequence[ComparedRun]) -> dict[str, str]:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedValues:
-    """Comparison, and of each run the farthest place by each frame, its snapshot and its curve."""
+    """Answer to a question; the farthest place by each frame, snapshot and curve of each run."""
 
     answer: Comparison
     keys: tuple[Array, ...] = ()
@@ -173,17 +174,52 @@ class ComparedValues:
             here = [now if math.isfinite(place) else place for place in here]
         return here
 
+    def places_of_lines(self, cursor: float) -> list[float]:
+        """Return the place of each line at the cursor: that of its last run."""
+        here = self.places_at(cursor)
+        return [min(here[k] for k in line.members) for line in self.answer.lines]
 
-def request_values(question: CompareQuestion, runs: Sequence[ComparedRun], cursor: float) -> None:
-    """Request the values for a question: observables at all frames, or nodes at one."""
+    def line_of(self, run: int) -> int:
+        """Return the line number of a drawn run; -1 if it has no line of its own."""
+        if self.answer.question.kind == "differences":
+            return run - 1
+        lines = enumerate(self.answer.lines)
+        return next((k for k, line in lines if run in line.members), -1)
+
+    def values_at(self, cursor: float, runs: int) -> list[float]:
+        """Return the value of each drawn run at the cursor: a median where nodes are compared."""
+        if self.answer.question.is_by_rank:
+            every = [*medians(self.answer), math.nan]  # last entry: for runs without a line
+            return [every[self.line_of(k)] for k in range(runs)]
+        here = self.places_at(cursor)
+        if self.answer.question.kind == "differences":
+            lines = [(line.places, line.values) for line in self.answer.lines]
+            at = self.places_of_lines(cursor)
+            return [math.nan, *(value_at(*one, k) for one, k in zip(lines, at, strict=True))]
+        return [value_at(*curve, at) for curve, at in zip(self.curves, here, strict=True)]
+
+
+def value_heading(question: CompareQuestion) -> str:
+    """Return the heading of the values of a question."""
     from core.observables.registry import observable_of
 
+    title = greek(observable_of(question.observable).title)
+    return f"median {title}" if question.is_by_rank else title
+
+
+def request_values(
+    questions: Sequence[CompareQuestion], runs: Sequence[ComparedRun], cursor: float
+) -> None:
+    """Request the values for questions: observables at all frames, or nodes at one."""
+    from core.observables.registry import observable_of
+
+    needed = dict.fromkeys(name for one in questions if not one.is_by_rank for name in one.names)
+    of_nodes = tuple(one.observable for one in questions if one.is_by_rank)
     for one in runs:
-        names = () if question.is_by_rank else question.names
-        names = tuple(name for name in names if observable_of(name).applies(one.run))
+        names = tuple(name for name in needed if observable_of(name).applies(one.run))
         one.background.request_traces(OWNER, names, one.run.frames)
-        wanted = NodesQuestion(_frame(one, cursor), question.observable)
-        one.background.nodes.request(wanted if question.is_by_rank else None)
+        wanted = NodesQuestion(_frame(one, cursor), of_nodes) if of_nodes else None
+        one.background.nodes.request(wanted)
 
 
 def _frame(one: ComparedRun, cursor: float) -> int:
@@ -237,11 +273,11 @@ def compare_nodes(
     ranked = []
     for one, label, family in zip(runs, named.labels, named.families, strict=True):
         known = one.background.nodes.known
-        if known is None or known[0].name != question.observable:
+        if known is None or question.observable not in known[1]:
             return None
-        values = known[1][np.isfinite(known[1])]
-        counts = one.run.counts_steps
-        ranked.append(RankedNodes(label, family, np.sort(values), known[1].size, counts))
+        every = known[1][question.observable]
+        values, counts = every[np.isfinite(every)], one.run.counts_steps
+        ranked.append(RankedNodes(label, family, np.sort(values), every.size, counts))
     log10_time = float(inverse_coordinate(cursor)) if math.isfinite(cursor) else -math.inf
     return ComparedValues(compared_nodes(question, ranked, log10_time, named.shades))
 

@@ -41,6 +41,8 @@ class LibraryController(QObject):
 
     message = Signal(str)  # sentence for the bar
     status = Signal(str)  # result of an action that the program started
+    run_requested = Signal()
+    open_requested = Signal()
 
     def __init__(
         self,
@@ -116,6 +118,8 @@ class LibraryController(QObject):
         panel.search.textChanged.connect(self._on_typed)
         panel.trash.toggled.connect(self._show)
         panel.action_requested.connect(self._on_action)
+        panel.empty.run_requested.connect(self.run_requested)
+        panel.empty.open_requested.connect(self.open_requested)
         panel.model.picture_requested.connect(self._on_picture_requested)
 
     @property
@@ -195,6 +199,8 @@ class LibraryController(QObject):
         there = [entry for entry in listing.entries if entry.is_trashed == trashed]
         found = there if condition is None else [one for one in there if condition(one)]
         panel.show_entries(found, fit=not listing.left)
+        if not found and not listing.left:
+            panel.show_empty(searching=bool(there))
         count = "1 run" if len(there) == 1 else f"{len(there)} runs"
         if len(found) < len(there):
             count = f"{len(found)} of {len(there)} runs"

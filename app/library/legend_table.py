@@ -34,7 +34,7 @@ from core.figures.palette import Palette
 from core.study_file.words import label_of
 
 SWATCH = 12
-NAME, VALUE, REMOVE, SETTINGS = 0, 1, 2, 3  # columns; further settings follow
+NAME, REMOVE, VALUE = 0, 1, 2  # columns; further values and settings follow
 WIDEST_VALUE = "\u22120.0000 \u00d7 10\u207b\u00b9\u2070\u2070"
 NAME_SHARE, LEAST_NAME = 0.45, 140  # share of the table's width, and pixels
 BELOW = 18  # pixels below the last row for the horizontal scroll bar
@@ -46,6 +46,7 @@ FLAGS = (
     | Qt.ItemFlag.ItemIsDropEnabled
 )
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+AT_CURSOR = "Value at the cursor"
 REMOVE_TIP = "Remove the run from the comparison (Del)"
 TICK_TIP = "Show or hide the run. Drag the row, or press Alt+Up or Alt+Down, to move it."
 
@@ -86,10 +87,10 @@ class LegendTable(QTableWidget):
     """Row, and its new place."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        super().__init__(0, SETTINGS, parent)
+        super().__init__(0, VALUE + 1, parent)
         self._palette = palette
         self._rows: tuple[LegendRow, ...] = ()
-        self._widest = 0
+        self._n_values = 1
         self.setAccessibleName("Compared runs and the settings in which they differ")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)
@@ -103,7 +104,6 @@ class LegendTable(QTableWidget):
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
         self.setDragDropOverwriteMode(False)
         self.verticalHeader().setVisible(False)
-        self._set_room()
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setDefaultAlignment(LEFT)
         self.horizontalHeader().setStretchLastSection(True)
@@ -129,22 +129,28 @@ class LegendTable(QTableWidget):
         """Selected rows from the top."""
         return tuple(sorted({index.row() for index in self.selectedIndexes()}))
 
-    def show_rows(self, value: str, keys: Sequence[str], rows: Sequence[LegendRow]) -> None:
-        """Show runs; `value` heads the column of values, `keys` those of settings."""
-        self._rows = tuple(rows)
+    def show_rows(
+        self, values: Sequence[str], keys: Sequence[str], rows: Sequence[LegendRow]
+    ) -> None:
+        """Show runs; `values` head the columns of values, `keys` those of settings."""
+        self._rows, self._n_values = tuple(rows), len(values)
         with QSignalBlocker(self):
-            self.setColumnCount(SETTINGS + len(keys))
-            self.setHorizontalHeaderLabels(["run", value, "", *_titles(keys)])
+            self.setColumnCount(VALUE + len(values) + len(keys))
+            self.setHorizontalHeaderLabels(["run", "", *values, *_titles(keys)])
+            for column, tip in enumerate((*[AT_CURSOR] * len(values), *keys), VALUE):
+                if (heading := self.horizontalHeaderItem(column)) is not None:
+                    heading.setToolTip(plain_tip(tip))
             self.setRowCount(len(rows))
             for place, row in enumerate(rows):
                 self._fill(place, row)
         self._fit()
 
     def _fill(self, place: int, row: LegendRow) -> None:
-        before = self.item(place, VALUE)
-        value = QTableWidgetItem(before.text() if before is not None else "")
+        before = [self.item(place, VALUE + k) for k in range(self._n_values)]
+        values = [QTableWidgetItem(one.text() if one is not None else "") for one in before]
         name, cross = QTableWidgetItem(row.name), QTableWidgetItem(icon("close", self._palette), "")
-        for column, item in enumerate((name, value, cross, *map(QTableWidgetItem, row.settings))):
+        settings = map(QTableWidgetItem, row.settings)
+        for column, item in enumerate((name, cross, *values, *settings)):
             item.setFlags(FLAGS)
             item.setToolTip(plain_tip(item.text()))
             self.setItem(place, column, item)
@@ -166,11 +172,11 @@ class LegendTable(QTableWidget):
                         item.setIcon(picture)
         self._fit()
 
-    def show_values(self, values: Sequence[str]) -> None:
-        """Show the value of each run at the cursor."""
+    def show_values(self, column: int, values: Sequence[str]) -> None:
+        """Show the value of each run at the cursor, in one of the columns of values."""
         with QSignalBlocker(self):
             for place, text in enumerate(values):
-                item = self.item(place, VALUE)
+                item = self.item(place, VALUE + column)
                 if item is not None and item.text() != text:
                     item.setText(text)
         self.viewport().update()
@@ -178,20 +184,17 @@ class LegendTable(QTableWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() is QEvent.Type.FontChange:
-            self._set_room()
             self._fit()
 
-    def _set_room(self) -> None:
-        """Reserve room for a value and the height of a line at any font size."""
-        self._widest = self.fontMetrics().horizontalAdvance(WIDEST_VALUE)
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
-
     def _fit(self) -> None:
-        """Fit the columns: names are shortened, so that values are always fully visible."""
+        """Fit rows and columns: names are shortened, so that values are always fully visible."""
+        widest = self.fontMetrics().horizontalAdvance(WIDEST_VALUE)
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
         self.resizeColumnsToContents()
         most = max(round(NAME_SHARE * self.viewport().width()), LEAST_NAME)
         self.setColumnWidth(NAME, min(self.columnWidth(NAME), most))
-        self.setColumnWidth(VALUE, max(self.columnWidth(VALUE), self._widest))
+        for column in range(VALUE, VALUE + self._n_values):
+            self.setColumnWidth(column, max(self.columnWidth(column), widest))
 
     def fitted_height(self, most: int) -> int:
         """Return the height of all rows, at most `most`, and that of a few rows at least."""

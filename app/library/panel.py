@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLineEdit,
     QMenu,
+    QStackedLayout,
     QTableView,
     QToolButton,
     QVBoxLayout,
@@ -23,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.library.columns import COLUMNS, FIRST
+from app.library.empty_page import EmptyPage
 from app.library.model import PICTURE_SIZE, CurveDelegate, LibraryModel
 from app.style import shades
 from app.widgets.inputs import line_height, set_property
@@ -110,6 +112,8 @@ class LibraryPanel(QWidget):
         self.total = ElidedLabel(self, Qt.TextElideMode.ElideRight, muted)
         self.model = LibraryModel(self)
         self.table = QTableView(self)
+        self.empty = EmptyPage(self)
+        self.empty.clear_requested.connect(self.search.clear)
         self.curves = CurveDelegate(self.model, self.table)
         self._fitted = self._started = False
         self._set_table()
@@ -128,7 +132,10 @@ class LibraryPanel(QWidget):
         add_all(bar, *self.buttons.values(), self.more, 1)
         foot = add_all(space(QHBoxLayout(), (ROOM, 2, ROOM, 4)), (self.total, 1))
         wrong = add_all(space(QHBoxLayout(), (ROOM, 0, ROOM, 2)), (self.problem, 1))
-        add_all(space(QVBoxLayout(self), spacing=0), head, wrong, (self.table, 1), bar, foot)
+        self._pages = QStackedLayout()
+        for page in (self.table, self.empty):
+            self._pages.addWidget(page)
+        add_all(space(QVBoxLayout(self), spacing=0), head, wrong, (self._pages, 1), bar, foot)
         self.trash.toggled.connect(self._enable_actions)
         self.set_columns(FIRST)
         self.set_colours(palette)
@@ -218,6 +225,7 @@ class LibraryPanel(QWidget):
         self._select(kept, here)
         self.table.verticalScrollBar().setValue(place)
         # Fit twice: while the runs are read, so that no heading is cut, and once all have been.
+        self._pages.setCurrentWidget(self.table)
         if entries and not self._fitted and (fit or not self._started):
             self._fitted, self._started = fit, True
             self._fit()
@@ -248,6 +256,11 @@ class LibraryPanel(QWidget):
             width = max(least, min(self.table.columnWidth(place), WIDEST * letter))
             self.table.setColumnWidth(place, width)
         self.table.setColumnWidth(0, PICTURE_SIZE.width())
+
+    def show_empty(self, searching: bool) -> None:
+        """Explain why there are no rows."""
+        self.empty.explain(searching, self.trash.isChecked())
+        self._pages.setCurrentWidget(self.empty)
 
     def show_total(self, words: str) -> None:
         """Show the number of runs and their size."""

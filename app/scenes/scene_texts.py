@@ -19,6 +19,7 @@ import tomli_w
 from app.desktop import SCHEME
 from app.scenes.scene import PANELS, Scene, Zoom
 from app.settings import MOST_LAYOUTS
+from app.state.compared import MOST_OBSERVABLES
 from app.state.intent import VIEW_OPTIONS
 from app.state.view_options import (
     NONE,
@@ -157,18 +158,21 @@ def _write_question(scene: Scene) -> Texts:
     if compared is None:
         return ()
     asked = compared.question
-    return (asked.observable, asked.against, asked.kind, asked.band)
+    return (asked.observable, asked.against, asked.kind, asked.band, *compared.several)
 
 
 def _read_question(scene: Scene, texts: Texts) -> Scene:
     compared = scene.intent.compared
-    if compared is None or len(texts) != 4:
+    if compared is None or not 4 <= len(texts) <= 4 + MOST_OBSERVABLES:
         raise ValueError("expected observable, against, kind, band of a comparison")
     try:
-        question = CompareQuestion(*texts)
+        compared = replace(compared, question=CompareQuestion(*texts[:4]))
     except InputError as error:
         raise ValueError(error.text.rstrip(".")) from error
-    return _replace_intent(scene, compared=replace(compared, question=question))
+    several = tuple(dict.fromkeys(texts[4:]))
+    return _replace_intent(
+        scene, compared=compared.with_observables(several) if several else compared
+    )
 
 
 def _write_hidden_runs(scene: Scene) -> Texts:

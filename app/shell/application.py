@@ -182,6 +182,8 @@ class Marginscope(Components):
         made["site"].setVisible(site() is not None)
         made["last"].setEnabled(self.keeper.previous is not None)
         made["library"].triggered.connect(self.library.focus_search)
+        self.library.run_requested.connect(made["run"].trigger)
+        self.library.open_requested.connect(made["open"].trigger)
         self.help.welcome_shown.connect(made["welcome"].setChecked)
         self.compare.visibility_changed.connect(made["compare"].setChecked)
         window.status.cancel_requested.connect(made["margins_stop"].trigger)

@@ -113,9 +113,9 @@ class Components(QObject):
         """Make the controllers of actions, menus and help."""
         window = self.window
         self.help = HelpController(window, self.display)
-        self.curve_choice = CurveChoiceController(window, self.display)
+        self.curve_choice = CurveChoiceController(window, self.display, self.compare)
         self.view_menu = ViewMenuController(
-            window, self.display, self.export, self.help, self.curve_choice
+            window, self.display, self.export, self.help, self.curve_choice, self.compare
         )
         self.tour = TourController(window, self.display, self.training, self.playback, self.drawers)
         self.record = RecordController(
@@ -250,7 +250,6 @@ class Components(QObject):
         self.library.librarian.runs_listed.connect(self.action_state.show_recorded)
         self.selections.names_changed.connect(self.readout.schedule_update)
         self.compare.visibility_changed.connect(self.help.leave_welcome)
-        self.compare.help_requested.connect(self.help.explain)
         for opener in (self.training, self.files):
             opener.runs_replaced.connect(self.help.leave_welcome)
             # Before comparisons are left, since panels must not draw frames of runs that they

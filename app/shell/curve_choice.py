@@ -1,4 +1,4 @@
-"""Choice of the curves: observables of the open runs, and a picker for them."""
+"""Choice of curves and of compared observables, and a picker for them."""
 
 from __future__ import annotations
 
@@ -7,24 +7,31 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QObject, QPoint
 from PySide6.QtGui import QCursor
 
+from app.library.compare import CompareController
 from app.playback.display import DisplayController
 from app.playback.inspector import definition
 from app.shell.main_window import MainWindow
+from app.state.compared import MOST_OBSERVABLES
 from app.state.text_search import SearchEntry, make_entry
 from app.state.view_options import MOST_CURVES
+from core.comparison.question import SORTED
 
 if TYPE_CHECKING:
     from app.shell.curve_picker import CurvePicker
     from core.observables.observable import Observable
 
+OF_NODES = "Neurons, sorted"
+
 
 @final
 class CurveChoiceController(QObject):
-    """Observables of the open runs, and the chosen curves."""
+    """Observables of the open or compared runs, and the chosen ones."""
 
-    def __init__(self, window: MainWindow, display: DisplayController) -> None:
+    def __init__(
+        self, window: MainWindow, display: DisplayController, compare: CompareController
+    ) -> None:
         super().__init__(window)
-        self._window, self._display = window, display
+        self._window, self._display, self._compare = window, display, compare
         self.picker: CurvePicker | None = None
         display.intent_changed.connect(self._on_intent_changed)
 
@@ -56,13 +63,39 @@ class CurveChoiceController(QObject):
             self.picker = CurvePicker(self._window)
             self.picker.toggled.connect(self._on_toggled)
             self.picker.study_requested.connect(self._on_study_requested)
+        self.picker.open(self._groups(), self._chosen, place, self._max_chosen)
+
+    def _groups(self) -> dict[str, list[SearchEntry]]:
+        """Return the choices by group."""
         groups: dict[str, list[SearchEntry]] = {}
-        if items := self.observables():
+        if self._is_comparing:
+            from core.observables.registry import observable_of
+
+            items = {name: observable_of(name) for name in self._compare.observables}
+        else:
+            items = self.observables()
+        if items:
             from core.observables.groups import group_names
 
-            for group, names in group_names(list(items)).items():
+            for group, names in group_names([name for name in items if name not in SORTED]).items():
                 groups[group] = [_entry(items[name], group) for name in names]
-        self.picker.open(groups, self._display.intent.shown_curves, place)
+        if of_nodes := [name for name in SORTED if name in items]:
+            groups[OF_NODES] = [_entry(items[name], OF_NODES) for name in of_nodes]
+        return groups
+
+    @property
+    def _is_comparing(self) -> bool:
+        return self._display.intent.compared is not None
+
+    @property
+    def _chosen(self) -> tuple[str, ...]:
+        """Compared observables, else the curves."""
+        intent = self._display.intent
+        return intent.shown_curves if intent.compared is None else intent.compared.observables
+
+    @property
+    def _max_chosen(self) -> int:
+        return MOST_OBSERVABLES if self._is_comparing else MOST_CURVES
 
     def show_curve(self, name: str) -> None:
         """Show a curve in the view of curves, in place of the first one if needed."""
@@ -76,17 +109,23 @@ class CurveChoiceController(QObject):
         return tuple(one for one in self._display.intent.shown_curves if one != name)
 
     def _on_toggled(self, name: str, ticked: bool) -> None:
-        if ticked:
+        if self._is_comparing:
+            others = [one for one in self._chosen if one != name]
+            self._compare.set_observables([*others, name] if ticked else others)
+        elif ticked:
             self.show_curve(name)
         else:
             self._display.update_intent(curves=self._curves_but(name))
 
     def _on_study_requested(self) -> None:
-        self._display.update_intent(curves=None)
+        if self._is_comparing:
+            self._compare.set_observables(self._compare.default_observables)
+        else:
+            self._display.update_intent(curves=None)
 
     def _on_intent_changed(self) -> None:
         if self.picker is not None and self.picker.isVisible():
-            self.picker.set_chosen(self._display.intent.shown_curves)
+            self.picker.set_chosen(self._chosen)
 
 
 def _entry(item: Observable, group: str) -> SearchEntry:

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.state.text_search import SearchEntry, find
-from app.state.view_options import MOST_CURVES
 from app.widgets.inputs import SearchLine, push_button, row_after
 from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
@@ -65,15 +64,20 @@ class CurvePicker(QFrame):
         add_all(space(QVBoxLayout(self), (8, 8, 8, 8), 8), self.line, (self.list, 1), foot)
         self._groups: Mapping[str, Sequence[SearchEntry]] = {}
         self._chosen: Sequence[str] = ()
+        self._most = 0
 
     def open(
-        self, groups: Mapping[str, Sequence[SearchEntry]], chosen: Sequence[str], place: QPoint
+        self,
+        groups: Mapping[str, Sequence[SearchEntry]],
+        chosen: Sequence[str],
+        place: QPoint,
+        most: int,
     ) -> None:
         """Show observables by their groups at a place on the screen, within the window.
 
-        The keys of the entries are the names of the observables.
+        The keys of the entries are the names of the observables, of which `most` can be chosen.
         """
-        self._groups, self._chosen = groups, chosen
+        self._groups, self._chosen, self._most = groups, chosen, most
         self.line.clear()
         self._fill()
         self.study.setEnabled(bool(groups))
@@ -148,7 +152,7 @@ class CurvePicker(QFrame):
         elif not self._items():
             self.note.setText(NOTHING)
         else:
-            self.note.setText(f"{len(self._chosen)} of at most {MOST_CURVES}. {KEYS}.")
+            self.note.setText(f"{len(self._chosen)} of at most {self._most}. {KEYS}.")
 
     # ----------------------------------------------------------------------------------- input
 

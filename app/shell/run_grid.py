@@ -10,41 +10,13 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStyle, QWidget
 
 from app.style import LEAST_PLOT
+from app.widgets.grid import GAP, fitting_columns, shapely_columns
 
 if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the window
     from app.views.run_panel import RunPanel
 
-GAP = 8  # pixels between columns
-SHAPE = 1.2  # width over height of a view in the paper's figure
-HOLES = 0.95  # score of an arrangement with empty cells, relative to a full one
 # Events that change which panels are visible or how much room they need.
 ARRANGING = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent, QEvent.Type.FontChange)
-
-
-def fitting_columns(count: int, width: int) -> int:
-    """Return the columns for the views of a run in as few rows as plots are legible in.
-
-    >>> [fitting_columns(count, 700) for count in (1, 4, 5, 9)], fitting_columns(4, 100)
-    ([1, 4, 3, 3], 1)
-    """
-    most = max((width + GAP) // (LEAST_PLOT[0] + GAP), 1)
-    rows = -(-count // most)
-    return -(-count // rows)
-
-
-def shapely_columns(count: int, width: int, height: int) -> int:
-    """Return the columns that make cells in the paper's shape as large as possible.
-
-    >>> [shapely_columns(count, 720, 550) for count in (1, 2, 4, 7)], shapely_columns(4, 1800, 400)
-    ([1, 2, 2, 3], 4)
-    """
-
-    def size(columns: int) -> float:
-        rows = -(-count // columns)
-        worth = 1.0 if columns * rows == count else HOLES
-        return worth * min(width / columns / SHAPE, height / rows)
-
-    return max(range(1, fitting_columns(count, width) + 1), key=size)
 
 
 @final

@@ -165,6 +165,7 @@ class TourController(QObject):
             return
         self._actions["lecture"].setChecked(False)
         self._display.update_intent(filled="")
+        self._window.bar.set_held(True)  # the card lies in its corner
         self._number = 0
         self._show()
 
@@ -191,6 +192,7 @@ class TourController(QObject):
             self._number = -1
             self._restore_drawer()
             self.card.close_tour()
+            self._window.bar.set_held(False)
             self._window.transport.slider.setFocus()
 
     # ------------------------------------------------------------------------------- showing
@@ -242,9 +244,8 @@ class TourController(QObject):
         self._display.update_intent(pinned=frozenset((run.key, int(node)) for node in largest))
 
     def _on_runs(self) -> None:
-        step = self.step
-        if step is not None and self._number == 0:
-            self._prepare(step)
+        if self._number == 0:
+            self._prepare(STEPS[0])
         self._point()
 
     def _point(self) -> None:

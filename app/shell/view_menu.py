@@ -1,4 +1,4 @@
-"""Menu of a view, filling the window with it, and the order of views."""
+"""Menu of a plot, filling the window with it, and the order of views."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from PySide6.QtGui import QAction, QCursor, QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.export.controller import ExportController
+from app.library.compare import CompareController
 from app.playback.display import DisplayController
 from app.shell.curve_choice import CurveChoiceController
 from app.shell.help import HelpController
 from app.shell.main_window import MainWindow
 
 if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the window
+    from app.views.compare import CompareView
     from app.views.run_panel import RunPanel
     from app.views.view import Numbers, RunView
 
@@ -39,9 +41,11 @@ class ViewMenuController(QObject):
         export: ExportController,
         help_controller: HelpController,
         curves: CurveChoiceController,
+        compare: CompareController,
     ) -> None:
         super().__init__(window)
-        self._window, self._display = window, display
+        self._window, self._display, self._compare = window, display, compare
+        compare.page_created.connect(self._on_page_created)
         self._export, self._help, self._curves = export, help_controller, curves
         self._choices = {
             "curves": (window.margin_axes,),
@@ -56,15 +60,19 @@ class ViewMenuController(QObject):
         panel.view_moved.connect(self._on_view_moved)
 
     def fill_pointed(self) -> None:
-        """Fill the window with the view at the pointer, else the first, or show all again."""
-        places = (panel.view_at(QCursor.pos()) for panel in self._display.panels)
-        name = next(filter(None, places), self._display.view.wishes.shown_views[0])
+        """Fill the window with the plot at the pointer, else the first, or show all again."""
+        wishes, page = self._display.view.wishes, self._compare.page
+        if wishes.compared is not None and page is not None:
+            name = page.grid.plot_at(QCursor.pos()) or wishes.plots[0]
+        else:
+            places = (panel.view_at(QCursor.pos()) for panel in self._display.panels)
+            name = next(filter(None, places), wishes.plots[0])
         self.toggle_fill(name)
 
     def toggle_fill(self, name: str) -> None:
-        """Fill the window with a view; show all views if one fills it."""
+        """Fill the window with a view or a comparison; show all if one fills it."""
         wishes = self._display.view.wishes
-        if len(wishes.views) > 1:
+        if len(wishes.plots) > 1:
             self._display.update_intent(filled="" if wishes.filled else name)
 
     def _on_view_moved(self, name: str, target: str) -> None:
@@ -76,23 +84,39 @@ class ViewMenuController(QObject):
 
     def _on_menu_requested(self, name: str, place: QPoint) -> None:
         panel = next((one for one in self._display.panels if one is self.sender()), None)
-        if panel is None:
-            return
-        view = panel.view(name)
-        menu = ViewMenu(view, name, self._window)
+        if panel is not None:
+            self._open(ViewMenu(panel.view(name), name, self._window), place)
+
+    def _on_page_created(self) -> None:
+        """Connect the plots of a comparison."""
+        page = self._compare.page
+        assert page is not None
+        page.grid.menu_requested.connect(self._on_comparison_menu_requested)
+        page.grid.fill_requested.connect(self.toggle_fill)
+        page.picker_requested.connect(self._curves.show_picker_at)
+
+    def _on_comparison_menu_requested(self, name: str, place: QPoint) -> None:
+        page = self._compare.page
+        assert page is not None
+        self._open(ViewMenu(page.grid.plots[name], name, self._window), place)
+
+    def _open(self, menu: ViewMenu, place: QPoint) -> None:
         menu.aboutToHide.connect(menu.deleteLater)  # after the chosen action, which runs at once
         self._fill(menu)
         menu.popup(place)
 
     def _fill(self, menu: ViewMenu) -> None:
         wishes = self._display.view.wishes
-        several = len(wishes.views) > 1
-        text = "Show &all views" if wishes.filled else "&Only this view"
+        several, compared = len(wishes.plots) > 1, wishes.compared is not None
+        what = "plot" if compared else "view"
+        text = f"Show &all {what}s" if wishes.filled else f"&Only this {what}"
         menu.add(text, self._on_fill).setEnabled(several)
-        menu.add("&Export this view ...", self._on_export)
+        menu.add(f"&Export this {what} ...", self._on_export)
         menu.add("Copy &picture", self._on_copy_picture)
         menu.add("Copy &numbers", self._on_copy_numbers).setEnabled(bool(menu.view.numbers()))
         menu.addSeparator()
+        if compared:
+            menu.add("&Choose observables ...", self._on_choose_curves)
         if menu.name == "curves":
             menu.add("Choose &curves ...", self._on_choose_curves)
             log = menu.add("&Logarithmic axis", self._on_log)
@@ -101,7 +125,7 @@ class ViewMenuController(QObject):
         for choice in self._choices.get(menu.name, ()):
             menu.addMenu(choice)
         menu.addSeparator()
-        menu.add("&Hide this view", self._on_hide).setEnabled(several)
+        menu.add(f"&Hide this {what}", self._on_hide).setEnabled(several)
         menu.add("&What is this?", self._on_explain)
 
     def _menu(self) -> ViewMenu:
@@ -135,8 +159,11 @@ class ViewMenuController(QObject):
 
     def _on_hide(self) -> None:
         hidden, wishes = self._menu().name, self._display.view.wishes
-        views = tuple(name for name in wishes.views if name != hidden)
-        self._display.update_intent(views=views, filled="")
+        shown = tuple(name for name in wishes.plots if name != hidden)
+        if wishes.compared is not None:
+            self._compare.set_observables(shown)
+        else:
+            self._display.update_intent(views=shown, filled="")
 
     def _on_explain(self) -> None:
         self._help.explain(self._menu().view.help_topics())
@@ -146,7 +173,7 @@ class ViewMenuController(QObject):
 class ViewMenu(QMenu):
     """Menu of a view, which is deleted when it is hidden."""
 
-    def __init__(self, view: RunView, name: str, parent: QWidget) -> None:
+    def __init__(self, view: RunView | CompareView, name: str, parent: QWidget) -> None:
         super().__init__(parent)
         self.view, self.name = view, name
 

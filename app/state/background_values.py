@@ -75,10 +75,10 @@ class GroupQuestion:
 @final
 @dataclass(frozen=True, slots=True)
 class NodesQuestion:
-    """Observable of single nodes, requested at a frame."""
+    """Observables of single nodes, requested at a frame."""
 
     frame: int
-    name: str
+    names: tuple[str, ...]
 
 
 @final
@@ -160,7 +160,9 @@ class BackgroundValues:
         self.group: LatestRequest[GroupQuestion, GroupFacts] = LatestRequest(
             self._lock, _group_facts
         )
-        self.nodes: LatestRequest[NodesQuestion, Floats] = LatestRequest(self._lock, _node_values)
+        self.nodes: LatestRequest[NodesQuestion, dict[str, Floats]] = LatestRequest(
+            self._lock, _node_values
+        )
         self._latest = (self.prediction, self.group, self.nodes)
         self._broken = False
         self.traced = 0  # values of traces computed so far
@@ -268,10 +270,11 @@ def _group_facts(run: Run, question: GroupQuestion) -> GroupFacts:
     return group_facts(run, question.frame, question.nodes)
 
 
-def _node_values(run: Run, question: NodesQuestion) -> Floats:
+def _node_values(run: Run, question: NodesQuestion) -> dict[str, Floats]:
     from core.observables.registry import observable_of
 
-    return np.asarray(observable_of(question.name).value_at(run, question.frame), dtype=np.float64)
+    values = ((name, observable_of(name).value_at(run, question.frame)) for name in question.names)
+    return {name: np.asarray(some, dtype=np.float64) for name, some in values}
 
 
 def answer(run: Run, question: PredictorQuestion) -> PredictorAnswer:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields, replace
 from typing import final
 
 from app.state import view_options as kinds
-from app.state.view_options import RECORD, ComparedRuns, Mark, ViewOption, choice, option, switch
+from app.state.compared import ComparedRuns
+from app.state.view_options import RECORD, Mark, ViewOption, choice, option, switch
 from app.state.views import FIGURE_1
 from core.figures.palette import PALETTES
 from core.observables.planes import COORDINATES, NodePlane
@@ -53,7 +54,7 @@ class Intent:
     loops. `compared` are runs that are shown in one picture in place of the open runs. `views` are
     those that the user chose; while there are none, the `proposed` ones are shown. The same holds
     for the `plane` of the nodes, `neuron_points`, and `curves`, of which the user may also choose
-    none. `filled`: name of the only view that is shown; "" for all of them.
+    none. `filled`: the only view or compared observable that is shown; "" for all of them.
 
     Undo names a change of several options by the first of them here.
     """
@@ -137,7 +138,15 @@ class Intent:
     @property
     def shown_views(self) -> tuple[str, ...]:
         """The single view that fills the window, else all chosen or proposed ones."""
-        return (self.filled,) if self.filled else self.views or self.proposed
+        alone = self.filled if self.compared is None else ""
+        return (alone,) if alone else self.views or self.proposed
+
+    @property
+    def plots(self) -> tuple[str, ...]:
+        """Observables that are compared, else the views of the runs; also while one is alone."""
+        if self.compared is not None:
+            return self.compared.observables
+        return self.views or self.proposed
 
     @property
     def shown_points(self) -> str:

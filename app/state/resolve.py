@@ -142,7 +142,8 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
     runs = tuple(_run(run, intent, cursor) for run in snapshot.runs)
     views = known_views(intent.views) or known_views(intent.proposed) or FIGURE_1
     wishes = with_proposals(intent)
-    filled = intent.filled if intent.filled in views else ""
+    plots = views if intent.compared is None else intent.compared.observables
+    filled = intent.filled if intent.filled in plots else ""
     wishes = replace(wishes, cursor=START, hovered=None, pinned=frozenset(), views=views)
     wishes = replace(wishes, current=None, filled=filled)
     return ResolvedView(runs, span, cursor, _inspected_node(runs, intent.current), wishes)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, final
 
 from pydantic import AfterValidator, Field
 
+from app.state.compared import ComparedRuns
 from app.state.views import VIEWS, known_views
 from core.comparison.question import MOST_COMPARED, CompareQuestion
 from core.numbers import whole_text
@@ -132,41 +133,6 @@ def shorten(text: str) -> str:
     """Return a text in one line of at most LONGEST characters."""
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\u2026"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ComparedRuns:
-    """Runs of a comparison, by the names of their files, and the question.
-
-    The first of them that is drawn is that of which others are differences. `hidden` ones are not
-    drawn. `slots` are the colours of the runs where these have no order; if empty, 0, 1, 2 and so
-    on.
-    """
-
-    runs: tuple[str, ...]
-    question: CompareQuestion
-    hidden: frozenset[str] = frozenset()
-    slots: tuple[int, ...] = ()
-
-    @property
-    def shown_runs(self) -> tuple[int, ...]:
-        """Places of the drawn runs."""
-        return tuple(k for k, name in enumerate(self.runs) if name not in self.hidden)
-
-    @property
-    def colours(self) -> tuple[int, ...]:
-        """Slots of all runs."""
-        return self.slots or tuple(range(len(self.runs)))
-
-    def with_runs(self, names: Sequence[str]) -> ComparedRuns:
-        """Return the comparison of other runs; remaining runs keep their colours."""
-        known = dict(zip(self.runs, self.colours, strict=True))
-        kept = {known[one] for one in names if one in known}
-        free = [k for k in range(MOST_COMPARED + len(names)) if k not in kept]
-        slots = tuple(known[one] if one in known else free.pop(0) for one in names)
-        slots = () if slots == tuple(range(len(names))) else slots
-        return replace(self, runs=tuple(names), slots=slots, hidden=self.hidden & set(names))
 
 
 PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
@@ -377,7 +343,7 @@ def _name_compared(before: ComparedRuns | None, after: ComparedRuns | None) -> s
         return "Move a compared run"
     if before.hidden != after.hidden:
         return "Hide a compared run" if before.hidden < after.hidden else "Show a compared run"
-    return f"Compare by {after.question.observable}"
+    return f"Compare by {', '.join(after.observables)}"
 
 
 # The question has a text of its own (app.scenes.scene_texts).

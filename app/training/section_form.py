@@ -254,7 +254,7 @@ class SectionForm(QWidget):
     def _add_row(self, row: FieldRow) -> None:
         self.rows.append(row)
         place = ROWS * len(self.rows)
-        self._grid.addWidget(row.note, place + 2, 1)
+        self._grid.addWidget(row.note, place + 2, 0, 1, 2)
         self._grid.addWidget(row.problem, place + 3, 0, 1, 2)
         row.text_edited.connect(self.text_edited)
         row.restored.connect(self.restored)

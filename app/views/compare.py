@@ -1,4 +1,4 @@
-"""Several runs as lines of one plot, with bands where they are repetitions."""
+"""Plot of several runs as lines, with bands where they are repetitions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import final
 
 import numpy as np
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QColor, QPainterPath, QPen
+from PySide6.QtCore import QPoint, Signal
+from PySide6.QtGui import QColor, QPainterPath, QPen, QPixmap
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.node_values import Floats
-from app.views.compare_axes import AXES, MOMENTS, RANKS, place_words
+from app.style import LEAST_PLOT
+from app.views.compare_axes import RANKS, ComparedAxis, padded_range
 from app.views.pixels import (
     TOLERANCE,
     nearest_point,
@@ -21,7 +22,7 @@ from app.views.pixels import (
     points_to_draw,
     resolved_text,
 )
-from app.widgets.axis import LOG10, far_times
+from app.views.view import Numbers, render_widget
 from app.widgets.end_labels import EndLabel, EndLabels
 from app.widgets.header import ViewHeader
 from app.widgets.items import Areas, CurveStack, Markers, Style, ZeroLine, path_of, pen_of
@@ -34,9 +35,9 @@ from app.widgets.plot_item import Drag, Home, Plot
 from app.widgets.screen_text import greek
 from core.comparison.alignment import interpolate
 from core.comparison.comparison import ComparedLine, Comparison
+from core.comparison.question import CompareQuestion
 from core.figures.palette import Palette, rgba, run_colour
 from core.numbers import raise_powers
-from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 FAINT, SHADE = 0.3, 0.16  # opacity: a line beyond the cursor, a band
 STRONG, STRONGER, DOT = 1.5, 3.0, 7.0  # pixels: line, emphasised line, dot
@@ -51,8 +52,8 @@ class CompareView(QWidget):
 
     place_requested = Signal(float)
     """Place of the axis (core.comparison.alignment) to seek."""
-    help_requested = Signal(object)
-    """Names of the observables to explain, as a tuple."""
+    menu_requested = Signal(QPoint)
+    """Place on the screen."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,13 +62,16 @@ class CompareView(QWidget):
         self._places: tuple[float, ...] = ()  # position of each line at the cursor
         self._levels: tuple[LevelLine, ...] = ()
         self._emphasised: frozenset[int] = frozenset()  # numbers of lines
-        self._far, self._thinned_for = False, 0.0
+        self.axis, self._thinned_for = ComparedAxis(), 0.0
         self._reach = (math.inf, -math.inf)  # over all moments of the nodes shown
         self._range = Home(0.0, 1.0, 0.0, 1.0)  # range of the lines, without their labels
-        self.header = ViewHeader(palette, "runs compared", keyed=False)
+        self._common: tuple[float, float] | None = None  # range of time of all plots
+        self.header = ViewHeader(palette, "", movable=True, keyed=False)
         self.plot = Plot(palette, drag=Drag.SCRUB)
-        self.plot.setAccessibleName("Compared runs")
+        self.plot.setMinimumSize(*LEAST_PLOT)
+        self.plot.setAcceptDrops(False)  # a file dropped there is the page's
         self.focus = PlotFocus(self.plot)
+        self.focus.menu_requested.connect(self.plot.request_menu)
         self.plot.add_lines(ZeroLine())
         self.bands = self.plot.add(Areas(), -2.0)
         self.faint = self.plot.add(CurveStack())
@@ -81,7 +85,7 @@ class CompareView(QWidget):
         self.plot.view.sigRangeChanged.connect(self._scale_changed)
         self.plot.view.sigResized.connect(self._scale_changed)
         for part in (self.header, self.plot):
-            part.menu_requested.connect(self._request_help)
+            part.menu_requested.connect(self.menu_requested)
         add_all(space(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
 
     # --------------------------------------------------------------------------------- content
@@ -91,19 +95,36 @@ class CompareView(QWidget):
         shades = self._comparison.line_shades if self._comparison is not None else ()
         return tuple(run_colour(shade, self._palette) for shade in shades)
 
-    def show_comparison(
-        self, comparison: Comparison | None, title: str = "", levels: Sequence[LevelLine] = ()
-    ) -> None:
+    def show_comparison(self, comparison: Comparison, levels: Sequence[LevelLine] = ()) -> None:
         """Show other lines, with reference levels; keep a zoom for the same question."""
         before, self._comparison = self._comparison, comparison
         self._levels = tuple(levels)
-        if comparison is None or before is None or before.question != comparison.question:
+        if before is None or before.question != comparison.question:
             self.plot.reset_range()
             self._reach = (math.inf, -math.inf)
         self._places = ()
-        self.header.set_title(greek(title or "runs compared"))
-        self.plot.setAccessibleDescription(self.header.title)
+        from core.figures.comparison import words_for
+
+        words = (words_for(comparison.question), comparison.moment)
+        self.header.set_title(greek(", ".join(filter(None, words))))
+        self.plot.setAccessibleName(f"{self.header.title}, compared runs")
         self._redraw()
+
+    @property
+    def question(self) -> CompareQuestion | None:
+        """Question that the lines answer."""
+        return self._comparison.question if self._comparison is not None else None
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """Ends of the horizontal axis that the lines need."""
+        return self._range.left, self._range.right
+
+    def set_common(self, extent: tuple[float, float] | None, widest_label: float) -> None:
+        """Share the range of the horizontal axis, and room for labels, with adjacent plots."""
+        self._common = extent
+        self.labels.set_room(widest_label)
+        self._set_home()
 
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette
@@ -135,7 +156,7 @@ class CompareView(QWidget):
         labels = []
         lines = self._comparison.lines if self._comparison is not None else ()
         for line, colour in zip(lines, self.colours(), strict=True):
-            x = self._to_axis(line.places)
+            x = self.axis.to_axis(line.places)
             known = np.isfinite(x) & np.isfinite(line.values)
             if known.any():
                 labels.append(
@@ -171,28 +192,22 @@ class CompareView(QWidget):
 
     def _fit(self, lines: Sequence[ComparedLine]) -> None:
         """Set the range of all lines, and the names of the axes."""
-        question = self._comparison.question if self._comparison is not None else None
-        against = question.against if question is not None else "log10_time"
-        places = np.concatenate([np.empty(0), *(line.places for line in lines)])
-        self._far = against == "log10_time" and places.size > 0 and places.max() > PLAIN_HORIZON
-        name, ticks = AXES[against]
-        if self._counts_steps(against):
-            name = AXES["step"][0]
-        if self._far:
-            name, ticks = f"{LOG10} {name.removeprefix('time ')}", far_times
-        self.plot.bottom.set_ticks(ticks)
-        observable = ""
+        observable, places = "", np.concatenate([np.empty(0), *(line.places for line in lines)])
         if self._comparison is not None:
             from core.figures.comparison import words_for
 
+            self.axis = ComparedAxis.from_comparison(
+                self._comparison, float(places.max(initial=-math.inf))
+            )
             observable = greek(words_for(self._comparison.question))
-        self.plot.set_labels(name, observable)
-        x = self._to_axis(places)
+        self.plot.bottom.set_ticks(self.axis.ticks)
+        self.plot.set_labels(self.axis.name, observable)
+        x = self.axis.to_axis(places)
         parts = [part for line in lines for part in (line.values, line.low, line.high)]
-        left, right = _padded_range(x, 0.02)
+        left, right = padded_range(x, 0.02)
         values = np.concatenate([np.empty(0), *parts])
-        bottom, top = _padded_range(np.append(values, self._near_levels(values)), 0.06)
-        if against == "rank":  # one range for all moments, so that it does not jump during playback
+        bottom, top = padded_range(np.append(values, self._near_levels(values)), 0.06)
+        if self.axis.against == "rank":  # one range for all moments, without jumps in playback
             self._reach = min(bottom, self._reach[0]), max(top, self._reach[1])
             (left, right), (bottom, top) = RANKS, self._reach
         self._range = Home(left, right, bottom, top)
@@ -201,6 +216,8 @@ class CompareView(QWidget):
     def _set_home(self) -> None:
         """Leave room for the labels at the right of the lines."""
         home = self._range
+        if self._common is not None:
+            home = replace(home, left=self._common[0], right=self._common[1])
         taken = self.labels.share(self.plot.plot_area().width())
         right = home.left + (home.right - home.left) / (1.0 - taken)
         self.plot.set_home(replace(home, right=right))
@@ -217,23 +234,15 @@ class CompareView(QWidget):
         top = float(np.nanmax(values, initial=0.0))
         return [level.value for level in self._levels if 0.0 < level.value <= REACH * top]
 
-    def _to_axis(self, places: Floats) -> Floats:
-        """Return positions on the axis."""
-        if self._comparison is not None and self._comparison.question.against == "time":
-            with np.errstate(over="ignore"):
-                times = 10.0**places
-            return np.where(times < 1e300, times, np.nan)
-        return np.asarray(coordinate(places)) if self._far else places
-
     def _path(self, places: Floats, values: Floats) -> QPainterPath:
-        x = self._to_axis(places)
+        x = self.axis.to_axis(places)
         known = np.isfinite(x) & np.isfinite(values)
         x, y = x[known], values[known]
         kept = points_to_draw(x, y[None, :], TOLERANCE * self.plot.pixel_height())[0]
         return path_of(x[kept], y[kept])
 
     def _area(self, line: ComparedLine) -> QPainterPath:
-        x = self._to_axis(line.places)
+        x = self.axis.to_axis(line.places)
         known = np.isfinite(x) & np.isfinite(line.low) & np.isfinite(line.high)
         x, low, high = x[known], line.low[known], line.high[known]
         path = path_of(np.append(x, x[::-1]), np.append(low, high[::-1]))
@@ -282,7 +291,7 @@ class CompareView(QWidget):
                 if math.isfinite(value) and part[-1] < place:
                     part, values = np.append(part, place), np.append(values, value)
                 curves.append((self._path(part, values), pen))
-                points.append((float(self._to_axis(np.array([place]))[0]), value))
+                points.append((float(self.axis.to_axis(np.array([place]))[0]), value))
                 which.append(k)
         self.strong.set_curves(curves)
         self.dots.show_at(np.array(points).reshape(-1, 2), np.array(which, dtype=np.int64))
@@ -298,8 +307,8 @@ class CompareView(QWidget):
         comparison, cursor = self._comparison, None
         empty = comparison is None or not any(np.isfinite(x.values).any() for x in comparison.lines)
         known = [place for place in self._places if math.isfinite(place)]
-        if comparison is not None and known and comparison.question.against in MOMENTS:
-            cursor = float(self._to_axis(np.array([max(known)]))[0])
+        if known and self.axis.shows_moments:
+            cursor = float(self.axis.to_axis(np.array([max(known)]))[0])
         pointed = self.plot.overlay.pointed
         self.plot.set_overlay(
             Overlay(
@@ -314,7 +323,7 @@ class CompareView(QWidget):
     def _point(self, x: float, y: float) -> None:
         """Show the nearest line's run, value and place, or the facts of a level."""
         lines = self._comparison.lines if self._comparison is not None else ()
-        curves = [(self._to_axis(line.places), line.values) for line in lines]
+        curves = [(self.axis.to_axis(line.places), line.values) for line in lines]
         self.plot.setToolTip(rich_tip(self._level_facts(y)))
         number, point = nearest_point(self.plot, curves, x, y)
         if number < 0:
@@ -334,16 +343,9 @@ class CompareView(QWidget):
                 return level.tip
         return ""
 
-    def _counts_steps(self, against: str) -> bool:
-        """Return True if an axis of time counts the steps of all runs."""
-        comparison = self._comparison
-        return against in MOMENTS and comparison is not None and comparison.steps
-
     def _place_text(self, place: float) -> str:
         """Return a place of the axis in words."""
-        against = self._comparison.question.against if self._comparison is not None else ""
-        grain = min(pixel_width(self.plot), 0.01)
-        return place_words(against, place, grain, self._counts_steps(against))
+        return self.axis.place_text(place, min(pixel_width(self.plot), 0.01))
 
     def _point_nowhere(self) -> None:
         self._set_readout(None)
@@ -353,14 +355,10 @@ class CompareView(QWidget):
             self.plot.set_overlay(replace(self.plot.overlay, pointed=pointed))
 
     def _request_moment(self, x: float, y: float) -> None:
-        if self._comparison is None:
-            return
-        place = self.plot.place(x, y)[0]
-        if self._comparison.question.against == "time":
-            place = math.log10(place) if place > 0.0 else -math.inf
-        elif self._far:
-            place = float(inverse_coordinate(place))
-        self.place_requested.emit(place)
+        if self._comparison is not None:
+            self.place_requested.emit(self.axis.place_of(self.plot.place(x, y)[0]))
+
+    # ------------------------------------------------------------------------------------ menu
 
     def help_topics(self) -> tuple[str, ...]:
         """Return the names of the observables shown (core.observables.registry)."""
@@ -370,8 +368,23 @@ class CompareView(QWidget):
 
         return (full_name(self._comparison.question.observable),)
 
-    def _request_help(self) -> None:
-        self.help_requested.emit(self.help_topics())
+    def numbers(self) -> Numbers:
+        """Return two columns for each line: places of the axis, and values."""
+        lines = self._comparison.lines if self._comparison is not None else ()
+        most = max((line.places.size for line in lines), default=0)
+        name, columns = str(self.plot.bottom.labelText), []
+        for line in lines:
+            for title, column in (
+                (f"{name}, {line.label}", self.axis.to_axis(line.places)),
+                (line.label, line.values),
+            ):
+                rest = np.full(most - column.size, math.nan)
+                columns.append((title, np.concatenate([column, rest])))
+        return columns
+
+    def render_picture(self, scale: float) -> QPixmap:
+        """Return the plot with its title and axes, at `scale` pixels to one of the screen."""
+        return render_widget(self, scale)
 
 
 def _are_equal(one: Sequence[float], other: Sequence[float]) -> bool:
@@ -382,13 +395,3 @@ def _shade(colour: str) -> QColor:
     shade = QColor(colour)
     shade.setAlphaF(SHADE)
     return shade
-
-
-def _padded_range(values: Floats, share: float) -> tuple[float, float]:
-    """Return the least and the largest value, with some room."""
-    values = values[np.isfinite(values)]
-    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    pad = share * (high - low)
-    if not pad > 1e-12 * max(abs(low), abs(high)):  # all values equal, up to rounding
-        pad = 0.5 * max(abs(low), abs(high)) or 0.5
-    return low - pad, high + pad

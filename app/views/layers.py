@@ -12,7 +12,7 @@ from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
 from app.widgets.overlay import HoverReadout
 from app.widgets.plot_item import Plot
-from core.figures.palette import Palette, class_colours, kind_colours, rgba
+from core.figures.palette import Palette, class_colours, css, kind_colours, rgb, rgba
 from core.figures.predictor import sign_colours
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 MOST_EXAMPLES = 4000
-CROWD = 24  # examples of a class beyond which markers are small and faint
+CROWD = 24  # examples of a class beyond which markers are small
+# Both leave a contrast of 3 : 1, WCAG's for graphics, to the plot's ground, and to the map of f.
+OPACITY, DEEPER = 0.9, 0.4  # the latter: share of the foreground in the colours on a map
 Colours = NDArray[np.uint8]
 
 
@@ -39,27 +41,39 @@ def example_entries(classes: int, text: str, palette: Palette) -> tuple[HeaderEn
     return *signs[:-1], HeaderEntry(text, colours[len(signs) - 1], "plus")
 
 
+def deepen_colour(colour: str, palette: Palette) -> str:
+    """Return a colour nearer to the foreground, to be seen on a ground of the same colour."""
+    ink = rgb(colour) + DEEPER * (rgb(palette.foreground) - rgb(colour))
+    return css(np.rint(ink).astype(np.uint8)[None])[0]
+
+
 def show_examples(
     markers: Markers,
     data: DisplayData,
     factor: float,
     coordinates: tuple[int, int],
     palette: Palette,
+    on_map: bool = False,
 ) -> None:
     """Show the training data times a factor, with a marker for each distinct place and label.
 
     Markers of more examples are larger; crosses for -1, pluses for +1 and for several classes.
+    They are deeper in colour `on_map`, where the ground has the colours of the classes itself.
     """
     x = data.run.dataset.x
     places = np.zeros((len(x), 2))
     for place, column in enumerate(coordinates):
         if column < x.shape[1]:
             places[:, place] = np.round(x[:, column], 9)
-    show_points(markers, factor * places, data, palette)
+    show_points(markers, factor * places, data, palette, on_map)
 
 
 def show_points(
-    markers: Markers, points: NDArray[np.float64], data: DisplayData, palette: Palette
+    markers: Markers,
+    points: NDArray[np.float64],
+    data: DisplayData,
+    palette: Palette,
+    on_map: bool = False,
 ) -> None:
     """Show the examples at points (n, 2)."""
     labels = data.labels
@@ -75,7 +89,7 @@ def show_points(
         areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
         sizes, kinds = np.unique(np.rint(1.4 * np.sqrt(areas) + 3.0), return_inverse=True)
         symbol = Symbol.CROSS if data.classes == 2 and number == 0 else Symbol.PLUS
-        ink = rgba(colour, 0.55 if crowded else 0.9)
+        ink = rgba(deepen_colour(colour, palette)) if on_map else rgba(colour, OPACITY)
         shown.append(places)
         which.append(len(styles) + kinds.astype(np.int64))
         styles += [Style(ink, float(size), symbol) for size in sizes]

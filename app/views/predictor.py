@@ -55,7 +55,7 @@ class PredictorView(RunView):
         self.plot.add_lines(ZeroLine())
         self.picture = self.plot.add(Picture(), -5.0)
         self.level_lines = self.plot.add(CurveStack(), 0.0)
-        self.line = self.plot.add(CurveStack(), 1.0)
+        self.line = self.plot.add(CurveStack(), 3.0)  # never hidden by many examples
         self.stems = self.plot.add(CurveStack(), 0.5)
         self.examples = self.plot.add(Markers(), 2.0)
         self.plot.view.sigRangeChanged.connect(self._range_changed)
@@ -92,7 +92,7 @@ class PredictorView(RunView):
             first, second = data.coordinates
             self.plot.set_labels(f"coordinate {first + 1}", f"coordinate {second + 1}")
             if not data.run.dataset.real:
-                show_examples(self.examples, data, 1.0, data.coordinates, self._palette)
+                show_examples(self.examples, data, 1.0, data.coordinates, self._palette, True)
         self._show_key(data)
 
     def _show_on_line(self, data: DisplayData) -> None:

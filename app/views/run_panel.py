@@ -16,6 +16,7 @@ from app.state.intent import Intent
 from app.state.views import FIGURE_1, VIEWS
 from app.views.draw_queue import DrawQueue
 from app.views.view import Bound, RunView, ShownTheory
+from app.widgets.grid import GAP, place_in_grid
 from app.widgets.labels import ElidedLabel
 from app.widgets.layouts import add_all, space
 from app.widgets.run_heading import RunHeading
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 TOP = 2  # pixels above the heading
 MUTED = QPalette.ColorRole.PlaceholderText
-GAP = 8  # pixels between views
 PREPARING = "Preparing the run ..."
 
 
@@ -241,11 +241,6 @@ class RunPanel(QWidget):
         return self._above is None and self._below is None
 
     @property
-    def rows(self) -> int:
-        """Rows of views."""
-        return -(-len(self._names) // self._columns)
-
-    @property
     def least_height(self) -> int:
         """Least height in pixels with legible plots."""
         heading = max(label.sizeHint().height() for label in (self.heading, self.details))
@@ -255,13 +250,7 @@ class RunPanel(QWidget):
 
     def _place_views(self) -> None:
         """Place the views in the grid; the last row of a single run fills the width."""
-        count, columns, rows = len(self._names), self._columns, self.rows
-        for place, view in enumerate(self.views):
-            spare = columns * rows - count if self._is_alone and place == count - 1 else 0
-            self._grid.addWidget(view, place // columns, place % columns, 1, 1 + spare)
-        for line in range(len(VIEWS)):
-            self._grid.setRowStretch(line, 1 if line < rows else 0)
-            self._grid.setColumnStretch(line, 1 if line < columns else 0)
+        place_in_grid(self._grid, self.views, self._columns, fills=self._is_alone)
         self._set_columns_of_views()
 
     def _set_columns_of_views(self) -> None:

@@ -59,6 +59,14 @@ class ShownTheory:
     promise: Promise | None = None
 
 
+def render_widget(widget: QWidget, scale: float) -> QPixmap:
+    """Return a picture of a widget, at `scale` pixels to one of the screen."""
+    pixmap = QPixmap(widget.size() * scale)
+    pixmap.setDevicePixelRatio(scale)
+    widget.render(pixmap)
+    return pixmap
+
+
 class RunView(QWidget):
     """View of one run at one frame. Without content it shows the sentence of `_absence`.
 
@@ -152,9 +160,7 @@ class RunView(QWidget):
         column = self._above, self._below
         self.set_column(None, None)
         self._lay_out_now()
-        pixmap = QPixmap(self.size() * scale)
-        pixmap.setDevicePixelRatio(scale)
-        self.render(pixmap)
+        pixmap = render_widget(self, scale)
         self.set_column(*column)
         self._lay_out_now()
         return pixmap

@@ -71,6 +71,7 @@ class EndLabels(UnboundedItem):
         self.labels: Sequence[EndLabel] = ()
         self.boxes: list[QRectF] = []  # pixels, as painted last
         self.font, self._widest = QFont(), 0.0
+        self._room = 0.0  # width of the widest labels in adjacent plots
         self._palette: Palette | None = None
         self._sheet: QPixmap | None = None  # the labels, which change less often than the cursor
         self._of: tuple[float, ...] = ()
@@ -82,11 +83,23 @@ class EndLabels(UnboundedItem):
         self._sheet = None
         self.update()
 
+    @property
+    def widest(self) -> float:
+        """Width of the widest label in pixels."""
+        return self._widest
+
+    def set_room(self, width: float) -> None:
+        """Leave room for wider labels than those of this plot."""
+        if width != self._room:
+            self._room = width
+            self._sheet = None
+            self.update()
+
     def share(self, width: float) -> float:
         """Return the fraction of a plot's width in pixels that the labels take."""
         if not self.labels or width < NARROWEST:
             return 0.0
-        return min((self._widest + BAR + 3.0 * AIR) / width, WIDEST)
+        return min((max(self._widest, self._room) + BAR + 3.0 * AIR) / width, WIDEST)
 
     def paint(self, painter: QPainter, *_: Any) -> None:
         way, ratio = painter.transform(), painter.device().devicePixelRatioF()

@@ -49,7 +49,7 @@ class MessageBar(QWidget):
         close.setAccessibleName("Hide this message")
         close.clicked.connect(self.clear)
         self._over: QWidget | None = None
-        self._in_corner = False
+        self._in_corner = self._is_held = False
         self._lasting: tuple[str, tuple[QAction, ...]] = "", ()  # message shown until the next one
         self.recent: deque[tuple[str, str]] = deque(maxlen=MOST_RECENT)
         """Latest messages with their times of day, the newest last."""
@@ -79,7 +79,7 @@ class MessageBar(QWidget):
         self._words.setText(sentence)
         self._offer(actions)
         self._settle()
-        self.setVisible(bool(sentence))
+        self.setVisible(bool(sentence) and not self._is_held)
         if sentence:
             self.recent.append((time.strftime("%H:%M"), sentence))
             self.raise_()
@@ -115,6 +115,11 @@ class MessageBar(QWidget):
             self._row.insertWidget(place, button)
             button.show()  # a layout makes room for a new widget once it is visible
             self.buttons.append(button)
+
+    def set_held(self, held: bool) -> None:
+        """Keep messages back while something else covers their place; then show the last one."""
+        self._is_held = held
+        self.setVisible(bool(self.text) and not held)
 
     def clear(self) -> None:
         self.show_message("")

@@ -45,7 +45,8 @@ def compare(arguments: argparse.Namespace) -> int:
         runs = [stack.enter_context(opener(path)) for path in arguments.runs]
         for name in names:
             check_observable(name, runs)
-        questions = [_question(name, arguments) for name in dict.fromkeys(names)]
+        mixed = any(name not in SORTED for name in names)
+        questions = [_question(name, arguments, mixed) for name in dict.fromkeys(names)]
         for question in questions:
             check_runs(question, runs)
         total = len(questions) * sum(run.frames for run in runs)
@@ -72,10 +73,13 @@ def _check(found: Sequence[Comparison]) -> None:
             )
 
 
-def _question(name: str, arguments: argparse.Namespace) -> CompareQuestion:
-    """Return the question about an observable; nodes are compared by rank without --against."""
+def _question(name: str, arguments: argparse.Namespace, mixed: bool) -> CompareQuestion:
+    """Return the question about an observable.
+
+    Nodes are compared by rank, unless another axis was given for them alone.
+    """
     against = arguments.against
-    if name in SORTED and against == AGAINST_TIME:
+    if name in SORTED and (mixed or against == AGAINST_TIME):
         against = RANK
     return CompareQuestion(name, against, arguments.kind, arguments.band)
 

@@ -21,6 +21,7 @@ MOST_IN_NAME = 3
 ABSENT = "\u2013"
 CONTENT = ".content"  # suffix of keys that hold checksums of given arrays
 WIDTH = "network.m"
+ORIGINAL = "original"
 # Settings that name runs only if no other settings differ.
 INCIDENTAL = (
     "dynamics.until_log10_time",
@@ -43,14 +44,16 @@ Settings = Mapping[str, Any]
 class RunDescription:
     """Facts that name a run: settings by dotted key, title, name of its file without suffix.
 
-    `branch` is the change of a branch and its moment. Of the file's name only the keys count, which
-    are those that its study varies, and the name of a variant, which no setting contains.
+    `branch` is the change of a branch and its moment, `continued` the moment from which a run
+    continues unchanged. Of the file's name only the keys count, which are those that its study
+    varies, and the name of a variant, which no setting contains.
     """
 
     settings: Settings
     title: str = ""
     stem: str = ""
     branch: str = ""
+    continued: str = ""
     values: Settings = field(init=False)
     keys: tuple[str, ...] = field(init=False)
 
@@ -105,8 +108,9 @@ def setting_text(value: object) -> str:
 def run_names(runs: Sequence[RunDescription]) -> list[str]:
     """Return the names of runs side by side: their differing settings, and numbers for repeats.
 
-    A branch is named by its change. Runs whose settings do not differ are named by those that
-    their study varies, else by their title or width.
+    A branch is named by its change; a run that shares its settings with all branches beside it is
+    the original, or continued. Runs whose settings do not differ are named by those that their
+    study varies, else by their title or width.
 
     >>> paths = ["a__network.m=16__run.seed=0", "a__network.m=16__run.seed=1"]
     >>> runs = [RunDescription({"network.m": 16, "run.seed": k}, "", paths[k]) for k in (0, 1)]
@@ -116,8 +120,33 @@ def run_names(runs: Sequence[RunDescription]) -> list[str]:
     branches = [run.branch for run in runs]
     alone = [run.branch if branches.count(run.branch) == 1 else "" for run in runs]
     others = [run for run, branch in zip(runs, alone, strict=True) if not branch]
-    words = iter(_words(others, branched=len(others) < len(runs)))
+    words = iter(_add_lineage(runs, others, _words(others, branched=len(others) < len(runs))))
     return number_names(branch or next(words) or "run" for branch in alone)
+
+
+def _add_lineage(
+    runs: Sequence[RunDescription], others: Sequence[RunDescription], words: Sequence[str]
+) -> list[str]:
+    """Return the names of the `others`, the runs without a change of their own.
+
+    >>> again = RunDescription({"network.m": 8}, continued="t = 316")
+    >>> _add_lineage([again, again], [again, again], ["m = 8", "m = 16"])
+    ['m = 8', 'm = 16']
+    """
+    if len(others) == 1 < len(runs):
+        (other,) = others
+        keys = other.keys or (WIDTH,)
+        if all(run.texts.get(key) == other.texts.get(key) for run in runs for key in keys):
+            return [_continuation_text(other) or ORIGINAL]
+    repeated = [words.count(name) > 1 for name in words]
+    return [
+        ", ".join(filter(None, (name, _continuation_text(run) if many else "")))
+        for run, name, many in zip(others, words, repeated, strict=True)
+    ]
+
+
+def _continuation_text(run: RunDescription) -> str:
+    return f"continued from {run.continued}" if run.continued else ""
 
 
 def _words(runs: Sequence[RunDescription], branched: bool) -> list[str]:

@@ -160,8 +160,12 @@ def differing_of(runs: Sequence[Run], slots: Sequence[int] = ()) -> Differing:
 
 def describe(run: Run) -> RunDescription:
     """Return the facts that name a recorded run."""
-    branch = "" if run.lineage is None else run.lineage.heading
-    return RunDescription(_settings(run), run.title, run.path.stem, branch)
+    settings, stem, lineage = _settings(run), run.path.stem, run.lineage
+    if lineage is None:
+        return RunDescription(settings, run.title, stem)
+    if not lineage.changes:
+        return RunDescription(settings, run.title, stem, continued=lineage.moment)
+    return RunDescription(settings, run.title, stem, lineage.heading)
 
 
 def _settings(run: Run) -> dict[str, Any]:

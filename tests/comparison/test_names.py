@@ -80,8 +80,21 @@ def test_drawn_points_are_named_by_how_many_they_are() -> None:
 
 def test_a_branch_is_named_by_what_it_changed() -> None:
     branch = RunDescription(width(16).settings, "", "a__network.m=16", "step = .5 from t = 1")
-    assert run_names([width(16), branch]) == ["m = 16", "step = .5 from t = 1"]
+    assert run_names([width(16), branch]) == ["original", "step = .5 from t = 1"]
+    # Where the width tells the runs apart, it names them.
+    assert run_names([width(256), branch]) == ["m = 256", "step = .5 from t = 1"]
     assert run_names([branch, branch]) == ["m = 16", "m = 16 (2)"]
+
+
+def test_a_continued_run_is_named_so_where_its_settings_name_another_one() -> None:
+    again = RunDescription(width(16).settings, "", "a__network.m=16", continued="t = 316")
+    branch = RunDescription(width(16).settings, "", "a__network.m=16", "step = .5 from t = 1")
+    both = ["m = 16", "m = 16, continued from t = 316"]
+    assert run_names([width(16), again]) == both
+    assert run_names([width(16), again, branch]) == [*both, branch.branch]
+    assert run_names([again, branch]) == ["continued from t = 316", branch.branch]
+    assert run_names([again]) == ["m = 16"]
+    assert run_names([again, width(256)]) == ["m = 16", "m = 256"]
 
 
 # ---------------------------------------------------------------------------------------- colours

@@ -10,7 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
+from app.library.compared_runs import ComparedValues
 from app.shell.application import Marginscope
+from app.shell.curve_picker import USER
 from app.state.session import RunSnapshot
 
 if TYPE_CHECKING:  # load pyqtgraph, for which the start does not wait
@@ -21,26 +23,33 @@ Key = Qt.Key
 
 
 def page(program: Marginscope) -> ComparePanel:
-    assert program.compare.panel is not None
-    return program.compare.panel
+    assert program.compare.page is not None
+    return program.compare.page
 
 
 def view(program: Marginscope) -> CompareView:
-    assert program.compare.view is not None
-    return program.compare.view
+    """Return the first plot."""
+    return next(iter(page(program).grid.plots.values()))
+
+
+def answer(program: Marginscope) -> ComparedValues | None:
+    """Return what is known about the first plot."""
+    name = next(iter(page(program).grid.plots))
+    return program.compare.model.answers.get(name)
 
 
 def snapshots(program: Marginscope) -> tuple[RunSnapshot, ...]:
     """Return the moments of the runs that were computed."""
-    known = program.compare._known
+    known = answer(program)
     return known.snapshots if known is not None else ()
 
 
 def settled(program: Marginscope, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not program.compare._calculator.busy)
-    if view(program)._comparison is not None and page(program).against.key == "rank":
+    qtbot.waitUntil(lambda: not program.compare.model.calculator.busy)
+    known = answer(program)
+    if known is not None and known.answer.question.is_by_rank:
         return
-    count = [run.run.frames for run in program.compare._open]
+    count = [run.run.frames for run in program.compare.model.runs]
     qtbot.waitUntil(lambda: [one.coordinates.size for one in snapshots(program)] == count)
 
 
@@ -54,5 +63,22 @@ def choose(program: Marginscope, box: QComboBox, data: str, qtbot: QtBot) -> Non
 
 
 def lines(program: Marginscope) -> list[tuple[np.ndarray, np.ndarray]]:
-    answer = program.compare._known.answer if program.compare._known else None
-    return [(line.places, line.values) for line in answer.lines]
+    known = answer(program)
+    assert known is not None
+    return [(line.places, line.values) for line in known.answer.lines]
+
+
+def choose_observables(program: Marginscope, qtbot: QtBot, *names: str) -> None:
+    """Tick some observables in the picker, and untick all others."""
+    QTest.mouseClick(page(program).observables, Qt.MouseButton.LeftButton)
+    picker = program.curve_choice.picker
+    assert picker is not None
+    qtbot.waitUntil(picker.isVisible)
+    items = {item.data(USER): item for item in picker._items()}
+    before = program.display.intent.compared.observables
+    for name in (*(x for x in names if x not in before), *(x for x in before if x not in names)):
+        picker.list.scrollToItem(items[name])
+        box = picker.list.visualItemRect(items[name])
+        QTest.mouseClick(picker.list.viewport(), Qt.MouseButton.LeftButton, pos=box.center())
+    picker.close()
+    settled(program, qtbot)

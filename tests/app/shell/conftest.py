@@ -43,7 +43,7 @@ PLAIN = STUDY.partition("[axes]")[0] + '[network]\nm = 8\n[window]\nviews = ["ma
 FRAMES = 24  # of the runs of windows: what they show costs less
 # Delays for people who read or type, by their names in `app`; tests use shorter ones.
 PACES = {
-    "library.compare.POLL_MS": 50,
+    "library.compare_model.POLL_MS": 50,
     "export.controller.PREVIEW_MS": 20,
     "theory.final_margin.SOON_MS": 20,
     "playback.live_files.LATER_MS": 50,
@@ -343,6 +343,6 @@ def comparing(program: Marginscope, qtbot: QtBot) -> Marginscope:
     program.display.update_intent(playing=False)
     keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
     QTest.keyClick(program.window, Qt.Key.Key_M, keys)
-    qtbot.waitUntil(lambda: program.window.pages.currentWidget() is program.compare.panel)
+    qtbot.waitUntil(lambda: program.window.pages.currentWidget() is program.compare.page)
     settled(program, qtbot)
     return program

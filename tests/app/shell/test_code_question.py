@@ -259,7 +259,7 @@ def test_a_run_file_with_code_opens_once_trusted_and_goes_on(
     digest.unlink()
     when_open(CodeDialog, trust_it)
     program.compare.compare([str(path), str(more)])
-    qtbot.waitUntil(lambda: len(program.compare._open) == 2)
+    qtbot.waitUntil(lambda: len(program.compare.model.runs) == 2)
     answered(program, qtbot)
     program.compare.leave()
     digest.unlink()

@@ -8,23 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFont
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.actions import disabled_reason
-from app.library.legend_table import NAME
+from app.library.legend_table import NAME, VALUE
 from app.shell.application import Marginscope
 from app.shell.help import HelpCard
-from app.state.view_options import ComparedRuns
+from app.state.compared import ComparedRuns
 from app.views.compare_axes import falling
 from core.comparison.question import CompareQuestion
 from core.figures.palette import DARK, PALETTES, run_colour
 from core.observables.registry import OBSERVABLES
 from core.problem.schedule import coordinate, inverse_coordinate
 from core.runs import open_run
-from tests.app.mouse import move
-from tests.app.shell.comparing import choose, lines, page, settled, view
+from tests.app.mouse import choose as choose_entry
+from tests.app.mouse import move, view_menu
+from tests.app.shell.comparing import answer, choose, choose_observables, lines, page, settled, view
 from tests.app.shell.shared_window import skip_style_sheet
 from tests.recording import recorded
 from tests.support.run_files import frames_of, recorder_at, small_problem
@@ -61,7 +63,7 @@ def test_the_open_runs_are_lines_with_their_own_values(
         np.testing.assert_array_equal(places, times)
         np.testing.assert_array_equal(values, wanted)
     assert [page(comparing).table.item(row, 0).text() for row in (0, 1)] == ["m = 8", "m = 12"]
-    choose(comparing, page(comparing).observable, "log10_risk", qtbot)
+    choose_observables(comparing, qtbot, "log10_risk")
     assert comparing.display.intent.compared.question.observable == "log10_risk"
     for (_, values), (_, wanted) in zip(
         lines(comparing), traces(comparing, "log10_risk"), strict=True
@@ -79,7 +81,7 @@ def test_the_key_and_the_button_show_the_runs_again(comparing: Marginscope, qtbo
     frames = [panel.frame for panel in comparing.display.panels]
     assert frames == [run.frame for run in comparing.display.view.runs]
     comparing.actions["compare"].trigger()
-    assert window.pages.currentWidget() is comparing.compare.panel
+    assert window.pages.currentWidget() is comparing.compare.page
     settled(comparing, qtbot)
     comparing.actions["compare"].trigger()
     assert window.pages.currentWidget() is window.views
@@ -98,10 +100,10 @@ def test_the_cursor_goes_along_and_a_click_asks_for_a_moment(
         shown = [view(comparing).value(k) for k in (0, 1)]
         np.testing.assert_allclose(shown, wanted, atol=1e-12)
         np.testing.assert_allclose(view(comparing).dots.points[:, 1], wanted, atol=1e-12)
-    texts = [page(comparing).table.item(row, 1).text() for row in (0, 1)]
+    texts = [page(comparing).table.item(row, VALUE).text() for row in (0, 1)]
     assert all(texts)
     QTest.keyClick(comparing.window, Key.Key_Home)
-    assert page(comparing).table.item(0, 1).text() != texts[0]
+    assert page(comparing).table.item(0, VALUE).text() != texts[0]
 
 
 @pytest.mark.parametrize("against", ["norm_squared", "risk", "step", "time"])
@@ -130,7 +132,7 @@ def test_differences_and_bands_are_chosen_with_keys(comparing: Marginscope, qtbo
     assert view(comparing).colours() == (colour,)  # that of the run, as among the lines
     wanted = np.interp(places, others, other) - np.interp(places, times, first)
     np.testing.assert_allclose(values, wanted, atol=1e-14)
-    assert page(comparing).table.item(0, 1).text() == "\u2013"
+    assert page(comparing).table.item(0, VALUE).text() == "\u2013"
     choose(comparing, page(comparing).kind, "bands", qtbot)
     assert page(comparing).band.isVisible()
     assert len(view(comparing).bands.areas) == 2  # widths differ: no two runs are one family
@@ -144,7 +146,7 @@ def test_seeds_are_one_band(program: Marginscope, qtbot: QtBot, tmp_path: Path) 
     question = CompareQuestion(kind="bands")
     program.display.update_intent(compared=ComparedRuns(tuple(map(str, paths)), question))
     settled(program, qtbot)
-    (line,) = program.compare._known.answer.lines
+    (line,) = answer(program).answer.lines
     assert line.members == (0, 1, 2)
     assert (line.low <= line.values).all()
     assert (line.values <= line.high).all()
@@ -163,9 +165,9 @@ def test_a_comparison_stays_where_another_cannot_be_had(
     comparing.compare.compare([str(tmp_path / "none.msrun"), *paths])
     assert "none.msrun" in comparing.window.bar.text
     assert comparing.display.intent.compared == before
-    assert comparing.window.pages.currentWidget() is comparing.compare.panel
+    assert comparing.window.pages.currentWidget() is comparing.compare.page
     assert comparing.actions["compare"].isChecked()
-    choose(comparing, page(comparing).observable, "log10_risk", qtbot)  # its files are open
+    choose_observables(comparing, qtbot, "log10_risk")  # its files are open
     assert len(lines(comparing)) == len(shown) == 2
     for (_, values), (_, wanted) in zip(
         lines(comparing), traces(comparing, "log10_risk"), strict=True
@@ -203,8 +205,8 @@ def test_an_observable_that_some_run_lacks_gives_way_to_one_that_all_have(
     settled(program, qtbot)
     question = program.display.intent.compared.question
     assert question == CompareQuestion("hard_margin", kind="bands")
-    assert page(program).observable.currentData() == "hard_margin"
-    assert page(program).observable.findData("mirror_gap") < 0
+    assert list(page(program).grid.plots) == ["hard_margin"]
+    assert "mirror_gap" not in program.compare.observables
 
 
 def test_other_runs_end_the_comparison(comparing: Marginscope, qtbot: QtBot) -> None:
@@ -224,14 +226,14 @@ def test_the_palette_and_small_windows_suit_it(comparing: Marginscope, qtbot: Qt
     plot = view(comparing).plot
     assert plot.height() > page(comparing).height() // 2
     inside = page(comparing).rect()
-    for part in (page(comparing).observable, page(comparing).close_button, page(comparing).table):
+    for part in (page(comparing).observables, page(comparing).close_button, page(comparing).table):
         assert inside.contains(part.geometry())
 
 
 def test_actions_of_views_are_disabled_with_a_reason(comparing: Marginscope) -> None:
-    for key in ("fill", "curves", "log_curves"):
-        assert not comparing.actions[key].isEnabled()
-        assert "compari" in disabled_reason(key)
+    assert not comparing.actions["log_curves"].isEnabled()
+    assert "compari" in disabled_reason("log_curves")
+    assert all(comparing.actions[key].isEnabled() for key in ("fill", "curves"))
     comparing.actions["compare"].trigger()
     assert all(comparing.actions[key].isEnabled() for key in ("fill", "curves", "log_curves"))
 
@@ -244,6 +246,7 @@ def test_the_legend_fits_large_type(comparing: Marginscope) -> None:
     name = table.item(0, NAME)
     assert table.columnWidth(NAME) > table.fontMetrics().horizontalAdvance(name.text())
     assert table.verticalHeader().defaultSectionSize() > table.fontMetrics().height()
+    table.setFont(QFont())  # that of the window again
 
 
 def test_a_falling_axis_says_the_quantity() -> None:
@@ -253,7 +256,7 @@ def test_a_falling_axis_says_the_quantity() -> None:
 
 
 def test_what_is_shown_is_explained(comparing: Marginscope, qtbot: QtBot) -> None:
-    qtbot.mouseClick(view(comparing).plot.viewport(), Qt.MouseButton.RightButton)
+    choose_entry(view_menu(comparing, view(comparing).plot.viewport()), "What is this?")
     cards = [one for one in QApplication.allWidgets() if isinstance(one, HelpCard)]
     (card,) = [one for one in cards if one.isVisible()]
     assert [one.title for one in card.explanations] == [OBSERVABLES["hard_margin"].title]
@@ -277,7 +280,7 @@ def test_a_run_that_grows_grows_in_the_picture(
     recorder.finish("completed")
     qtbot.waitUntil(lambda: lines(comparing)[1][0].size == 8)
     settled(comparing, qtbot)
-    qtbot.waitUntil(lambda: not comparing.compare._timer.isActive())
+    qtbot.waitUntil(lambda: not comparing.compare.model.is_polling)
     comparing.compare.leave()
 
 
@@ -303,26 +306,26 @@ def test_the_nearest_run_is_read_under_the_pointer(comparing: Marginscope, qtbot
 
 def test_sorted_rotations_follow_the_cursor(comparing: Marginscope, qtbot: QtBot) -> None:
     program, panel = comparing, page(comparing)
-    choose(program, panel.observable, "rotation", qtbot)
+    choose_observables(program, qtbot, "rotation")
     qtbot.waitUntil(lambda: view(program)._comparison.question.is_by_rank)
     assert list(panel.against.buttons) == [panel.against.key] == ["rank"]
     for moment in (1.0, 2.0, 0.5):
         program.playback.seek(float(coordinate(moment)))
-        qtbot.waitUntil(lambda: not program.compare._calculator.busy)
+        qtbot.waitUntil(lambda: not program.compare.model.calculator.busy)
         frames = [run.data.frame_at(program.display.view.cursor) for run in program.session]
 
         def is_there(frames: list[int] = frames) -> bool:
-            known = [one.background.nodes.known for one in program.compare._open]
+            known = [one.background.nodes.known for one in program.compare.model.runs]
             return [one[0].frame for one in known if one] == frames and len(lines(program)) == 2
 
         qtbot.waitUntil(is_there)
         qtbot.waitUntil(partial(values_are, program, frames))
         medians = [float(np.median(values)) for _, values in lines(program)]
-        shown = [float(panel.table.item(row, 1).text()) for row in (0, 1)]
+        shown = [float(panel.table.item(row, VALUE).text()) for row in (0, 1)]
         assert shown == pytest.approx(medians, abs=1e-4)
     assert "t = 3.16" in view(program).header.accessibleName()
     # Over time again, against what is compared over time.
-    choose(program, panel.observable, "hard_margin", qtbot)
+    choose_observables(program, qtbot, "hard_margin")
     qtbot.waitUntil(lambda: not view(program)._comparison.question.is_by_rank)
     assert panel.against.key == "log10_time"
     assert "rank" not in panel.against.buttons

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.export.jobs import CompareCopyJob
 from app.library.compare import LAST_TWO
-from app.library.legend_table import NAME, REMOVE, SETTINGS, VALUE, LegendTable
+from app.library.legend_table import NAME, REMOVE, VALUE, LegendTable
 from app.library.panel import LibraryPanel
 from app.shell.application import Marginscope
 from core.comparison.question import CompareQuestion
@@ -22,7 +22,7 @@ from core.figures.primitives import FigureScene
 from core.problem.schedule import coordinate
 from core.reference.margin import Bracket, ReferenceMargin
 from core.reference.registry import REFERENCES
-from tests.app.shell.comparing import choose, lines, page, settled, view
+from tests.app.shell.comparing import choose_observables, lines, page, settled, view
 from tests.recording import recorded
 from tests.support.made_up_library import entry
 
@@ -44,7 +44,7 @@ def click(table: LegendTable, row: int, column: int) -> None:
 
 def test_the_legend_hides_moves_and_emphasises_runs(comparing: Marginscope, qtbot: QtBot) -> None:
     program, table = comparing, page(comparing).table
-    opened, colours = program.compare._open, view(program).colours()
+    opened, colours = program.compare.model.runs, view(program).colours()
     program.playback.seek(float(coordinate(1.0)))
     click(table, 1, NAME)
     assert view(program)._emphasised == {1}
@@ -54,8 +54,8 @@ def test_the_legend_hides_moves_and_emphasises_runs(comparing: Marginscope, qtbo
     QTest.keyClick(table, Key.Key_Up, Modifier.AltModifier)
     assert rows(program) == ["m = 12", "m = 8"]
     assert view(program).colours() == colours[::-1]  # each run keeps its own
-    assert [one.name for one in program.compare._open] == [one.name for one in opened[::-1]]
-    assert set(program.compare._open) == set(opened)  # whose files were not opened again
+    assert [one.name for one in program.compare.model.runs] == [one.name for one in opened[::-1]]
+    assert set(program.compare.model.runs) == set(opened)  # whose files were not opened again
     table.move_to(0, table.visualItemRect(table.item(1, NAME)).center())
     assert rows(program) == ["m = 8", "m = 12"]
     table.item(0, NAME).setCheckState(Qt.CheckState.Unchecked)
@@ -105,12 +105,12 @@ def test_reference_margins_are_lines_of_compared_margins(
     program = comparing
     reference = REFERENCES["gamma_gl"]
     sure = ReferenceMargin(reference, Bracket(0.1, 0.1, 0.1, True, "exact"), 0.0)
-    program.compare._references = (sure,)
-    program.compare._rebuild()
+    program.compare.model.references = (sure,)
+    program.compare._answer()
     (level,) = view(program)._levels
     assert level.value == pytest.approx(0.1 * reference.factor)
     assert view(program).labels.labels[-1].text == reference.label
-    choose(program, page(program).observable, "log10_risk", qtbot)
+    choose_observables(program, qtbot, "log10_risk")
     assert view(program)._levels == ()
 
 
@@ -135,7 +135,7 @@ def test_an_exported_comparison_has_the_colours_of_the_window(tmp_path: Path) ->
         scenes.append(scene)
         return b""
 
-    job = CompareCopyJob((path,) * 3, CompareQuestion(), shown=(0, 2), slots=(3, 0, 1))
+    job = CompareCopyJob((path,) * 3, (CompareQuestion(),), shown=(0, 2), slots=(3, 0, 1))
     job.work(lambda *_: None, lambda: False, draw)
     (panel,) = scenes[0].panels
     assert [key.colours for key in panel.key] == [(run_colour(k, LIGHT),) for k in (3, 1)]
@@ -156,7 +156,7 @@ def test_labels_at_the_ends_grow_in_a_lecture(comparing: Marginscope, qtbot: QtB
 
 def test_settings_of_the_legend_have_the_names_of_the_form(comparing: Marginscope) -> None:
     table = page(comparing).table
-    assert table.horizontalHeaderItem(SETTINGS).text() == "m"  # network.m before
+    assert table.horizontalHeaderItem(VALUE + 1).text() == "m"  # network.m before
 
 
 def test_actions_of_the_library_have_buttons_that_say_why_they_are_disabled(qtbot: QtBot) -> None:

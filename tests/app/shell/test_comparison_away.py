@@ -18,13 +18,14 @@ from app import actions
 from app.export.export_dialog import ExportDialog
 from app.export.jobs import CompareJob
 from app.shell.application import Marginscope
+from app.state.compared import ComparedRuns
 from app.state.resolve import span_of
-from app.state.view_options import ComparedRuns
 from core.cli.main import main
 from core.comparison.question import CompareQuestion
 from core.comparison.recorded import compare_runs
 from core.runs import open_run
 from tests.app.mouse import keys
+from tests.app.shell.comparing import answer
 
 Key, Modifier = Qt.Key, Qt.KeyboardModifier
 CTRL = Modifier.ControlModifier
@@ -140,11 +141,11 @@ def test_nodes_are_compared_at_the_moment_shown(
     values = [float(row["value"]) for row in csv.DictReader(io.StringIO(content.decode()))]
 
     def drawn_as_asked() -> bool:
-        known = comparing.compare._known
+        known = answer(comparing)
         return known is not None and known.answer.question == question
 
     qtbot.waitUntil(drawn_as_asked)
-    known = comparing.compare._known
+    known = answer(comparing)
     drawn = [x for line in known.answer.lines for x in line.values.tolist()]
     assert values == pytest.approx(drawn)
 
@@ -174,7 +175,7 @@ def test_an_impossible_width_is_a_sentence(comparing: Marginscope, qtbot: QtBot)
 def test_a_cancelled_comparison_writes_nothing(comparing: Marginscope, tmp_path: Path) -> None:
     compared = comparing.display.intent.compared
     runs, told = tuple(Path(name) for name in compared.runs), []
-    job = CompareJob(runs, tmp_path / "x.svg", compared.question)
+    job = CompareJob(runs, tmp_path / "x.svg", compared.questions)
     assert job.work(lambda done, total: told.append((done, total)), lambda: len(told) > 2) == ""
     assert not (tmp_path / "x.svg").exists()
     assert [done for done, _ in told] == [1, 2, 3] and told[0][1] > 3
@@ -190,3 +191,11 @@ def test_the_command_refuses_a_size(
     assert main(["compare", *compared.runs, "--out", str(out), "--size", size]) == 2
     assert said in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_the_form_of_a_comparison_has_no_field_without_a_row(
+    comparing: Marginscope, qtbot: QtBot
+) -> None:
+    form = asked(comparing, qtbot).form
+    assert not form.high.isVisible()  # heights follow the plots
+    QTest.keyClick(comparing.export.dialog, Key.Key_Escape)

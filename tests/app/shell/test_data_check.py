@@ -121,3 +121,12 @@ def test_more_classes_than_the_network_has_are_named_before_run(
     row = next(row for row in form.sections["data"].rows if row.field.key == CLASSES)
     qtbot.waitUntil(row.problem.isVisible)
     assert row.problem.text().startswith("The labels have 2 values, and the network Multi-class")
+
+
+def test_what_was_read_has_the_width_of_the_form(
+    program: Marginscope, files: Path, qtbot: QtBot
+) -> None:
+    row = choose_file(program, files / "good.csv")
+    qtbot.waitUntil(row.note.isVisible)
+    qtbot.waitUntil(lambda: row.note.width() > row.label.width() + row.control.width())
+    assert row.note.geometry().left() == row.label.geometry().left()

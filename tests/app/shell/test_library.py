@@ -263,7 +263,7 @@ def check_that_runs_are_opened_and_compared(library: Marginscope, runs: Path, qt
     qtbot.waitUntil(lambda: library.display.intent.compared is not None)
     names_compared = [Path(name).name for name in library.display.intent.compared.runs]
     assert sorted(names_compared) == ["small__network.m=4.msrun", "small__network.m=5.msrun"]
-    assert library.window.pages.currentWidget() is library.compare.panel
+    assert library.window.pages.currentWidget() is library.compare.page
     choose(library, qtbot, "m=5")
     assert not panel(library).run_actions["compare"].isEnabled()
 

@@ -15,6 +15,7 @@ from app.shell.help import explanations_of
 from core.observables.groups import FROM_LOOP
 from core.settings import NOT_RECORDED
 from tests.app.curves import open_picker, pick_curve
+from tests.app.shell.comparing import choose_observables, view
 from tests.app.shell.conftest import Opener, trained
 from tests.python.test_loop_numbers import NAMES, STEPS, with_numbers
 
@@ -82,16 +83,14 @@ def check_curves(program: Marginscope, qtbot: QtBot) -> None:
 def check_comparison(program: Marginscope, qtbot: QtBot) -> None:
     program.actions["compare"].trigger()
     qtbot.waitUntil(lambda: program.display.intent.compared is not None)
-    box = program.compare.panel.observable
-    box.setCurrentIndex(box.findData("val_acc"))
-    box.activated.emit(box.currentIndex())
+    choose_observables(program, qtbot, "val_acc")
     qtbot.waitUntil(lambda: program.display.intent.compared.question.observable == "val_acc")
-    table = program.compare.panel.table
+    table = program.compare.page.table
     titles = [table.horizontalHeaderItem(k).text() for k in range(table.columnCount())]
     assert "lr" in titles and "loss.l2" not in titles
-    view = program.compare.view
-    qtbot.waitUntil(lambda: view._comparison.question.observable == "val_acc")
-    assert "val acc" in view.plot.side.labelText
-    assert [one.title for one in explanations_of(view.help_topics())] == [
+    shown = view(program)
+    qtbot.waitUntil(lambda: shown.question.observable == "val_acc")
+    assert "val acc" in shown.plot.side.labelText
+    assert [one.title for one in explanations_of(shown.help_topics())] == [
         "val acc, passed by the loop"
     ]

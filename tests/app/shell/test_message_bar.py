@@ -209,3 +209,36 @@ def test_a_new_user_is_shown_where_to_begin(program: Marginscope) -> None:
     program.first.greet()  # less important
     assert program.window.bar.text == "Something is wrong." and not program.window.bar.buttons
     program.window.bar.clear()
+
+
+def test_a_message_with_buttons_is_whole_after_one_without(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(900, 500)
+    bar = MessageBar(window)
+    bar.float_in_corner(window)
+    window.show()
+    bar.show_message("Short.")
+    qtbot.waitUntil(bar.isVisible)
+    bar.show_message(LONG, [QAction("Show it", window), QAction("Choose", window)])
+    assert bar.height() >= bar.heightForWidth(bar.width())
+    top = bar.buttons[0].mapTo(bar, QPoint(0, 0)).y()
+    QTest.qWait(0)
+    assert bar.buttons[0].geometry().bottom() < bar.height()
+    assert bar._words.geometry().height() >= bar._words.heightForWidth(bar._words.width())
+    assert top <= bar.height()
+
+
+def test_messages_wait_for_what_lies_in_their_place(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    bar = MessageBar(window)
+    bar.float_in_corner(window)
+    window.show()
+    bar.show_message("Before.")
+    bar.set_held(True)
+    assert not bar.isVisible()
+    bar.show_message("Meanwhile.")
+    assert not bar.isVisible()
+    bar.set_held(False)
+    assert bar.isVisible() and bar.text == "Meanwhile."

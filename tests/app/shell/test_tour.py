@@ -138,3 +138,12 @@ def test_the_nodes_of_the_current_run_are_pinned(program: Marginscope, qtbot: Qt
     panel = next(panel for panel in program.display.panels if panel.run is last)
     assert program.tour._target(panel.names[0]) is panel.view(panel.names[0])
     program.tour.stop()
+
+
+def test_messages_wait_for_the_end_of_the_tour(program: Marginscope, qtbot: QtBot) -> None:
+    card, bar = begun(program, qtbot), program.window.bar
+    bar.show_message("The run has finished.")
+    assert not bar.isVisible()
+    qtbot.keyClick(card, Qt.Key.Key_Escape)
+    assert not card.isVisible() and bar.isVisible()
+    bar.clear()

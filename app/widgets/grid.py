@@ -1,0 +1,51 @@
+"""Grid of plots in the paper's shape, as large as possible and legible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from app.style import LEAST_PLOT
+
+GAP = 8  # pixels between columns
+SHAPE = 1.2  # width over height of a view in the paper's figure
+HOLES = 0.95  # score of an arrangement with empty cells, relative to a full one
+
+
+def fitting_columns(count: int, width: int) -> int:
+    """Return the columns for the views of a run in as few rows as plots are legible in.
+
+    >>> [fitting_columns(count, 700) for count in (1, 4, 5, 9)], fitting_columns(4, 100)
+    ([1, 4, 3, 3], 1)
+    """
+    most = max((width + GAP) // (LEAST_PLOT[0] + GAP), 1)
+    rows = -(-count // most)
+    return -(-count // rows)
+
+
+def shapely_columns(count: int, width: int, height: int, shape: float = SHAPE) -> int:
+    """Return the columns that make cells in a shape, width over height, as large as possible.
+
+    >>> [shapely_columns(count, 720, 550) for count in (1, 2, 4, 7)], shapely_columns(4, 1800, 400)
+    ([1, 2, 2, 3], 4)
+    """
+
+    def size(columns: int) -> float:
+        rows = -(-count // columns)
+        worth = 1.0 if columns * rows == count else HOLES
+        return worth * min(width / columns / shape, height / rows)
+
+    return max(range(1, fitting_columns(count, width) + 1), key=size)
+
+
+def place_in_grid(grid: QGridLayout, plots: Sequence[QWidget], columns: int, fills: bool) -> None:
+    """Place plots in columns of equal width; the last one `fills` the rest of its row."""
+    rows = -(-len(plots) // columns)
+    for place, plot in enumerate(plots):
+        spare = columns * rows - len(plots) if fills and place == len(plots) - 1 else 0
+        grid.addWidget(plot, place // columns, place % columns, 1, 1 + spare)
+    for line in range(max(grid.rowCount(), rows)):
+        grid.setRowStretch(line, 1 if line < rows else 0)
+    for line in range(max(grid.columnCount(), columns)):
+        grid.setColumnStretch(line, 1 if line < columns else 0)
