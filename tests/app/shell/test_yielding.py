@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from pytestqt.qtbot import QtBot
 
 from app.playback.open_runs import LONGEST_MS, SHARE, TICK_MS, TickRateLimiter
 from app.shell.application import Marginscope
-from app.state.intent import Intent
 from app.state.views import VIEWS
 from app.views.run_panel import RunPanel
 from app.views.view import RunView
@@ -94,7 +94,7 @@ def test_frames_that_come_while_training_are_drawn_in_turn(
     assert at_once
     assert all(at_once)
     del at_once[:]
-    program.display.intent = Intent(cursor=1.0)
+    program.display.intent = replace(program.display.intent, cursor=1.0)
     program.display.refresh(at_once=False)
     assert at_once
     assert not any(at_once)
