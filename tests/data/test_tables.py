@@ -218,6 +218,10 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
         "line 1 of {path} has '1,257.30,-0.13,1', whose commas may be thousands separators; "
         "separate",
     ),
+    "thousands, last columns": (
+        "-0.13,1,257.30\n0.10,6,404.23\n0.36,5,356.69\n",
+        "line 1 of {path} has '-0.13,1,257.30', whose commas may be thousands separators; separate",
+    ),
     "thousands of points": (
         german(";").replace("0,75", "1.000,5"),
         "line 3 of {path} has '1.000,5', a number with thousands separators; write 1000.5, or",

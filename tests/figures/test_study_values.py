@@ -210,6 +210,9 @@ def test_a_slope_and_its_error_against_scipy() -> None:
     assert found is not None
     assert found == pytest.approx((other.slope, other.stderr))
     assert fitted_slope(x[:1], y[:1]) is None
+    # Points without a logarithm are left out.
+    zeros = fitted_slope(np.append(x, [0.0, 1.0]), np.append(y, [1.0, 0.0]))
+    assert zeros == pytest.approx(found)
 
 
 def test_the_interval_of_a_slope_is_that_of_students_t() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import InputError
 from core.figures.options import Region, ViewOptions, check_view_options
-from core.figures.ticks import FARTHEST, MAKERS, TickMaker, range_problem
+from core.figures.ticks import FARTHEST, MAKERS, TickMaker, range_problem, whole_numbers
 
 LARGEST = 1.7976931348623157e308
 ENDS = (
@@ -25,6 +25,11 @@ def test_no_range_has_many_ticks(maker: TickMaker) -> None:
         ticks = maker(low, high, 5)
         assert len(ticks) <= 10
         assert all(math.isfinite(place) and text for place, text in ticks)
+
+
+def test_a_range_of_one_whole_number_has_its_tick() -> None:
+    assert list(whole_numbers(2.0, 2.0, 5)) == [2]
+    assert list(whole_numbers(2.5, 2.5, 5)) == list(whole_numbers(3.0, 2.0, 5)) == []
 
 
 @pytest.mark.parametrize("shows", ["plain", "powers", "roots", "whole", "log"])
