@@ -35,12 +35,12 @@ from numba.np.arrayobj import populate_array
 
 from core.compiled import store, warming
 
-# smoothed: fifty operations per number, a third faster with vectors of 512 bits. LLVM chooses 256
-# bits where both exist, since wide vectors slow down short loops.
+# smooth_activation: fifty operations per number, a third faster with vectors of 512 bits. LLVM
+# chooses 256 bits where both exist, since wide vectors slow down short loops.
 # one_pass: if inlined, its first call, which moves nothing, becomes a separate loop. Its sums round
 # differently, and a continued run would differ from an uninterrupted one.
 ATTRIBUTES = {
-    "smoothed": ("noinline", '"prefer-vector-width"="512"'),
+    "smooth_activation": ("noinline", '"prefer-vector-width"="512"'),
     "one_pass": ("noinline",),
 }
 

@@ -40,7 +40,7 @@ def saxe_curve(t: Array, s: float, start: float) -> Array:
 
     Examples
     --------
-    >>> saxe_curve(np.array([0.0, np.log(999.0) / 2.0, np.inf]), 1.0, 1e-3).tolist()
+    >>> saxe_curve(np.array([0.0, np.log(999.0) / 2.0, np.inf]), 1.0, 1e-3).round(12).tolist()
     [0.001, 0.5, 1.0]
     """
     return np.asarray(s / (1.0 + (s / start - 1.0) * np.exp(-2.0 * s * t)))

@@ -71,6 +71,11 @@ def targets(run: Run) -> Array:
     return np.asarray((np.eye(k)[y.astype(int)] - 1.0 / k).reshape(-1))
 
 
+def has_centred(run: Run) -> bool:
+    """Return True if the kernel is known and the targets are not all the same."""
+    return has_kernel(run) and bool(np.ptp(targets(run)) > 0.0)
+
+
 def alignment_of(K: Array, y: Array) -> float:
     """Return y'Ky / (|K|_F |y|^2), the cosine between K and y y'; NaN if one of them is 0.
 
@@ -249,6 +254,8 @@ OBSERVABLES = (
         "centred kernel alignment",
         "the alignment of HKH and Hy, H = I - 1/n: without what all examples share",
         function=centred_alignment,
+        applies=has_centred,
+        where=f"targets that differ; {WHERE}",
         tex=r"\frac{y^\top HKHy}{\Vert HKH\Vert_F|Hy|^2}",
         normalisation="a cosine, that of HKH and Hy y'H",
         landmark=partial(_at_infinite_width, _align_centred),

@@ -91,7 +91,7 @@ def test_compiled_scores_and_their_transpose() -> None:
     F, y = rng.standard_normal((4, 5)), rng.integers(0, 4, 5).astype(float)
     p, q, G = np.zeros(15), rng.random(15), np.zeros((4, 5))
     flow.scores(F, y, p)
-    at = small_problem(TWO_LAYER[-1])
+    at = small_problem(next(case for case in TWO_LAYER if case.kind == "quadratic"))
     assert np.allclose(p.reshape(5, 3), at.loss.scores(F.T, y))
     assert np.allclose(p.reshape(5, 3).min(axis=1), margins_of(F.T, y))
     flow.output_weights(q, y, G)
@@ -187,6 +187,8 @@ def test_starts_are_those_of_the_papers(case: Case) -> None:
     elif case.kind == "quadratic":
         assert parts["V"].std() == pytest.approx(0.3, rel=0.02)
         assert parts["A"].std() == pytest.approx(0.3, rel=0.05)
+    elif case.kind == "linear":
+        assert parts["V"].std() == pytest.approx(m**-0.5, rel=0.02)
     elif case.kind != "bias":
         assert parts["V"].std() == pytest.approx(d**-0.5, rel=0.02)
     if case.kind == "batch_norm":

@@ -50,7 +50,7 @@ class Memory:
     def state_due(self) -> bool:
         return False
 
-    def keep(self, state: object) -> None:
+    def save_state(self, state: object) -> None:
         pass
 
     def flush(self) -> int:

@@ -72,7 +72,8 @@ def test_eigenvalues_above_a_number_are_counted(case: Case) -> None:
     positive = known[known > 1e-9 * known[0]]
     ends = np.concatenate([[2.0 * known[0]], positive])
     span = span_of(problem, flat)
-    for mu in np.sqrt(ends[1:] * ends[:-1]):  # between two of them
+    apart = ends[1:] < ends[:-1] * (1.0 - 1e-9)
+    for mu in np.sqrt(ends[1:] * ends[:-1])[apart]:  # between two of them
         assert span._count_above(mu / span._scale) == (known > mu).sum()
 
 
