@@ -94,9 +94,10 @@ def _measure_spread(deviations: Array, M: Array) -> float:
 
 
 def has_classes(run: Run) -> bool:
-    """Return True for three and more classes and a network that is a sum over its features."""
+    """Return True for three and more classes, none without an example, and a sum over features."""
     network = run.network
-    return network.k >= 3 and isinstance(network, TwoLayer) and network.plain_sum
+    several = network.k >= 3 and np.unique(run.dataset.y).size == network.k
+    return several and isinstance(network, TwoLayer) and network.plain_sum
 
 
 @cached_per_frame
@@ -118,7 +119,7 @@ def _value(name: str, run: Run, index: int) -> float:
 
 
 SOURCE = "definition (Papyan, Han and Donoho, PNAS 2020); docs/theory.md, 3.8"
-WHERE = "three and more classes; f(x) = sum_j A_jc phi(<u_j, x>)"
+WHERE = "three and more classes, each with an example; f(x) = sum_j A_jc phi(<u_j, x>)"
 of_collapse = partial(Observable, source=SOURCE, applies=has_classes, where=WHERE, on_request=True)
 OBSERVABLES = (
     of_collapse(

@@ -87,6 +87,15 @@ def test_a_run_of_several_classes_has_them(biases: bool, tmp_path: Path) -> None
         assert found == pytest.approx(values(expected), rel=1e-9, abs=1e-14)
 
 
+def test_a_class_without_examples_has_no_mean(tmp_path: Path) -> None:
+    problem = small_problem(Case("multiclass", "cross_entropy", 4), DESCENT, n=3)
+    path = tmp_path / "a.msrun"
+    train(problem, lambda problem, **facts: Recorder(path, problem, **facts))
+    with open_run(path) as run:
+        assert not OBSERVABLES["nc1"].applies(run)
+        assert np.isnan(OBSERVABLES["nc1"].value_at(run, 0))
+
+
 def test_two_classes_have_none(tmp_path: Path) -> None:
     path = tmp_path / "a.msrun"
     train(

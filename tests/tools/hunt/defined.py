@@ -185,6 +185,33 @@ def none_active(run: Run, index: int) -> bool:
     return not (run.network.nodes(run.parameters(index))[1] @ run.inputs.T > 0.0).any()
 
 
+def dead_gradient(run: Run, index: int) -> bool:
+    """Return True if the output has no gradient at any example, now or at the start."""
+    ends = (run.parameters(index), run.origin)
+    slopes = [[*run.network.output_slopes(flat, run.inputs)] for flat in ends]
+    return not all(np.any(one) for one in slopes)
+
+
+def zero_targets(run: Run, index: int) -> bool:
+    return not np.any(run.dataset.y) and run.network.k == 1
+
+
+def equal_gradients(run: Run, index: int) -> bool:
+    """Return True if all examples have one gradient: nothing is left when it is centred."""
+    slopes = np.array([*run.network.output_slopes(run.parameters(index), run.inputs)])
+    return bool(np.ptp(slopes, axis=0).max() <= 1e-12 * np.abs(slopes).max())
+
+
+def equal_means(run: Run, index: int) -> bool:
+    """Return True if two classes have one mean of the features, or a class no example."""
+    U = run.network.nodes(run.parameters(index))[1]
+    h, y = np.maximum(run.inputs @ U.T, 0.0), run.dataset.y
+    means = [h[y == c].mean(axis=0) for c in range(run.network.k) if (y == c).any()]
+    centre = np.mean(means, axis=0)
+    apart = [float(np.linalg.norm(mean - centre)) for mean in means]
+    return len(means) < run.network.k or min(apart) == 0.0
+
+
 UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "risk": (risk_beyond,),
     "log10_risk": (fits_exactly,),
@@ -228,6 +255,11 @@ UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "scalar_potential": (no_matched,),
     "batch_norm_potential": (inseparable,),
     "integration_error": (unchecked,),
+    "kernel_alignment": (dead_gradient, zero_targets),
+    "centred_alignment": (dead_gradient, equal_gradients),
+    "kernel_rank": (dead_gradient,),
+    "kernel_distance": (dead_gradient,),
+    **dict.fromkeys(("nc1", "nc2_angles", "nc2_lengths", "nc3"), (equal_means,)),
 }
 """By an observable's name; one that is not here is finite at every frame of every run."""
 
