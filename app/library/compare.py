@@ -49,7 +49,7 @@ class CompareController(QObject):
     visibility_changed = Signal(bool)
     """True once the page is shown, False once it is left."""
     page_created = Signal()
-    """The page exists, and is about to be shown for the first time."""
+    """Emitted once, before the page is shown for the first time."""
 
     def __init__(
         self,

@@ -137,7 +137,7 @@ class Intent:
 
     @property
     def shown_views(self) -> tuple[str, ...]:
-        """The single view that fills the window, else all chosen or proposed ones."""
+        """View that fills the window, or else all chosen or proposed views."""
         alone = self.filled if self.compared is None else ""
         return (alone,) if alone else self.views or self.proposed
 

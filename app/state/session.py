@@ -166,7 +166,7 @@ class OpenRun:
         """True while committed frames are not read yet."""
         if self.data is None or self.growth is RecordingState.LOST:
             return False
-        if self.stands_in:  # its own file is polled as long as it is awaited
+        if self.stands_in:  # poll its own file until it arrives
             return self.coming is not None or self.data.frames < self.data.run.frames
         # The recorder reports frames before the file is polled again.
         committed = self.control.status.committed + 1 if self.control is not None else 0

@@ -75,9 +75,9 @@ class ResultController(QObject):
     """Shows the loaded study's result in its drawer, and opens runs of its points."""
 
     whole_requested = Signal()
-    """All runs of the study are to be trained."""
+    """Emitted to train all runs of the study."""
     result_offered = Signal()
-    """The chosen study has a figure to show."""
+    """Emitted when the chosen study has a figure to show."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The one training thread, which interleaves all runs of a study, a chunk each in turn.
+"""Training thread: interleaves all runs of a study, one chunk of each in turn.
 
     submit --> waiting for the libraries and kernels --> recorded chunk by chunk --> ended
                           |                                        |

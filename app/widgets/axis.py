@@ -74,7 +74,7 @@ class PlotAxis(pg.AxisItem):
         self._label: str | None = None
         self._short = self._label_html = ""
         self.titled = True
-        self.narrow = False  # True for no more room than the ticks need
+        self.narrow = False  # True: take only the width that the ticks need
         self._room = self._given = 0.0  # room found necessary for the ticks, and their present room
         self._pen = self.pen()
         self.set_label(label)

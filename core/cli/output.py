@@ -21,7 +21,7 @@ from core.terminal.text import escape_controls
 PROGRAM = "marginscope"
 UNKNOWN = "marginscope"  # name of the handler of characters that a stream cannot encode
 MARGIN_SECONDS = 120.0  # limit per reference margin
-# Errors of a standard output that accepts no more data.
+# Errors raised by a closed or full standard output.
 UNWRITABLE = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT)
 
 

@@ -25,7 +25,7 @@ CUTOFF = 1e-10  # of the largest eigenvalue: S_B has rank k - 1, and rounding in
 @final
 @dataclass(frozen=True, slots=True)
 class Collapse:
-    """The measures of one frame; see `OBSERVABLES` for their definitions."""
+    """NC1 to NC4 of one frame; `OBSERVABLES` defines them."""
 
     within: float
     angles: float

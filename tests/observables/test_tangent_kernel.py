@@ -85,7 +85,7 @@ def test_means_of_squares_by_quadrature() -> None:
 
 @pytest.mark.parametrize("init", STANDARD)
 def test_the_kernel_at_the_start_has_this_mean_and_deviation(init: str, tmp_path: Path) -> None:
-    """Mean over 4,000 nodes' kernels, drawn here as the start's law says; and the mean square."""
+    """Mean over 40,000 nodes' kernels, drawn here as the start's law says; and the mean square."""
     problem = small_problem(Case("standard", settings={"init": init}), DESCENT)
     with recorded(problem, tmp_path / "a.msrun") as run:
         limit = kernel_limit(run)
