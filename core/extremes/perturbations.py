@@ -17,6 +17,7 @@ from core.extremes.search import (
     DATA,
     NETWORK,
     Array,
+    ArraySpace,
     Ground,
     Point,
     SeedSpace,
@@ -99,7 +100,7 @@ def of_one_size(array: Array) -> bool:
 
 
 @final
-class StartSpace(Space):
+class StartSpace(ArraySpace):
     """Starts drawn by network.seed, and perturbations of known ones; the data are the study's.
 
     A perturbation moves each array at the same norm, but for signs. With init = "file" nothing is
@@ -160,7 +161,7 @@ class StartSpace(Space):
 
 
 @final
-class DataSpace(Space):
+class DataSpace(ArraySpace):
     """Data sets drawn by data.seed, and perturbations of known ones in some of their examples.
 
     On the corners of a cube some of their coordinates change sign; other examples move at the same

@@ -158,12 +158,19 @@ class Space(ABC):
             section: getattr(experiment, section).model_copy(update=table)
             for section, table in tables.items()
         }
-        experiment = experiment.model_copy(update=sections)
+        return experiment.model_copy(update=sections)
+
+
+class ArraySpace(Space):
+    """Points that may have arrays of their own beside their seeds."""
+
+    def experiment(self, point: Point, file: Path) -> Experiment:
+        experiment = super().experiment(point, file)
         return experiment if point.arrays is None else self.with_file(experiment, file)
 
+    @abstractmethod
     def with_file(self, experiment: Experiment, file: Path) -> Experiment:
         """Return the experiment with its arrays replaced by those of a file."""
-        raise NotImplementedError(f"{self.over}: points without arrays")
 
 
 @final
