@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
 from app.style import LEAST_PLOT
 from app.views.compare import CompareView
-from app.widgets.grid import GAP, place_in_grid, shapely_columns
+from app.widgets.grid import GAP, columns_for_area, place_in_grid
 from app.widgets.layouts import space
 from core.figures.palette import Palette
 
@@ -103,7 +103,7 @@ class CompareGrid(QScrollArea):
     @property
     def _columns(self) -> int:
         room = self.maximumViewportSize()
-        return shapely_columns(max(len(self._names), 1), room.width(), room.height(), SHAPE)
+        return columns_for_area(max(len(self._names), 1), room.width(), room.height(), SHAPE)
 
     def _arrange(self) -> None:
         place_in_grid(self._grid, tuple(self.plots.values()), self._columns, fills=True)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStyle, QWidget
 
 from app.style import LEAST_PLOT
-from app.widgets.grid import GAP, fitting_columns, shapely_columns
+from app.widgets.grid import GAP, columns_for_area, columns_for_width
 
 if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the window
     from app.views.run_panel import RunPanel
@@ -85,11 +85,11 @@ class RunGrid(QScrollArea):
     def _arrange(self, panels: Sequence[RunPanel], width: int, height: int) -> int:
         """Place panels within a width; return the height that they need."""
         runs, views = len(panels), max(len(panel.names) for panel in panels)
-        across, columns = 1, fitting_columns(views, width)
+        across, columns = 1, columns_for_width(views, width)
         if runs == 1:
-            columns = shapely_columns(views, width, height)
+            columns = columns_for_area(views, width, height)
         elif views == 1:
-            across = shapely_columns(runs, width, height)
+            across = columns_for_area(runs, width, height)
         for place, panel in enumerate(panels):
             above = panels[place - across] if place >= across else None
             lowest = panels[place % across :: across][-1]

@@ -13,10 +13,10 @@ SHAPE = 1.2  # width over height of a view in the paper's figure
 HOLES = 0.95  # score of an arrangement with empty cells, relative to a full one
 
 
-def fitting_columns(count: int, width: int) -> int:
+def columns_for_width(count: int, width: int) -> int:
     """Return the columns for the views of a run in as few rows as plots are legible in.
 
-    >>> [fitting_columns(count, 700) for count in (1, 4, 5, 9)], fitting_columns(4, 100)
+    >>> [columns_for_width(count, 700) for count in (1, 4, 5, 9)], columns_for_width(4, 100)
     ([1, 4, 3, 3], 1)
     """
     most = max((width + GAP) // (LEAST_PLOT[0] + GAP), 1)
@@ -24,10 +24,10 @@ def fitting_columns(count: int, width: int) -> int:
     return -(-count // rows)
 
 
-def shapely_columns(count: int, width: int, height: int, shape: float = SHAPE) -> int:
+def columns_for_area(count: int, width: int, height: int, shape: float = SHAPE) -> int:
     """Return the columns that make cells in a shape, width over height, as large as possible.
 
-    >>> [shapely_columns(count, 720, 550) for count in (1, 2, 4, 7)], shapely_columns(4, 1800, 400)
+    >>> [columns_for_area(count, 720, 550) for count in (1, 2, 4, 7)], columns_for_area(4, 1800, 400)
     ([1, 2, 2, 3], 4)
     """
 
@@ -36,7 +36,7 @@ def shapely_columns(count: int, width: int, height: int, shape: float = SHAPE) -
         worth = 1.0 if columns * rows == count else HOLES
         return worth * min(width / columns / shape, height / rows)
 
-    return max(range(1, fitting_columns(count, width) + 1), key=size)
+    return max(range(1, columns_for_width(count, width) + 1), key=size)
 
 
 def place_in_grid(grid: QGridLayout, plots: Sequence[QWidget], columns: int, fills: bool) -> None:
