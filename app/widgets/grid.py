@@ -27,8 +27,10 @@ def columns_for_width(count: int, width: int) -> int:
 def columns_for_area(count: int, width: int, height: int, shape: float = SHAPE) -> int:
     """Return the columns that make cells in a shape, width over height, as large as possible.
 
-    >>> [columns_for_area(count, 720, 550) for count in (1, 2, 4, 7)], columns_for_area(4, 1800, 400)
-    ([1, 2, 2, 3], 4)
+    >>> [columns_for_area(count, 720, 550) for count in (1, 2, 4, 7)]
+    [1, 2, 2, 3]
+    >>> columns_for_area(4, 1800, 400)
+    4
     """
 
     def size(columns: int) -> float:
