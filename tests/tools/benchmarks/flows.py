@@ -32,7 +32,7 @@ class Nowhere:
     def state_due(self) -> bool:
         return False
 
-    def keep(self, state: object) -> None:
+    def save_state(self, state: object) -> None:
         pass
 
     def flush(self) -> int:
