@@ -64,13 +64,13 @@ lint: $(TOOLS) ## style, formatting, types and import contracts
 	$(PY) -c "from importlinter.cli import lint_imports_command as main; main()" --no-logo
 
 quick: $(TOOLS) ## lint, types and nearest tests of what changed, under a minute; ARGS="HEAD~3"
-	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.tools.quick $(ARGS)
+	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.tools.nearest_tests $(ARGS)
 
 bench: setup ## measure speed; not part of the tests
 	$(PY) -m tests.tools.benchmarks $(ARGS)
 
 recording: setup ## record anew the Figure 1 that a first start plays; after changes of the flow
-	$(PY) -m core.training.recorded
+	$(PY) -m core.training.shipped_recording
 
 drawing: $(TOOLS) ## make docs/images/architecture.svg anew from the code
 	$(PY) -m tests.tools.drawing

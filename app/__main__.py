@@ -82,7 +82,7 @@ def open_shown_window(link: str) -> int:
 
 def main() -> int:
     """Read the command line and open the window."""
-    from core.cli.bundled import complete_libraries, run_as_library_process
+    from core.cli.bundle import complete_libraries, run_as_library_process
 
     run_as_library_process()
     if sys.argv[1:2] == [HEADLESS]:  # a bundled program compiles kernels this way

@@ -17,7 +17,7 @@ from pathlib import Path
 from PySide6.QtCore import QSettings
 
 from app.desktop import KINDS, RUN_KIND, SCHEME, files, without_defaults
-from core.cli.bundled import is_bundled
+from core.cli.bundle import is_bundled
 from core.errors import InputError, MarginscopeError
 from core.files import read_text, read_whole, write_whole
 from core.program import ROOT, package

@@ -30,7 +30,7 @@ from app.errors import LOG_FILE, Reporter, open_log
 from app.places import Places
 from app.process import prepare
 from app.shell.application import Marginscope
-from core.cli.bundled import is_bundled
+from core.cli.bundle import is_bundled
 from core.compiled import store
 from core.program.version import __version__
 

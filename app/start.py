@@ -16,9 +16,9 @@ from app.places import user_places
 from app.process import prepare
 from app.qt_application import QtApplication
 from app.shell.application import Marginscope
-from app.shell.serving import ShowServer, print_status, refusal, training
+from app.shell.show_server import ShowServer, print_status, refusal, training
 from app.termination import Termination
-from core.cli.bundled import QT, is_bundled, restore_environment
+from core.cli.bundle import QT, is_bundled, restore_environment
 from core.program.window_address import OK, REFUSED, address
 
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     """Open the window and stay until it is closed.
 
     `shown`: for a program that has started this process, reads how it stands, and may ask the
-    window for more (app.shell.serving).
+    window for more (app.shell.show_server).
     """
     # Ctrl-C in the terminal ends the program at once; committed frames are safe in the run files.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -9,7 +9,7 @@ def main() -> int:
 
     # Only a bundled program may be started as a worker or tracker of a library.
     if getattr(sys, "frozen", False):
-        from core.cli.bundled import HEADLESS, run_as_library_process
+        from core.cli.bundle import HEADLESS, run_as_library_process
 
         run_as_library_process()
         if sys.argv[1:2] == [HEADLESS]:  # how core.compiled.headless_process starts the bundle

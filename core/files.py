@@ -23,7 +23,7 @@ from typing import BinaryIO
 
 from core.errors import DiskError, InputError
 from core.numbers import whole_text
-from core.run_files.in_use import WriterLock, is_locked, machine_name
+from core.run_files.active_recorders import WriterLock, is_locked, machine_name
 from core.stopping import removed_when_stopped
 
 DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)

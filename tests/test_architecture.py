@@ -288,7 +288,7 @@ def test_plain_classes_are_told_from_others(subtests: pytest.Subtests) -> None:
 # knows no registry, may be told (tests/python/test_record.py compares both).
 TWINS = (
     "core/tensors/stepper.py",
-    "core/compiled/warming.py",
+    "core/compiled/kernel_groups.py",
     "marginscope/_record/options.py",
     "marginscope/_record/optimizer.py",
     "marginscope/_record/losses.py",
@@ -501,7 +501,11 @@ def find_foreign_code() -> list[str]:
     that this user's programs keep in a folder only they can write to (docs/decisions/0013), and for
     an unpickler that knows the names of arrays alone (docs/decisions/0045).
     """
-    allowed = ("core/network/custom.py", "core/compiled/numba_compat.py", "core/data/pickled.py")
+    allowed = (
+        "core/network/custom.py",
+        "core/compiled/numba_compat.py",
+        "core/data/pickle_reader.py",
+    )
     kinds = (ast.Import, ast.ImportFrom, ast.Call)
     return [
         place

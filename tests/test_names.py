@@ -1,4 +1,4 @@
-"""Functions, methods, classes and signals have names that say what they do or are.
+"""Modules, functions, methods, classes and signals have names that say what they do or are.
 
 Names of files' keys, of parameters, fields and local functions are not examined.
 """
@@ -27,7 +27,7 @@ INCOMPLETE = re.compile(
     "|apart|around|aside|at|away|back|backward|before|behind|below|beside|between|beyond|both|down"
     "|drawn|during|each|earlier|either|elsewhere|ends?|ending|enough|every|everywhere|forward|found"
     "|from|further|given|gone|held|here|hidden|how|in|inside|into|known|later|least|left|less|like"
-    "|longest|lost|made|meanwhile|more|most|moved|near|nearest|nothing|now|of|off|on|once|others|out"
+    "|longest|lost|made|many|meanwhile|more|most|moved|near|nearest|nothing|now|of|off|on|once|others|out"
     "|outside|over|put|same|seen|shown|since|spent|still|stuck|swept|taken|then|there|through"
     "|throughout|to|together|under|understood|unlike|unmet|until|up|upon|usual|what|when|where"
     "|whether|which|while|whole|why|with|within|without|woken|written"
@@ -41,9 +41,10 @@ SIGNALS = re.compile(
 KIND = "class of a kind beside Standard, Logistic and the like, named by an adjective as they are"
 # Path and qualified name -> why the name stays.
 EXCEPTIONS = {
+    "core/compiled": "package of the compiled code: kernels, and what builds and stores them",
     "core/losses.py:Squared": KIND,
-    "core/network/normalised.py:Normalised": KIND,
-    "core/network/recorded.py:Recorded": KIND,
+    "core/network/normalised_network.py:Normalised": KIND,
+    "core/network/recorded_network.py:Recorded": KIND,
 }
 
 
@@ -59,9 +60,25 @@ def test_names_are_verbs_or_nouns() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_modules_are_nouns() -> None:
+    wrong = []
+    for package in ("app", "core", "marginscope", "tests"):
+        for path in (ROOT / package).rglob("*.py"):
+            module = path.parent if path.stem == "__init__" else path.with_suffix("")
+            place = module.relative_to(ROOT).as_posix()
+            why = objection(module.name.removeprefix("_"), is_signal=False)
+            if why and place not in EXCEPTIONS:
+                wrong.append(f"{place} {why}")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_exceptions_are_needed() -> None:
     for place in EXCEPTIONS:
         path, _, name = place.partition(":")
+        if not name:
+            assert (ROOT / path).exists(), place
+            assert objection(Path(path).name, is_signal=False), place
+            continue
         found = dict(names_of((ROOT / path).read_text(encoding="utf-8")))
         assert name in found, place
         assert objection(name.rpartition(".")[2], found[name]), place

@@ -260,7 +260,7 @@ class ComparisonJob(ExportJob):
 
     def answer(self, progress: Progress, cancelled: Cancelled) -> list[Comparison]:
         """Compare the runs. Raises CancelledError."""
-        from core.comparison.recorded import compare_runs, differing_of
+        from core.comparison.setting_differences import compare_runs, differing_of
 
         with open_run_files(self.runs) as every:
             places = self.shown or range(len(every))

@@ -28,7 +28,7 @@ from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
 
 if TYPE_CHECKING:
-    from app.state.compared import ComparedRuns
+    from app.state.comparison import ComparedRuns
     from core.figures.export import Draw
     from core.figures.page import PageOptions
     from core.figures.primitives import FigureScene

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from app.export.pictures import Ends, Exportable
 from app.playback.display import DisplayController
-from app.scenes.named import SelectionController
-from app.state.compared import ComparedRuns
+from app.scenes.named_items import SelectionController
+from app.state.comparison import ComparedRuns
 from app.state.resolve import NEAR, ResolvedView
 from app.state.session import OpenRun
 from app.theory.controller import TheoryController

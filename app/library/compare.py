@@ -20,7 +20,7 @@ from app.library.compared_runs import (
 )
 from app.playback.display import DisplayController
 from app.playback.transport import PlaybackController
-from app.state.compared import MOST_OBSERVABLES, ComparedRuns
+from app.state.comparison import MOST_OBSERVABLES, ComparedRuns
 from app.state.session import Session
 from app.training.run_questions import RunQuestions
 from app.widgets.layouts import PageStack

@@ -19,13 +19,13 @@ from app.library.compared_runs import (
     snapshot_of,
 )
 from app.playback.calculator import Calculator
-from app.state.compared import ComparedRuns
+from app.state.comparison import ComparedRuns
 from app.state.session import Session
 from core.comparison.question import CompareQuestion
 from core.errors import MarginscopeError
 
 if TYPE_CHECKING:
-    from core.comparison.recorded import Differing
+    from core.comparison.setting_differences import Differing
     from core.reference.margin import ReferenceMargin
 
 POLL_MS = 500  # between polls of files that still grow
@@ -66,7 +66,7 @@ class CompareModel(QObject):
 
         Raises MarginscopeError or OSError if one cannot be read, and changes nothing.
         """
-        from core.comparison.recorded import common_references
+        from core.comparison.setting_differences import common_references
 
         opened = open_compared(names, self.runs)
         close_compared(one for one in self.runs if one not in opened)
@@ -100,7 +100,7 @@ class CompareModel(QObject):
 
     def answer(self, of: ComparedRuns, cursor: float) -> None:
         """Compare the values known so far."""
-        from core.comparison.recorded import differing_of
+        from core.comparison.setting_differences import differing_of
 
         self.named = differing_of([one.run for one in self.runs], of.colours)
         runs, named = [self.runs[k] for k in of.shown_runs], self.named.select_runs(of.shown_runs)

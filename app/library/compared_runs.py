@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from app.widgets.levels import LevelLine
     from core.comparison.alignment import Array
     from core.comparison.comparison import Comparison
-    from core.comparison.recorded import Differing
+    from core.comparison.setting_differences import Differing
     from core.reference.margin import ReferenceMargin
     from core.runs import RecordedRun
 
@@ -54,7 +54,7 @@ def open_compared(
 
     Raises MarginscopeError or OSError if a file cannot be read; no file is then left open.
     """
-    from core.comparison.recorded import most_of
+    from core.comparison.setting_differences import most_of
     from core.runs import open_run
 
     left, found, opened = list(present), list[ComparedRun](), list[ComparedRun]()
@@ -114,7 +114,7 @@ def reference_levels(
 ) -> list[LevelLine]:
     """Return reference margins as lines, if margins are compared."""
     from app.views.margins import level_of
-    from core.comparison.recorded import MARGINS
+    from core.comparison.setting_differences import MARGINS
 
     scale = MARGINS.get(question.observable)
     if scale is None or question.kind == "differences":
@@ -234,7 +234,7 @@ def compare_over_time(
     """Compare the known values over time."""
     from core.comparison.alignment import first_passages, keys_of
     from core.comparison.comparison import compare_over_time
-    from core.comparison.recorded import traced_of
+    from core.comparison.setting_differences import traced_of
 
     traced = []
     for one, label, family in zip(runs, named.labels, named.families, strict=True):

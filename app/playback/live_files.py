@@ -65,7 +65,7 @@ class PollResult:
 
 def poll(_request: Request, polled: PollRequest) -> PollResult | None:
     """Poll a run file, in the thread; return None if the run was closed in the meantime."""
-    from core.run_files.in_use import held_elsewhere
+    from core.run_files.active_recorders import held_elsewhere
     from core.runs.changing_files import file_signature
 
     run = polled.run

@@ -19,7 +19,7 @@ import tomli_w
 from app.desktop import SCHEME
 from app.scenes.scene import PANELS, Scene, Zoom
 from app.settings import MOST_LAYOUTS
-from app.state.compared import MOST_OBSERVABLES
+from app.state.comparison import MOST_OBSERVABLES
 from app.state.intent import VIEW_OPTIONS
 from app.state.view_options import (
     NONE,

@@ -20,7 +20,7 @@ from app.shell.action_state import OPTIONS
 from app.shell.components import Components
 from app.shell.documents import site
 from app.shell.drawers import DRAWERS
-from app.shell.serving import bring_up
+from app.shell.show_server import bring_up
 from app.state.session import MOST_CELLS
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker

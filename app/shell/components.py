@@ -25,7 +25,7 @@ from app.playback.readout import Readout
 from app.playback.transport import PlaybackController
 from app.scenes.controller import SceneController
 from app.scenes.links import LinkController
-from app.scenes.named import BookmarkController, LayoutController, SelectionController
+from app.scenes.named_items import BookmarkController, LayoutController, SelectionController
 from app.scenes.session_keeper import SessionKeeper
 from app.shell.action_state import ActionStateController
 from app.shell.appearance import AppearanceController

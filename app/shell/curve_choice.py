@@ -11,7 +11,7 @@ from app.library.compare import CompareController
 from app.playback.display import DisplayController
 from app.playback.inspector import definition
 from app.shell.main_window import MainWindow
-from app.state.compared import MOST_OBSERVABLES
+from app.state.comparison import MOST_OBSERVABLES
 from app.state.text_search import SearchEntry, make_entry
 from app.state.view_options import MOST_CURVES
 from core.comparison.question import SORTED

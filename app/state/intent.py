@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import final
 
 from app.state import view_options as kinds
-from app.state.compared import ComparedRuns
+from app.state.comparison import ComparedRuns
 from app.state.view_options import RECORD, Mark, ViewOption, choice, option, switch
 from app.state.views import FIGURE_1
 from core.figures.palette import PALETTES

@@ -13,7 +13,7 @@ from typing import Annotated, Any, final
 
 from pydantic import AfterValidator, Field
 
-from app.state.compared import ComparedRuns
+from app.state.comparison import ComparedRuns
 from app.state.views import VIEWS, known_views
 from core.comparison.question import MOST_COMPARED, CompareQuestion
 from core.numbers import whole_text

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.places import Places
 from app.study.display import StudyDisplay
-from app.study.hunting import HuntController
+from app.study.hunt_page import HuntController
 from app.study.options import cells_text, words_of
 from app.study.whole_study import StudyRuns, WholeStudy, make_whole_study
 from app.study.window import StudyWindow

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.study.cell_table import CellTable, short_key
 from app.study.claim_list import ClaimList
-from app.study.hunting import HuntPage
+from app.study.hunt_page import HuntPage
 from app.study.options import StudyOptions, SweepProgress
 from app.study.sweep_lines import first_axis, first_choice, first_column
 from app.study.sweep_plot import SweepPlot

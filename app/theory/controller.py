@@ -21,7 +21,7 @@ from app.theory.results import FINAL, TheoryResults
 from app.theory.theorem_times import TheoremTimes
 from app.training.kernels import CompilerProcess
 from app.widgets.screen_text import greek, short_name
-from core.compiled.warming import MARGINS
+from core.compiled.kernel_groups import MARGINS
 
 if TYPE_CHECKING:
     from app.views.view import Bound

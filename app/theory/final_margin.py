@@ -45,7 +45,7 @@ def bracket_final_margin(
     Of a finished run the bracket `before` is reused; only its reference margin may have changed.
     """
     from core.observables.final_margin import DRAWN, final_margin, refusal, upper_end
-    from core.reference.gated import FixedPattern
+    from core.reference.gated_limits import FixedPattern
     from core.runs import open_run
 
     with open_run(path) as run:

@@ -22,9 +22,9 @@ from app.state.headings import heading_of
 from app.widgets.labels import quiet_label
 from app.widgets.layouts import add_all, space, widen_for_title
 from core.numbers import whole_text
+from core.studies.cell_selection import MOST_EXAMINED
 from core.studies.study import Study
 from core.studies.tables import name_of
-from core.studies.watching import MOST_EXAMINED
 
 WIDTH, HEIGHT = 460, 480
 MOST_LISTED = 2000

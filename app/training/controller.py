@@ -22,10 +22,10 @@ from app.training.run_questions import Repeat, RunQuestions
 from app.training.run_worker import RunWorker, TrainingJob
 from app.training.study_edits import Edits
 from core.errors import InputError, MarginscopeError
+from core.studies.cell_selection import worth_seeing
 from core.studies.code import check_code, check_experiments
 from core.studies.study import Study, load_study
 from core.studies.tables import Cell
-from core.studies.watching import worth_seeing
 from core.study_file.experiment import Experiment
 from core.study_file.weight import blocking_reason, estimate_resources, resource_warnings, room_at
 from core.training.control import Control

@@ -1,7 +1,7 @@
 """Background compilation of missing kernels, those that runs wait for first.
 
 Compiling holds the interpreter's lock, so a separate process does it. That process ends with this
-one, however this one ends, because its standard input is then closed (core.compiled.warming).
+one, however this one ends, because its standard input is then closed (core.compiled.kernel_groups).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.errors import LOG
 from app.worker import Request, Worker
-from core.compiled import headless_process, store, warming
+from core.compiled import headless_process, kernel_groups, store
 
 
 @final
@@ -75,13 +75,13 @@ class CompilerProcess(QObject):
             order = self._order()
             if not order or self._failed:
                 return None
-            count = len(warming.GROUPS)
+            count = len(kernel_groups.GROUPS)
             return Stage(count - len(order), count, order[0])
 
     def check_cache(self) -> bool:
         """Check the cache, and return True if kernels are missing. Not for the window's thread."""
         with self._lock:
-            self._missing = warming.missing()
+            self._missing = kernel_groups.missing()
             return bool(self._missing)
 
     def request(self, groups: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from app.state.headings import file_name
 from app.state.session import OpenRun
 from app.training.studies import with_playback_frames
 from core.comparison.names import RunDescription
-from core.dynamics.needs import groups_of
+from core.dynamics.required_groups import groups_of
 from core.problem.schedule import coordinate
 from core.studies.study import Study
 from core.studies.tables import Cell, flatten_sections
@@ -33,7 +33,7 @@ class Recipe(ABC):
 
     @abstractmethod
     def groups(self) -> tuple[str, ...]:
-        """Return the kernels that training may need (core.compiled.warming). Raises InputError."""
+        """Return the groups of kernels that training may need. Raises InputError."""
 
 
 @final

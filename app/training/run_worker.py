@@ -158,7 +158,7 @@ class RunWorker(QObject):
         import core.observables.registry
         import core.observables.spectrum
         import core.runs.settings
-        import core.training.recorded
+        import core.training.shipped_recording
 
         lacking = self.compiler.check_cache()
         self.ready.emit()
@@ -208,7 +208,7 @@ class RunWorker(QObject):
 
     def _show_recording(self, job: TrainingJob) -> bool:
         """Show the shipped recording of a waiting run; return False if it has none."""
-        from core.training.recorded import file_of, unpack
+        from core.training.shipped_recording import file_of, unpack
 
         recipe = job.recipe
         if not isinstance(recipe, FromExperiment) or file_of(recipe.experiment) is None:

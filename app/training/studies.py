@@ -13,10 +13,10 @@ from core.errors import InputError, did_you_mean
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.problem.schedule import coordinate, further_horizon
 from core.settings import MAX_SEED
+from core.studies.cell_selection import restrict_study
 from core.studies.changes import is_derived_title, origin_of, retitle
 from core.studies.study import Study, load_study, shipped_ids, shipped_summaries
 from core.studies.tables import Cell
-from core.studies.watching import restrict_study
 from core.study_file.experiment import KINDS, Experiment
 
 if TYPE_CHECKING:

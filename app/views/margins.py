@@ -19,7 +19,7 @@ from app.widgets.levels import LevelLine
 from app.widgets.overlay import NodeMark, Overlay, Reading
 from app.widgets.screen_text import greek, margin_digits, margin_tip
 from core.figures.palette import Palette, reference_colour
-from core.network.recorded import why_no_margin
+from core.network.recorded_network import why_no_margin
 from core.numbers import number_text, raise_powers, time_text
 from core.reference.share import REACHED, Reach, reach_of
 

@@ -34,7 +34,7 @@ from core.figures.predictor import (
     round_up,
     sign_colours,
 )
-from core.network.recorded import why_no_output
+from core.network.recorded_network import why_no_output
 from core.numbers import MINUS, number_text, raise_powers
 
 TITLE = "predictor f"

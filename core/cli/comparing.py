@@ -19,14 +19,19 @@ from core.files import write_whole
 from core.runs import open_run, open_with_history
 
 if TYPE_CHECKING:
-    from core.comparison.recorded import Differing
+    from core.comparison.setting_differences import Differing
 
 AGAINST_TIME = CompareQuestion().against
 
 
 def compare(arguments: argparse.Namespace) -> int:
     """Draw or write a comparison of runs, and print the settings in which they differ."""
-    from core.comparison.recorded import check_observable, check_runs, compare_runs, differing_of
+    from core.comparison.setting_differences import (
+        check_observable,
+        check_runs,
+        compare_runs,
+        differing_of,
+    )
     from core.figures.export import check_figure_path
 
     out = Path(arguments.out)

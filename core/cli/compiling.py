@@ -1,6 +1,6 @@
 """`warm`: compile the kernels, with progress that other programs can read.
 
-The format is documented in core.compiled.warming.
+The format is documented in core.compiled.kernel_groups.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 from dataclasses import asdict
 
 from core.cli.output import print_notice
-from core.compiled import store, warming
+from core.compiled import kernel_groups, store
 from core.errors import DiskError, InputError
 from core.stopping import exit_when_input_closes
 
@@ -27,7 +27,7 @@ def warm(arguments: argparse.Namespace) -> int:
         if hasattr(os, "nice"):  # lower priority than the window or run that needs the kernels
             os.nice(BEHIND)
     requested = tuple(arguments.only)
-    absent = warming.missing(requested)
+    absent = kernel_groups.missing(requested)
     if absent and (problem := store.problem()):
         raise InputError(problem)
     if absent and not arguments.progress:
@@ -37,10 +37,10 @@ def warm(arguments: argparse.Namespace) -> int:
     # numba's objects are needed to the end; garbage collection would take a tenth of the time.
     gc.disable()
     # This import loads numba and is slow; the line above must be printed before.
-    from core.dynamics.warm import Progress, warm_up
+    from core.dynamics.compilation import Progress, warm_up
 
     def report(progress: Progress) -> None:
-        if warming.missing([progress.group]):
+        if kernel_groups.missing([progress.group]):
             said = (
                 f"The compiled kernels of {progress.group} could not be saved in "
                 f"{store.folder()}; free some disk space, or set NUMBA_CACHE_DIR to another "

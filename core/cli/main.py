@@ -20,7 +20,7 @@ from core.cli.output import (
     print_notice,
 )
 from core.cli.parser import build_parser
-from core.compiled import warming
+from core.compiled import kernel_groups
 from core.errors import DiskError, InputError, MarginscopeError
 from core.program import headless_program
 from core.reference.cancel_token import CancelledError
@@ -30,10 +30,10 @@ DONE, FAILED, BAD_INPUT, DIVERGED, INTERRUPTED = 0, 1, 2, 3, 130
 
 def print_compiling(kernel: str) -> None:
     """Print what is being compiled, and once why the result cannot be stored."""
-    problem = warming.unreported_problem()
+    problem = kernel_groups.unreported_problem()
     if problem:
         print_notice(f"{PROGRAM}: {problem}")
-    if warming.has_reported_problem():
+    if kernel_groups.has_reported_problem():
         print_notice(f"{PROGRAM}: compiling {kernel}.")
         return
     print_notice(
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     # First of all: a file opened while a stream is closed gets the stream's number, and its output.
     open_streams()
-    warming.listen(print_compiling)
+    kernel_groups.listen(print_compiling)
     parser = build_parser()
     arguments = parser.parse_args(argv)
     if arguments.handler is None:

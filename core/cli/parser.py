@@ -20,7 +20,7 @@ from core.cli.grammar import (
 )
 from core.cli.output import PROGRAM
 from core.comparison.question import AGAINST, BANDS, KINDS
-from core.compiled import warming
+from core.compiled import kernel_groups
 from core.program import headless_program
 
 
@@ -268,10 +268,10 @@ def _preparing(commands: Any) -> None:
     command.add_argument(
         "--only",
         nargs="+",
-        choices=warming.GROUPS,
-        default=warming.GROUPS,
+        choices=kernel_groups.GROUPS,
+        default=kernel_groups.GROUPS,
         metavar="GROUP",
-        help=f"any of {', '.join(warming.GROUPS)} (default: all, in this order)",
+        help=f"any of {', '.join(kernel_groups.GROUPS)} (default: all, in this order)",
     )
 
 

@@ -280,7 +280,7 @@ def _bounds(
 def _final(run: Run, margins: Sequence[ReferenceMargin]) -> tuple[BoundCurve, ...]:
     """Return the ends of the run's final margin, if it has a bracket."""
     from core.observables.final_margin import DRAWN, final_margin, refusal, traces
-    from core.reference.gated import FixedPattern
+    from core.reference.gated_limits import FixedPattern
 
     if refusal(run) or run.frames == 0:
         return ()

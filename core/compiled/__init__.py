@@ -1,7 +1,7 @@
 """Compiled kernels (numba): cached per user, run without the GIL, imported only by an engine.
 
 Importing a module of this package imports numba, which takes a second; only core.dynamics does so.
-`store`, `warming` and `headless_process` do not need numba.
+`store`, `kernel_groups` and `headless_process` do not need numba.
 """
 
 import os

@@ -1,7 +1,8 @@
 """Headless instance of this program in a process beside it, to compile kernels or run commands.
 
 It ends with this program, however this program ends: its standard input is closed then. The command
-that compiles kernels prints what core.compiled.warming describes. No module here imports numba.
+that compiles kernels prints what core.compiled.kernel_groups describes. This module does not import
+numba.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import final
 
-from core.compiled import warming
+from core.compiled import kernel_groups
 from core.program import ROOT, package
 
 HEADLESS = "--headless"  # option of the window's program, before a command of `python -m core`
@@ -73,7 +74,7 @@ class Compiling:
         if now < self._next:
             return False
         self._next = now + POLL_SECONDS
-        if self._process.poll() is not None or not warming.missing(self._groups):
+        if self._process.poll() is not None or not kernel_groups.missing(self._groups):
             self._process = None
         return self._process is None
 

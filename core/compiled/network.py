@@ -1,7 +1,7 @@
 """Compiled twins of core.network: effective weights, their linearisation and its transpose.
 
-`core.dynamics.twin` makes the Net that describes a network to kernels. If the effective weights are
-the trained ones, no copies are made. Tested against core.network.
+`core.dynamics.kernel_arrays` makes the Net that describes a network to kernels. If the effective
+weights are the trained ones, no copies are made. Tested against core.network.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from numba.core.untyped_passes import FixupArgs
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-from core.compiled import store, warming
+from core.compiled import kernel_groups, store
 
 # smooth_activation: fifty operations per number, a third faster with vectors of 512 bits. LLVM
 # chooses 256 bits where both exist, since wide vectors slow down short loops.
@@ -131,7 +131,7 @@ class StoredCode(_Cache):  # type: ignore[misc]
         target_context.refresh()
         content = store.load(self.name_for(sig))
         if content is None:
-            warming.report_compiling(self._kernel)
+            kernel_groups.report_compiling(self._kernel)
             return None
         return CompileResult._rebuild(target_context, *pickle.loads(content))
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.compiled.descent import Work, slopes
 from core.compiled.jit import compile_kernel
 from core.compiled.network import evaluate_outputs, vjp
-from core.compiled.scaled import LN_2, scaled_slopes, smallest_margin
+from core.compiled.scaled_gradients import LN_2, scaled_slopes, smallest_margin
 from core.losses import CROSS_ENTROPY, EXPONENTIAL
 
 Array = NDArray[Any]

@@ -6,7 +6,8 @@ while the row is in the cache. Its inner loop has no branches: whether a node is
 as good as random, and a processor that guesses wrong loses more than the skipped row saves.
 `batch_steps` is for every two-layer network, through core.compiled.network.
 
-Where the loss underflows, Adam's gradients are stored times 2^k; see core.compiled.scaled.
+Where the loss underflows, Adam's gradients are stored times 2^k; see
+core.compiled.scaled_gradients.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from core.compiled.descent import Work, slopes
 from core.compiled.jit import compile_kernel
 from core.compiled.network import evaluate_outputs, vjp
-from core.compiled.scaled import (
+from core.compiled.scaled_gradients import (
     adapt_scaled,
     follow_margin,
     holds_roots,
@@ -51,7 +52,7 @@ class Rule(NamedTuple):
     powers: Array  # (2,), beta_1^t and beta_2^t
     first: Array  # the moments, of the size of W; without elements where not used; or the velocity
     second: Array
-    scale: Array  # (1,), k of core.compiled.scaled
+    scale: Array  # (1,), k of core.compiled.scaled_gradients
 
 
 class Rows(NamedTuple):
@@ -250,7 +251,7 @@ def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
 
 @compile_kernel
 def adapt_late(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
-    """Do what `adapt` does, with moments as core.compiled.scaled stores them.
+    """Do what `adapt` does, with moments as core.compiled.scaled_gradients stores them.
 
     Parameters
     ----------

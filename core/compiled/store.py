@@ -37,7 +37,11 @@ PACKAGE = package("core.compiled")
 STARTED = time.time()
 # Modules outside this package whose constants are compiled into kernels.
 CODES = [package(f"core.{name}") for name in ("losses", "network.activation")]
-WITHOUT_CODE = {"headless_process", "store", "warming"}  # modules that do not affect compiled code
+WITHOUT_CODE = {
+    "headless_process",
+    "store",
+    "kernel_groups",
+}  # modules that do not affect compiled code
 # Settings of numba that affect compiled code.
 SETTINGS = (
     "OPT",

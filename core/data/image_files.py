@@ -24,7 +24,7 @@ from core.data.images import (
     Scale,
     check_classes,
 )
-from core.data.pickled import PickleError, read_pickle
+from core.data.pickle_reader import PickleError, read_pickle
 from core.data.section import CONTENT_MEANING, N_MEANING, FileSection
 from core.errors import InputError
 from core.settings import MAX_SEED, SEED_MEANING, setting

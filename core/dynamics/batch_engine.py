@@ -8,13 +8,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiled import scaled
+from core.compiled import scaled_gradients
 from core.compiled import stochastic as kernel
 from core.compiled.descent import Progress, Run
 from core.compiled.records import record
 from core.compiled.steps import network_steps
 from core.dynamics.dual_weights import scaled_slopes
-from core.dynamics.twin import work_for
+from core.dynamics.kernel_arrays import work_for
 from core.dynamics.update_rule import Rule
 from core.network.quadratic import cubed_norm_gradient, node_blocks
 from core.problem.problem import Problem
@@ -163,7 +163,7 @@ class ArrayEngine(BatchEngine):
         self._powers, self._dtype = np.ones(2), np.dtype(dtype)
         self._scale = np.zeros(1, dtype)
         plain = self._l2 == 0.0 and self._l23 == 0.0
-        self._scales = rule.adam and plain and scaled.vanishes(problem.loss.code)
+        self._scales = rule.adam and plain and scaled_gradients.vanishes(problem.loss.code)
         if full:
             self._inputs = problem.inputs.astype(dtype)
             self._labels = problem.dataset.y.astype(dtype)
@@ -217,29 +217,29 @@ class ArrayEngine(BatchEngine):
             low, single = float(loss.scores(f, y).min()), self._dtype.itemsize == 4
             self._follow_margin(low, single)
             k = float(self._scale[0])
-            if scaled.is_needed(loss.code, low, k, self._rule.eps, single):
+            if scaled_gradients.is_needed(loss.code, low, k, self._rule.eps, single):
                 return scaled_slopes(loss, f.astype(np.float64), y, k)
         return loss.output_gradient(f, y)
 
     def _follow_margin(self, low: float, single: bool) -> None:
-        """Do what `follow_margin` of core.compiled.scaled does."""
+        """Do what `follow_margin` of core.compiled.scaled_gradients does."""
         k, eps = float(self._scale[0]), self._rule.eps
-        if not scaled.is_far(low, k, single):
+        if not scaled_gradients.is_far(low, k, single):
             return
         first, second = self._first.astype(np.float64), self._second.astype(np.float64)
-        roots = second if scaled.holds_roots(k, eps) else np.sqrt(second)
+        roots = second if scaled_gradients.holds_roots(k, eps) else np.sqrt(second)
         top = float(np.maximum(np.abs(first), roots).max())
-        new = scaled.next_scale(low, k, top, single)
+        new = scaled_gradients.next_scale(low, k, top, single)
         first, roots = np.ldexp(first, int(new - k)), np.ldexp(roots, int(new - k))
         self._scale[0] = new
         self._first[:] = first
-        self._second[:] = roots if scaled.holds_roots(new, eps) else roots**2
+        self._second[:] = roots if scaled_gradients.holds_roots(new, eps) else roots**2
 
     def _adapt_gradient(self, gradient: Array, eta: float) -> Array:
         """Return the step of Adam for a gradient, and update the moments."""
         rule = self._rule
         self._powers *= (rule.beta1, rule.beta2)
-        if scaled.holds_roots(float(self._scale[0]), rule.eps):
+        if scaled_gradients.holds_roots(float(self._scale[0]), rule.eps):
             return self._adapt_scaled(gradient, eta)
         self._first += (1.0 - rule.beta1) * (gradient - self._first)
         self._second += (1.0 - rule.beta2) * (gradient * gradient - self._second)
@@ -249,10 +249,10 @@ class ArrayEngine(BatchEngine):
         return np.asarray(size * self._first / (np.sqrt(self._second) / root + rule.eps))
 
     def _adapt_scaled(self, gradient: Array, eta: float) -> Array:
-        """Do what `adapt_scaled` of core.compiled.scaled does."""
+        """Do what `adapt_scaled` of core.compiled.scaled_gradients does."""
         rule, single = self._rule, self._dtype.itemsize == 4
         top = np.maximum(self._second, np.abs(gradient))
-        kept = top >= (scaled.LEAST_32 if single else scaled.LEAST)
+        kept = top >= (scaled_gradients.LEAST_32 if single else scaled_gradients.LEAST)
         top = np.where(kept, top, 1.0)
         before, now = self._second / top, gradient / top
         squares = rule.beta2 * before * before + (1.0 - rule.beta2) * now * now

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dynamics import saved
+from core.dynamics import solver_state
 from core.dynamics.step_size import growth_rate, lambda_0
 from core.errors import InputError
 from core.losses import EXPONENTIAL, softplus
@@ -129,7 +129,7 @@ class Clock:
         kept = (problem.start.state or {}).get("clock", np.zeros(0))
         if kept.size == 2 and kept[1] == step_size:
             if not abs(kept[0] - self._offset) <= ROUNDING * begun:
-                raise saved.invalid_state("its time differs from that of the frame")
+                raise solver_state.invalid_state("its time differs from that of the frame")
             self._offset = float(kept[0])
 
     def numbers(self) -> Array:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.compiled import log_time as scheme
 from core.compiled.log_time import State as Scheme
-from core.dynamics.saved import Parts, invalid_state
+from core.dynamics.solver_state import Parts, invalid_state
 from core.problem.problem import Problem, State
 
 Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ from core.compiled import gram
 from core.compiled.steps import network_steps
 from core.compiled.stochastic import SCHEDULED
 from core.dynamics.full_batch import FullBatch
-from core.dynamics.twin import work_for
+from core.dynamics.kernel_arrays import work_for
 from core.dynamics.update_rule import Rule
 from core.network.parametrisation import TwoLayer
 from core.network.quadratic import node_blocks

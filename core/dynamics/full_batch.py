@@ -14,7 +14,7 @@ import numpy as np
 
 from core.compiled import descent as kernel
 from core.compiled.records import record
-from core.dynamics import saved
+from core.dynamics import solver_state
 from core.dynamics.integrator import Chunk, Outcome, Pace, first_units
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import BLOW_UP, EqualSteps
@@ -84,16 +84,16 @@ class FullBatch(EqualSteps):
         self._initial = float(problem.loss.divergence(scores).sum())
         self._limit = BLOW_UP * problem.dataset.n * max(1.0, self._initial / problem.dataset.n)
         if problem.start.state is not None:
-            saved.set_state(self._parts(), problem.start.state)
+            solver_state.set_state(self._parts(), problem.start.state)
 
     def _current_step(self) -> int:
         return int(self._progress.step)
 
     def state(self) -> State:
         """Return the time of step 0, and the largest loss measure so far; frames hold the rest."""
-        return saved.get_state(self._parts())
+        return solver_state.get_state(self._parts())
 
-    def _parts(self) -> saved.Parts:
+    def _parts(self) -> solver_state.Parts:
         return {**super()._parts(), "worst": self._memory[:1]}
 
     def advance(self) -> Chunk:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.compiled import log_time as state
 from core.compiled.log_time import Frames
-from core.dynamics import saved
+from core.dynamics import solver_state
 from core.dynamics.clock import first_step, first_time, frame_times
 from core.dynamics.companion import PREFIX, RATIO, Companion, has_companion, is_needed_after
 from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
@@ -199,7 +199,7 @@ class LogTimeFlow(Integrator):
             new = self._frames(before)
             frames, event = frames + new, self._stuck_event(new)
             if code in (state.BUFFER_FULL, state.DONE):
-                self._frame_state = saved.get_state(self.parts())
+                self._frame_state = solver_state.get_state(self.parts())
             more = code in (state.BUFFER_FULL, state.STICKS)
             if event is not None or not more or time.perf_counter() >= deadline:
                 break
@@ -236,12 +236,12 @@ class LogTimeFlow(Integrator):
         """Return the scheme at the last frame: its numbers, and the engine's vectors."""
         return self._frame_state
 
-    def parts(self) -> saved.Parts:
+    def parts(self) -> solver_state.Parts:
         """Return the arrays that live from frame to frame, those of the companion among them."""
         beside = {} if self._companion is None else self._companion.parts()
         return {**self._own_parts(), **beside}
 
-    def _own_parts(self) -> saved.Parts:
+    def _own_parts(self) -> solver_state.Parts:
         numbers = {"floats": self._floats, "counts": self._counts, "clock": self._clock}
         return {**numbers, "wave": self._wave, **self._vectors()}
 
@@ -254,25 +254,27 @@ class LogTimeFlow(Integrator):
             self.direction[:], self.kernel_state.rho = start.parameters, start.rho
             return
         s = self.kernel_state
-        saved.check_finite("floats", np.array([s.rho, s.ln_t, s.h, s.safety]))
+        solver_state.check_finite("floats", np.array([s.rho, s.ln_t, s.h, s.safety]))
         if self.kernel_state.phase != state.EMIT:
-            raise saved.invalid_state("it is not that of a step's end")
+            raise solver_state.invalid_state("it is not that of a step's end")
         if not abs(self.problem.network.norm(self.direction) - 1.0) <= NEAR:
-            raise saved.invalid_state("its direction has not norm 1")
+            raise solver_state.invalid_state("its direction has not norm 1")
         # The state may come from an untrusted file: it is accepted only if it reproduces its own
         # frame exactly (docs/decisions/0011).
         marks, self.marks = self.marks, np.array([start.log10_time])
         code = self.work_for(1)
         errors = np.append(self._buffer[0] - start.parameters, self._rows[0, 1] - start.rho)
         if code != state.DONE or not np.abs(errors).max() <= NEAR:
-            raise saved.invalid_state("it is not that of the frame that the run goes on from")
+            raise solver_state.invalid_state(
+                "it is not that of the frame at which the run continues"
+            )
         self.marks = marks
         self.set_state(kept)
 
     def set_state(self, kept: State) -> None:
         """Continue from a saved state; `advance` gives the companion its part of it."""
         own = {name: part for name, part in kept.items() if not name.startswith(PREFIX)}
-        saved.set_state(self._own_parts(), own)
+        solver_state.set_state(self._own_parts(), own)
         s = self.kernel_state
         s.mark = s.buffered = 0
         s.others = max(self.problem.network.k - 1, 1)  # overrides a damaged file
@@ -329,7 +331,7 @@ class LogTimeFlow(Integrator):
         known = dict(zip(DIAGNOSTICS[-2:], errors, strict=True))
         still = tuple(Frame(step, mark, rho, theta, None, known) for mark in rest)
         self._clock[RESTING] = 1
-        self._frame_state = saved.get_state(self.parts())
+        self._frame_state = solver_state.get_state(self.parts())
         facts = self._position_facts(theta, rho)
         facts["note"] = (
             f"The flow came to rest at log10 t = {facts['log10_time']:.4g}, while "

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.compiled import log_time as state
 from core.compiled import mirror as kernel
-from core.dynamics import saved
+from core.dynamics import solver_state
 from core.dynamics.integrator import Integrator, Pace, first_units
 from core.dynamics.log_time_flow import LogTimeFlow, padded_zeros
 from core.dynamics.mirror_field import MirrorField, is_balanced
@@ -116,7 +116,7 @@ class SteppedMirror(Stepper):
         self._most = self._limit()
         self._resume()
 
-    def _parts(self) -> saved.Parts:
+    def _parts(self) -> solver_state.Parts:
         return {**super()._parts(), "logarithms": self._state}
 
     def _advance(self, count: int) -> int:

@@ -1,4 +1,4 @@
-"""Gradient flow in plain time on networks with balanced layers (core.compiled.balanced)."""
+"""Gradient flow in plain time on networks with balanced layers (core.compiled.balanced_flow)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiled.balanced import FINEST, Balance, balanced_steps
-from core.dynamics import saved
+from core.compiled.balanced_flow import FINEST, Balance, balanced_steps
+from core.dynamics import solver_state
+from core.dynamics.kernel_arrays import work_for
 from core.dynamics.step_size import growth_rate, rounded_down
 from core.dynamics.stepper import Stepper
-from core.dynamics.twin import work_for
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 from core.problem.schedule import first_log10_time
@@ -57,7 +57,7 @@ class BalancedFlow(Stepper):
         # A small start has small curvature; the speed at which it turns is not small.
         return first_log10_time(growth_rate(self.problem))
 
-    def _parts(self) -> saved.Parts:
+    def _parts(self) -> solver_state.Parts:
         kept = self._balance
         # In a frame the difference of a^2 and |v|^2 has lost its digits if both have grown.
         own = {"conserved": kept.conserved, "signs": kept.signs, "part": kept.part}
@@ -67,7 +67,7 @@ class BalancedFlow(Stepper):
         super()._resume()
         part = int(self._balance.part[0])
         if part not in [2**k for k in range(FINEST.bit_length())]:
-            raise saved.invalid_state("the length of its step is none")
+            raise solver_state.invalid_state("the length of its step is none")
 
     def _advance(self, count: int) -> int:
         done: int = balanced_steps(

@@ -12,7 +12,7 @@ from core.dynamics.general_flow import GeneralFlow
 from core.dynamics.integrator import Integrator
 from core.dynamics.kernel_fit import KernelFit, kernel_start
 from core.dynamics.mirror import mirror_flow, mirror_step
-from core.dynamics.perturbed import PerturbedDescent, perturbed_start, perturbed_step
+from core.dynamics.perturbed_flow import PerturbedDescent, perturbed_start, perturbed_step
 from core.dynamics.plain_flow import BalancedFlow, plain_flow_step
 from core.dynamics.replay import Replay
 from core.dynamics.rows import choose_coordinates

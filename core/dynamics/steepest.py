@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from core.compiled import steepest as kernel
 from core.compiled.descent import Work
-from core.dynamics import saved
+from core.dynamics import solver_state
 from core.dynamics.dual_weights import output_weights
+from core.dynamics.kernel_arrays import work_for
 from core.dynamics.step_size import rounded_down
 from core.dynamics.stepper import Stepper
-from core.dynamics.twin import work_for
 from core.network.parametrisation import Network, join_flat
 from core.problem.problem import Problem
 from core.study_file.steepest import SteepestDescent
@@ -149,7 +149,7 @@ class Steepest(Stepper):
             self._rule = kernel.Rule(_KERNELS[dynamics.norm], *constants, self._mean)
         self._resume()
 
-    def _parts(self) -> saved.Parts:
+    def _parts(self) -> solver_state.Parts:
         mean = {"mean": self._mean} if self._mean.size else {}
         return {**super()._parts(), **mean}
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dynamics import saved
+from core.dynamics import solver_state
 from core.dynamics.clock import Clock, first_time, frame_times
 from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
 from core.dynamics.step_size import rounded_down
@@ -47,7 +47,7 @@ class EqualSteps(Integrator):
         """Return a step that should not diverge."""
         return rounded_down(self.step_size / 2.0)
 
-    def _parts(self) -> saved.Parts:
+    def _parts(self) -> solver_state.Parts:
         """Return the arrays of the state, besides the parameters of a frame."""
         return {"clock": self._clock.numbers()}
 
@@ -114,7 +114,7 @@ class Stepper(EqualSteps):
     def _resume(self) -> None:
         """Continue from the start's state, if it has one; called once all parts exist."""
         if self.problem.start.state is not None:
-            saved.set_state(self._parts(), self.problem.start.state)
+            solver_state.set_state(self._parts(), self.problem.start.state)
 
     def advance(self) -> Chunk:
         if not self._started:
@@ -135,7 +135,7 @@ class Stepper(EqualSteps):
                 if not self._is_finite(frame.parameters):
                     return self._diverged_chunk(frames)
                 frames.append(frame)
-                self._frame_state = saved.get_state(self._parts())
+                self._frame_state = solver_state.get_state(self._parts())
                 self._mark += 1
         if left == 0:
             self.pace.stop()

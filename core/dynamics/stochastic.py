@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dynamics import saved
+from core.dynamics import solver_state
 from core.dynamics.batch_engine import batch_engine
 from core.dynamics.step_size import (
     default_step,
@@ -86,7 +86,7 @@ class Stochastic(Stepper):
             return 0
         return int(self.schedule[-1])
 
-    def _parts(self) -> saved.Parts:
+    def _parts(self) -> solver_state.Parts:
         order = {} if self._stream is None else {"order": self._stream.part()}
         return {**super()._parts(), **self._engine.parts(), **order}
 
@@ -97,15 +97,15 @@ class Stochastic(Stepper):
             return
         # Runs of earlier versions have no power of 2: their moments are not scaled.
         added = {"scale": np.zeros(1)} if "scale" in self._engine.parts() else {}
-        saved.set_state(self._parts(), {**added, **state})
+        solver_state.set_state(self._parts(), {**added, **state})
         for name, part in self._engine.parts().items():
-            saved.check_finite(name, part)
+            solver_state.check_finite(name, part)
             if name in ("second", "powers", "scale") and part.min() < 0.0:
-                raise saved.invalid_state(f"{name} holds a value below 0")
+                raise solver_state.invalid_state(f"{name} holds a value below 0")
             if name == "powers" and part.max() > 1.0:
-                raise saved.invalid_state("a power of beta is above 1")
+                raise solver_state.invalid_state("a power of beta is above 1")
             if name == "scale" and not (part[0].is_integer() and part[0] < MOST_DOUBLINGS):
-                raise saved.invalid_state("the scale of the moments is no power of 2")
+                raise solver_state.invalid_state("the scale of the moments is no power of 2")
         if self._stream is not None:
             self._stream.restore(state["order"])
 

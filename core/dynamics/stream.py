@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dynamics import saved
+from core.dynamics import solver_state
 from core.errors import InputError
 from core.problem.problem import Problem, with_directions
 
@@ -105,7 +105,7 @@ class Stream(ABC):
 
     def _mark_block(self) -> None:
         """Store how the next block is drawn."""
-        self._block = (saved.generator_words(self._generator), self._remaining_order())
+        self._block = (solver_state.generator_words(self._generator), self._remaining_order())
 
     def part(self) -> Array:
         """Return the place in the order of examples.
@@ -122,9 +122,9 @@ class Stream(ABC):
         """Return to where `part` was taken. Raises InputError for values that do not fit."""
         place, size = values[:2].tolist()
         if size not in (0, self.block_size) or not 0 <= place <= size or place % self._batch:
-            raise saved.invalid_state("the place in the order of examples is none")
-        saved.set_generator(self._generator, values[2 : 2 + saved.GENERATOR_WORDS])
-        self._set_leftover(values[2 + saved.GENERATOR_WORDS :])
+            raise solver_state.invalid_state("the place in the order of examples is none")
+        solver_state.set_generator(self._generator, values[2 : 2 + solver_state.GENERATOR_WORDS])
+        self._set_leftover(values[2 + solver_state.GENERATOR_WORDS :])
         self._mark_block()
         if size:
             self._fill()
@@ -195,7 +195,7 @@ class ReshuffledStream(Stream):
         order = values[values != -1.0]
         proper = np.array_equal(values[: order.size], order) and np.unique(order).size == order.size
         if not (proper and np.isin(order, np.arange(n)).all()):
-            raise saved.invalid_state("the order of examples is none")
+            raise solver_state.invalid_state("the order of examples is none")
         self._order = order.astype(np.int64)
 
     def _indices(self) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled import outer as kernel
-from core.dynamics import saved
+from core.dynamics import solver_state
 from core.dynamics.integrator import Pace, first_units
 from core.dynamics.step_size import rounded_down
 from core.dynamics.stepper import Stepper
@@ -140,7 +140,7 @@ class TwoPhases(Stepper):
         self._has_started = begun
         self._resume()
 
-    def _parts(self) -> saved.Parts:
+    def _parts(self) -> solver_state.Parts:
         return {**super()._parts(), "phase": np.array([float(self._has_started)])}
 
     def _first_mark(self) -> float:

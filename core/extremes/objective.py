@@ -26,7 +26,7 @@ from core.runs import Run
 from core.studies.cells import StudyCell, check_formula, recorded_of, settings_of
 from core.studies.formulas import arithmetic, not_a_formula, parse
 from core.studies.hunt_kinds import Take
-from core.studies.measures.over_frames import RunMargins
+from core.studies.measures.frame_measures import RunMargins
 from core.studies.moments import claim_moment, observables_of, split
 from core.study_file.experiment import Experiment
 from core.theorems.registry import STATEMENTS, applicable_statements

@@ -27,7 +27,7 @@ from core.figures.primitives import (
     PanelContent,
 )
 from core.figures.time_axis import Across, keys_of
-from core.network.recorded import ZERO, why_no_output
+from core.network.recorded_network import ZERO, why_no_output
 from core.numbers import time_text
 from core.observables.observable import Landmark
 from core.observables.registry import OBSERVABLES, observable_of

@@ -25,7 +25,7 @@ from core.figures.primitives import (
     Raster,
 )
 from core.figures.ticks import with_range
-from core.network.recorded import why_no_output
+from core.network.recorded_network import why_no_output
 from core.observables.margins import flat_values, grid_values
 from core.observables.piecewise import level_segments, lines_of, plane_function
 from core.runs import Run

@@ -27,7 +27,7 @@ from core.library.index import FoundFile, Row, RunIndex, in_folder, list_folder,
 from core.library.reading import picture_of, read_facts, time_to_90
 from core.library.run_notes import change_about, read_about
 from core.library.trash import Trash
-from core.run_files.in_use import has_recorder
+from core.run_files.active_recorders import has_recorder
 
 GROWING_S = 60.0  # a recording without writes for a minute was cut off, or is paused
 REPORT_S = 1.0

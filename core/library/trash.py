@@ -27,7 +27,7 @@ from core.files import has_no_writer, is_there, read_text, remove_left, write_wh
 from core.library.index import RUN, TRASH, WAL, FoundFile, in_folder, list_folder
 from core.library.run_notes import LONGEST_FILE_NAME
 from core.library.run_notes import SUFFIX as NOTES
-from core.run_files.in_use import machine_name
+from core.run_files.active_recorders import machine_name
 
 ORIGIN, GOING = "origin.json", ".purged"
 BESIDE = (WAL, NOTES)

@@ -9,7 +9,7 @@ from typing import Any, final
 PLAIN, SCALAR, NORMALISED, FIXED_OUTER, BATCH_NORM, WITH_BIAS = range(6)
 
 
-# Codes in compiled kernels; 3 is core.network.recorded.OTHER.
+# Codes in compiled kernels; 3 is core.network.recorded_network.OTHER.
 RELU, LEAKY, SMOOTH, SQUARE = 0, 1, 2, 4
 
 

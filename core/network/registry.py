@@ -10,10 +10,10 @@ from core.network.bias import Bias, Multiclass
 from core.network.custom import Custom
 from core.network.head import Head
 from core.network.linear import Linear
-from core.network.normalised import BatchNorm, Normalised
+from core.network.normalised_network import BatchNorm, Normalised
 from core.network.parametrisation import Array, Arrays, Network, Shape
 from core.network.quadratic import Quadratic
-from core.network.recorded import Recorded
+from core.network.recorded_network import Recorded
 from core.network.section import NetworkSection
 from core.network.standard import FixedOuter, Scalar, Standard
 from core.settings import Registry

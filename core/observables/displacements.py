@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics.mirror_field import MirrorField, is_balanced
-from core.network.normalised import BatchNorm
+from core.network.normalised_network import BatchNorm
 from core.observables.margins import is_batch_norm
 from core.observables.observable import Observable, Shape, cached_per_frame, cached_per_run
 from core.runs import Run

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.head import Head
-from core.network.normalised import Normalised
+from core.network.normalised_network import Normalised
 from core.network.parametrisation import Network, TwoLayer
 from core.observables.nodes import unit_rows
 from core.observables.observable import (

@@ -16,7 +16,7 @@ from core.observables.alarms import tolerance
 from core.observables.certificates import has_error, integration_error
 from core.observables.margins import ATOM, hard_margin, smoothed_margin
 from core.reference.cancel_token import CancelToken
-from core.reference.gated import FixedPattern, gated_limit, gates_and_nodes, leaky_limit
+from core.reference.gated_limits import FixedPattern, gated_limit, gates_and_nodes, leaky_limit
 from core.reference.margin import ReferenceMargin
 from core.runs import Run
 
@@ -172,8 +172,8 @@ def traces(found: FinalMargin) -> tuple[tuple[str, Array], ...]:
 # and Li 2020, Theorem 4.1), and it never exceeds the hard margin.
 # Upper end: the bound of every network (gamma_gl/2, where defined and proved), and convex programs
 # over u_j = |a_j| v_j that hold while no node changes its sign or activation pattern
-# (core.reference.gated; fixed patterns as gates: Pilanci and Ergen 2020). These conditions concern
-# the future and cannot be checked in advance; the bracket states since when they have held.
+# (core.reference.gated_limits; fixed patterns as gates: Pilanci and Ergen 2020). These conditions
+# concern the future and cannot be checked in advance; the bracket states since when they have held.
 #
 # All margins are divided by |W|^L, as `hard_margin` is.
 

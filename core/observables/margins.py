@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.parametrisation import margins_of
-from core.network.recorded import why_no_output
+from core.network.recorded_network import why_no_output
 from core.observables.observable import (
     HOMOGENEOUS,
     LABELLED,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.cones import ConesData
-from core.network.normalised import BatchNorm
+from core.network.normalised_network import BatchNorm
 from core.observables.observable import Observable, cached_per_run
 from core.observables.proofs import known_features, knows_features, unit_directions
 from core.runs import Run

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.kernel_predictor import arc_cosine, mean_squares
-from core.network.recorded import why_no_output
+from core.network.recorded_network import why_no_output
 from core.network.standard import INIT_SCALES, StandardNetwork
 from core.observables.observable import (
     Landmark,

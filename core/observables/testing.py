@@ -13,7 +13,7 @@ from core.data.dataset import TestSet
 from core.losses import LeastSquares
 from core.network.activation import LEAKY, RELU
 from core.network.parametrisation import Network, TwoLayer, margins_of
-from core.network.recorded import why_no_output
+from core.network.recorded_network import why_no_output
 from core.observables.margins import scale
 from core.observables.observable import (
     LABELLED,

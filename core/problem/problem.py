@@ -24,7 +24,7 @@ from core.data.section import FileSection
 from core.errors import InputError
 from core.losses import LossFunction, loss_named
 from core.network.custom import CustomNetwork, with_code
-from core.network.normalised import BatchNormNetwork, NormalisedNetwork
+from core.network.normalised_network import BatchNormNetwork, NormalisedNetwork
 from core.network.parametrisation import Block, Network, Shape
 from core.network.registry import NETWORKS, build_network, initial_arrays
 from core.network.section import NetworkSection

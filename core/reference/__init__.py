@@ -1,5 +1,5 @@
 """Reference margins: margins that theory promises for a data set, each with a bracket.
 
 `registry` lists and computes them, and `margin` has what they share. `hull` and `pricing` with
-`generation` are the methods. `share` and `gated` compare runs with them.
+`generation` are the methods. `share` and `gated_limits` compare runs with them.
 """

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.network.kernel_predictor import tangent_kernel
-from core.network.normalised import BatchNorm
+from core.network.normalised_network import BatchNorm
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
 from core.reference.hull import (

@@ -20,7 +20,7 @@ from enum import Enum
 from pathlib import Path
 from typing import final
 
-from core.run_files.in_use import sqlite_companion
+from core.run_files.active_recorders import sqlite_companion
 from core.run_files.meta import dump_json
 from core.run_files.schema import GROWING, UPDATE_META
 

@@ -1,6 +1,6 @@
 """Networks of other programs: names in recordings, and activations with NumPy alone.
 
-A recorder may have nothing else. `core.network.recorded` computes the networks, and
+A recorder may have nothing else. `core.network.recorded_network` computes the networks, and
 adds derivatives and SciPy's faster erf; a test compares both.
 """
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import DiskError, InputError
-from core.run_files.in_use import is_recorded, read_wal_header, sqlite_companion
+from core.run_files.active_recorders import is_recorded, read_wal_header, sqlite_companion
 from core.run_files.journal import (
     Journal,
     OpenFile,

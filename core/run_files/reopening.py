@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import DiskError, InputError, MarginscopeError
-from core.run_files.in_use import (
+from core.run_files.active_recorders import (
     TAKING,
     WriterLock,
     hold,

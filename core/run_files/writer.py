@@ -15,6 +15,14 @@ from numpy.typing import NDArray
 
 from core.errors import DiskError, InputError
 from core.program import headless_program
+from core.run_files.active_recorders import (
+    TAKING,
+    WriterLock,
+    hold,
+    lock_journal,
+    release_path,
+    sqlite_companion,
+)
 from core.run_files.frame import Frame
 from core.run_files.held_file import (
     CUT,
@@ -24,14 +32,6 @@ from core.run_files.held_file import (
     Loss,
     is_intact,
     is_whole,
-)
-from core.run_files.in_use import (
-    TAKING,
-    WriterLock,
-    hold,
-    lock_journal,
-    release_path,
-    sqlite_companion,
 )
 from core.run_files.journal import OpenFile, close_as, explain_refusal
 from core.run_files.meta import Description, dump_json

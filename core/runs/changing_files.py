@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from core.errors import RunFileError
-from core.run_files.in_use import sqlite_companion
+from core.run_files.active_recorders import sqlite_companion
 
 T = TypeVar("T")
 # A recorder closes its file within milliseconds, or gives up after a second (core.runs.recorder).

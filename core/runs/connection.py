@@ -19,7 +19,7 @@ from typing import Any, final
 from core.errors import RunFileError
 from core.files import scratch_prefix
 from core.program import headless_program
-from core.run_files.in_use import (
+from core.run_files.active_recorders import (
     held_elsewhere,
     is_foreign,
     is_journal_locked,

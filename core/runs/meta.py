@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from core.dynamics.saved import STATE_VERSION
+from core.dynamics.solver_state import STATE_VERSION
 from core.numbers import time_text
 from core.problem.problem import Problem
 from core.run_files.meta import Description, printable

@@ -17,7 +17,7 @@ from core.data.dataset import Array
 from core.errors import InputError, RunFileError
 from core.numbers import natural_key
 from core.problem.problem import History, State
-from core.run_files.in_use import sqlite_companion
+from core.run_files.active_recorders import sqlite_companion
 from core.run_files.new_file import place_of
 from core.runs.arrays import check_counts, read_loop_names, read_run_end
 from core.runs.base import Run
@@ -34,8 +34,8 @@ from core.runs.run_file import (
     read_index,
     read_metrics,
 )
+from core.runs.run_history import FrameCache, WholeRun, with_history
 from core.runs.states import history_bytes, read_history, read_state, read_states
-from core.runs.whole import FrameCache, WholeRun, with_history
 
 # All frames of a typical run; of frames of megabytes, those that views alternate between.
 CACHE_BYTES = 128 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.numbers import time_text
-from core.run_files.in_use import has_recorder
+from core.run_files.active_recorders import has_recorder
 from core.runs.base import Run
 from core.settings import NOT_RECORDED
 

@@ -1,8 +1,8 @@
 """States of the dynamics at some frames, and the frames before the start: rows of `array`.
 
-`state_FRAME_PART` is one part of a state (core.dynamics.saved), and `history_NAME` one column of
-core.problem.problem.History. They are read only to continue a run or to show its past; their
-names are checked when a file is opened.
+`state_FRAME_PART` is one part of a state (core.dynamics.solver_state), and `history_NAME` one
+column of core.problem.problem.History. They are read only to continue a run or to show its past;
+their names are checked when a file is opened.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ from core.program import RESOURCES
 class Thumbnail:
     """Thumbnail of a shipped study: the hard margin over the frames of its first run.
 
-    `heights` draw the run that is worth seeing first (core.library.reading, core.studies.watching).
+    `heights` draw the run that is worth seeing first (core.library.reading and
+    core.studies.cell_selection).
     `seconds` is the CPU time of that run where the picture was made; `whole` is true if the run
     reached its end. `runs` counts the cells of the study, under "" at its own size and under the
     names of its sizes.

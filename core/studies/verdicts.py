@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 
 from core.numbers import MINUS, number_text, replace_nonfinite
 from core.studies.claims import Claim, Quantity
-from core.studies.measures.measured import Measurement
+from core.studies.measures.measurement import Measurement
 from core.studies.measures.registry import measure
 from core.studies.study import Study
 from core.studies.trials import Trial, select_trials

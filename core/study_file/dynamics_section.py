@@ -27,8 +27,8 @@ class DynamicsSection(Section):
     takes_group_penalty: ClassVar[bool] = False  # accepts loss.l23
     full_gradient: ClassVar[bool] = False  # W follows -grad R, by flow or full-batch descent
     log_time: ClassVar[bool] = False  # integrates in ln t, so that steps grow with t
-    # Groups of compiled kernels (core.compiled.warming) of its engines, and those for networks
-    # without compiled kernels.
+    # Groups of kernels (core.compiled.kernel_groups) of its engines, and those for networks without
+    # compiled kernels.
     kernels: ClassVar[tuple[str, ...]] = ()
     kernels_without_twin: ClassVar[tuple[str, ...]] = ()
     # True if a frame, or a frame and the number of steps since t = 0, is enough to continue.

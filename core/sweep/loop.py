@@ -15,9 +15,9 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from itertools import islice
 from typing import final
 
-from core.compiled import warming
+from core.compiled import kernel_groups
 from core.compiled.headless_process import compiling
-from core.dynamics.needs import groups_of
+from core.dynamics.required_groups import groups_of
 from core.errors import DiskError
 from core.studies.cell_table import Row
 from core.sweep.cell import Task
@@ -164,7 +164,7 @@ class _Work:
 def missing_kernels(tasks: Iterable[Task]) -> tuple[str, ...]:
     """Return the groups of kernels that cells need and that are not compiled, in global order."""
     needed = {group for task in tasks for group in groups_of(task.experiment)}
-    return warming.missing(group for group in warming.GROUPS if group in needed)
+    return kernel_groups.missing(group for group in kernel_groups.GROUPS if group in needed)
 
 
 def _compile_first(work: _Work) -> Iterator[SweepStatus]:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from core.data.constructions import DyadicData
-from core.network.normalised import BatchNorm
+from core.network.normalised_network import BatchNorm
 from core.runs import Run
 from core.study_file.descent import GradientDescent, StochasticGradientDescent
 from core.theorems import common

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.data.dataset import Array
-from core.dynamics.saved import STATE_VERSION
+from core.dynamics.solver_state import STATE_VERSION
 from core.errors import InputError
 from core.problem.problem import History, Problem, Start, resolve_problem
 from core.problem.schedule import further_horizon

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import final
 
-from core.compiled import warming
+from core.compiled import kernel_groups
 from core.compiled.headless_process import compiling
 from core.data.section import unscaled_note
 from core.dynamics.engines import check_device
 from core.dynamics.integrator import Chunk, Integrator, Outcome
-from core.dynamics.needs import groups_of
 from core.dynamics.registry import make_integrator, prepare
+from core.dynamics.required_groups import groups_of
 from core.errors import DiskError
 from core.numbers import duration_text
 from core.problem.problem import Problem
@@ -160,11 +160,11 @@ def wait_for_kernels(problem: Problem, control: Control, say: Callable[[str], ob
     say : callable
         Called with a sentence about the wait.
     """
-    lacking = warming.missing(groups_of(problem.experiment))
+    lacking = kernel_groups.missing(groups_of(problem.experiment))
     if not lacking:
         return
     check_device(problem)  # first: an absent device is an immediate error
-    say(f"{warming.compiling_words(lacking)} Training starts automatically.")
+    say(f"{kernel_groups.compiling_words(lacking)} Training starts automatically.")
     with compiling(lacking) as beside:
         beside.wait(lambda: control.stop_requested)
 

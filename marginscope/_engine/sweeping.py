@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final, overload
 
-from core.compiled.warming import compiling_words
+from core.compiled.kernel_groups import compiling_words
 from core.errors import InputError
 from core.studies.cell_table import Row, rows_of
 from core.studies.study import shipped_ids

@@ -16,7 +16,6 @@ from core.numbers import natural_key, whole_text
 from core.run_files.schema import MAX_FRAMES
 from marginscope._record.api import record
 from marginscope._record.frames import warn_user
-from marginscope._record.many import split_states, step_of
 from marginscope._record.state_arrays import (
     PARTS,
     Name,
@@ -28,6 +27,7 @@ from marginscope._record.state_arrays import (
     unnamed_text,
 )
 from marginscope._record.state_files import open_state
+from marginscope._record.state_series import split_states, step_of
 
 # ------------------------------------------------------------------------------- files and steps
 

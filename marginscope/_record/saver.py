@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError, MarginscopeError
+from core.run_files.active_recorders import sqlite_companion
 from core.run_files.frame import Frame
 from core.run_files.held_file import FileLostError, read_saved
-from core.run_files.in_use import sqlite_companion
 from core.run_files.meta import Description
 from core.run_files.new_file import SIDE_FILES
 from core.run_files.schema import UPDATE_META

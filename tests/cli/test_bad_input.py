@@ -20,7 +20,7 @@ from core.data.files import FileSource
 from core.data.image_files import IMAGES, read_idx
 from core.data.images import Choice
 from core.data.numpy_files import NpzFile
-from core.data.pickled import PickleError, read_pickle
+from core.data.pickle_reader import PickleError, read_pickle
 from core.data.text_table import read_text
 from core.errors import InputError
 from core.numbers import natural_key

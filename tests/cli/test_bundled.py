@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.bundled import AFRESH, HEADLESS, LOADER, QT, restore_environment
+from core.cli.bundle import AFRESH, HEADLESS, LOADER, QT, restore_environment
 from core.compiled import headless_process
 from core.runs import open_run
-from tests.tools.bundle.trying import GRID
+from tests.tools.bundle.bundle_starts import GRID
 
 ROOT = Path(__file__).resolve().parents[2]
 # As PyInstaller's loader begins: one program, which says of itself that it is the interpreter.

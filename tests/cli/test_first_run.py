@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.compiled import warming
+from core.compiled import kernel_groups
 
 ROOT = Path(__file__).resolve().parents[2]
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -77,7 +77,7 @@ def test_what_is_there_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
     )
     with compiling(()) as work:
         assert work.is_finished()
-    assert warming.missing(()) == ()
+    assert kernel_groups.missing(()) == ()
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from core.observables.margins import hard_margin
 from core.problem.schedule import parse_time
 from core.runs import Recorder, open_run
 from tests.support.commands import interrupted_programs
-from tests.support.judging import problem_of, recorded_run
+from tests.support.judged_runs import problem_of, recorded_run
 
 KEYS = {
     *("frame", "log10_time", "hard_margin", "below", "above", "condition", "closed"),

@@ -14,7 +14,7 @@ from app.export.commands import command_of
 from app.export.jobs import DataJob
 from app.export.pictures import Exportable
 from app.shell.record import RecordEntry, script
-from app.shell.serving import one_line
+from app.shell.show_server import one_line
 from core.cli.main import main
 from core.cli.output import UNKNOWN, open_streams
 from core.errors import InputError

@@ -17,7 +17,7 @@ from core.runs import Recorder, open_run
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Verdict
 from tests.support.commands import interrupt_margins
-from tests.support.judging import problem_of, recorded_run
+from tests.support.judged_runs import problem_of, recorded_run
 
 KEYS = {
     *("name", "source", "text", "hypotheses", "bound", "measured", "verdict"),

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.comparison.names import ABSENT, RunDescription
-from core.comparison.recorded import Differing
-from core.comparison.recorded import find_differences as differing_between
+from core.comparison.setting_differences import Differing
+from core.comparison.setting_differences import find_differences as differing_between
 
 
 def differing(tables: Sequence[Mapping[str, Any]], titles: Sequence[str] = ()) -> Differing:

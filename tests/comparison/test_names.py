@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.comparison.names import RunDescription, run_names
-from core.comparison.recorded import find_differences
+from core.comparison.setting_differences import find_differences
 from core.figures.palette import PALETTES, Palette, rgb, run_colour, run_colours
 from core.studies.tables import flatten_sections
 from core.study_file.experiment import Experiment

@@ -84,7 +84,7 @@ def test_a_crash_costs_no_digit(tmp_path: Path) -> None:
         tmp_path / "alive.msrun", at, engine="tests", planned=40, temperature_cap=None
     )
     with open_run(whole) as one:
-        from tests.chunked import trajectory
+        from tests.frames_in_chunks import trajectory
 
         recorder.append(list(trajectory(at))[: one.frames // 2])
     recorder.flush()
@@ -148,7 +148,7 @@ def test_only_unchanged_and_complete_histories_are_shown(
         assert one.frames == one.frames_before + part.frames
         assert np.all(np.diff(one.log10_time) > 0.0)
         assert np.array_equal(one.log10_time[: begun.frames], begun.log10_time)
-    monkeypatch.setattr("core.runs.whole.MOST_HISTORY", 100)
+    monkeypatch.setattr("core.runs.run_history.MOST_HISTORY", 100)
     with open_with_history(same) as one:
         assert one.frames_before == 0
 

@@ -16,7 +16,7 @@ from core.runs import RecordedRun, open_run
 from core.theorems.registry import assess_all
 from tests.networks import Case, small_problem
 from tests.support.continued_runs import continued_at, recorded_at
-from tests.support.judging import margins_of
+from tests.support.judged_runs import margins_of
 from tests.support.run_files import tamper
 
 FLOW = {"kind": "flow", "until_log10_time": 1.0}

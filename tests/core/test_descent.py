@@ -21,7 +21,7 @@ from core.dynamics.step_size import (
 from core.problem.problem import Problem, Start, resolve_problem
 from core.studies.study import parse_study
 from core.training.trajectory import chunks
-from tests.chunked import check_small_chunks, trajectory
+from tests.frames_in_chunks import check_small_chunks, trajectory
 from tests.networks import Case, small_problem
 from tests.problems import margin_of, problem
 

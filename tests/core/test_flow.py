@@ -23,7 +23,7 @@ from core.network.standard import Standard, StandardNetwork
 from core.problem.problem import Problem, Start, points_for_test
 from core.run_files.frame import Frame
 from core.training.trajectory import chunks
-from tests.chunked import check_small_chunks, frames_of, trajectory
+from tests.frames_in_chunks import check_small_chunks, frames_of, trajectory
 from tests.networks import HOMOGENEOUS, Case, small_problem
 from tests.problems import margin_of, physical, problem
 

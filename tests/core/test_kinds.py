@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.compiled import warming
+from core.compiled import kernel_groups
 from core.losses import LOSSES
 from core.network.activation import RELU
 from core.network.parametrisation import Network, TwoLayer
@@ -167,7 +167,9 @@ def test_kernels_of_dynamics_are_groups_that_are_compiled() -> None:
         for dynamics in DYNAMICS.values()
         for group in (*dynamics.kernels, *dynamics.kernels_without_twin)
     }
-    assert named | set(warming.SINGLE.values()) | {warming.MARGINS} == set(warming.GROUPS)
+    assert named | set(kernel_groups.SINGLE.values()) | {kernel_groups.MARGINS} == set(
+        kernel_groups.GROUPS
+    )
 
 
 def test_the_default_kinds_exist() -> None:

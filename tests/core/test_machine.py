@@ -22,8 +22,8 @@ from core import files
 from core.errors import DiskError
 from core.files import open_beside, remove_left, replace_file, temporary_folder, write_whole
 from core.library.trash import Trash
-from core.run_files import in_use
-from core.run_files.in_use import WriterLock, is_locked, machine_name
+from core.run_files import active_recorders
+from core.run_files.active_recorders import WriterLock, is_locked, machine_name
 from core.runs import connection
 from core.runs.changing_files import retry_while_changing
 from core.studies.study import parse_study
@@ -51,7 +51,7 @@ def other_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     link = tmp_path / "namespace"
     link.symlink_to("pid:[1]")
     with monkeypatch.context() as patched:
-        patched.setattr(in_use, "NAMESPACE", link)
+        patched.setattr(active_recorders, "NAMESPACE", link)
         name = machine_name()
     link.unlink()
     return name
@@ -121,7 +121,7 @@ def test_what_is_locked_is_never_removed(tmp_path: Path, monkeypatch: pytest.Mon
 def test_host_names_with_dots_are_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_use.socket, "gethostname", lambda: "node-7.example.site")
+    monkeypatch.setattr(active_recorders.socket, "gethostname", lambda: "node-7.example.site")
     with open_beside(tmp_path / "a.b.pdf") as (ours, descriptor):
         os.close(descriptor)
         left = tmp_path / ours.name.replace(f"-{os.getpid()}-", f"-{dead()}-")
@@ -194,14 +194,14 @@ def test_what_another_container_records_is_not_replaced(
 ) -> None:
     one, locks = loop(), tmp_path / "locks"
     locks.touch()  # which lists no locks of other containers
-    monkeypatch.setattr(in_use, "LOCKS", locks)
+    monkeypatch.setattr(active_recorders, "LOCKS", locks)
     with Apart(tmp_path / "a.msrun") as other:
-        assert in_use.held_elsewhere(other.path) is True
+        assert active_recorders.held_elsewhere(other.path) is True
         with pytest.raises(ms.InputError, match=r"a\.msrun is being recorded; wait"):
             ms.record(other.path, one.x, one.y, loss="logistic", V0=one.V, a0=one.a, overwrite=True)
         other.frames(2)
         other.end()
-        assert in_use.held_elsewhere(other.path) is False
+        assert active_recorders.held_elsewhere(other.path) is False
         assert len(ms.open(other.path)) == 3
 
 

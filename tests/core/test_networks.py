@@ -8,7 +8,7 @@ import torch
 
 from core.compiled import flow
 from core.compiled import network as compiled
-from core.dynamics.twin import compiled_network
+from core.dynamics.kernel_arrays import compiled_network
 from core.errors import InputError
 from core.network.parametrisation import Shape, TwoLayer, margins_of
 from core.network.registry import build_network

@@ -18,7 +18,7 @@ from core.problem.problem import Problem, Start, resolve_problem
 from core.runs import Recorder, code_of, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import chunks, run
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 from tests.networks import HEADS, OWN_NETWORK, Case, at_a_random_point, small_problem
 
 heads = pytest.mark.parametrize("case", HEADS, ids=str)

@@ -13,8 +13,8 @@ from core.runs import open_run
 from core.studies.study import load_study
 from core.studies.tables import Cell
 from core.study_file.experiment import Experiment
-from core.training.recorded import STUDY, ShippedRecording, file_of, read, unpack
-from tests.chunked import trajectory
+from core.training.shipped_recording import STUDY, ShippedRecording, file_of, read, unpack
+from tests.frames_in_chunks import trajectory
 
 MOST_BYTES = 2_000_000
 # What the flow promises of a hard margin, and as much again for the rounding of the recording.
@@ -28,7 +28,7 @@ def _problem(experiment: Experiment) -> Problem:
 
 def _recording(experiment: Experiment) -> ShippedRecording:
     file = file_of(experiment)
-    assert file is not None, "record it anew: python -m core.training.recorded"
+    assert file is not None, "record it anew: python -m core.training.shipped_recording"
     assert len(file.read_bytes()) < MOST_BYTES / len(CELLS)
     return read(file)
 

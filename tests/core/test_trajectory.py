@@ -21,7 +21,7 @@ from core.runs import Recorder, open_run
 from core.training.continuation import continue_problem
 from core.training.control import MOST_NOTES, Control, FinishReason, RunState
 from core.training.trajectory import record, run
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 from tests.problems import problem
 from tests.recording import recorded
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.compiled import kernel, outer, store, warming
+from core.compiled import kernel, kernel_groups, outer, store
 from core.compiled.jit import Kernel, compile_kernel
 from tests.test_architecture import imports
 
@@ -256,9 +256,9 @@ def test_a_kernel_says_when_it_is_compiled_and_only_then(
     cold: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr(warming, "listeners", [])
-    warming.listen(told.append)
-    warming.listen(told.append)  # once is enough
+    monkeypatch.setattr(kernel_groups, "listeners", [])
+    kernel_groups.listen(told.append)
+    kernel_groups.listen(told.append)  # once is enough
     for _ in range(2):
         again = compile_kernel(kernel.is_large.py_func)
         assert again(100, 100, 100)
@@ -293,7 +293,7 @@ def test_the_smoothed_activation_is_done_by_wide_vectors() -> None:
 
 def test_groups_are_known_without_numba() -> None:
     code = (
-        "import sys\nfrom core.compiled import warming\nwarming.missing()\n"
+        "import sys\nfrom core.compiled import kernel_groups\nkernel_groups.missing()\n"
         "print([name for name in ('numba', 'numpy', 'torch') if name in sys.modules])"
     )
     out, err = python("-c", code).communicate(timeout=60)
@@ -301,27 +301,29 @@ def test_groups_are_known_without_numba() -> None:
 
 
 def test_a_group_whose_files_are_gone_is_missing(cold: Path) -> None:
-    assert warming.missing() == warming.GROUPS
+    assert kernel_groups.missing() == kernel_groups.GROUPS
     assert store.save("a.kernel", b"")
-    assert warming.mark(warming.MIRROR, ["a.kernel"])
-    assert warming.ready_groups() == {warming.MIRROR}
-    assert warming.missing([warming.MIRROR, warming.FLOW]) == (warming.FLOW,)
+    assert kernel_groups.mark(kernel_groups.MIRROR, ["a.kernel"])
+    assert kernel_groups.ready_groups() == {kernel_groups.MIRROR}
+    assert kernel_groups.missing([kernel_groups.MIRROR, kernel_groups.FLOW]) == (
+        kernel_groups.FLOW,
+    )
     (store.folder() / "a.kernel").unlink()
-    assert warming.ready_groups() == frozenset()
+    assert kernel_groups.ready_groups() == frozenset()
 
 
 @pytest.mark.slow
 def test_progress_is_told_and_the_code_is_found_from_another_folder(
     cold: Path, tmp_path: Path
 ) -> None:
-    command = ("-m", "core", "warm", "--progress", "--only", warming.TWO_PHASE)
+    command = ("-m", "core", "warm", "--progress", "--only", kernel_groups.TWO_PHASE)
     first = python(*command)
     line = first.stdout.readline()
     first.wait(timeout=200)  # with its input open: closing that ends it
     _, err = first.communicate()
     assert first.returncode == 0, err
     told = json.loads(line)
-    assert (told["done"], told["of"], told["group"]) == (1, 1, warming.TWO_PHASE)
+    assert (told["done"], told["of"], told["group"]) == (1, 1, kernel_groups.TWO_PHASE)
     assert told["seconds"] > 0.0
     assert "compiling outer.outer_steps" in err
     for sources in (True, False):
@@ -330,8 +332,8 @@ def test_progress_is_told_and_the_code_is_found_from_another_folder(
         assert json.loads(again.stdout.readline())["seconds"] == 0.0
         assert "compiling" not in again.communicate(timeout=60)[1]
         code = (
-            "import numpy as np\nfrom core.compiled import outer, warming\n"
-            "warming.listen(lambda kernel: exit(kernel))\n"
+            "import numpy as np\nfrom core.compiled import outer, kernel_groups\n"
+            "kernel_groups.listen(lambda kernel: exit(kernel))\n"
             "a, H, F = np.ones(3), np.ones((2, 3)), np.zeros((1, 2))\n"
             "print(outer.outer_steps(a, H, np.ones(2), 1, 0, .1, 1.0, 1e9, F, F.copy()))"
         )
@@ -343,7 +345,7 @@ def test_progress_is_told_and_the_code_is_found_from_another_folder(
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ["terminate", "interrupt", "the other end is closed"])
 def test_compiling_ends_at_once(cold: Path, end: str) -> None:
-    process = python("-m", "core", "warm", "--progress", "--only", warming.DESCENT)
+    process = python("-m", "core", "warm", "--progress", "--only", kernel_groups.DESCENT)
     assert process.stdin is not None
     while "compiling" not in process.stderr.readline():
         assert process.poll() is None
@@ -359,5 +361,5 @@ def test_compiling_ends_at_once(cold: Path, end: str) -> None:
     assert process.returncode == (130 if end == "interrupt" else 143)
     assert out == ""
     assert err in ("", "marginscope: interrupted.\n")
-    assert warming.missing() == warming.GROUPS
+    assert kernel_groups.missing() == kernel_groups.GROUPS
     assert not [name for name in store.names() if not name.endswith(".part")]

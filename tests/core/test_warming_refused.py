@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from core.cli.main import main, print_compiling
-from core.compiled import store, warming
-from core.compiled.warming import compiling_words
+from core.compiled import kernel_groups, store
+from core.compiled.kernel_groups import compiling_words
 from tests.core.test_warming import copied, none_left, python
 
 __all__ = ["none_left"]  # a fixture
@@ -27,7 +27,7 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def unreported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warming, "_reported", [])
+    monkeypatch.setattr(kernel_groups, "_reported", [])
 
 
 def spoil_by_file(cache: Path) -> str:
@@ -68,7 +68,9 @@ def test_warm_says_that_nothing_can_be_kept(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     reason = spoil(cold)
-    monkeypatch.setattr("core.dynamics.warm.warm_up", lambda *_: pytest.fail("compiled in vain"))
+    monkeypatch.setattr(
+        "core.dynamics.compilation.warm_up", lambda *_: pytest.fail("compiled in vain")
+    )
     assert main(["warm"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -81,7 +83,7 @@ def test_warm_says_that_nothing_can_be_kept(
     assert f"cannot be saved in {store.folder()}" in first
     assert (second, third) == ("marginscope: compiling flow.a.", "marginscope: compiling flow.b.")
     assert compiling_words(["flow"]) == "Compiling kernels (flow)."
-    monkeypatch.setattr(warming, "_reported", [])
+    monkeypatch.setattr(kernel_groups, "_reported", [])
     words = "set NUMBA_CACHE_DIR to another folder. Compiling kernels (flow)."
     assert compiling_words(["flow"]).endswith(words)
 
@@ -134,9 +136,9 @@ def test_a_version_that_was_replaced_keeps_no_kernels(tmp_path: Path, cold: Path
 def test_warm_ends_where_a_group_was_not_kept(
     cold: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("core.dynamics.warm._compile", lambda group: None)
+    monkeypatch.setattr("core.dynamics.compilation._compile", lambda group: None)
     monkeypatch.setattr(store, "save", lambda *_: False)
-    assert main(["warm", "--only", warming.FLOW, warming.MIRROR]) == 1
+    assert main(["warm", "--only", kernel_groups.FLOW, kernel_groups.MIRROR]) == 1
     out, err = capsys.readouterr()
     assert out == ""
     assert f"kernels of flow could not be saved in {store.folder()}; free some disk space" in err

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from core.errors import InputError
+from core.studies.cell_selection import restrict_study, worth_seeing
 from core.studies.layout import parse_window
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import name_of
-from core.studies.watching import restrict_study, worth_seeing
 
 
 def test_what_studies_show_are_cells_of_them(subtests: pytest.Subtests) -> None:

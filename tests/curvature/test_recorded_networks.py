@@ -9,7 +9,7 @@ import pytest
 
 import marginscope as ms
 from core.dynamics.curvature import Curvature
-from core.network.recorded import phi_of
+from core.network.recorded_network import phi_of
 from core.run_files.networks import ACTIVATIONS
 from core.runs import open_run
 from tests.curvature.test_curvature import gradient

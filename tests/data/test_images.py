@@ -16,9 +16,9 @@ import pytest
 import sklearn
 from sklearn.datasets import load_digits
 
-from core.data import pickled
+from core.data import pickle_reader
 from core.data.images import DIGIT_COUNTS, FILE, bundled_digits
-from core.data.pickled import PickleError, read_pickle
+from core.data.pickle_reader import PickleError, read_pickle
 from core.errors import InputError
 from core.problem.problem import points_for_test
 from tests.data.drawing import data_of, problem_of
@@ -359,13 +359,13 @@ def test_pickles_that_are_more_than_data(content: bytes, words: str) -> None:
 
 
 def test_small_files_that_unfold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pickled, "MOST_VALUES", 100)
+    monkeypatch.setattr(pickle_reader, "MOST_VALUES", 100)
     text = pickle.dumps(bytes(range(60, 90)), protocol=2)  # as a text of Latin-1
     assert read_pickle(text) == bytes(range(60, 90))
     again = text.replace(b".", b"") + 9 * text[2:].replace(b".", b"") + b"."
     with pytest.raises(PickleError, match="more than any batch contains"):
         read_pickle(again)
-    monkeypatch.setattr(pickled, "MOST_STEPS", 100)
+    monkeypatch.setattr(pickle_reader, "MOST_STEPS", 100)
     with pytest.raises(PickleError, match="more than any batch contains"):
         read_pickle(b"\x80\x02" + 101 * b"]" + b".")
 

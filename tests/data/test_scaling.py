@@ -22,7 +22,7 @@ from core.problem.problem import Problem, resolve_problem
 from core.runs import Recorder, open_run
 from core.studies.study import parse_study
 from core.training.trajectory import run as train
-from tests.data.measured import measured_data
+from tests.data.measured_data import measured_data
 from tests.support.run_changes import array
 from tests.support.run_files import refused, tamper
 

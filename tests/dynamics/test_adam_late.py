@@ -14,7 +14,7 @@ from core.dynamics.stochastic import Stochastic
 from core.dynamics.update_rule import Rule
 from core.losses import LOSSES
 from core.problem.problem import Problem, Start
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 from tests.networks import Case, small_problem
 
 Array = np.ndarray

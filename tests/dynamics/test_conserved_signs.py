@@ -13,7 +13,7 @@ from core.dynamics.registry import make_integrator, prepare
 from core.problem.problem import Problem, resolve_problem
 from core.run_files.frame import Frame
 from core.study_file.validation import build_experiment
-from tests.chunked import frames_of
+from tests.frames_in_chunks import frames_of
 
 Array = NDArray[np.float64]
 SCALAR = {"kind": "scalar", "m": 4}

@@ -19,7 +19,7 @@ from core.problem.problem import Problem, resolve_problem, with_dynamics
 from core.runs import open_run
 from core.study_file.dynamics import GradientFlow
 from core.study_file.validation import build_experiment
-from tests.chunked import frames_of
+from tests.frames_in_chunks import frames_of
 from tests.support.continued_runs import recorded_at
 
 Array = NDArray[np.float64]

@@ -22,7 +22,7 @@ from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.continuation import continue_problem
 from core.training.trajectory import run
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 from tests.problems import problem
 
 KERNEL = ("dynamics.kind=kernel", "loss.kind=logistic")

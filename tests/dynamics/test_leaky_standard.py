@@ -17,7 +17,7 @@ from core.reference.registry import references_of
 from core.study_file.validation import build_experiment
 from core.theorems.registry import applicable_statements
 from tests.networks import Case, small_problem
-from tests.support.judging import recorded_run
+from tests.support.judged_runs import recorded_run
 
 LEAKY = Case("standard", "exponential", settings={"slope": 0.3})
 PLAIN = Case("standard", "exponential")

@@ -22,7 +22,7 @@ from core.runs import open_run
 from core.study_file.dynamics import GradientFlow
 from core.study_file.validation import build_experiment
 from core.training.trajectory import chunks
-from tests.chunked import check_small_chunks, trajectory
+from tests.frames_in_chunks import check_small_chunks, trajectory
 from tests.networks import Case, small_problem
 from tests.problems import margin_of, physical, problem
 from tests.recording import recorded

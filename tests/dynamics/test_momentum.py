@@ -17,7 +17,7 @@ from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, Start, resolve_problem
 from core.runs import open_run
 from core.study_file.validation import build_experiment
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 from tests.networks import Case, small_problem
 from tests.problems import problem
 from tests.recording import recorded

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from core.dynamics.perturbed import PerturbedDescent, Replacements, perturbed_start
+from core.dynamics.perturbed_flow import PerturbedDescent, Replacements, perturbed_start
 from core.dynamics.registry import prepare
 from core.dynamics.step_size import default_step
 from core.errors import InputError
 from core.network.standard import draw_on_sphere
 from core.problem.problem import Problem, Start, points_for_test
 from core.study_file.validation import build_experiment
-from tests.chunked import check_small_chunks, trajectory
+from tests.frames_in_chunks import check_small_chunks, trajectory
 from tests.problems import problem
 
 L2 = 2e-3

@@ -23,7 +23,7 @@ from core.studies.study import parse_study
 from core.training.control import Control
 from core.training.trajectory import FIRST_CHECK_S, PaceWatch, chunks
 from core.training.trajectory import run as train
-from tests.data.measured import measured_data
+from tests.data.measured_data import measured_data
 
 STUDY = """
 title = "Measured"

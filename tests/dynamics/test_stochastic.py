@@ -22,7 +22,7 @@ from core.runs import open_run
 from core.study_file.validation import build_experiment
 from core.training.continuation import continue_problem
 from core.training.trajectory import chunks
-from tests.chunked import check_small_chunks, trajectory
+from tests.frames_in_chunks import check_small_chunks, trajectory
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 from tests.problems import problem
 from tests.recording import recorded

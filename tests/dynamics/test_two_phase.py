@@ -17,7 +17,7 @@ from core.errors import InputError
 from core.problem.problem import Problem, Start, points_for_test, resolve_problem
 from core.study_file.validation import build_experiment
 from core.training.trajectory import chunks
-from tests.chunked import check_small_chunks, trajectory
+from tests.frames_in_chunks import check_small_chunks, trajectory
 from tests.problems import problem
 
 PHASES = ("dynamics.kind=two_phase", "loss.kind=logistic", "recording.log10_times=[]")

@@ -19,7 +19,7 @@ from core.runs import Recorder, open_run
 from core.tensors import stepper
 from core.training.trajectory import chunks, run
 from marginscope import record
-from tests.chunked import check_small_chunks, frames_of
+from tests.frames_in_chunks import check_small_chunks, frames_of
 from tests.networks import TWO_LAYER, Case, small_problem
 
 pytestmark = pytest.mark.cuda

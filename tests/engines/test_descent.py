@@ -20,7 +20,7 @@ from core.study_file.descent import GradientDescent
 from core.tensors import stepper
 from core.tensors.stepper import SLOPES
 from core.training.trajectory import chunks
-from tests.chunked import check_small_chunks, frames_of
+from tests.frames_in_chunks import check_small_chunks, frames_of
 from tests.networks import TWO_LAYER, Case, at_a_random_point, small_problem
 from tests.problems import problem
 

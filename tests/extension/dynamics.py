@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from core.dynamics import saved
+from core.dynamics import solver_state
 from core.dynamics.registry import Engines, register
 from core.dynamics.step_size import default_step
 from core.dynamics.stepper import Stepper
@@ -40,7 +40,7 @@ class AveragedDescent(Stepper):
         self._mean = np.zeros_like(self._weights)
         self._resume()
 
-    def _parts(self) -> saved.Parts:
+    def _parts(self) -> solver_state.Parts:
         return {**super()._parts(), "mean": self._mean}
 
     def _advance(self, count: int) -> int:

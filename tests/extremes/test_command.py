@@ -18,7 +18,7 @@ from core.observables.registry import last_values
 from core.runs import open_run
 from core.studies.claims import Counts, hunt_of
 from core.studies.study import load_study, parse_study, shipped_ids
-from tests.beside import ran
+from tests.separate_process import ran
 from tests.support.commands import Call
 from tests.support.made_up_hunts import TEXT
 

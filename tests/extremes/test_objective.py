@@ -29,7 +29,7 @@ from core.observables.registry import OBSERVABLES
 from core.runs import Run, open_run
 from core.studies.claims import Take
 from core.studies.formulas import SYMBOLS
-from core.studies.measures.over_frames import RunMargins
+from core.studies.measures.frame_measures import RunMargins
 from core.studies.study import load_study
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Context, assess

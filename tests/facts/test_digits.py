@@ -7,7 +7,7 @@ import pytest
 
 from core.problem.problem import Problem, resolve_problem
 from core.study_file.validation import build_experiment
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 
 
 def digits(kind: str) -> Problem:

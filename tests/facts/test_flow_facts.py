@@ -13,7 +13,7 @@ from core.dynamics.flow import Flow
 from core.problem.problem import Problem, resolve_problem
 from core.run_files.frame import Frame
 from core.study_file.validation import build_experiment
-from tests.chunked import frames_of, trajectory
+from tests.frames_in_chunks import frames_of, trajectory
 
 
 def parity_problem(

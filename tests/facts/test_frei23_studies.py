@@ -15,7 +15,7 @@ from core.problem.problem import resolve_problem
 from core.reference.cancel_token import CancelToken
 from core.reference.registry import REFERENCES, compute
 from core.runs import Recorder, open_run
-from core.studies.measures.of_run import LEAKY
+from core.studies.measures.run_measures import LEAKY
 from core.studies.study import load_study
 from core.training.trajectory import run as run_problem
 

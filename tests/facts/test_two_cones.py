@@ -10,7 +10,7 @@ import pytest
 from core.data.geometry import max_margin
 from core.problem.problem import Start, resolve_problem
 from core.study_file.validation import build_experiment
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 
 
 def final_margin(m: int, noise: float, seed: int) -> float:

@@ -30,8 +30,8 @@ from core.runs import Recorder, open_run
 from core.studies import panel_lines
 from core.studies.cells import open_cell
 from core.studies.claims import Second
-from core.studies.measures.of_run import PATH, SAMPLE
 from core.studies.measures.registry import MEASURES
+from core.studies.measures.run_measures import PATH, SAMPLE
 from core.studies.study import load_study, shipped_ids
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.cli.main import main
-from core.comparison.recorded import most_of
+from core.comparison.setting_differences import most_of
 from core.figures.options import BoundCurve, FigureOptions, ViewOptions
 from core.figures.primitives import Marker
 from core.figures.scene import build_scene

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from app.state.display import DisplayData
 from app.views.run_panel import RunPanel
 from core.comparison.question import CompareQuestion
-from core.comparison.recorded import compare_runs
+from core.comparison.setting_differences import compare_runs
 from core.figures.comparison import _decades, comparison_scene
 from core.figures.options import FigureOptions, ViewOptions
 from core.figures.palette import LIGHT

@@ -19,14 +19,14 @@ from core.observables.final_margin import (
 )
 from core.observables.margins import flat_margins
 from core.reference.cancel_token import CancelledError, CancelToken
-from core.reference.gated import FixedPattern, gates_and_nodes
+from core.reference.gated_limits import FixedPattern, gates_and_nodes
 from core.reference.margin import ReferenceMargin, exact_bracket
 from core.reference.registry import REFERENCES, compute
 from core.runs import Run, open_run
 from tests.networks import Case, small_problem
 from tests.recording import recorded
 from tests.support.brackets import check_bracket
-from tests.support.judging import problem_of, recorded_run
+from tests.support.judged_runs import problem_of, recorded_run
 
 SMALL = ("recording.frames=40", "data.n=12", "data.d=5", "network.m=24")
 FRAMES = "recording.frames=24"

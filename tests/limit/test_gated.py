@@ -12,7 +12,13 @@ from scipy.optimize import linprog, minimize
 
 from core.data.cones import simplex
 from core.reference.cancel_token import CancelToken
-from core.reference.gated import FixedPattern, Gates, gated_limit, gates_and_nodes, leaky_limit
+from core.reference.gated_limits import (
+    FixedPattern,
+    Gates,
+    gated_limit,
+    gates_and_nodes,
+    leaky_limit,
+)
 from core.reference.global_margin import global_margin
 from core.reference.leaky import optimum
 from core.runs import Recorder, open_run

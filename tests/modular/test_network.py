@@ -7,7 +7,7 @@ import pytest
 
 from core.compiled import network as compiled
 from core.data.modular import ModularData
-from core.dynamics.twin import compiled_network, work_for
+from core.dynamics.kernel_arrays import compiled_network, work_for
 from core.network.parametrisation import Network, Shape, TwoLayer
 from core.network.quadratic import Quadratic, QuadraticNetwork
 from core.reference.modular import gamma_star

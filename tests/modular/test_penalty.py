@@ -17,7 +17,7 @@ from core.dynamics.update_rule import Rule
 from core.errors import InputError
 from core.network.quadratic import cubed_norm, cubed_norm_gradient, node_squares
 from core.problem.problem import Problem
-from tests.chunked import check_small_chunks, frames_of
+from tests.frames_in_chunks import check_small_chunks, frames_of
 from tests.networks import HEADS, TWO_LAYER, Case, at_a_random_point, small_problem
 
 QUADRATIC = Case("quadratic", "cross_entropy", 3)

@@ -17,7 +17,7 @@ from core.run_files.frame import Frame
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, small_problem
 
 FEW, WIDE = 6, 40  # examples and nodes: data that the network can fit, or t grows only like steps

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import marginscope as ms
-from core.run_files.in_use import machine_name
+from core.run_files.active_recorders import machine_name
 from marginscope._record import limits
 from tests.support.loops import loop
 

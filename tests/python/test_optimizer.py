@@ -13,7 +13,7 @@ import torch
 
 import marginscope as ms
 from core.cli.main import main
-from core.comparison.recorded import differing_of
+from core.comparison.setting_differences import differing_of
 from core.errors import RunFileError
 from core.figures.labels import headings
 from core.library.reading import settings_of

@@ -13,7 +13,7 @@ import torch
 import marginscope as ms
 from core.figures.labels import settings_line
 from core.network.parametrisation import Shape
-from core.network.recorded import RecordedNetwork, phi_of
+from core.network.recorded_network import RecordedNetwork, phi_of
 from core.network.registry import NETWORKS, build_network
 from core.observables.registry import scalars_of
 from core.problem.schedule import log10_schedule

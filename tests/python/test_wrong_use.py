@@ -20,7 +20,7 @@ import pytest
 
 import marginscope as ms
 from core.run_files import writer
-from core.run_files.in_use import LOCKS
+from core.run_files.active_recorders import LOCKS
 from core.runs import open_run
 from tests.support.foreign_loop import Apart
 from tests.support.loops import loop

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError, RunFileError
-from core.run_files.in_use import checksum, header_of
+from core.run_files.active_recorders import checksum, header_of
 from core.runs import Recorder, changing_files, code_of, connection, open_run
 from core.training.continuation import continue_problem
 from tests.support.run_changes import SIZE, frame, meta

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.data.dataset import Dataset
 from core.run_files.frame import Frame
 from core.runs import estimated_bytes, open_run
-from core.runs.whole import FrameCache
+from core.runs.run_history import FrameCache
 from tests.support.run_files import (
     FLOAT32,
     assert_frames,

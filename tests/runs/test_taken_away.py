@@ -13,7 +13,7 @@ import pytest
 from core.cli.main import main
 from core.errors import InputError, MarginscopeError
 from core.library.library import Library
-from core.run_files.in_use import LOCKS
+from core.run_files.active_recorders import LOCKS
 from core.runs import Recorder, open_run
 from core.training import trajectory
 from core.training.control import Control

@@ -9,7 +9,7 @@ from typing import final
 
 import pytest
 
-from core.compiled import headless_process, warming
+from core.compiled import headless_process, kernel_groups
 
 # Prints the line of each group it was asked for once there is a file of that name.
 COMPILER = """
@@ -33,9 +33,9 @@ class Cold:
         folder.mkdir()
         command = [sys.executable, "-S", "-c", COMPILER, str(folder)]
         monkeypatch.setattr(headless_process, "warm_command", lambda: command)
-        monkeypatch.setattr(warming, "missing", self._missing)
+        monkeypatch.setattr(kernel_groups, "missing", self._missing)
 
-    def _missing(self, wanted: Iterable[str] = warming.GROUPS) -> tuple[str, ...]:
+    def _missing(self, wanted: Iterable[str] = kernel_groups.GROUPS) -> tuple[str, ...]:
         return tuple(g for g in wanted if not (self.folder / g).exists())
 
     def release(self, *groups: str) -> None:

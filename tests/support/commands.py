@@ -47,7 +47,7 @@ def interrupt_margins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def interrupted_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate Ctrl-C while the programs of fixed patterns are solved."""
-    from core.reference.gated import _Search
+    from core.reference.gated_limits import _Search
 
     def interrupted(self: _Search, tolerance: float) -> bool:
         signal.raise_signal(signal.SIGINT)

@@ -14,7 +14,7 @@ from core.runs import open_run
 from core.studies.study import parse_study
 from core.sweep.plan import plan, run_file
 from core.sweep.pools import ClusterPool
-from tests.beside import ran
+from tests.separate_process import ran
 from tests.support.small_studies import SLOW
 
 

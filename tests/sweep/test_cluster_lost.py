@@ -21,7 +21,7 @@ from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
 from core.sweep.pools import Pool, Rows
-from tests.beside import ran
+from tests.separate_process import ran
 from tests.support.small_studies import SLOW
 
 

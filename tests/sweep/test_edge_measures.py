@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import InputError
 from core.studies.claims import Claim
-from core.studies.measures.measured import edge, share_of_rises
+from core.studies.measures.measurement import edge, share_of_rises
 from core.studies.trials import Trial
 
 

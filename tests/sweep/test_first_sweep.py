@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.compiled import warming
+from core.compiled import kernel_groups
 from core.studies.study import load_study
 from core.sweep.control import SweepControl
 from core.sweep.loop import missing_kernels, sweep
@@ -32,7 +32,7 @@ def test_cells_wait_for_kernels_that_are_compiled_once(cold: Cold, tmp_path: Pat
     study.write_text(STUDY)
     control = SweepControl()
     made = plan(load_study(str(study)), tmp_path / "runs", None)
-    wanted = (warming.DESCENT, warming.GRAM)
+    wanted = (kernel_groups.DESCENT, kernel_groups.GRAM)
     assert missing_kernels(made.tasks) == wanted
     told = []
     for status in sweep(made, InProcessPool(control.cell), control):

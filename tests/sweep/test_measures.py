@@ -14,8 +14,8 @@ from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from core.studies.cell_table import Row
-from core.studies.measures.measured import Measurement, aggregate_values
-from core.studies.measures.over_frames import first_passage, largest_fall
+from core.studies.measures.frame_measures import first_passage, largest_fall
+from core.studies.measures.measurement import Measurement, aggregate_values
 from core.studies.measures.registry import measure
 from core.studies.statistics import mean_interval
 from core.studies.study import Study, parse_study
@@ -272,7 +272,7 @@ def test_a_moment_that_the_run_does_not_reach_has_no_number(run_trials: Any) -> 
 def test_a_statement_is_what_the_theorems_say(run_trials: Any) -> None:
     from core.theorems.registry import STATEMENTS
     from core.theorems.statement import Context, assess
-    from tests.support.judging import margins_of
+    from tests.support.judged_runs import margins_of
 
     study, trials = run_trials
     with pytest.raises(InputError, match="applies to this run"):

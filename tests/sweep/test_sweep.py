@@ -21,7 +21,7 @@ from core.sweep.folder import judged_in
 from core.sweep.loop import sweep
 from core.sweep.plan import Ledger, Plan, plan, read_ledger
 from core.sweep.pools import InProcessPool, ProcessPool, pool_for
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 from tests.support.small_studies import BASE, QUICK
 
 

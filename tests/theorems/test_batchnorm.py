@@ -12,7 +12,7 @@ import pytest
 from core.runs import Run
 from core.theorems import common
 from core.theorems.statement import Assessment, Verdict
-from tests.support.judging import (
+from tests.support.judged_runs import (
     condition,
     exactly,
     margins_of,

@@ -15,7 +15,7 @@ from core import trust
 from core.problem.problem import Problem, resolve_problem
 from core.study_file.validation import build_experiment
 from core.theorems.statement import Assessment, Verdict
-from tests.support.judging import (
+from tests.support.judged_runs import (
     Margins,
     condition,
     exactly,

@@ -15,7 +15,7 @@ from core.errors import InputError
 from core.problem.problem import resolve_problem
 from core.study_file.validation import build_experiment
 from core.theorems.statement import Verdict
-from tests.support.judging import judged, problem_of, recorded_run, violated, without_numbers
+from tests.support.judged_runs import judged, problem_of, recorded_run, violated, without_numbers
 
 FLOW = {"kind": "flow", "until_log10_time": 2.0}
 GD = {"kind": "gd", "step": 0.1, "until_log10_time": 0.5}

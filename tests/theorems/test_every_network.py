@@ -11,9 +11,9 @@ import pytest
 
 from core.problem.problem import Start
 from core.theorems.statement import Verdict
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, small_problem
-from tests.support.judging import check_margins, judged, margins_of, recorded_run, violated
+from tests.support.judged_runs import check_margins, judged, margins_of, recorded_run, violated
 
 FLOW = {"kind": "flow", "until_log10_time": 2.5}
 GD = {"kind": "gd", "step": 0.1, "until_log10_time": 2.0}

@@ -20,7 +20,7 @@ from core.runs import Recorder, open_run
 from core.theorems.statement import Verdict
 from core.training.control import Control
 from core.training.trajectory import record
-from tests.support.judging import (
+from tests.support.judged_runs import (
     exactly,
     judged,
     problem_of,

@@ -13,7 +13,7 @@ import pytest
 from core.runs import Run
 from core.theorems import common
 from core.theorems.statement import Assessment, Verdict
-from tests.support.judging import condition, margins_of, of_paper, problem_of, recorded_run
+from tests.support.judged_runs import condition, margins_of, of_paper, problem_of, recorded_run
 
 GAMMA, M, D, N, COHERENCE = 0.5, 10, 40, 6, 0.005
 DELTA = 0.05

@@ -14,7 +14,7 @@ from core.runs import Run
 from core.theorems import common, homogeneity_margins
 from core.theorems.statement import Assessment, Context, Verdict
 from core.theorems.telgarsky22_global import reference_nodes
-from tests.support.judging import condition, exactly, of_paper, problem_of, recorded_run
+from tests.support.judged_runs import condition, exactly, of_paper, problem_of, recorded_run
 
 DELTA, D, N, M = 0.1, 6, 16, 48
 CORNERS = 1 / math.sqrt(8 * D)

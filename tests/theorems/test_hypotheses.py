@@ -11,7 +11,7 @@ import pytest
 from core.reference.registry import REFERENCES
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Assessment
-from tests.support.judging import exactly, judged, problem_of, recorded_run, without_numbers
+from tests.support.judged_runs import exactly, judged, problem_of, recorded_run, without_numbers
 from tests.theorems.gallery import FLOW, GALLERY
 from tests.theorems.where_stated import EXEMPT, STANDING, STATED
 

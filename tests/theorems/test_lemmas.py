@@ -29,7 +29,7 @@ from core.theorems.telgarsky22_data import (
     outer_transport,
 )
 from core.theorems.telgarsky22_lemmas import linear_network
-from tests.support.judging import (
+from tests.support.judged_runs import (
     condition,
     exactly,
     margins_of,

@@ -19,7 +19,7 @@ from core.runs import Run
 from core.theorems.batchnorm_alignment import complexity, sign_vectors
 from core.theorems.statement import Verdict
 from core.theorems.wei19_flow import fitting_norm, terms
-from tests.support.judging import condition, exactly, of_paper, problem_of, recorded_run
+from tests.support.judged_runs import condition, exactly, of_paper, problem_of, recorded_run
 from tests.theorems.differences import physical, slopes
 
 DELTA = 0.1

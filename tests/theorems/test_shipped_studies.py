@@ -15,7 +15,7 @@ from core.problem.problem import resolve_problem
 from core.studies.study import load_study, shipped_ids
 from core.theorems.statement import Verdict
 from tests.support.brackets import check_bracket
-from tests.support.judging import check_margins, judged, margins_of, recorded_run, violated
+from tests.support.judged_runs import check_margins, judged, margins_of, recorded_run, violated
 
 SHORT = "recording.log10_times=[]"
 SMALL: dict[str, tuple[str, ...]] = {

@@ -19,7 +19,7 @@ from core.theorems import common
 from core.theorems.registry import STATEMENTS, applicable_statements, assess_all
 from core.theorems.report import report
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement, Verdict, assess
-from tests.support.judging import (
+from tests.support.judged_runs import (
     condition,
     exactly,
     judged,

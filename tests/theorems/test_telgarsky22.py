@@ -11,7 +11,7 @@ import pytest
 from core.runs import Run
 from core.theorems import common
 from core.theorems.statement import Assessment, Verdict
-from tests.support.judging import condition, exactly, of_paper, problem_of, recorded_run
+from tests.support.judged_runs import condition, exactly, of_paper, problem_of, recorded_run
 
 DELTA = 0.1
 NTK, GLOBAL, LINEAR = 0.2, 0.16, 0.11

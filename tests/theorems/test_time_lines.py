@@ -16,7 +16,7 @@ from core.runs.run_file import Event, Index
 from core.theorems.report import timing_words
 from core.theorems.statement import Assessment, Comparison, Hypothesis, Verdict, make_timing
 from core.theorems.states import State, all_of, met_of, spans, state_of
-from tests.support.judging import Margins, exactly, judged, problem_of, recorded_run
+from tests.support.judged_runs import Margins, exactly, judged, problem_of, recorded_run
 from tests.theorems.gallery import GALLERY
 from tests.theorems.test_statements import made_up
 

@@ -24,7 +24,7 @@ from core.program import result_file
 from core.runs import Run
 from core.studies.cell_table import known_values
 from core.studies.claims import Claim
-from core.studies.measures.measured import Measurement
+from core.studies.measures.measurement import Measurement
 from core.studies.shipped_result import (
     SIZE,
     at_result_size,

@@ -1,7 +1,7 @@
 """Make resources/thumbnails/studies.json: a small curve and the CPU time of each study's run.
 
-The curve is the margin over time of the run that is shown first (core.studies.watching), or the
-risk for real targets, in the size of the list of studies.
+The curve is the margin over time of the run that is shown first (core.studies.cell_selection), or
+the risk for real targets, in the size of the list of studies.
 
 Regenerate them with `python -m tests.tools.thumbnails [STUDY ...]`. The window reads the file and
 never trains for a thumbnail.
@@ -25,9 +25,9 @@ from core.library.reading import picture_of
 from core.observables.margins import hard_margin
 from core.problem.problem import resolve_problem
 from core.runs import Recorder, open_run
+from core.studies.cell_selection import worth_seeing
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import Cell
-from core.studies.watching import worth_seeing
 from core.training.control import Control, FinishReason
 from core.training.trajectory import run
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from core.errors import InputError, did_you_mean
 from core.studies.claims import Quantity
-from core.studies.measures.measured import (
+from core.studies.measures.frame_measures import fall, measure_first_passage, rises, span, statement
+from core.studies.measures.measurement import (
     Array,
     Measurement,
     aggregate_values,
@@ -25,8 +26,7 @@ from core.studies.measures.measured import (
     option,
     with_interval,
 )
-from core.studies.measures.of_run import ACTIVATION, LEAKY, PATH, SAMPLE, measure_of
-from core.studies.measures.over_frames import fall, measure_first_passage, rises, span, statement
+from core.studies.measures.run_measures import ACTIVATION, LEAKY, PATH, SAMPLE, measure_of
 from core.studies.statistics import NAN, aggregate, by_setting, crossings, slope_of
 from core.studies.trials import Trial
 

@@ -17,7 +17,7 @@ from app.actions import disabled_reason
 from app.library.legend_table import NAME, VALUE
 from app.shell.application import Marginscope
 from app.shell.help import HelpCard
-from app.state.compared import ComparedRuns
+from app.state.comparison import ComparedRuns
 from app.views.compare_axes import falling
 from core.comparison.question import CompareQuestion
 from core.figures.palette import DARK, PALETTES, run_colour

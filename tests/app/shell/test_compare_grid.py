@@ -17,7 +17,7 @@ from app.export.snapshot import _shown_comparison
 from app.library.legend_table import VALUE
 from app.scenes.scene_texts import link_of, parse_link
 from app.shell.application import Marginscope
-from app.state.compared import MOST_OBSERVABLES, ComparedRuns
+from app.state.comparison import MOST_OBSERVABLES, ComparedRuns
 from app.style import LEAST_PLOT
 from core.cli.main import main
 from core.comparison.question import CompareQuestion

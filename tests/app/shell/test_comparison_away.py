@@ -18,11 +18,11 @@ from app import actions
 from app.export.export_dialog import ExportDialog
 from app.export.jobs import CompareJob
 from app.shell.application import Marginscope
-from app.state.compared import ComparedRuns
+from app.state.comparison import ComparedRuns
 from app.state.resolve import span_of
 from core.cli.main import main
 from core.comparison.question import CompareQuestion
-from core.comparison.recorded import compare_runs
+from core.comparison.setting_differences import compare_runs
 from core.runs import open_run
 from tests.app.mouse import keys
 from tests.app.shell.comparing import answer

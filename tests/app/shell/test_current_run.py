@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTableWidget
 from pytestqt.qtbot import QtBot
 
-from app.scenes.named import NO_BOOKMARKS
+from app.scenes.named_items import NO_BOOKMARKS
 from app.scenes.scene import Scene
 from app.scenes.scene_texts import link_of, parse_link
 from app.shell.application import Marginscope

@@ -16,7 +16,7 @@ from app.views.margins import MarginsView
 from app.worker import Request
 from core.observables.final_margin import KEY, final_margin
 from core.reference.cancel_token import CancelToken
-from core.reference.gated import FixedPattern
+from core.reference.gated_limits import FixedPattern
 from core.runs import open_run
 from tests.app.mouse import keys
 from tests.app.shell.conftest import Opener, trained

@@ -22,19 +22,19 @@ from app.training.first_start import RECORDING, WAITING
 from app.training.kernels import CompilerProcess, Stage
 from app.training.recipes import FromExperiment
 from app.training.run_worker import RunWorker, TrainingJob
-from core.compiled import headless_process, warming
-from core.dynamics.needs import groups_of
+from core.compiled import headless_process, kernel_groups
+from core.dynamics.required_groups import groups_of
 from core.runs import open_run
 from core.studies.study import load_study
 from core.training.control import Control, FinishReason, RunState
 from tests.app.shell.conftest import Opener, trained
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 from tests.support.cold_kernels import Cold, cold
 
 __all__ = ["cold"]
 
 ROOT = Path(__file__).resolve().parents[3]
-FIRST, REST = warming.GROUPS[0], warming.GROUPS[1:]
+FIRST, REST = kernel_groups.GROUPS[0], kernel_groups.GROUPS[1:]
 
 
 @pytest.fixture
@@ -52,34 +52,34 @@ def test_every_group_is_told_as_it_is_ready(
     assert compiler.check_cache()
     compiler.request(())
     qtbot.waitUntil(lambda: len(told) == 1)
-    assert told[0] == Stage(0, len(warming.GROUPS), FIRST)
+    assert told[0] == Stage(0, len(kernel_groups.GROUPS), FIRST)
     assert compiler.is_missing((FIRST,))
     cold.release(FIRST)
     qtbot.waitUntil(lambda: len(told) == 2)
-    assert told[1] == Stage(1, len(warming.GROUPS), REST[0])
+    assert told[1] == Stage(1, len(kernel_groups.GROUPS), REST[0])
     assert not compiler.is_missing((FIRST,))
     assert compiler.is_missing((FIRST, REST[0]))
     cold.release(*REST)
     qtbot.waitUntil(lambda: told[-1] is None)
     stages = [stage for stage in told if stage is not None]
-    assert [stage.done for stage in stages] == list(range(len(warming.GROUPS)))
-    assert [stage.group for stage in stages] == list(warming.GROUPS)
-    assert not compiler.is_missing(warming.GROUPS)
+    assert [stage.done for stage in stages] == list(range(len(kernel_groups.GROUPS)))
+    assert [stage.group for stage in stages] == list(kernel_groups.GROUPS)
+    assert not compiler.is_missing(kernel_groups.GROUPS)
     assert compiler.stage is None
-    assert cold.asked == [list(warming.GROUPS)]
+    assert cold.asked == [list(kernel_groups.GROUPS)]
 
 
 def test_what_is_waited_for_goes_first(cold: Cold, compiler: CompilerProcess, qtbot: QtBot) -> None:
     compiler.check_cache()
     compiler.request(())
     qtbot.waitUntil(lambda: len(cold.asked) == 1)
-    compiler.request((warming.MIRROR,))
+    compiler.request((kernel_groups.MIRROR,))
     qtbot.waitUntil(lambda: len(cold.asked) == 2)
-    assert cold.asked[1][0] == warming.MIRROR
-    assert sorted(cold.asked[1]) == sorted(warming.GROUPS)
-    cold.release(warming.MIRROR)
-    qtbot.waitUntil(lambda: not compiler.is_missing((warming.MIRROR,)))
-    assert compiler.stage == Stage(1, len(warming.GROUPS), FIRST)
+    assert cold.asked[1][0] == kernel_groups.MIRROR
+    assert sorted(cold.asked[1]) == sorted(kernel_groups.GROUPS)
+    cold.release(kernel_groups.MIRROR)
+    qtbot.waitUntil(lambda: not compiler.is_missing((kernel_groups.MIRROR,)))
+    assert compiler.stage == Stage(1, len(kernel_groups.GROUPS), FIRST)
 
 
 def test_where_compiling_fails_the_runs_compile_for_themselves(
@@ -90,7 +90,7 @@ def test_where_compiling_fails_the_runs_compile_for_themselves(
     compiler.check_cache()
     with qtbot.waitSignal(compiler.progress, check_params_cb=lambda stage: stage is None):
         compiler.request(())
-    assert not compiler.is_missing(warming.GROUPS)
+    assert not compiler.is_missing(kernel_groups.GROUPS)
 
 
 def test_where_kernels_cannot_be_kept_the_window_says_so(
@@ -155,7 +155,7 @@ def test_a_run_waits_for_its_kernels_and_no_others(
     cold.release(FIRST)
     qtbot.waitUntil(lambda: ended == [1])
     assert jobs[0].control.status.state is RunState.IDLE
-    cold.release(warming.MIRROR)
+    cold.release(kernel_groups.MIRROR)
     qtbot.waitUntil(lambda: ended == [1, 0])
     assert worker.close()
 
@@ -173,7 +173,7 @@ def test_a_run_that_waits_for_its_kernels_loses_no_frame(
     worker.start()
     qtbot.waitUntil(lambda: told == [(0, True)] and bool(cold.asked))
     assert not job.path.exists()
-    cold.release(*warming.GROUPS)
+    cold.release(*kernel_groups.GROUPS)
     qtbot.waitUntil(lambda: ended == [0])
     assert told == [(0, True), (0, False)]
     assert worker.close()
@@ -210,7 +210,7 @@ def test_the_window_says_that_a_run_waits_for_its_kernels(
     program = open_program(study)
     bar = program.window.bar
     qtbot.waitUntil(lambda: bar.text == WAITING)
-    cold.release(*warming.GROUPS)
+    cold.release(*kernel_groups.GROUPS)
     qtbot.waitUntil(lambda: bar.text == "")
     qtbot.waitUntil(lambda: trained(program))
 
@@ -232,7 +232,7 @@ def test_figure_1_plays_from_a_recording_until_it_is_trained(
     before = display.view.cursor
     seen: list[float] = []
     display.changed.connect(lambda: seen.append(display.view.cursor))
-    cold.release(*warming.GROUPS)
+    cold.release(*kernel_groups.GROUPS)
     qtbot.waitUntil(lambda: not any(run.stands_in for run in session))
     assert min(seen, default=before) >= before
     assert seen == sorted(seen)
@@ -255,8 +255,8 @@ def test_what_is_said_of_compiling_is_never_shortened(qtbot: QtBot) -> None:
     qtbot.addWidget(line)
     line.resize(line.sizeHint())
     line.show()
-    count = len(warming.GROUPS)
-    for done, group in enumerate(warming.GROUPS):
+    count = len(kernel_groups.GROUPS)
+    for done, group in enumerate(kernel_groups.GROUPS):
         words = Stage(done, count, group).words
         line.show_texts(
             step=999_999_999,
@@ -280,11 +280,11 @@ import json, sys
 from dataclasses import replace
 import numpy as np
 from core.problem.problem import Start
-from core.compiled import jit, store, warming
-from core.dynamics.registry import integrator, prepared
-from core.problem.problem import resolve
+from core.compiled import jit, store, kernel_groups
+from core.dynamics.registry import make_integrator, prepare
+from core.problem.problem import resolve_problem
 from core.study_file.validation import build_experiment
-from core.dynamics.needs import groups_of
+from core.dynamics.required_groups import groups_of
 from core.network.registry import NETWORKS
 from core.study_file.dynamics import DYNAMICS
 def still(problem):
@@ -295,7 +295,8 @@ def still(problem):
         array[:] = 0.0
     return replace(problem, start=Start(flat, flat))
 wrong = []
-content = {g: set(json.loads(store.load(g + warming.MARK))) for g in warming.ready()}
+ready = kernel_groups.ready_groups()
+content = {g: set(json.loads(store.load(g + kernel_groups.MARK))) for g in ready}
 for dynamics in DYNAMICS:
     for network in NETWORKS:
         for precision in ("float64", "float32"):
@@ -304,11 +305,11 @@ for dynamics in DYNAMICS:
                           "dynamics": {"kind": dynamics}, "run": {"precision": precision}}
                 try:
                     experiment = build_experiment(tables, "needs")
-                    with jit.traced() as called:
-                        one = integrator(prepared(resolve(experiment)))
+                    with jit.trace_kernels() as called:
+                        one = make_integrator(prepare(resolve_problem(experiment)))
                         one.advance(), one.advance()
                         if dynamics in ("gd", "mirror") and NETWORKS[network].plain_relu:
-                            one = integrator(still(prepared(resolve(experiment))))
+                            one = make_integrator(still(prepare(resolve_problem(experiment))))
                             one.advance(), one.advance()
                 except Exception as error:
                     if type(error).__name__ != "InputError":
@@ -335,7 +336,7 @@ def test_single_precision_has_kernels_of_its_own() -> None:
         ("dynamics.kind=gd", "run.precision=float32")
     )
     found = groups_of(study.cells()[0].experiment)
-    assert found == (warming.DESCENT_32, warming.GRAM_32)
+    assert found == (kernel_groups.DESCENT_32, kernel_groups.GRAM_32)
 
 
 # -------------------------------------------------------------------------------- what is loaded

@@ -21,7 +21,7 @@ from app.state.resolve import span_of
 from app.state.session import OpenRun, RecordingState
 from app.state.views import FIGURE_1
 from core.errors import RunFileError
-from core.run_files.in_use import held_elsewhere
+from core.run_files.active_recorders import held_elsewhere
 from core.runs import open_run
 from tests.app.shell.conftest import Opener, trained
 from tests.support.foreign_loop import Apart

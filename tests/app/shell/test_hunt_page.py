@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
 from app.shell.lifecycle import CONTINUE_RUNNING, STOP
-from app.study.hunting import HuntPage
+from app.study.hunt_page import HuntPage
 from app.study.window import HUNT, StudyWindow
 from app.widgets.inputs import ChoiceBox
 from core.extremes.question import Frames, Question

@@ -41,7 +41,7 @@ from app.scenes.scene_texts import (
 from app.scenes.session_keeper import LastSession, SessionKeeper, parse_session, session_text
 from app.settings import load_settings
 from app.shell.application import Marginscope
-from app.state.compared import ComparedRuns
+from app.state.comparison import ComparedRuns
 from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, START, Intent
 from app.state.view_options import PACES, moment_of
 from app.state.views import VIEWS

@@ -12,7 +12,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.shell.serving import MOST_CALLERS, ShowServer, training
+from app.shell.show_server import MOST_CALLERS, ShowServer, training
 from app.state.session import RecordingState
 from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED
 from tests.app.shell.conftest import Opener, trained

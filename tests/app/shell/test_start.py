@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from app.__main__ import load_torch_first
-from tests.watched import STARTED
+from tests.window_observer import STARTED
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = ("torch", "scipy", "matplotlib", "numba", "sklearn", "pyqtgraph")

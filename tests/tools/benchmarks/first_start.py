@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from tests.tools.benchmarks.measure import heading, median_row, row
-from tests.watched import STARTED
+from tests.window_observer import STARTED
 
 ROOT = Path(__file__).resolve().parents[3]
 # Prints the time of the first paint, of the first frame that moves (a recording's), and of the

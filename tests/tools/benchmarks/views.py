@@ -19,7 +19,7 @@ from app.views.compare import CompareView
 from app.views.run_panel import RunPanel
 from core.comparison.comparison import compare_over_time
 from core.comparison.question import KINDS, MOST_COMPARED, CompareQuestion
-from core.comparison.recorded import traced_of
+from core.comparison.setting_differences import traced_of
 from core.figures.film import film_frames
 from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT

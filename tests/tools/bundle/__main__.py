@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.tools.bundle import screen, weights
-from tests.tools.bundle.trying import GRID, BareRoot, TriedError, require, said, self_test
+from tests.tools.bundle.bundle_starts import GRID, BareRoot, TriedError, require, said, self_test
 
 ROOT = Path(__file__).resolve().parents[3]
 WORK = ROOT / "build" / "bundle-test"

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.tools.bundle.trying import PATIENCE_S, require, surroundings
+from tests.tools.bundle.bundle_starts import PATIENCE_S, require, surroundings
 
 WINDOW_S, MOVING_S = 3.0, 5.0
 ROUNDS = 3

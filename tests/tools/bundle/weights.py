@@ -7,7 +7,7 @@ from collections import defaultdict
 from operator import itemgetter
 from pathlib import Path
 
-from tests.tools.bundle.trying import require
+from tests.tools.bundle.bundle_starts import require
 
 MOST_MB = 800
 # What came along once, or comes along by default, and is of no use to who gets the bundle.

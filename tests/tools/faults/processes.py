@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
-from tests.tools.faults.telling import TOLD
+from tests.tools.faults.recorder_log import TOLD
 
 ROOT = Path(__file__).resolve().parents[3]
 MARK = "MARGINSCOPE_FAULT"
@@ -40,7 +40,7 @@ class Program:
         site = folder / "site"
         site.mkdir(exist_ok=True)
         (site / "sitecustomize.py").write_text(
-            "from tests.tools.faults.telling import tell\ntell()\n"
+            "from tests.tools.faults.recorder_log import tell\ntell()\n"
         )
         changed: dict[str, str | None] = {
             **os.environ,

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from core.errors import MarginscopeError
-from core.run_files.in_use import BOOT
+from core.run_files.active_recorders import BOOT
 from tests.tools.fuzz.formats import FORMATS, Format, WrongError
 
 MOST_CPU_S = 5.0

@@ -40,8 +40,8 @@ from core.theorems.statement import Assessment, Context, Verdict, assess
 from core.training.control import Control
 from core.training.trajectory import record
 from tests.tools.fuzz.opening import TooLongError, limited
-from tests.tools.hunt.defined import may_be_infinite, not_finite
 from tests.tools.hunt.studies import Drawn, drawn
+from tests.tools.hunt.undefined_frames import may_be_infinite, not_finite
 
 TRAINING_S, MARGIN_S = 2.0, 1.0
 MOST_CPU_S, MOST_WALL_S = 30.0, 300  # of a whole study

@@ -19,8 +19,8 @@ from core.theorems.registry import STATEMENTS
 from tests.tools.hunt import chase as chasing
 from tests.tools.hunt.__main__ import Counts
 from tests.tools.hunt.chase import DEFECTS, VIOLATED, Found, chase
-from tests.tools.hunt.defined import INFINITE, UNDEFINED, not_finite
 from tests.tools.hunt.studies import FOCI, drawn
+from tests.tools.hunt.undefined_frames import INFINITE, UNDEFINED, not_finite
 
 SEED = 20
 # The cheapest studies of this seed in which every kind of every section comes up.

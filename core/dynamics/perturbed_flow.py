@@ -20,7 +20,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dynamics import saved
+from core.dynamics import solver_state
 from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, batch_engine
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
@@ -77,7 +77,7 @@ class Replacements:
         self._mark_block()
 
     def _mark_block(self) -> None:
-        self._block = np.array([self._after, *saved.generator_words(self._generator)])
+        self._block = np.array([self._after, *solver_state.generator_words(self._generator)])
 
     def part(self) -> Array:
         """Return how the present block is drawn.
@@ -92,7 +92,7 @@ class Replacements:
     def restore(self, values: Array) -> None:
         """Return to the start of the block where `part` was taken."""
         self._after, self._left = int(values[0]), deque()
-        saved.set_generator(self._generator, values[1:])
+        solver_state.set_generator(self._generator, values[1:])
         self._mark_block()
 
     def next_up_to(self, last: int) -> Replacement | None:
@@ -140,7 +140,7 @@ class PerturbedDescent(Stepper):
         self._resume()
         self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
 
-    def _parts(self) -> saved.Parts:
+    def _parts(self) -> solver_state.Parts:
         draws = np.append(self._replacements.part(), self._first)
         return {**super()._parts(), "draws": draws}
 
@@ -153,8 +153,8 @@ class PerturbedDescent(Stepper):
         block, first = float(state["draws"][0]), float(state["draws"][-1])
         whole = block % BLOCK == 0.0 and first == round(first)
         # The next replacement may be blocks ahead, without any in between.
-        if not (whole and 0.0 <= first <= now and 0.0 <= block < saved.LARGEST_INTEGER):
-            raise saved.invalid_state("the replacements' place is none")
+        if not (whole and 0.0 <= first <= now and 0.0 <= block < solver_state.LARGEST_INTEGER):
+            raise solver_state.invalid_state("the replacements' place is none")
         self._replacements.restore(state["draws"][:-1])
         self._first = int(first)
 

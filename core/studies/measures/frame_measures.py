@@ -17,7 +17,7 @@ from core.errors import InputError, did_you_mean
 from core.reference.margin import ReferenceMargin
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
-from core.studies.measures.measured import (
+from core.studies.measures.measurement import (
     Array,
     Measurement,
     aggregate_values,

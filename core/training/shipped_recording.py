@@ -1,6 +1,6 @@
 """Recordings shipped with the program, which a new user sees while the kernels are compiled.
 
-    python -m core.training.recorded        (or: make recording)
+    python -m core.training.shipped_recording        (or: make recording)
 
 trains Figure 1 and writes its recordings into resources/recorded, in about ten seconds; do so
 whenever the flow's numbers change. A file is a line of JSON (settings and engine) and, compressed

@@ -19,8 +19,8 @@ from core.network.standard import FixedOuter
 from core.reference.intervals import PathPoint, plane, solve
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
-from core.studies.measures.measured import Array, Measurement, aggregate_values, option
-from core.studies.measures.over_frames import RunMargins
+from core.studies.measures.frame_measures import RunMargins
+from core.studies.measures.measurement import Array, Measurement, aggregate_values, option
 from core.studies.panel_lines import evaluate_on_interval
 from core.studies.trials import Trial
 from core.theorems.frei23_points import (

@@ -1,8 +1,8 @@
-"""Groups of kernels (core.compiled.warming) that a run needs. Does not import numba."""
+"""Groups of kernels (core.compiled.kernel_groups) that a run needs. Does not import numba."""
 
 from __future__ import annotations
 
-from core.compiled import warming
+from core.compiled import kernel_groups
 from core.network.registry import NETWORKS
 from core.study_file.experiment import Experiment
 
@@ -13,5 +13,5 @@ def groups_of(experiment: Experiment) -> tuple[str, ...]:
     twin = NETWORKS[experiment.network.kind].compiled
     groups = dynamics.kernels if twin else dynamics.kernels_without_twin
     if experiment.run.precision == "float32":
-        groups = tuple(warming.SINGLE.get(group, group) for group in groups)
+        groups = tuple(kernel_groups.SINGLE.get(group, group) for group in groups)
     return groups

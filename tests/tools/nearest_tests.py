@@ -188,7 +188,7 @@ def list_checks(paths: list[str], tests: list[str], stop_at: float) -> dict[str,
         checks["import contracts"] = [sys.executable, "-c", CONTRACTS, "--no-logo"]
     if tests:
         order = ["--dist", "loadfile", "--no-loadscope-reorder"]  # a worker takes the next file
-        plugin = ["-p", "tests.tools.quick", "--stop-at", str(stop_at)]
+        plugin = ["-p", "tests.tools.nearest_tests", "--stop-at", str(stop_at)]
         checks["tests"] = [*python, "pytest", "-q", "-m", "not slow", *order, *plugin, *tests]
     return checks
 
@@ -196,7 +196,7 @@ def list_checks(paths: list[str], tests: list[str], stop_at: float) -> dict[str,
 def main() -> int:
     """Run all checks at once, name what is left out, and return 1 if one failed."""
     start = time.time()
-    parser = argparse.ArgumentParser(prog="python -m tests.tools.quick")
+    parser = argparse.ArgumentParser(prog="python -m tests.tools.nearest_tests")
     parser.add_argument("changed", nargs="*", help="files, or one revision to compare with")
     paths = find_changed(parser.parse_args().changed)
     print(f"Changed: {' '.join(paths) or 'nothing'}")

@@ -1,9 +1,9 @@
 """Compiled groups of kernels; interface for a program that starts the compilation (the window).
 
-    ready()     the groups whose machine code is in the cache. Cheap (0.1 s the first time, then a
-                poll of one folder) and without numba, so for any thread; it changes as groups
-                are compiled by any program of this user.
-    missing()   the others, in the order in which they are compiled: GROUPS.
+    ready_groups()  the groups whose machine code is in the cache. Cheap (0.1 s the first time, then
+                    a poll of one folder) and without numba, so for any thread; it changes as
+                    groups are compiled by any program of this user.
+    missing()       the others, in the order in which they are compiled: GROUPS.
 
     python -m core warm --progress [--only GROUP ...]
 

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from core.compiled import jit, warming
+from core.compiled import jit, kernel_groups
 from core.dynamics.general_flow import GeneralFlow
 from core.dynamics.integrator import Integrator
 from core.dynamics.registry import make_integrator, prepare
@@ -29,20 +29,22 @@ def _dynamics(kind: str) -> dict[str, dict[str, object]]:
 
 # Runs of each group, as experiments; two groups have none.
 CASES: dict[str, tuple[dict[str, Any], ...]] = {
-    warming.FLOW: (_dynamics("flow"),),
-    warming.DESCENT: (_dynamics("gd"),),
-    warming.GRAM: ({**_dynamics("gd"), **WIDE},),
-    warming.STOCHASTIC: (
+    kernel_groups.FLOW: (_dynamics("flow"),),
+    kernel_groups.DESCENT: (_dynamics("gd"),),
+    kernel_groups.GRAM: ({**_dynamics("gd"), **WIDE},),
+    kernel_groups.STOCHASTIC: (
         _dynamics("sgd"),
         {"dynamics": {"kind": "adam"}},
         {"dynamics": {"kind": "steepest"}},
     ),
-    warming.TWO_PHASE: (_dynamics("two_phase"),),
-    warming.MIRROR: ({"network": {"kind": "scalar", "m": 5}, "dynamics": {"kind": "mirror"}},),
-    warming.BALANCED: (_dynamics("plain_flow"),),
-    warming.DESCENT_32: ({**_dynamics("gd"), **SINGLE},),
-    warming.GRAM_32: ({**_dynamics("gd"), **WIDE, **SINGLE},),
-    warming.STOCHASTIC_32: (
+    kernel_groups.TWO_PHASE: (_dynamics("two_phase"),),
+    kernel_groups.MIRROR: (
+        {"network": {"kind": "scalar", "m": 5}, "dynamics": {"kind": "mirror"}},
+    ),
+    kernel_groups.BALANCED: (_dynamics("plain_flow"),),
+    kernel_groups.DESCENT_32: ({**_dynamics("gd"), **SINGLE},),
+    kernel_groups.GRAM_32: ({**_dynamics("gd"), **WIDE, **SINGLE},),
+    kernel_groups.STOCHASTIC_32: (
         {**_dynamics("sgd"), **SINGLE},
         {"dynamics": {"kind": "adam"}, **SINGLE},
         {"dynamics": {"kind": "steepest"}, **SINGLE},
@@ -68,12 +70,12 @@ def _problem(case: dict[str, Any]) -> Any:
 
 def _compile(group: str) -> None:
     """Compile the kernels of a group by short runs."""
-    if group == warming.MARGINS:
+    if group == kernel_groups.MARGINS:
         # At least four dimensions: with fewer the certificate needs no compiled search.
         x, y = np.vstack([np.eye(4), -np.eye(4)]), np.repeat([1.0, -1.0], 4)
         global_margin(x, y, CancelToken())
         return
-    if group == warming.HEADS:
+    if group == kernel_groups.HEADS:
         # Including steps of several stages, which a network with parts of degree 0 takes from the
         # start.
         sliding = {"network": {"kind": "normalised", "m": 5}, **_dynamics("flow")}
@@ -88,11 +90,12 @@ def _compile(group: str) -> None:
 
 
 def warm_up(
-    groups: Iterable[str] = warming.GROUPS, report: Callable[[Progress], None] = lambda _: None
+    groups: Iterable[str] = kernel_groups.GROUPS,
+    report: Callable[[Progress], None] = lambda _: None,
 ) -> None:
     """Compile kernels missing from the cache; report each group when it is ready."""
     requested = tuple(dict.fromkeys(groups))
-    there = warming.ready_groups()
+    there = kernel_groups.ready_groups()
     order = [group for group in requested if group in there]
     order += [group for group in requested if group not in there]
     for i, group in enumerate(order, 1):
@@ -100,6 +103,6 @@ def warm_up(
         if group not in there:
             with jit.trace_kernels() as files:
                 _compile(group)
-            warming.mark(group, files)
+            kernel_groups.mark(group, files)
         seconds = 0.0 if group in there else round(time.perf_counter() - begun, 3)
         report(Progress(i, len(order), group, seconds))
