@@ -73,10 +73,10 @@ class KillableProcess:
         Returns at once. The next `run` raises what is wrong with the process.
         """
         if self._turn.acquire(blocking=False):
-            given = (function, *arguments)
+            task = (function, *arguments)
             # In a thread: importing joblib takes 0.2 s, starting the process 10 ms.
             try:
-                threading.Thread(target=self._prestart, args=given, daemon=True).start()
+                threading.Thread(target=self._prestart, args=task, daemon=True).start()
             except RuntimeError:  # no thread available: the first call starts the process
                 self._turn.release()
 

@@ -41,12 +41,12 @@ def warm(arguments: argparse.Namespace) -> int:
 
     def report(progress: Progress) -> None:
         if kernel_groups.missing([progress.group]):
-            said = (
+            sentence = (
                 f"The compiled kernels of {progress.group} could not be saved in "
                 f"{store.folder()}; free some disk space, or set NUMBA_CACHE_DIR to another "
                 "folder."
             )
-            raise DiskError(store.problem() or said)
+            raise DiskError(store.problem() or sentence)
         if arguments.progress:
             print(json.dumps(asdict(progress)), flush=True)
         elif progress.group in absent:

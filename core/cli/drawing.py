@@ -109,8 +109,8 @@ def figure(arguments: argparse.Namespace) -> int:
         scene = None
         if found is not None:
             folder, fresh = found
-            keep = one_per_path(stack.enter_context)
-            draw = partial(folder_figure, folder, keep, palette, fresh, sheet=sheet)
+            open_once = one_per_path(stack.enter_context)
+            draw = partial(folder_figure, folder, open_once, palette, fresh, sheet=sheet)
             scene = draw(claims=False)
             if scene is not None and not arguments.no_claims and has_claims(folder):
                 # Save without verdicts first, which may take minutes.
@@ -135,16 +135,16 @@ def study_folder(
         return None
     target = arguments.targets[0]
     folder = Path(target)
-    given: list[Study] = []
+    studies: list[Study] = []
     if not folder.is_dir():
         if target not in shipped_ids() and folder.suffix != ".toml":
             return None
-        given = [load_study(target)]
-        if not given[0].figure:
+        studies = [load_study(target)]
+        if not studies[0].figure:
             return None
         folder = stack.enter_context(temporary_folder("figure"))
         run_for_figure(target, folder, arguments.quiet)
-    return folder, given
+    return folder, studies
 
 
 def movie(arguments: argparse.Namespace) -> int:

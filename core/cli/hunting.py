@@ -31,14 +31,14 @@ def hunt(arguments: argparse.Namespace) -> int:
     """Run the hunt, print the best runs, and write all of them as a table."""
     study = load_study(arguments.study)
     check_code(study, arguments.study)
-    asked = hunt_of(study.results, study.id)
+    hunt_table = hunt_of(study.results, study.id)
     study = study.at_size(arguments.size).with_settings(arguments.settings)
     if arguments.table is not None:
         check_table(Path(arguments.table))
     # Check everything before anything is written.
-    counts = Counts() if asked is None else asked.counts(arguments.size)
+    counts = Counts() if hunt_table is None else hunt_table.counts(arguments.size)
     budget = budget_of(arguments, counts)
-    made = make_hunt(study, asked, counts, arguments)
+    made = make_hunt(study, hunt_table, counts, arguments)
     control = SweepControl()
     pool = pool_of(made, arguments.jobs, arguments.cluster, control.cell)
     ended = _run(made, pool, control, budget, arguments.quiet)
@@ -52,7 +52,7 @@ def hunt(arguments: argparse.Namespace) -> int:
 
 
 def make_hunt(
-    study: Study, asked: HuntTable | None, counts: Counts, arguments: argparse.Namespace
+    study: Study, table: HuntTable | None, counts: Counts, arguments: argparse.Namespace
 ) -> Hunt:
     """Return the hunt of a command, with the study's own question as default.
 
@@ -60,7 +60,7 @@ def make_hunt(
     ----------
     study : Study
         Study at its size.
-    asked : HuntTable or None
+    table : HuntTable or None
         The study's own [hunt].
     counts : Counts
         Numbers of runs at the size.
@@ -71,10 +71,10 @@ def make_hunt(
     -------
     Hunt
     """
-    least, text = _sense(study, asked, arguments)
+    least, text = _sense(study, table, arguments)
     # An objective of the command replaces the study's question completely.
-    own = None if arguments.minimise or arguments.maximise else asked
-    over = arguments.over or ("seeds" if asked is None else asked.over)
+    own = None if arguments.minimise or arguments.maximise else table
+    over = arguments.over or ("seeds" if table is None else table.over)
     if arguments.flip_labels and over != "data":
         raise InputError("--flip-labels varies the data; add --over data.")
     question = Question(
@@ -83,7 +83,7 @@ def make_hunt(
         over,
         _frames(own, arguments),
         arguments.exclude_unfit or (own is not None and own.exclude_unfit),
-        range_of(arguments.seeds) if arguments.seeds else asked and asked.seeds,
+        range_of(arguments.seeds) if arguments.seeds else table and table.seeds,
         arguments.seed,
         check_positive(arguments.drawn, "--drawn") or counts.drawn,
         arguments.flip_labels,
@@ -102,17 +102,17 @@ def _frames(own: HuntTable | None, arguments: argparse.Namespace) -> Frames:
 
 
 def _sense(
-    study: Study, asked: HuntTable | None, arguments: argparse.Namespace
+    study: Study, table: HuntTable | None, arguments: argparse.Namespace
 ) -> tuple[bool, str]:
     """Return True if the objective is minimised, and its text."""
     if arguments.minimise is not None or arguments.maximise is not None:
         least = arguments.minimise is not None
         return least, str(arguments.minimise if least else arguments.maximise)
-    if asked is None:
+    if table is None:
         raise InputError(
             f"{study.id} has no section [hunt]; give an objective, such as --minimise hard_margin."
         )
-    return asked.minimise is not None, str(asked.minimise or asked.maximise)
+    return table.minimise is not None, str(table.minimise or table.maximise)
 
 
 def check_positive(number: int | None, option: str) -> int | None:
@@ -172,9 +172,9 @@ def _report(made: Hunt, status: HuntStatus, stopped: bool) -> None:
         values = made.space.cells[one.place].values
         parent = f" from run {one.parent}" if one.parent >= 0 else ""
         verdict = verdict_words(one.row.moments.get(VERDICT, math.nan))
-        told = f"{rank:>3}  {one.value:<12.6g} run {one.index}, {one.phase}{parent}: "
-        told += seeds_words(one, values, made.space.over) + (f"; {verdict}" if verdict else "")
-        print_line(told)
+        line = f"{rank:>3}  {one.value:<12.6g} run {one.index}, {one.phase}{parent}: "
+        line += seeds_words(one, values, made.space.over) + (f"; {verdict}" if verdict else "")
+        print_line(line)
         file = made.run_file(one.index)
         if file.is_file():
             print_indented(str(file), " " * 5, " " * 7)

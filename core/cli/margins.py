@@ -181,8 +181,8 @@ def theorems(arguments: argparse.Namespace) -> int:
         with cancelled_by_signals(CancelToken()) as watch:
             assessed = assess_all(run, margins, delta, watch)
     if arguments.json:
-        told = [(report(one).as_dict(), one.timing.as_json()) for one in assessed]
-        print_json([{**values, "times": times} for values, times in told])
+        reports = [(report(one).as_dict(), one.timing.as_json()) for one in assessed]
+        print_json([{**values, "times": times} for values, times in reports])
     else:
         for one in assessed:
             _print_report(report(one))
@@ -252,8 +252,8 @@ def vector_as_json(one: Any, problem: Problem) -> dict[str, Any]:
     """Return the fields of `python -m core directions --json`; `signs` are those of <u, x_k>."""
     u, D = (_in_full(problem, vector).tolist() for vector in (one.u, one.D))
     counts = {"active": int((one.signs > 0).sum()), "border": int((one.signs == 0).sum())}
-    told = {"kind": one.kind, "G": one.value, "length": abs(one.value)}
-    return told | counts | {"u": u, "D": D, "signs": one.signs.tolist()}
+    result = {"kind": one.kind, "G": one.value, "length": abs(one.value)}
+    return result | counts | {"u": u, "D": D, "signs": one.signs.tolist()}
 
 
 def _in_full(problem: Problem, vector: Any) -> Any:
@@ -270,10 +270,10 @@ def _print_vectors(cell: str, slope: float, vectors: Any, problem: Problem) -> N
         return
     print_line(f"  {'kind':<8} {'G':>12} {'|D|':>12} {'active':>7} {'border':>7}  u")
     for one in vectors:
-        told = vector_as_json(one, problem)
+        vector = vector_as_json(one, problem)
         numbers = f"{one.value:>12.6g} {abs(one.value):>12.6g}"
-        counts = f"{told['active']:>7} {told['border']:>7}"
-        print_line(f"  {one.kind:<8} {numbers} {counts}  {_coordinates(np.array(told['u']))}")
+        counts = f"{vector['active']:>7} {vector['border']:>7}"
+        print_line(f"  {one.kind:<8} {numbers} {counts}  {_coordinates(np.array(vector['u']))}")
 
 
 def _coordinates(u: Any) -> str:

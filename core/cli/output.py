@@ -56,7 +56,7 @@ def print_line(value: object = "") -> None:
 
 def print_text(text: str, end: str = "\n") -> None:
     """Print lines on standard output, control characters other than newline and tab as escapes."""
-    print(escape_controls(text, keep="\n\t"), end=end)
+    print(escape_controls(text, except_for="\n\t"), end=end)
 
 
 def print_indented(text: str, first: str, rest: str) -> None:
@@ -82,7 +82,7 @@ def print_json(value: Any) -> None:
 def print_lines(text: str) -> None:
     """Print lines on standard error, control characters other than newline and tab as escapes."""
     with suppress(OSError):
-        print(escape_controls(text, keep="\n\t"), file=sys.stderr, end="", flush=True)
+        print(escape_controls(text, except_for="\n\t"), file=sys.stderr, end="", flush=True)
 
 
 def open_streams() -> None:

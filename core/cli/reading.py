@@ -32,10 +32,10 @@ def facts(run: Run) -> dict[str, Any]:
     }
     extra: dict[str, Any] = {} if run.lineage is None else {"lineage": run.lineage.words}
     if data.scaling is not None:
-        kept = {"shift": data.scaling.shift, "divisor": data.scaling.divisor}
-        extra["scaling"] = {name: values.tolist() for name, values in kept.items()}
-    left = was_left(run)
-    recorder = {"recorder": "gone" if left else "at work"} if run.is_recording else {}
+        applied = {"shift": data.scaling.shift, "divisor": data.scaling.divisor}
+        extra["scaling"] = {name: values.tolist() for name, values in applied.items()}
+    was_abandoned = was_left(run)
+    recorder = {"recorder": "gone" if was_abandoned else "at work"} if run.is_recording else {}
     return extra | {
         "status": run.status,
         "reason": run.reason,
@@ -55,15 +55,15 @@ def info(arguments: argparse.Namespace) -> int:
     with open_run(Path(arguments.run)) as run:
         values = facts(run)
         times, steps = run.log10_time[: run.frames], run.steps if run.counts_steps else None
-        events, said = run.events(), optimizer_text(run)
-        left = left_words(run) if values.get("recorder") == "gone" else ""
+        events, optimizer = run.events(), optimizer_text(run)
+        note = left_words(run) if values.get("recorder") == "gone" else ""
     if arguments.json:
         print_json(values)
         return 0
     sizes = values["sizes"]
     print_line(values["study"]["title"])
     ended = ", " + values["reason"] if values["reason"] else ""
-    print_line(f"  {left or values['status'] + ended}; {values['engine']}")
+    print_line(f"  {note or values['status'] + ended}; {values['engine']}")
     print_line(
         f"  n = {sizes['n']}, d = {sizes['d']}, m = {sizes['m']}; {values['bytes'] / 1e6:.2f} MB"
     )
@@ -73,8 +73,8 @@ def info(arguments: argparse.Namespace) -> int:
         print_line(f'  data.scale = "{scale}": {words}')
     if "lineage" in values:
         print_line(f"  {values['lineage']}")
-    if said:
-        print_line(f"  optimizer: {said}")
+    if optimizer:
+        print_line(f"  optimizer: {optimizer}")
     if times.size:
         end = f"log10 t = {times[-1]:.6g}" if steps is None else f"step {steps[-1]}"
         print_line(f"  {values['frames']} frames to {end}")

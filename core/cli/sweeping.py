@@ -112,9 +112,9 @@ def _words(status: SweepStatus) -> str:
     if status.lacks_workers:
         return "waiting for workers"
     # NaN, the only number unequal to itself, until a cell has finished.
-    left = "" if status.eta != status.eta else f", {status.eta:.0f} s left"
+    time_left = "" if status.eta != status.eta else f", {status.eta:.0f} s left"
     failed = f", {status.failed} failed" if status.failed else ""
-    return f"{status.running} running{failed}{left}"
+    return f"{status.running} running{failed}{time_left}"
 
 
 def _report(made: Plan, status: SweepStatus, prints: bool) -> None:
@@ -125,9 +125,10 @@ def _report(made: Plan, status: SweepStatus, prints: bool) -> None:
         elif entry is not None and entry.row.state == "done" and prints:
             print_line(path)
     if status.stopped:
-        left = status.total - status.done
+        n_open = status.total - status.done
         print_notice(
-            f"Interrupted with {left} of {status.total} cells left; repeat the command to continue."
+            f"Interrupted with {n_open} of {status.total} cells left; "
+            "repeat the command to continue."
         )
 
 

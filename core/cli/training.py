@@ -70,14 +70,14 @@ def train(
     """
     from core.training.trajectory import record, wait_for_kernels
 
-    status, said = control.status, 0
+    status, n_printed = control.status, 0
     with answered_elsewhere(), first_signal(control.stop):
         wait_for_kernels(problem, control, print_notice)
         for status in record(problem, partial(Recorder, path, force=force), control):
             bar.set_done(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
-            for note in status.notes[said:]:  # while the run can still be stopped
+            for note in status.notes[n_printed:]:  # while the run can still be stopped
                 bar.print_above(f"{path.name}: {note}")
-            said = len(status.notes)
+            n_printed = len(status.notes)
     made = status.path
     # Return the path as typed (the recorder's is absolute), unless an existing run was kept and the
     # new one got another name.
@@ -93,8 +93,8 @@ def run_study(arguments: argparse.Namespace) -> int:
     # Typing the study's name after `run` counts as trust in its Python file, as for a script.
     trust_files(study)
     folder, table = Path(arguments.out), arguments.table
-    given = (arguments.jobs, arguments.cluster, table)
-    sweeps = arguments.together or any(value is not None for value in given)
+    sweep_options = (arguments.jobs, arguments.cluster, table)
+    sweeps = arguments.together or any(value is not None for value in sweep_options)
     if not sweeps and study.count <= FEW:
         code = record_cells(study, folder, arguments.force, arguments.quiet)
         from core.sweep.folder import note_runs

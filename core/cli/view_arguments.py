@@ -86,10 +86,10 @@ def options_of(
     -------
     FigureOptions
     """
-    selected, look = selected_in(runs, arguments.select), make_view_options(arguments, runs)
+    selected, view = selected_in(runs, arguments.select), make_view_options(arguments, runs)
     references, bounds, promises = theory_of(arguments, runs)
-    look = replace(look, bounds=bounds, rest=getattr(arguments, "rest", False))
-    return FigureOptions(palette, plane, references, selected, look, sheet, promises)
+    view = replace(view, bounds=bounds, rest=getattr(arguments, "rest", False))
+    return FigureOptions(palette, plane, references, selected, view, sheet, promises)
 
 
 def make_view_options(arguments: argparse.Namespace, runs: Sequence[Run]) -> ViewOptions:
@@ -97,14 +97,14 @@ def make_view_options(arguments: argparse.Namespace, runs: Sequence[Run]) -> Vie
     names = FIRST_CURVES
     if arguments.curves is not None:
         names = tuple(part.strip() for part in arguments.curves.split(",") if part.strip())
-    look = ViewOptions(names, arguments.log, arguments.against, arguments.nodes, arguments.roots)
+    view = ViewOptions(names, arguments.log, arguments.against, arguments.nodes, arguments.roots)
     pinned: list[frozenset[int]] = [frozenset()] * len(runs)
     for text in arguments.pin:
         rows, rest = row_of(text, len(runs), "--pin")
         for row in rows:
             pinned[row] |= _nodes(rest, [runs[row]], "--pin")
     regions = [one for text in arguments.zoom for one in _regions(text, len(runs))]
-    return replace(look, pinned=tuple(pinned), regions=tuple(regions))
+    return replace(view, pinned=tuple(pinned), regions=tuple(regions))
 
 
 def _regions(text: str, count: int) -> Iterator[Region]:
@@ -138,30 +138,30 @@ def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSe
         return []
     from core.library.run_notes import read_about
 
-    kept = [{one.name: one for one in read_about(run.path).sets} for run in runs]
+    saved_sets = [{one.name: one for one in read_about(run.path).sets} for run in runs]
     result: list[NodeSet | None] = [None] * len(runs)
     for text in texts:
         rows: Sequence[int] = range(len(runs))
         name = text
-        if not any(text in sets for sets in kept):
+        if not any(text in sets for sets in saved_sets):
             rows, name = row_of(text, len(runs), "--select")
-        found = _select_nodes(name, [runs[k] for k in rows], [kept[k] for k in rows])
+        found = _select_nodes(name, [runs[k] for k in rows], [saved_sets[k] for k in rows])
         for row, nodes in zip(rows, found, strict=True):
             result[row] = nodes or result[row]
     return result
 
 
 def _select_nodes(
-    text: str, runs: Sequence[Run], kept: Sequence[dict[str, NodeSet]]
+    text: str, runs: Sequence[Run], saved_sets: Sequence[dict[str, NodeSet]]
 ) -> list[NodeSet | None]:
     """Return a named set, or given nodes, in some runs."""
-    named = [sets.get(text) for sets in kept]
+    named = [sets.get(text) for sets in saved_sets]
     if any(named):
         return named
     try:
         parse_nodes(text)
     except ValueError as error:
-        known = ", ".join(dict.fromkeys(name for sets in kept for name in sets))
+        known = ", ".join(dict.fromkeys(name for sets in saved_sets for name in sets))
         there = (
             f"the saved sets of these runs are {known}"
             if known
@@ -183,17 +183,19 @@ def theory_of(
 
     Each has an entry for each run, or none if not requested.
     """
-    asked = arguments.margins or NONE
-    if asked == NONE and not arguments.bound:
+    requested_names = arguments.margins or NONE
+    if requested_names == NONE and not arguments.bound:
         limit, quiet = arguments.limit, arguments.quiet
         return [], (), promises_of(runs, quiet, limit) if arguments.share else ()
-    names = [part.strip() for part in asked.split(",")]
-    drawn, bounds, promises, known = [], [], [], set()
+    names = [part.strip() for part in requested_names.split(",")]
+    margins_by_run, bounds, promises, known = [], [], [], set()
     for run in runs:
         margins = list(compute_margins(run.problem, arguments.limit, arguments.quiet))
         known |= {one.reference.name for one in margins}
-        kept = [one for one in margins if one.drawable]
-        drawn.append(tuple(one for one in kept if asked == ALL or one.reference.name in names))
+        drawable = [one for one in margins if one.drawable]
+        margins_by_run.append(
+            tuple(one for one in drawable if requested_names == ALL or one.reference.name in names)
+        )
         bounds.append(_bounds(arguments, run, margins))
         if arguments.share:
             promises.append(_promise(run, margins))
@@ -204,7 +206,7 @@ def theory_of(
             "choose among these, all, or none.",
             option="--margins",
         )
-    return drawn, tuple(bounds), tuple(promises)
+    return margins_by_run, tuple(bounds), tuple(promises)
 
 
 def promises_of(

@@ -35,10 +35,10 @@ class RunTraces:
     most: float = float("nan")
     counts_steps: bool = False
 
-    def select_frames(self, kept: NDArray[np.bool_]) -> RunTraces:
+    def select_frames(self, mask: NDArray[np.bool_]) -> RunTraces:
         """Return the run at the frames of a mask (T,)."""
-        values = {name: values[kept] for name, values in self.values.items()}
-        times, steps = self.log10_time[kept], self.steps[kept]
+        values = {name: values[mask] for name, values in self.values.items()}
+        times, steps = self.log10_time[mask], self.steps[mask]
         return replace(self, log10_time=times, steps=steps, values=values)
 
 
@@ -155,8 +155,8 @@ def first_passages(keys: Array, values: Array) -> tuple[Array, Array]:
     again = values[back - 1] + share * (values[back] - values[back - 1])
     places = np.insert(keys, back, before[back])
     found = np.insert(values, back, again)
-    kept = np.insert(new, back, True)
-    return places[kept], found[kept]
+    mask = np.insert(new, back, True)
+    return places[mask], found[mask]
 
 
 def interpolate(places: Array, values: Array, where: Array) -> Array:

@@ -216,8 +216,8 @@ def _why_not_subtractable(
     if not (curve[0].size and further[0].size):
         return f"{words}."
     ends = [to_axis_numbers(places[[0, -1]], against).tolist() for places, _ in (curve, further)]
-    (low, high), (begin, end) = ends
-    return f"{words}: {low:.4g} to {high:.4g}, and {begin:.4g} to {end:.4g}."
+    (low, high), (start, end) = ends
+    return f"{words}: {low:.4g} to {high:.4g}, and {start:.4g} to {end:.4g}."
 
 
 def _differences(

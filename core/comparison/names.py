@@ -160,10 +160,10 @@ def _words(runs: Sequence[RunDescription], branched: bool) -> list[str]:
         names = [run.words(run.keys) for run in runs]
         if len(set(names)) == len(names):
             return names
-    given = any(key.endswith(CONTENT) for key in differing_keys(runs))
-    if given and len({run.title for run in runs if run.title}) == len(runs):
+    differ_in_arrays = any(key.endswith(CONTENT) for key in differing_keys(runs))
+    if differ_in_arrays and len({run.title for run in runs if run.title}) == len(runs):
         return [shorten(run.title) for run in runs]
-    if keys or given:
+    if keys or differ_in_arrays:
         return [run.words(keys or run.keys) for run in runs]
     return [run.words(run.keys) or _name_alone(run, branched) for run in runs]
 

@@ -173,14 +173,14 @@ def _settings(run: Run) -> dict[str, Any]:
 
     Options that an optimizer does not use (False) are left out too.
     """
-    said = {f"optimizer.{name}" for name in ("lr", "betas", "eps")}
+    spelled_out = {f"optimizer.{name}" for name in ("lr", "betas", "eps")}
     if isinstance(run.experiment.dynamics, RecordedLoop):
-        said = set()
+        spelled_out = set()
     every = flatten_sections(known_settings(run))
     return {
         key: value
         for key, value in every.items()
-        if key not in said and not (key.startswith("optimizer.") and value is False)
+        if key not in spelled_out and not (key.startswith("optimizer.") and value is False)
     }
 
 

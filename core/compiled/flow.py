@@ -256,10 +256,10 @@ def renormalise(net: Net, theta: Array, newer: Array) -> float:
         newer[k] /= norm
     # The gradient is orthogonal to v_j there: the flow conserves |v_j|, but a step along the
     # tangent lengthens it (docs/theory.md, 2.2). With eps > 0 nothing is conserved.
-    keeps = net.code == NORMALISED or (
+    conserves = net.code == NORMALISED or (
         net.code == BATCH_NORM and net.normalises == 1 and net.eps == 0.0
     )
-    if keeps:
+    if conserves:
         before, after = node_rows(net, theta)[2], node_rows(net, newer)[2]
         for j in range(before.shape[0]):
             old = new = 0.0

@@ -128,7 +128,7 @@ def follow_margin(low: float, epsilon: float, scale: Array, first: Array, second
 
 @compile_kernel
 def adapt_scaled(
-    flat: Array, gradient: Array, rule: Any, epsilon: float, size: float, keep: float, root: float
+    flat: Array, gradient: Array, rule: Any, epsilon: float, size: float, shrink: float, root: float
 ) -> None:
     """Move the weights by moments with roots; weights without a slope stay.
 
@@ -140,7 +140,7 @@ def adapt_scaled(
         Constants; moments are updated in place.
     epsilon : float
         epsilon times 2^k.
-    size, keep, root : float
+    size, shrink, root : float
         Corrected step, factor of the decay, and root of 1 - beta_2^t.
     """
     first, second, beta_1, beta_2 = rule.first, rule.second, rule.beta_1, rule.beta_2
@@ -148,7 +148,7 @@ def adapt_scaled(
     for j in range(flat.size):
         g = gradient[j] + 2 * rule.penalty * flat[j]
         top = max(second[j], abs(g))
-        flat[j] *= keep
+        flat[j] *= shrink
         if top < least:
             first[j] = second[j] = 0
             continue

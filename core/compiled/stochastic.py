@@ -132,14 +132,14 @@ def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
         Number of steps taken; below `count` once a loss exceeds the limit or is NaN.
     """
     a, V, z, F, G = work.a, work.V, work.z, work.F, work.G
-    kept, weight = V.dtype.type(1), V.dtype.type(0)
+    shrink, weight = V.dtype.type(1), V.dtype.type(0)
     z[:] = weight
     for s in range(-1, count):  # the first pass moves nothing: it computes the first products
         if s >= 0:
             if not slopes(work.loss, F, ys[s : s + 1], work.step_size, G) <= work.limit:
                 return s
-            kept, weight = V.dtype.type(work.shrink), G[0, 0]
-        F[0, 0] = one_pass(a, V, z, weight, kept, xs[max(s, 0)], xs[min(s + 1, count - 1)])
+            shrink, weight = V.dtype.type(work.shrink), G[0, 0]
+        F[0, 0] = one_pass(a, V, z, weight, shrink, xs[max(s, 0)], xs[min(s + 1, count - 1)])
     return count
 
 
@@ -212,11 +212,11 @@ def accelerate(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
         Step size.
     """
     velocity, beta, penalty = rule.first, rule.beta_1, 2 * rule.penalty
-    ahead = rule.kind == NESTEROV
+    is_nesterov = rule.kind == NESTEROV
     for k in range(flat.size):
         step = eta * (gradient[k] + penalty * flat[k])
         velocity[k] = beta * velocity[k] - step
-        flat[k] += beta * velocity[k] - step if ahead else velocity[k]
+        flat[k] += beta * velocity[k] - step if is_nesterov else velocity[k]
 
 
 @compile_kernel
@@ -240,13 +240,13 @@ def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     powers[0] *= rule.beta_1
     powers[1] *= rule.beta_2
     beta_1, beta_2, penalty = rule.beta_1, rule.beta_2, 2 * rule.penalty
-    size, keep = eta / (1 - powers[0]), 1 - eta * rule.decay
+    size, shrink = eta / (1 - powers[0]), 1 - eta * rule.decay
     root = sqrt(1 - powers[1])
     for k in range(flat.size):
         g = gradient[k] + penalty * flat[k]
         first[k] = beta_1 * first[k] + (1 - beta_1) * g
         second[k] = beta_2 * second[k] + (1 - beta_2) * g * g
-        flat[k] = keep * flat[k] - size * first[k] / (sqrt(second[k]) / root + epsilon)
+        flat[k] = shrink * flat[k] - size * first[k] / (sqrt(second[k]) / root + epsilon)
 
 
 @compile_kernel

@@ -286,8 +286,8 @@ def load(name: str) -> bytes | None:
             content = file.read()
     except OSError:
         return None
-    kept = content[DIGEST:]
-    return kept if hashlib.sha256(kept).digest() == content[:DIGEST] else None
+    body = content[DIGEST:]
+    return body if hashlib.sha256(body).digest() == content[:DIGEST] else None
 
 
 def save(name: str, content: bytes) -> bool:

@@ -87,8 +87,8 @@ def choose(B: Array, first: int, last: int, split: int, v: Array, u: Array) -> i
     """
     changed = 0
     for i in range(first, last):
-        along = dot(B[i], v)
-        best = 1.0 if (along > 0.0 if i < split else along < 0.0) else 0.0
+        projection = dot(B[i], v)
+        best = 1.0 if (projection > 0.0 if i < split else projection < 0.0) else 0.0
         if best != u[i]:
             u[i] = best
             changed += 1
@@ -138,8 +138,8 @@ def ascend(
                 v[k] = w[k] / length
         values[start] = 0.0
         for i in range(n):
-            along = dot(B[i], v)
-            values[start] += max(along, 0.0) if i < split else min(along, 0.0)
+            projection = dot(B[i], v)
+            values[start] += max(projection, 0.0) if i < split else min(projection, 0.0)
 
 
 @compile_kernel

@@ -168,8 +168,8 @@ class ConesData(DataSection, Law):
     def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
         cone = generator.integers(self.r, size=count)
         axes = known["axes"][cone]
-        along = generator.uniform(self.gamma_nc, np.sqrt(1.0 - self.offset**2), (count, 1))
-        x = along * axes + self.offset * draw_across(generator, axes)
+        height = generator.uniform(self.gamma_nc, np.sqrt(1.0 - self.offset**2), (count, 1))
+        x = height * axes + self.offset * draw_across(generator, axes)
         return x, np.where((cone % 2 == 1) & (self.labels == "mixed"), -1.0, 1.0)
 
 

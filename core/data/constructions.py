@@ -138,14 +138,14 @@ class DyadicData(DataSection, Distribution):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill(cls, given: Any) -> Any:
+    def _fill(cls, table: Any) -> Any:
         # Before the fields are validated, so that an axis over d needs no n beside it.
-        if isinstance(given, dict) and "d" in given and "n" not in given:
+        if isinstance(table, dict) and "d" in table and "n" not in table:
             try:
-                return {**given, "n": 2 * int(given["d"])}
+                return {**table, "n": 2 * int(table["d"])}
             except (TypeError, ValueError):
-                return given  # the validation of d reports the error
-        return given
+                return table  # the validation of d reports the error
+        return table
 
     @model_validator(mode="after")
     def _two_each(self) -> DyadicData:

@@ -236,8 +236,8 @@ class FileData(FileSection):
 
     @field_validator("label", mode="before")
     @classmethod
-    def _number_as_text(cls, given: Any) -> Any:
-        return str(given) if type(given) is int else given
+    def _number_as_text(cls, value: Any) -> Any:
+        return str(value) if type(value) is int else value
 
     def read_from(self, path: Path) -> Distribution:
         source = FileSource(path, self.d, self.n, self.real, self.label, self.header)

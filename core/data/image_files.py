@@ -126,10 +126,10 @@ def read_idx(path: Path, magic: int) -> NDArray[np.uint8]:
 def _read_idx(file: BinaryIO | gzip.GzipFile, path: Path, magic: int) -> NDArray[np.uint8]:
     what, axes = ("images", 3) if magic == IMAGES else ("labels", 1)
     head = file.read(4 + 4 * axes)
-    begin = struct.unpack(">I", head[:4])[0] if len(head) >= 4 else None
-    if begin != magic:
+    number = struct.unpack(">I", head[:4])[0] if len(head) >= 4 else None
+    if number != magic:
         raise InputError(
-            f"data.path: {path} begins with the magic number {begin}, but an idx file of {what} "
+            f"data.path: {path} begins with the magic number {number}, but an idx file of {what} "
             f"begins with {magic}; check that it is the right file, and unpacked."
         )
     if len(head) < 4 + 4 * axes:

@@ -267,12 +267,12 @@ class DigitsData(DataSection, Distribution):
         pixels, labels = bundled_digits()
         images = Images(pixels, labels, 16.0)
         choice = Choice(self.classes, self.n, self.scale)
-        drawn = choice.dataset(generator, images, None, "the bundled set of digits")
+        dataset = choice.dataset(generator, images, None, "the bundled set of digits")
         if self.labels == "true":
-            return drawn
+            return dataset
         # After the images, which with the same seed equal those with true labels.
-        numbers = generator.integers(drawn.classes, size=drawn.n)
-        return replace(drawn, y=as_labels(numbers, drawn.classes))
+        numbers = generator.integers(dataset.classes, size=dataset.n)
+        return replace(dataset, y=as_labels(numbers, dataset.classes))
 
     def picture_shape(self, d: int) -> tuple[int, ...]:
         return (8, 8)

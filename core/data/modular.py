@@ -137,16 +137,16 @@ class ModularData(DataSection, Distribution):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill(cls, given: Any) -> Any:
+    def _fill(cls, table: Any) -> Any:
         # Before the fields are validated, so that an axis over p needs neither d nor n beside it.
-        if not isinstance(given, dict):
-            return given
+        if not isinstance(table, dict):
+            return table
         try:
-            p, fraction = int(given.get("p", 5)), float(given.get("fraction", 1.0))
+            p, fraction = int(table.get("p", 5)), float(table.get("fraction", 1.0))
             sizes = {"d": 2 * p, "n": pair_count(p, fraction)}
         except (TypeError, ValueError, OverflowError):
-            return given  # the validation of the fields reports the error
-        return {**sizes, **given}
+            return table  # the validation of the fields reports the error
+        return {**sizes, **table}
 
     @model_validator(mode="after")
     def _odd_and_sized(self) -> ModularData:
@@ -168,7 +168,7 @@ class ModularData(DataSection, Distribution):
 
     def test_set(self, generator: Generator, training: Dataset) -> TestSet | None:
         """Return all pairs that are not trained on; None if all are."""
-        left = np.setdiff1d(np.arange(self.p * self.p), pairs_of(training.x))
-        if not left.size:
+        rest = np.setdiff1d(np.arange(self.p * self.p), pairs_of(training.x))
+        if not rest.size:
             return None
-        return TestSet(*examples(left, self.p), exact=True)
+        return TestSet(*examples(rest, self.p), exact=True)

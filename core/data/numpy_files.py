@@ -325,13 +325,13 @@ def _arrays_beside(path: Path, what: str, alone: bool) -> dict[str, Path]:
         raise _single_array(path, what, reason)
     pair = {"x": path, "y": found[0]}
     tests = {"x_test": _test_of(path), "y_test": _test_of(found[0])}
-    beside = {name: one for name, one in tests.items() if one.is_file()}
-    if len(beside) == 1:
-        lonely, lacking = next(iter(beside.values())), "y" if "x_test" in beside else "x"
+    present = {name: one for name, one in tests.items() if one.is_file()}
+    if len(present) == 1:
+        lonely, lacking = next(iter(present.values())), "y" if "x_test" in present else "x"
         raise InputError(
             f"{what}: {lonely}, next to {path.name}, lacks its {lacking}; add it, or move the file."
         )
-    return pair | beside
+    return pair | present
 
 
 def _single_array(path: Path, what: str, reason: str) -> InputError:

@@ -54,8 +54,8 @@ class _Name:
     def __init__(self, make: Callable[..., Any]) -> None:
         self._make = make
 
-    def __call__(self, *given: Any) -> Any:
-        return self._make(*given)
+    def __call__(self, *values: Any) -> Any:
+        return self._make(*values)
 
     def __setstate__(self, _: Any) -> None:
         raise PickleError("it holds more than data (it changes a function)")
@@ -142,7 +142,7 @@ class _Reader(pickle.Unpickler):
         self._left = MOST_VALUES
         self._made: dict[str, Callable[..., Any]] = {
             "reconstruct": _Array,
-            "frombuffer": lambda *given: _Array().fill(*given),
+            "frombuffer": lambda *values: _Array().fill(*values),
             "dtype": _Dtype,
             "encode": self._encode,
         }

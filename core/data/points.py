@@ -127,12 +127,12 @@ class PointsData(DataSection, Distribution):
 
     @model_validator(mode="before")
     @classmethod
-    def _check_size(cls, given: Any) -> Any:
+    def _check_size(cls, value: Any) -> Any:
         # Before any value is checked or copied.
-        rows = given.get("points") if isinstance(given, dict) else None
+        rows = value.get("points") if isinstance(value, dict) else None
         if isinstance(rows, list | tuple) and len(rows) > MAX_POINTS:
             raise RuleError(fault_of(rows), keys=("points",))
-        return given
+        return value
 
     @model_validator(mode="after")
     def _sizes(self) -> PointsData:

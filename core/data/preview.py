@@ -115,8 +115,8 @@ def _planes(dataset: Dataset) -> list[Plane]:
     if known:
         axes = orthonormal([*known, *components])
         names = [f"along {name}" for name in dataset.directions for _ in dataset.directions[name]]
-        apart = len(names) > 1 and np.linalg.matrix_rank(np.array(known[:2])) == 2
-        vertical = names[1] if apart else f"{first}, across"
+        are_independent = len(names) > 1 and np.linalg.matrix_rank(np.array(known[:2])) == 2
+        vertical = names[1] if are_independent else f"{first}, across"
         if len(names) > 1 and names[0] == names[1]:
             names[0], vertical = f"{names[0]} 1", vertical.replace(names[1], f"{names[1]} 2")
         planes.insert(0, Plane(DIRECTIONS, names[0], vertical, x @ axes.T))

@@ -70,23 +70,24 @@ class TeacherData(DataSection, Law):
         return np.asarray(up.sum(axis=1) - down.sum(axis=1))
 
     def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
-        xs, fs, accepted, drawn = [], [], 0, 0
+        xs, fs, accepted, n_drawn = [], [], 0, 0
         batch = max(1, min(MOST_VALUES // self.d, 2 * count + 64))
         most = MOST_PROPOSALS[0] + MOST_PROPOSALS[1] * count
         while accepted < count:
-            if drawn >= most:
+            if n_drawn >= most:
                 raise InputError(
-                    f"data.margin = {self.margin:g}: only {accepted} of {drawn} random inputs have "
-                    f"|f(x)| that large for this teacher; choose a smaller margin, such as 0.01."
+                    f"data.margin = {self.margin:g}: only {accepted} of {n_drawn} random inputs "
+                    "have |f(x)| that large for this teacher; choose a smaller margin, such as "
+                    "0.01."
                 )
             x = generator.standard_normal((batch, self.d))
             f = self.outputs(x, known)
             # f = 0 has no label; it occurs where no unit is active on an input.
-            kept = (np.abs(f) >= self.margin) & (f != 0.0)
-            xs.append(x[kept])
-            fs.append(f[kept])
-            accepted += int(kept.sum())
-            drawn += batch
+            mask = (np.abs(f) >= self.margin) & (f != 0.0)
+            xs.append(x[mask])
+            fs.append(f[mask])
+            accepted += int(mask.sum())
+            n_drawn += batch
         x, f = np.concatenate(xs)[:count], np.concatenate(fs)[:count]
         return np.ascontiguousarray(x), np.sign(f)
 

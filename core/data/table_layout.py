@@ -261,8 +261,8 @@ def lay_out(
     index = _index_columns(names or (), cells, label)
     blanks = frozenset(i for i in range(width) if not cells[i] and i not in (label, *index))
     if wanted.label in ("first", "last") and label is None:
-        kept = [i for i in range(width) if i not in blanks and i not in index]
-        label = kept[0 if wanted.label == "first" else -1] if kept else None
+        columns = [i for i in range(width) if i not in blanks and i not in index]
+        label = columns[0 if wanted.label == "first" else -1] if columns else None
     words = [i for i in range(width) if is_word(cells[i]) and i not in index]
     inferred = label is None and len(words) == 1 and not wanted.real
     if inferred:

@@ -361,20 +361,20 @@ class _Reader:
         return np.delete(table, column, axis=1), y, coding
 
     def _table(self, x: Array, y: Array, coding: Coding, commas: bool, encoding: str) -> Table:
-        said = []
+        notes = []
         path = self.origin.path
         # Spreadsheets copy tables to the clipboard with tabs.
         tabs = path is None or path.suffix.lower() == ".tsv"
         if self.separator not in (",\t" if tabs else ","):
             mark = SEPARATORS.get(self.separator, repr(self.separator))
-            said.append(f"columns are separated by {mark}")
-        said += ["decimal commas"] if commas else []
-        said += [encoding.upper()] if encoding not in COMMON else []
-        said += self.layout.notes()
+            notes.append(f"columns are separated by {mark}")
+        notes += ["decimal commas"] if commas else []
+        notes += [encoding.upper()] if encoding not in COMMON else []
+        notes += self.layout.notes()
         kind = "target" if self.wanted.real else "label"
         label = f"{kind} column {self.layout.label_words()}"
-        clauses = [*said, label, *([coding.note] if coding.note else [])]
-        is_guess = bool(said or coding.note or self.layout.is_inferred)
+        clauses = [*notes, label, *([coding.note] if coding.note else [])]
+        is_guess = bool(notes or coding.note or self.layout.is_inferred)
         return Table(x, y, coding, sentence_of(clauses), is_guess)
 
 

@@ -192,8 +192,8 @@ class ArrayEngine(BatchEngine):
                 gradient += self._l23 * cubed_norm_gradient(network, self.current)
             eta = factor * self._rule.step_size
             step = self._step_along(gradient, eta)
-            kept = np.asarray(1.0 - eta * self._rule.decay, dtype=self._dtype) * self.current
-            weights = kept - np.asarray(step, dtype=self._dtype)
+            shrunk = np.asarray(1.0 - eta * self._rule.decay, dtype=self._dtype) * self.current
+            weights = shrunk - np.asarray(step, dtype=self._dtype)
         if not np.isfinite(weights).all():
             return False
         self.current = weights
@@ -252,15 +252,15 @@ class ArrayEngine(BatchEngine):
         """Do what `adapt_scaled` of core.compiled.scaled_gradients does."""
         rule, single = self._rule, self._dtype.itemsize == 4
         top = np.maximum(self._second, np.abs(gradient))
-        kept = top >= (scaled_gradients.LEAST_32 if single else scaled_gradients.LEAST)
-        top = np.where(kept, top, 1.0)
+        is_large = top >= (scaled_gradients.LEAST_32 if single else scaled_gradients.LEAST)
+        top = np.where(is_large, top, 1.0)
         before, now = self._second / top, gradient / top
         squares = rule.beta2 * before * before + (1.0 - rule.beta2) * now * now
-        self._second[:] = np.where(kept, top * np.sqrt(squares), 0.0)
+        self._second[:] = np.where(is_large, top * np.sqrt(squares), 0.0)
         self._first += (1.0 - rule.beta1) * (gradient - self._first)
-        self._first[~kept] = 0.0
+        self._first[~is_large] = 0.0
         eps = np.ldexp(rule.eps, int(self._scale[0]))
-        divisor = np.where(kept, self._second / np.sqrt(1.0 - self._powers[1]) + eps, 1.0)
+        divisor = np.where(is_large, self._second / np.sqrt(1.0 - self._powers[1]) + eps, 1.0)
         return np.asarray(eta / (1.0 - self._powers[0]) * self._first / divisor)
 
     def parts(self) -> dict[str, Array]:

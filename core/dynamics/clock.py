@@ -69,8 +69,8 @@ def frame_times(problem: Problem, first: float, step_size: float = 0.0) -> Array
     else:
         before = step_size if recording.spacing == "pairs" else 0.0
         times = even_schedule(last, frames, marks, before)
-    begun = start.replay_times[-1] if start.replay_times else start.log10_time
-    return np.concatenate([np.array(start.replay_times), times[times > begun]])
+    start_time = start.replay_times[-1] if start.replay_times else start.log10_time
+    return np.concatenate([np.array(start.replay_times), times[times > start_time]])
 
 
 def first_step(problem: Problem, theta: Array, rho: float, marks: Array, tau: float) -> float:
@@ -122,15 +122,15 @@ class Clock:
 
     def __init__(self, problem: Problem, step_size: float) -> None:
         self._start, self._step_size = problem.start, step_size
-        begun = 10.0**problem.start.log10_time
-        self._offset = begun - step_size * problem.start.step
-        if abs(self._offset) <= ROUNDING * begun:
+        start_time = 10.0**problem.start.log10_time
+        self._offset = start_time - step_size * problem.start.step
+        if abs(self._offset) <= ROUNDING * start_time:
             self._offset = 0.0  # continued with the same step: times remain exact multiples of it
-        kept = (problem.start.state or {}).get("clock", np.zeros(0))
-        if kept.size == 2 and kept[1] == step_size:
-            if not abs(kept[0] - self._offset) <= ROUNDING * begun:
+        saved = (problem.start.state or {}).get("clock", np.zeros(0))
+        if saved.size == 2 and saved[1] == step_size:
+            if not abs(saved[0] - self._offset) <= ROUNDING * start_time:
                 raise solver_state.invalid_state("its time differs from that of the frame")
-            self._offset = float(kept[0])
+            self._offset = float(saved[0])
 
     def numbers(self) -> Array:
         """Return what a continued run needs of the clock.

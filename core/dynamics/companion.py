@@ -40,7 +40,7 @@ class Flow(Protocol):
 
     def parts(self) -> Parts: ...
 
-    def set_state(self, kept: State) -> None: ...
+    def set_state(self, state: State) -> None: ...
 
 
 def has_companion(state: State) -> bool:
@@ -48,7 +48,7 @@ def has_companion(state: State) -> bool:
     return any(name.startswith(PREFIX) for name in state)
 
 
-def select_compared(marks: Array, begun: float) -> Array:
+def select_compared(marks: Array, start: float) -> Array:
     """Return the frames' times at which a run and its companion compare.
 
     Steps end at the frames' times. If all were compared, a run of many frames and its companion
@@ -58,7 +58,7 @@ def select_compared(marks: Array, begun: float) -> Array:
     ----------
     marks : array (T,)
         log10 t of the frames after the start.
-    begun : float
+    start : float
         log10 t of the start.
 
     Returns
@@ -66,7 +66,7 @@ def select_compared(marks: Array, begun: float) -> Array:
     array
         Times among `marks`, at most PER_DECADE a decade, up to UNTIL_LOG10_TIME.
     """
-    bins = np.floor(PER_DECADE * np.append(begun, marks))
+    bins = np.floor(PER_DECADE * np.append(start, marks))
     chosen: Array = marks[(bins[1:] > bins[:-1]) & (marks <= UNTIL_LOG10_TIME)]
     return chosen
 

@@ -99,10 +99,10 @@ def warm_up(
     order = [group for group in requested if group in there]
     order += [group for group in requested if group not in there]
     for i, group in enumerate(order, 1):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         if group not in there:
             with jit.trace_kernels() as files:
                 _compile(group)
             kernel_groups.mark(group, files)
-        seconds = 0.0 if group in there else round(time.perf_counter() - begun, 3)
+        seconds = 0.0 if group in there else round(time.perf_counter() - start, 3)
         report(Progress(i, len(order), group, seconds))

@@ -113,8 +113,8 @@ class Curvature:
         if k * n <= size:
             J = jacobian(network, self._flat, problem.inputs).reshape(n, k, size)
         else:
-            along = [network.derivative(self._flat, problem.inputs, unit) for unit in units]
-            J = np.stack(along, axis=-1).reshape(n, k, size)
+            derivatives = [network.derivative(self._flat, problem.inputs, unit) for unit in units]
+            J = np.stack(derivatives, axis=-1).reshape(n, k, size)
         classes = np.eye(k)[:, None].repeat(n, axis=1).reshape(k, *self._f.shape)
         columns = [problem.loss.output_curvature(self._f, problem.dataset.y, c) for c in classes]
         curvatures = np.stack(columns, axis=-1).reshape(n, k, k) / n
@@ -149,15 +149,15 @@ class Curvature:
     def __call__(self, direction: Array) -> Array:
         """Return the Hessian times a direction, (size,)."""
         if self._closed is not None:
-            along = self._closed.hessian_products(direction, self._curved)
+            product = self._closed.hessian_products(direction, self._curved)
         else:
-            along = self.gauss_newton(direction) + self._second(direction)
+            product = self.gauss_newton(direction) + self._second(direction)
         if self._penalty:
-            along = along + self._penalty * direction
+            product = product + self._penalty * direction
         if self._cubes:
             network = self._problem.network
-            along = along + self._cubes * cubed_norm_curvature(network, self._flat, direction)
-        return along
+            product = product + self._cubes * cubed_norm_curvature(network, self._flat, direction)
+        return product
 
 
 @final
@@ -199,8 +199,8 @@ class _ClosedForm:
         weights = self._slopes * outer
         if self._bent is not None:
             weights += self._bent * T
-        along = np.asarray(network.pull(self._flat, (self._slopes * T) @ g, weights @ inputs))
-        return np.concatenate([along, self._linear])
+        product = np.asarray(network.pull(self._flat, (self._slopes * T) @ g, weights @ inputs))
+        return np.concatenate([product, self._linear])
 
     def dense(self) -> Array:
         """Return the matrix of these products, (size, size)."""
@@ -274,9 +274,9 @@ class _Autograd:
 
         if not self._slope.requires_grad:  # linear in the parameters
             return np.zeros(direction.size)
-        along: Any = torch.tensor(direction)
+        tangent: Any = torch.tensor(direction)
         (bent,) = torch.autograd.grad(
-            (self._slope * along).sum(), self._leaf, retain_graph=True, materialize_grads=True
+            (self._slope * tangent).sum(), self._leaf, retain_graph=True, materialize_grads=True
         )
         return np.asarray(bent.numpy())
 

@@ -37,8 +37,8 @@ class GramDescent(FullBatch):
         (n, D), m, k, rows = inputs.shape, network.m, network.k, self._buffer.shape[0]
         alpha, U = network.effective(problem.physical_start())
         # Products in float64 even if steps are in float32.
-        given = [np.reshape(alpha, (m, k)), U, np.ones(1), U @ inputs.T, np.zeros((m, n))]
-        given += [inputs, inputs @ inputs.T, problem.dataset.y]
+        arrays = [np.reshape(alpha, (m, k)), U, np.ones(1), U @ inputs.T, np.zeros((m, n))]
+        arrays += [inputs, inputs @ inputs.T, problem.dataset.y]
         block = (gram.BLOCK, n)
         slope: Any = dtype.type(phi.slope)
         shapes = (block, block, (k, n), (k, n), (m, k), (n,), (rows, m, k), (rows, m, D))
@@ -48,7 +48,7 @@ class GramDescent(FullBatch):
             int("a" not in network.fixed),
             problem.loss.code,
             self._limit,
-            *[np.array(one, dtype, order="C") for one in given],
+            *[np.array(one, dtype, order="C") for one in arrays],
             *[np.zeros(shape, dtype) for shape in shapes],
         )
         self._run = kernel.Run(self._progress, self.schedule, self.step_size, self._shrink)

@@ -175,8 +175,8 @@ class _ExampleSpan:
         images = np.stack([self._product(v) for v in lowered])
         lengths, values = top.vectors @ lowered.T, lowered @ images.T / top.largest
         off = np.abs(lengths - np.eye(len(lengths))).max()
-        apart = np.abs(values - np.diag(top.values / top.largest)).max()
-        return bool(max(off, apart) <= SAME)
+        largest_change = np.abs(values - np.diag(top.values / top.largest)).max()
+        return bool(max(off, largest_change) <= SAME)
 
     def _complement(self, mu: float) -> Array:
         """Return the matrix of the proof, its upper triangle."""
@@ -211,7 +211,7 @@ class _ExampleSpan:
         if not np.isfinite(complement).all():
             return np.zeros(len(complement) + 2 * self._squares.size)
         w = eigh(complement, lower=False, subset_by_index=[0, 0])[1][:, 0]
-        along, across = self._A @ w, self._B @ w
+        u, v = self._A @ w, self._B @ w
         weights = 1.0 / (mu * mu - self._squares)
-        c = weights * (mu * across + self._squares * along)
-        return np.concatenate([w, c, weights * (mu * along + across)])
+        c = weights * (mu * v + self._squares * u)
+        return np.concatenate([w, c, weights * (mu * u + v)])

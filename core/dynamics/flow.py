@@ -61,10 +61,10 @@ class Flow(LogTimeFlow):
         vectors = {"theta": self.direction, "previous": self._work.previous}
         return {**vectors, "balance": self._work.balance} if self._work.balance.size else vectors
 
-    def set_state(self, kept: State) -> None:
+    def set_state(self, state: State) -> None:
         balance = self._work.balance
         # States saved by an earlier version have no balance.
-        super().set_state({"balance": balance, **kept} if balance.size else kept)
+        super().set_state({"balance": balance, **state} if balance.size else state)
 
     def work_for(self, budget: int) -> int:
         code = super().work_for(budget)

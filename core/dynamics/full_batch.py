@@ -111,12 +111,12 @@ class FullBatch(EqualSteps):
         steps = self.schedule[before:]
         frames = tuple(self._frame_of(self._buffer[row].copy(), int(steps[row])) for row in rows)
         self._progress.buffered = 0
-        kept = tuple(frame for frame in frames if np.isfinite(frame.parameters).all())
-        if code in (kernel.DIVERGED, kernel.DEAD) or len(kept) < len(frames):
-            return self._stop_early(kept, dead=code == kernel.DEAD)
+        finite = tuple(frame for frame in frames if np.isfinite(frame.parameters).all())
+        if code in (kernel.DIVERGED, kernel.DEAD) or len(finite) < len(frames):
+            return self._stop_early(finite, dead=code == kernel.DEAD)
         return self._chunk(frames, Outcome.COMPLETED if code == kernel.DONE else Outcome.GOING)
 
-    def _stop_early(self, kept: tuple[Frame, ...], dead: bool) -> Chunk:
+    def _stop_early(self, frames: tuple[Frame, ...], dead: bool) -> Chunk:
         """Return the last chunk of a run without active units, or of a diverged one."""
         threshold = max(self._initial, self.problem.dataset.n) * 1.5
         # The network died by itself, not through a too long step: it never moves again.
@@ -125,10 +125,10 @@ class FullBatch(EqualSteps):
             still = tuple(self._frame_of(self._flat.copy(), int(step_)) for step_ in rest)
             facts = {"step": self._current_step(), "why": "no unit is active on any example"}
             self._progress.step = self.schedule[-1]
-            return self._chunk(kept + still, Outcome.COMPLETED, ("stationary", facts))
+            return self._chunk(frames + still, Outcome.COMPLETED, ("stationary", facts))
         if dead:
-            return self._diverged_chunk(kept, "every unit was thrown off the data")
-        return self._diverged_chunk(kept)
+            return self._diverged_chunk(frames, "every unit was thrown off the data")
+        return self._diverged_chunk(frames)
 
     def suggested_step(self) -> float:
         """Return a step that should not diverge: at most 1/lambda_0 and half the present one."""

@@ -64,8 +64,8 @@ class GeneralField:
     def power_iteration(self, s: State) -> float:
         """Improve `wave`; return the eigenvalue."""
         root, wave = np.sqrt(self._q0), self.wave
-        along = self._gradient(s, self.theta, root * wave)
-        df = self._network.derivative(self.theta, self._inputs, along)
+        gradient = self._gradient(s, self.theta, root * wave)
+        df = self._network.derivative(self.theta, self._inputs, gradient)
         scores = self._problem.loss.scores(np.asarray(df), self._y)  # linear in the outputs
         image = root * scores.reshape(-1)
         norm = float(np.linalg.norm(image))

@@ -112,9 +112,9 @@ def forces_at_kinks(Q: Array, b: Array, low: Array, high: Array) -> Array | None
     mu = np.clip(np.zeros_like(b), low, high)
     diagonal = np.maximum(np.diag(Q), np.finfo(float).tiny)
     for _ in range(ROUNDS):
-        ahead = mu + (b - Q @ mu) / diagonal
-        now = (ahead > low) & (ahead < high)
-        mu = np.where(now, 0.0, np.where(ahead <= low, low, high))
+        target = mu + (b - Q @ mu) / diagonal
+        now = (target > low) & (target < high)
+        mu = np.where(now, 0.0, np.where(target <= low, low, high))
         if now.any():
             mu[now] = _solve_least_norm(Q[np.ix_(now, now)], (b - Q @ mu)[now])
         if _is_solution(Q, b, low, high, mu):
@@ -148,11 +148,11 @@ def _solve_bounded(Q: Array, b: Array, low: Array, high: Array) -> Array | None:
     from scipy.optimize import lsq_linear  # slow to load, and needed only when a run is stuck
 
     values, vectors = np.linalg.eigh(Q)
-    kept = values > NEGLIGIBLE * values[-1]
-    if not kept.any():
+    mask = values > NEGLIGIBLE * values[-1]
+    if not mask.any():
         return None
-    root = np.sqrt(values[kept])
-    factor, aim = root[:, None] * vectors[:, kept].T, (vectors[:, kept].T @ b) / root
+    root = np.sqrt(values[mask])
+    factor, aim = root[:, None] * vectors[:, mask].T, (vectors[:, mask].T @ b) / root
     width = np.linalg.norm(factor, axis=0)
     # Columns of equal length: bvls chooses by slopes, which are incomparable between columns of
     # different units.

@@ -314,11 +314,11 @@ class _Lanczos:
         self.finite = bool(np.isfinite(image).all())
         if not self.finite:
             return
-        along = self._dual[k] @ image
-        self._diagonal[k] = along
+        diagonal = self._dual[k] @ image
+        self._diagonal[k] = diagonal
         self._beside[k] = self._set_vector(self._orthogonalise(image))
         before = self._beside[k - 1] if k else 0.0
-        self.scale = max(self.scale, math.hypot(before, along, self._ahead))
+        self.scale = max(self.scale, math.hypot(before, diagonal, self._ahead))
 
     @property
     def is_invariant(self) -> bool:
@@ -335,8 +335,10 @@ class _Lanczos:
         """Return Ritz values, decreasing, and vectors of the matrix in the columns."""
         from scipy.linalg.lapack import dstevd  # slow to load
 
-        beside = self._beside[: max(self.steps - 1, 1)]  # LAPACK requires one even if none is used
-        values, rows, _ = dstevd(self._diagonal[: self.steps], beside)
+        off_diagonal = self._beside[
+            : max(self.steps - 1, 1)
+        ]  # LAPACK requires one even if none is used
+        values, rows, _ = dstevd(self._diagonal[: self.steps], off_diagonal)
         return values[::-1], rows[:, ::-1]
 
     def residual(self, count: int) -> float:
@@ -366,8 +368,8 @@ class _Lanczos:
         known = self._polynomial
         for j in range(len(known) - 1, self.steps):
             before = self._beside[j - 1] * known[j - 1] if j else 0.0
-            ahead = max(self._beside[j], TINY)
-            known.append(float(((x - self._diagonal[j]) * known[j] - before) / ahead))
+            off_diagonal = max(self._beside[j], TINY)
+            known.append(float(((x - self._diagonal[j]) * known[j] - before) / off_diagonal))
         return known
 
     def exceeds(self, x: float) -> bool:

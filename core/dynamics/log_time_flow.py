@@ -238,18 +238,18 @@ class LogTimeFlow(Integrator):
 
     def parts(self) -> solver_state.Parts:
         """Return the arrays that live from frame to frame, those of the companion among them."""
-        beside = {} if self._companion is None else self._companion.parts()
-        return {**self._own_parts(), **beside}
+        of_companion = {} if self._companion is None else self._companion.parts()
+        return {**self._own_parts(), **of_companion}
 
     def _own_parts(self) -> solver_state.Parts:
         numbers = {"floats": self._floats, "counts": self._counts, "clock": self._clock}
         return {**numbers, "wave": self._wave, **self._vectors()}
 
-    def _resume(self, kept: State) -> None:
+    def _resume(self, saved: State) -> None:
         """Continue from a state, which must reproduce the very frame that the run starts with."""
         start = self.problem.start
-        self.set_state(kept)
-        self._frame_state = kept
+        self.set_state(saved)
+        self._frame_state = saved
         if self._clock[RESTING]:
             self.direction[:], self.kernel_state.rho = start.parameters, start.rho
             return
@@ -269,11 +269,11 @@ class LogTimeFlow(Integrator):
                 "it is not that of the frame at which the run continues"
             )
         self.marks = marks
-        self.set_state(kept)
+        self.set_state(saved)
 
-    def set_state(self, kept: State) -> None:
+    def set_state(self, state: State) -> None:
         """Continue from a saved state; `advance` gives the companion its part of it."""
-        own = {name: part for name, part in kept.items() if not name.startswith(PREFIX)}
+        own = {name: part for name, part in state.items() if not name.startswith(PREFIX)}
         solver_state.set_state(self._own_parts(), own)
         s = self.kernel_state
         s.mark = s.buffered = 0
@@ -307,14 +307,14 @@ class LogTimeFlow(Integrator):
             rows[0][-2] = float(np.fmax(rows[0][-2], self._companion.compare(mark, theta[0])))
             if not is_needed_after(mark):
                 self._companion = None
-        begun = int(self._clock[BEGUN])
+        first = int(self._clock[BEGUN])
         times = self.marks[before : before + count].tolist()
         found = [dict(zip(DIAGNOSTICS, row[2:], strict=True)) for row in rows]
         for one in found:
             if np.isinf(one["fewest_atoms"]):  # no step ended since the last frame
                 del one["fewest_atoms"]
         return tuple(
-            Frame(begun + int(row[0]), times[i], row[1], theta[i], None, found[i])
+            Frame(first + int(row[0]), times[i], row[1], theta[i], None, found[i])
             for i, row in enumerate(rows)
         )
 

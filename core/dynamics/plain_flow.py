@@ -58,9 +58,9 @@ class BalancedFlow(Stepper):
         return first_log10_time(growth_rate(self.problem))
 
     def _parts(self) -> solver_state.Parts:
-        kept = self._balance
+        balance = self._balance
         # In a frame the difference of a^2 and |v|^2 has lost its digits if both have grown.
-        own = {"conserved": kept.conserved, "signs": kept.signs, "part": kept.part}
+        own = {"conserved": balance.conserved, "signs": balance.signs, "part": balance.part}
         return {**super()._parts(), **own}
 
     def _resume(self) -> None:

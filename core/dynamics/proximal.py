@@ -89,8 +89,8 @@ class Blocks:
 
     def solve(self, w: Weights) -> Weights:
         """Return the inverse of the blocks times w."""
-        along = self.g * (w.a + np.einsum("jd,jd->j", self.rho, w.U))
-        return Weights(self.dt * along, self.dt * (w.U + along[:, None] * self.rho))
+        parallel = self.g * (w.a + np.einsum("jd,jd->j", self.rho, w.U))
+        return Weights(self.dt * parallel, self.dt * (w.U + parallel[:, None] * self.rho))
 
 
 @final
@@ -216,18 +216,18 @@ class Proximal:
             if solved is None:
                 return None
             move, forces = solved
-            ahead = z + move.U @ self.planes.normals.T
+            newer = z + move.U @ self.planes.normals.T
             noise = ROUNDING * np.linalg.norm(w.U, axis=1)[:, None]
             # Including rounding of what the forces move, most of which cancels.
             noise = noise + 1e-15 * dt * np.abs(model.jump).max()
-            crossed = ~kinks & (model.jump > 0.0) & (sides * ahead < -noise)
+            crossed = ~kinks & (model.jump > 0.0) & (sides * newer < -noise)
             if not crossed.any():
                 break
             kinks = kinks | crossed
             forces = np.where(crossed & (sides > 0), model.jump, forces)
         else:  # kinks of several points appear and vanish with their weights
             return None
-        then = np.where(ahead > 0.0, 1, -1)
+        then = np.where(newer > 0.0, 1, -1)
         # A force solved to its bound equals the bound up to the rounding of held + change.
         edge = 1e-15 * model.jump[kinks]
         held = forces[kinks]
@@ -309,10 +309,12 @@ class ReducedInverse:
             C H^-1 C^T.
         """
         of, model, blocks = self._of, self.model, self.blocks
-        along = np.einsum("kd,kd->k", of.planes.normals[ks], blocks.rho[js])
+        parallel = np.einsum("kd,kd->k", of.planes.normals[ks], blocks.rho[js])
         same = js[:, None] == js[None, :]
-        own = of.between[np.ix_(ks, ks)] + (blocks.g[js] * along)[:, None] * along[None, :]
-        seen = model.beta.T[js] * of.onto[ks] + (blocks.g[js] * along)[:, None] * self._turned.T[js]
+        own = of.between[np.ix_(ks, ks)] + (blocks.g[js] * parallel)[:, None] * parallel[None, :]
+        seen = (
+            model.beta.T[js] * of.onto[ks] + (blocks.g[js] * parallel)[:, None] * self._turned.T[js]
+        )
         seen = blocks.dt * seen * self._root[None, :]
         through = seen @ np.linalg.solve(self._matrix, seen.T)
         return np.asarray(np.where(same, blocks.dt * own, 0.0) - through)

@@ -101,9 +101,9 @@ class Sliding:
             Code of core.compiled.log_time.
         """
         t = math.exp(s.ln_t)
-        ahead = marks[s.mark] * state.LN_10 - s.ln_t
+        distance = marks[s.mark] * state.LN_10 - s.ln_t
         # dt/t to the next frame, even if that is a rounding error away.
-        gap = math.expm1(min(ahead, FAR))
+        gap = math.expm1(min(distance, FAR))
         longest = s.part if s.part > 0.0 else FIRST
         count = max(1, math.ceil(gap / longest))
         part = max(gap / count, ROUNDING)
@@ -235,14 +235,16 @@ class Sliding:
         corrected instead: a half divides a node by 1 + z/2, and the flow multiplies by e^(-z/2).
         """
         a, U = end.a.copy(), end.U.copy()
-        keeps = self._balance >= 0.0
+        can_rebalance = self._balance >= 0.0
         shrinks = np.abs(halves.a) < (1.0 - FAST) * np.abs(start.a)
         fast = (self._balance == 0.0) & shrinks
         ratio = np.sqrt(np.abs(start.a[fast] / np.maximum(np.abs(halves.a[fast]), TINY)))
         factor = np.exp(-2.0 * (ratio - 1.0)) * ratio**2
         U[fast] = factor[:, None] * halves.U[fast]
-        lengths = np.sqrt(self._balance + np.einsum("jd,jd->j", U, U), where=keeps, out=a.copy())
-        a[keeps] = np.copysign(lengths[keeps], start.a[keeps])
+        lengths = np.sqrt(
+            self._balance + np.einsum("jd,jd->j", U, U), where=can_rebalance, out=a.copy()
+        )
+        a[can_rebalance] = np.copysign(lengths[can_rebalance], start.a[can_rebalance])
         return Weights(a, U)
 
 

@@ -177,29 +177,29 @@ def _shorten_until_safe(problem: Problem, step: float) -> float:
     by 10^6 (m = 16) and 10^16 (m = 256). What counts is the curvature along the step,
     2 (R(W') - R(W) + eta |g|^2)/(eta |g|)^2.
     """
-    begun = objective(problem, problem.physical_start())
+    start_risk = objective(problem, problem.physical_start())
     shortened = step
-    for _ in range(MOST_SHORTENED if np.isfinite(begun) else 0):
-        curvature = _curvature_along(problem, shortened, begun)
+    for _ in range(MOST_SHORTENED if np.isfinite(start_risk) else 0):
+        curvature = _curvature_along(problem, shortened, start_risk)
         if curvature is None:
             return step if shortened == step else ShortenedStep(rounded_down(shortened))
         shortened = min(shortened / 2.0, 1.0 / curvature if curvature > 0.0 else np.inf)
     return step  # no better one is known
 
 
-def _curvature_along(problem: Problem, step: float, begun: float) -> float | None:
-    """Return the mean curvature along the first step that raises the risk above `begun`.
+def _curvature_along(problem: Problem, step: float, start_risk: float) -> float | None:
+    """Return the mean curvature along the first step that raises the risk above `start_risk`.
 
     None if no step does; 0 if the curvature is beyond float64.
     """
-    flat, value, eta = problem.physical_start(), begun, np.float64(step)
+    flat, value, eta = problem.physical_start(), start_risk, np.float64(step)
     with np.errstate(all="ignore"):
         for _ in range(TRIED):
             slope = objective_gradient(problem, flat)
             squared = slope @ slope
             flat = flat - eta * slope
             after = objective(problem, flat)
-            if not after <= begun * (1.0 + ROUNDING):
+            if not after <= start_risk * (1.0 + ROUNDING):
                 curvature = 2.0 * ((after - value) / eta + squared) / (eta * squared)
                 return float(curvature) if np.isfinite(curvature) else 0.0
             value = after

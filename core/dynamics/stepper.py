@@ -121,13 +121,13 @@ class Stepper(EqualSteps):
             self._started = True
             first = self._frame_of(self._flat(), self._step)
             return self._chunk([first], Outcome.COMPLETED if self.planned == 1 else Outcome.GOING)
-        left, frames = self.pace.start(), list[Frame]()
+        budget, frames = self.pace.start(), list[Frame]()
         room = max(1, FRAME_BYTES // (self.problem.network.size * self.dtype.itemsize))
-        while left > 0 and self._mark < self.schedule.size and len(frames) < room:
-            count = min(left, int(self.schedule[self._mark]) - self._step)
+        while budget > 0 and self._mark < self.schedule.size and len(frames) < room:
+            count = min(budget, int(self.schedule[self._mark]) - self._step)
             done = self._advance(count)
             self._step += done
-            left -= done
+            budget -= done
             if done < count:
                 return self._diverged_chunk(frames)
             if self._step == self.schedule[self._mark]:
@@ -137,7 +137,7 @@ class Stepper(EqualSteps):
                 frames.append(frame)
                 self._frame_state = solver_state.get_state(self._parts())
                 self._mark += 1
-        if left == 0:
+        if budget == 0:
             self.pace.stop()
         done_all = self._mark == self.schedule.size
         return self._chunk(frames, Outcome.COMPLETED if done_all else Outcome.GOING)

@@ -61,10 +61,10 @@ class FreshSource:
         tuple of arrays
             Inputs x (count, d) and labels y (count,).
         """
-        drawn = self._source.fresh(generator, count, self._training)
-        if drawn is None:
+        examples = self._source.fresh(generator, count, self._training)
+        if examples is None:
             raise self._no_distribution_error(self._kind)
-        return drawn
+        return examples
 
 
 def generator_at(problem: Problem, place: int) -> np.random.Generator:

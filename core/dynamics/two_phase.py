@@ -55,8 +55,8 @@ def first_phase(problem: Problem) -> Array:
     else:
         source = FreshSource(problem)
         generator = generator_at(problem, 2)
-        for begin in range(0, dynamics.first_batch, BLOCK):
-            count = min(BLOCK, dynamics.first_batch - begin)
+        for first in range(0, dynamics.first_batch, BLOCK):
+            count = min(BLOCK, dynamics.first_batch - first)
             total += _correlations(V, *source.draw(generator, count))
     total *= np.sign(a)[:, None]
     # A node that is active on no example has gradient 0, and keeps its direction.
@@ -123,21 +123,21 @@ class TwoPhases(Stepper):
     def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics
         assert isinstance(dynamics, TwoPhase)
-        begun = in_second_phase(problem)
+        has_started = in_second_phase(problem)
         V = problem.network.unpack(problem.physical_start())["V"]
-        self._V = np.array(V) if begun else first_phase(problem)
+        self._V = np.array(V) if has_started else first_phase(problem)
         self._H = hidden_features(self._V, problem.dataset.x)
         self._curvature = outer_curvature(problem, self._H)
         step = 1.0 / self._curvature if self._curvature > 0.0 else 1.0
         super().__init__(problem, dynamics.step or step)
         n, m = self._H.shape
         self._current = problem.physical_start().copy()
-        self._a = np.array(self._current[:m]) if begun else np.zeros(m)
+        self._a = np.array(self._current[:m]) if has_started else np.zeros(m)
         self._y, self._most = np.array(problem.dataset.y), self._limit() * n
         self._shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2
         self._work = (np.zeros((1, n)), np.zeros((1, n)))
         self.pace = Pace(first_units(m, n, 1))
-        self._has_started = begun
+        self._has_started = has_started
         self._resume()
 
     def _parts(self) -> solver_state.Parts:
@@ -147,21 +147,21 @@ class TwoPhases(Stepper):
         return first_log10_time(self._curvature)
 
     def _advance(self, count: int) -> int:
-        left = count
+        budget = count
         if not self._has_started:
-            self._has_started, left = True, count - 1
+            self._has_started, budget = True, count - 1
         done: int = kernel.outer_steps(
             self._a,
             self._H,
             self._y,
-            left,
+            budget,
             self.problem.loss.code,
             self.step_size,
             self._shrink,
             self._most,
             *self._work,
         )
-        return count - left + done
+        return count - budget + done
 
     def _flat(self) -> NDArray[Any]:
         if not self._has_started:

@@ -163,20 +163,20 @@ class Hunt:
         DiskError
             The disk is full.
         """
-        begin = budget.clock()
+        start = budget.clock()
         try:
             while (generation := self._next(budget)) and not control.stop_requested:
                 for status in self._train_generation(generation, pool, control):
-                    over = budget.clock() - begin >= budget.seconds
+                    over = budget.clock() - start >= budget.seconds
                     if over:
                         control.stop_submitting()
-                    yield replace(status, seconds=budget.clock() - begin)
+                    yield replace(status, seconds=budget.clock() - start)
                 if any(one.index not in self.tried for one in generation):
                     break
                 scores = {one.index: self._score(one.index) for one in generation}
                 self._search.add_scores(generation, scores)
                 self._check_some_number()
-                if budget.clock() - begin >= budget.seconds:
+                if budget.clock() - start >= budget.seconds:
                     break
             if not control.stop_requested:
                 yield from self._recorded_again(pool)
@@ -197,13 +197,13 @@ class Hunt:
     ) -> Iterator[HuntStatus]:
         """Train the unknown runs of a generation, yielding statuses."""
         for one in generation:
-            told = f"{self._cells[one.point.place]} {one.point.digest}"
-            self._digests[one.index] = hashlib.sha256(told.encode()).hexdigest()[:32]
+            text = f"{self._cells[one.point.place]} {one.point.digest}"
+            self._digests[one.index] = hashlib.sha256(text.encode()).hexdigest()[:32]
         new = [one for one in generation if not self._is_known(one.index)]
         self._add_results(generation, ())
         if new:
             made = self._plan(new, pool.shared)
-            for status in sweep(made, pool, control, keep_pool=True):
+            for status in sweep(made, pool, control, retain_pool=True):
                 self._add_results(generation, new)
                 yield self._status_of(status)
             self._add_results(generation, new)
@@ -216,7 +216,7 @@ class Hunt:
         ]
         if missing:
             made = self._plan(missing, pool.shared)
-            for status in sweep(made, pool, SweepControl(), keep_pool=True):
+            for status in sweep(made, pool, SweepControl(), retain_pool=True):
                 yield self._status_of(status)
 
     def _status_of(self, sweep: SweepStatus) -> HuntStatus:
@@ -250,8 +250,10 @@ class Hunt:
             name = name_of(one.index)
             experiment = self.space.experiment(one.point, arrays.resolve())
             task = task_of(study, Cell(name, experiment, values), file)
-            asked = ObjectiveReader(self.objective, tuple(values.items()))
-            tasks.append(replace(task, stage=shared, compute_values=asked, trusted=trusted))
+            compute_values = ObjectiveReader(self.objective, tuple(values.items()))
+            tasks.append(
+                replace(task, stage=shared, compute_values=compute_values, trusted=trusted)
+            )
             paths[name], digests[name] = file, self._digests[one.index]
         folder = self.retention.folder
         return Plan(study, folder, self.ledger, paths, digests, tuple(tasks), ())
@@ -288,23 +290,29 @@ class Hunt:
             # A failure recorded by an earlier call does not count.
             failed = one.index in again and entry.row.state == "failed"
             if self._is_known(one.index) or (failed and entry.digest == self._digests[one.index]):
-                point, moved = one.point, one.point.arrays is not None
-                told = TrialResult(
-                    one.index, one.phase, one.parent, point.place, point.seeds, moved, entry.row
+                point, has_arrays = one.point, one.point.arrays is not None
+                result = TrialResult(
+                    one.index,
+                    one.phase,
+                    one.parent,
+                    point.place,
+                    point.seeds,
+                    has_arrays,
+                    entry.row,
                 )
-                self.tried[one.index] = told
+                self.tried[one.index] = result
                 self._save_if_best(one)
 
     def _save_if_best(self, one: Candidate) -> None:
         """Keep the files of a run while it is among the best; remove those of a run that is not."""
         score = self._score(one.index)
-        left = [one.index]
+        surplus = [one.index]
         if math.isfinite(score):
             insort(self._best, (score, one.index))
             self._points[one.index] = one
-            left = [index for _, index in self._best[self.retention.best :]]
+            surplus = [index for _, index in self._best[self.retention.best :]]
             del self._best[self.retention.best :]
-        for index in left:
+        for index in surplus:
             self._points.pop(index, None)
             if not self.retention.every:
                 self._remove(index)

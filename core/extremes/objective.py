@@ -104,8 +104,8 @@ class ObjectiveReader:
             return cell.value_at(objective.text, claim_moment(objective.at))
         frames = range(run.frames)
         if objective.after:
-            begun = (frame for frame in frames if cell.value(objective.after, frame) > 0.0)
-            frames = range(next(begun, run.frames), run.frames)
+            started = (frame for frame in frames if cell.value(objective.after, frame) > 0.0)
+            frames = range(next(started, run.frames), run.frames)
         values = np.array([cell.value(objective.text, frame) for frame in frames])
         known = values[np.isfinite(values)]
         if not known.size:

@@ -56,10 +56,10 @@ def perturb_on_sphere(rng: Generator, array: Array, step: float) -> Array:
     """
     norm = float(np.linalg.norm(array))
     way = rng.standard_normal(array.shape)
-    moved = array + step * norm * way / np.linalg.norm(way)
-    size = float(np.linalg.norm(moved))
+    perturbed = array + step * norm * way / np.linalg.norm(way)
+    size = float(np.linalg.norm(perturbed))
     # A single number at constant norm can only change its sign.
-    return moved * (norm / size) if size > 0.0 and array.size > 1 else moved
+    return perturbed * (norm / size) if size > 0.0 and array.size > 1 else perturbed
 
 
 def perturb(rng: Generator, array: Array, step: float) -> Array:
@@ -122,10 +122,10 @@ class StartSpace(ArraySpace):
         self.with_file(experiment, Path("start.npz"))
 
     def fresh(self, rng: Generator, number: int) -> Point | None:
-        place, drawn = number % len(self.cells), number // len(self.cells)
+        place, round_number = number % len(self.cells), number // len(self.cells)
         if self.cells[place].experiment.network.init == "file":
             return self.draw_neighbour(rng, self.start_at(place), 1.0)
-        seed = self.ground.draw_seed(drawn, rng)
+        seed = self.ground.draw_seed(round_number, rng)
         return None if seed is None else Point(place, {NETWORK: seed})
 
     def draw_neighbour(self, rng: Generator, parent: Point, step: float) -> Point | None:
@@ -194,10 +194,10 @@ class DataSpace(ArraySpace):
         return Point(place, {DATA: run if data is None else data})
 
     def fresh(self, rng: Generator, number: int) -> Point | None:
-        place, drawn = number % len(self.cells), number // len(self.cells)
+        place, round_number = number % len(self.cells), number // len(self.cells)
         if not self.cells[place].experiment.data.known_law:
             return self.draw_neighbour(rng, self.start_at(place), 1.0)
-        seed = self.ground.draw_seed(drawn, rng)
+        seed = self.ground.draw_seed(round_number, rng)
         return None if seed is None else Point(place, {DATA: seed})
 
     def draw_neighbour(self, rng: Generator, parent: Point, step: float) -> Point | None:
@@ -268,10 +268,10 @@ class DataSpace(ArraySpace):
         most = max(2, round(0.5 * step * x.shape[1]))
         for _ in range(TRIES):
             count = int(rng.integers(1, most, endpoint=True))
-            moved = x[i].copy()
-            moved[rng.choice(moved.size, size=min(count, moved.size), replace=False)] *= -1.0
-            if self._preserves_label(section, x[i], moved):
-                x[i] = moved
+            row = x[i].copy()
+            row[rng.choice(row.size, size=min(count, row.size), replace=False)] *= -1.0
+            if self._preserves_label(section, x[i], row):
+                x[i] = row
                 return
 
     @staticmethod

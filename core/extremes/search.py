@@ -59,11 +59,11 @@ class Point:
     @property
     def digest(self) -> str:
         """SHA-256 of the whole point."""
-        told = hashlib.sha256(repr((self.place, sorted(self.seeds.items()))).encode())
+        digest = hashlib.sha256(repr((self.place, sorted(self.seeds.items()))).encode())
         for name, array in sorted((self.arrays or {}).items()):
-            told.update(f"{name} {array.shape} ".encode())
-            told.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-        return told.hexdigest()[:32]
+            digest.update(f"{name} {array.shape} ".encode())
+            digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        return digest.hexdigest()[:32]
 
 
 @final
@@ -188,8 +188,8 @@ class SeedSpace(Space):
         return Point(place, {key: seed for key, seed in known.items() if seed is not None})
 
     def fresh(self, rng: Generator, number: int) -> Point | None:
-        place, drawn = number % len(self.cells), number // len(self.cells)
-        seed = self.ground.draw_seed(drawn, rng)
+        place, round_number = number % len(self.cells), number // len(self.cells)
+        seed = self.ground.draw_seed(round_number, rng)
         if seed is None:
             return None
         others = [key for key in (DATA, NETWORK) if self._own(place, key) is not None]
@@ -274,10 +274,10 @@ class Candidate:
 class Search:
     """Generations of a hunt: `propose` one, `add_scores` of its runs, and repeat."""
 
-    def __init__(self, space: Space, drawn: int = DRAWN) -> None:
+    def __init__(self, space: Space, n_random: int = DRAWN) -> None:
         self.space = space
         self.step = FIRST_STEP
-        self._first = drawn
+        self._first = n_random
         self._seed = space.ground.seed
         self._count = self._draws = 0
         self._scores: dict[int, float] = {}

@@ -15,9 +15,9 @@ from core.runs import Run
 PREDICTED = "predicted:"  # before the column in the key of a curve
 
 
-def bounds_beside(look: ViewOptions, row: int, names: Sequence[str]) -> tuple[BoundCurve, ...]:
+def bounds_beside(view: ViewOptions, row: int, names: Sequence[str]) -> tuple[BoundCurve, ...]:
     """Return the bounds of statements that belong to some observables of the run in a row."""
-    return tuple(one for one in look.bounds_of(row) if one.view in names)
+    return tuple(one for one in view.bounds_of(row) if one.view in names)
 
 
 def predicted_curves(

@@ -89,9 +89,9 @@ def comparison_scene(
         letter = letter_of(row, len(comparisons))
         panels.append(_panel(comparison, row, letter, box, palette))
         top += HEIGHT + FOOT
-    said = list(dict.fromkeys(note for one in comparisons for note in one.notes))
+    notes = list(dict.fromkeys(note for one in comparisons for note in one.notes))
     bands = [one.question.band for one in comparisons if one.question.kind == "bands"]
-    footer = [f"Bands: {BANDS[band]}." for band in dict.fromkeys(bands)] + said
+    footer = [f"Bands: {BANDS[band]}." for band in dict.fromkeys(bands)] + notes
     top += LINE if footer else 0.0
     for paragraph in footer:
         for line in wrap(math_words(plain(paragraph)), width - 2 * MARGIN, POINTS):

@@ -124,9 +124,9 @@ def draw_time_key(axes: Axes, key: TimeKey, box: Box, palette: Palette, points: 
     step = width / len(key.texts)
     fitting = _separate_texts(key.texts, step / figure_box.width * box.width, mm)
     for position, (text, colour) in enumerate(zip(key.texts, key.colours, strict=True)):
-        left = start + position * step
+        x = start + position * step
         rectangle = Rectangle(
-            (left, bottom),
+            (x, bottom),
             0.94 * step,
             height,
             facecolor=tuple(colour / 255.0),
@@ -137,7 +137,7 @@ def draw_time_key(axes: Axes, key: TimeKey, box: Box, palette: Palette, points: 
         axes.add_artist(rectangle)
         if position in fitting:
             figure.text(
-                left + 0.47 * step,
+                x + 0.47 * step,
                 bottom + height + 0.5 * mm * per_mm,
                 text,
                 ha="center",

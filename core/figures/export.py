@@ -241,8 +241,8 @@ def render_film(
             return cancelled()
 
         try:
-            given = (_save_film, tuple(runs), path, options, counter, film)
-            return bool(run_in_process("The film was not written", report, *given))
+            arguments = (_save_film, tuple(runs), path, options, counter, film)
+            return bool(run_in_process("The film was not written", report, *arguments))
         finally:
             remove_left(path.parent)  # partial files of a killed process
 

@@ -148,9 +148,9 @@ class PanelData:
             return self.traces[kind].panel(row, letter, box), ()
         y = self.axes[kind]
         if kind == "margins":
-            drawn, points = self.shown.references_of(row), self.shown.sheet.points
+            references, points = self.shown.references_of(row), self.shown.sheet.points
             own, x = self.margins[row], self.across
-            panel = margin_panel(row, letter, box, own, x, y, palette, drawn, points)
+            panel = margin_panel(row, letter, box, own, x, y, palette, references, points)
             return replace(panel, ink=self._add_bounds(row, panel.ink, own.frames.size)), ()
         frames, chosen = self.moment_frames[row], self._selection_of(row)
         panel = sorted_panel(
@@ -190,9 +190,11 @@ class PanelData:
         )
         panel = replace(panel, x=x, y=y)
         if panel.kind == "margins":  # labels and triangles depend on the range
-            drawn, points = self.shown.references_of(panel.row), self.shown.sheet.points
+            references, points = self.shown.references_of(panel.row), self.shown.sheet.points
             own, palette = self.margins[panel.row], self.palette
-            again = margin_panel(panel.row, "", box, own, self.across, y, palette, drawn, points)
+            again = margin_panel(
+                panel.row, "", box, own, self.across, y, palette, references, points
+            )
             ink = self._add_bounds(panel.row, again.ink, own.frames.size)
             return replace(panel, ink=ink, levels=again.levels)
         if panel.kind in self.traces:
@@ -269,14 +271,14 @@ def compute_panel_data(
     stops: Sequence[NDArray[np.int64]] | None = None,
 ) -> PanelData:
     """Compute what panels show of runs up to the frames `lasts`; a film shows `stops`."""
-    look, palette = shown.view, shown.palette
+    view, palette = shown.view, shown.palette
     chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, shown.selected, strict=False))
     time = time_axis(runs, lasts)
     times = moments(runs, lasts, time)
     frames = tuple(times.frames(run, last) for run, last in zip(runs, lasts, strict=True))
     # If curves continue after the moment, axes cover the whole runs, as on the screen.
-    ends = [run.frames - 1 for run in runs] if look.rest and stops is None else list(lasts)
-    x = horizontal_axis(runs, ends, look.against, time_axis(runs, ends))
+    ends = [run.frames - 1 for run in runs] if view.rest and stops is None else list(lasts)
+    x = horizontal_axis(runs, ends, view.against, time_axis(runs, ends))
     tracks: list[Track] = []
     margins: list[MarginTraces] = []
     traces: dict[str, TracePanel] = {}
@@ -286,12 +288,12 @@ def compute_panel_data(
         for row, (run, last) in enumerate(zip(runs, lasts, strict=True)):
             projections.append(checked_projection(run, shown.plane))
             at = trail_frames(last, run.network.m) if stops is None else stops[row]
-            nodes = track(projections[-1], at, look.nodes == "directions", look.roots)
+            nodes = track(projections[-1], at, view.nodes == "directions", view.roots)
             mask = chosen[row] if row < len(chosen) else None
-            tracks.append(replace(nodes, chosen=mask, pinned=look.pins(row)))
+            tracks.append(replace(nodes, chosen=mask, pinned=view.pins(row)))
     if "margins" in panels:
         margins = [
-            margin_traces(run, last, look.against, shown.promise_of(row))
+            margin_traces(run, last, view.against, shown.promise_of(row))
             for row, (run, last) in enumerate(zip(runs, ends, strict=True))
         ]
         lines = [one for row in range(len(runs)) for one in shown.references_of(row)]
@@ -300,9 +302,9 @@ def compute_panel_data(
         if kind in panels:
             axes[kind] = value_axis(runs, kind, frames)
     if "curves" in panels:
-        traces["curves"] = curves_panels(runs, ends, x, palette, look, shown.sheet.points)
+        traces["curves"] = curves_panels(runs, ends, x, palette, view, shown.sheet.points)
     if "spectrum" in panels:
-        traces["spectrum"] = spectrum_panels(runs, ends, x, palette, look)
+        traces["spectrum"] = spectrum_panels(runs, ends, x, palette, view)
     return PanelData(
         tuple(runs),
         tuple(lasts),

@@ -161,8 +161,10 @@ def track(
     power = unit_power(float(logs.max()))
     scale = 10.0**-power
     kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
-    kept, reach = everything * scale, extent * scale
-    return Track(frames, kept, kind, norm, power, reach, logs, classes, inner, rooted=rooted)
+    scaled_points, reach = everything * scale, extent * scale
+    return Track(
+        frames, scaled_points, kind, norm, power, reach, logs, classes, inner, rooted=rooted
+    )
 
 
 def follow_nodes(nodes: Track, position: int) -> Track:
@@ -251,8 +253,8 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     if nodes.chosen is not None:
         colours[~nodes.chosen] = dim_colours(colours[~nodes.chosen], palette)
     colours = colours[order]
-    kept = trail(nodes.frames.size, until, m)
-    trails = spread(nodes.points[kept], nodes)[:, order]
+    rows = trail(nodes.frames.size, until, m)
+    trails = spread(nodes.points[rows], nodes)[:, order]
     widths, areas = sizes(strength[order], m)
     curves = Curves("trails", trails[:, :, 0].T, trails[:, :, 1].T, colours, widths)
     dots = Dots("nodes", last[order, 0], last[order, 1], colours, areas, edge=palette.background)
@@ -267,7 +269,7 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     pins = [node for node in nodes.pinned if node < m]
     if not pins:
         return PanelContent((*below_all, curves), (*tips, *data, dots), note, words=words)
-    paths = spread(nodes.points[kept], nodes)[:, pins]
+    paths = spread(nodes.points[rows], nodes)[:, pins]
     ink = np.tile(rgba(palette.foreground), (len(pins), 1))
     own = Curves("pinned", paths[:, :, 0].T, paths[:, :, 1].T, ink, np.full(len(pins), 0.8))
     rings, names = rings_of(last[pins, 0], last[pins, 1], pins, palette)

@@ -382,10 +382,10 @@ class WavePanel:
         if note:
             return PanelContent((line,), note=note)
         ramp = frequency_colours(self._count, palette)[found.frequency - 1]
-        drawn = np.argsort(found.size, kind="stable")  # largest on top
+        order = np.argsort(found.size, kind="stable")  # largest on top
         areas = SMALLEST + (LARGEST - SMALLEST) * found.size**2
-        x, y = found.points[drawn].T
-        nodes = Dots("nodes", x, y, ramp[drawn], areas[drawn], edge=palette.background)
+        x, y = found.points[order].T
+        nodes = Dots("nodes", x, y, ramp[order], areas[order], edge=palette.background)
         pins = [j for j in self.pins if j < len(found.size)]
         if not pins:
             return PanelContent((line,), (nodes,))

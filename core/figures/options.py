@@ -104,7 +104,7 @@ class ViewOptions:
 PLAIN = ViewOptions()
 
 
-def check_view_options(look: ViewOptions, runs: Sequence[Run] = ()) -> None:
+def check_view_options(view: ViewOptions, runs: Sequence[Run] = ()) -> None:
     """Raise InputError for unknown curves or axes, or impossible ranges.
 
     Numbers that the recorded loops of some `runs` passed are curves, too.
@@ -112,23 +112,23 @@ def check_view_options(look: ViewOptions, runs: Sequence[Run] = ()) -> None:
     from core.observables.observable import Shape
     from core.observables.registry import observable_in
 
-    found = {name: observable_in(runs, name) for name in look.curves}
+    found = {name: observable_in(runs, name) for name in view.curves}
     wrong = [name for name, one in found.items() if one is None or one.shape is not Shape.SCALAR]
-    if wrong or not 0 < len(look.curves) <= MOST_CURVES:
-        said = f"{wrong[0][:60]!r} is not one of" if wrong else f"choose 1 to {MOST_CURVES} of"
+    if wrong or not 0 < len(view.curves) <= MOST_CURVES:
+        clause = f"{wrong[0][:60]!r} is not one of" if wrong else f"choose 1 to {MOST_CURVES} of"
         raise InputError(
-            f"The curves {', '.join(look.curves)[:200] or 'none'}: {said} the scalar observables "
+            f"The curves {', '.join(view.curves)[:200] or 'none'}: {clause} the scalar observables "
             "that `describe observables` lists, or numbers that a recorded loop passed."
         )
-    if look.against not in ACROSS:
+    if view.against not in ACROSS:
         raise InputError(
-            f"The axis of curves is one of {', '.join(ACROSS)}, not {look.against[:40]!r}."
+            f"The axis of curves is one of {', '.join(ACROSS)}, not {view.against[:40]!r}."
         )
-    if look.nodes not in POINTS_SHOWN:
+    if view.nodes not in POINTS_SHOWN:
         raise InputError(
-            f"Nodes are drawn as {' or '.join(POINTS_SHOWN)}, not {look.nodes[:40]!r}."
+            f"Nodes are drawn as {' or '.join(POINTS_SHOWN)}, not {view.nodes[:40]!r}."
         )
-    for one in look.regions:
+    for one in view.regions:
         if one.panel not in EVERY_PANEL:
             raise InputError(f"The range of {one.panel[:40]!r}: give a panel and four numbers.")
         problem = range_problem(one.left, one.right) or range_problem(one.bottom, one.top)

@@ -106,14 +106,14 @@ def check_page(runs: Sequence[Run], panels: Sequence[str], options: PageOptions)
     options : PageOptions
         Frames are limited by MOST_NUMBERS of all nodes.
     """
-    given, known = ", ".join(panels) or "none", ", ".join(PAGE_PANELS)
+    chosen, known = ", ".join(panels) or "none", ", ".join(PAGE_PANELS)
     if "predictor" in panels:
         raise InputError(
             "A page cannot show the predictor, which would be recomputed at every frame; choose "
             f"among {known}, or make a film."
         )
     if not panels or not set(panels) <= set(PAGE_PANELS) or len(set(panels)) < len(panels):
-        raise InputError(f"The views {given[:200]}: choose one or more of {known}, each once.")
+        raise InputError(f"The views {chosen[:200]}: choose one or more of {known}, each once.")
     check_runs(runs)
     if not FEWEST_FRAMES <= options.frames <= MOST_FRAMES:
         raise InputError(

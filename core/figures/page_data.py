@@ -244,7 +244,7 @@ def _waves(run: Run, stops: Frames) -> Json:
 
 def _nodes(pages: Pages, row: int) -> Json:
     material, kinds, m = pages.material, pages.kinds, int(pages.material.runs[row].network.m)
-    run, look, stops = material.runs[row], material.shown.view, pages.stops(row)
+    run, view, stops = material.runs[row], material.shown.view, pages.stops(row)
 
     def values(kind: str) -> NDArray[np.float64]:
         return np.array([places_of(run, kind, index)[1] for index in stops.tolist()])
@@ -252,13 +252,13 @@ def _nodes(pages: Pages, row: int) -> Json:
     result: Json = {}
     if "rotations" in kinds:
         result["rotations"] = encode_trimmed(
-            values("rotations"), _is_zoomed(look, row, "rotations")
+            values("rotations"), _is_zoomed(view, row, "rotations")
         )
     if {"neurons", "norms"} & set(kinds):
-        result["norms"] = encode_trimmed(values("norms"), _is_zoomed(look, row, "norms"))
+        result["norms"] = encode_trimmed(values("norms"), _is_zoomed(view, row, "norms"))
     if "neurons" in kinds:
         track = material.tracks[row]
-        exact = look.region(row, "neurons") is not None
+        exact = view.region(row, "neurons") is not None
         result["points"], result["reach"] = encode_places(track.points, exact)
         result["kinds"] = encode_integers(track.kinds)
         result["shades"] = [_shades(track.classes, palette, False) for palette in BOTH]
@@ -274,9 +274,9 @@ def _nodes(pages: Pages, row: int) -> Json:
     return result
 
 
-def _is_zoomed(look: Any, row: int, kind: str) -> bool:
+def _is_zoomed(view: Any, row: int, kind: str) -> bool:
     """Return True if a view shows a part of its axis, so that every digit may be seen."""
-    return look.region(row, kind) is not None
+    return view.region(row, kind) is not None
 
 
 def _shades(classes: int, palette: Palette, dim: bool) -> list[list[str]]:

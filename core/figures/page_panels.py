@@ -77,23 +77,23 @@ def _pair_palettes(light: Any, dark: Any) -> Any:
 
 
 def _panel(material: PanelData, row: int, kind: str, letter: str) -> Json:
-    drawn, dots = material.panel(row, kind, letter, _box(material, row, kind))
+    panel, dots = material.panel(row, kind, letter, _box(material, row, kind))
     result: Json = {
         "letter": letter,
-        "title": pieces(drawn.title),
-        "x": _axis(drawn.x),
-        "y": _axis(drawn.y),
-        "centred": drawn.centre_lines,
-        "key": _key(drawn),
-        "note": drawn.ink.note,
+        "title": pieces(panel.title),
+        "x": _axis(panel.x),
+        "y": _axis(panel.y),
+        "centred": panel.centre_lines,
+        "key": _key(panel),
+        "note": panel.ink.note,
     }
     if kind == "neurons":
         return result | _neurons(material, row, dots)
     if kind in WAVES:
         return result | _waves(material, row)
     if kind in SORTED:
-        return result | _sorted_curves(material, row, drawn)
-    return result | _traces(material, row, drawn)
+        return result | _sorted_curves(material, row, panel)
+    return result | _traces(material, row, panel)
 
 
 def _box(material: PanelData, row: int, kind: str) -> Box:
@@ -132,8 +132,8 @@ def moving_part(material: PanelData, row: int, kind: str, frames: Frames) -> Jso
         return _colours(material, row, stops)
     ends = _recorded_curves(material, row, kind).frames
     counts = np.searchsorted(ends, stops, side="right")
-    drawn = material.panel(row, kind, "", _box(material, row, kind))[0]
-    notes = [material.ink(drawn, index, ()).note for index in stops.tolist()]
+    panel = material.panel(row, kind, "", _box(material, row, kind))[0]
+    notes = [material.ink(panel, index, ()).note for index in stops.tolist()]
     states, state = _index_distinct(notes)
     return {"counts": encode_integers(counts), "notes": states, "state": state}
 
@@ -254,10 +254,10 @@ def _views(material: PanelData, row: int, stops: Frames) -> Json:
         texts.append((seen.power, x.label, y.label, key[0].text))
         views.append((x.low, x.high, y.low, y.high))
         scales.append(scale)
-    kept, state = _index_distinct(texts)
+    distinct, state = _index_distinct(texts)
     states = [
         {"power": power, "x": pieces(x), "y": pieces(y), "data": pieces(data)}
-        for power, x, y, data in kept
+        for power, x, y, data in distinct
     ]
     return {
         "states": states,

@@ -149,8 +149,8 @@ def ray_curves(rays: Rays, palette: Palette) -> tuple[Curves, ...]:
     return tuple(both)
 
 
-def _pairs(begin: Array, end: Array) -> Array:
-    return np.stack([begin, end], axis=1)
+def _pairs(start: Array, end: Array) -> Array:
+    return np.stack([start, end], axis=1)
 
 
 def ray_dots(rays: Rays, palette: Palette) -> tuple[Dots, ...]:
@@ -172,8 +172,8 @@ def ray_words(rays: Rays, palette: Palette) -> tuple[Label, ...]:
             continue
         side: Align = "left" if x > MIDDLE else "right" if x < -MIDDLE else "center"
         text = {"left": "  {}", "right": "{}  ", "center": "{}"}[side]
-        told = text.format(math_number(number_text(value)))
-        words.append(Label(x, y, told, palette.foreground, side, y < 0.0))
+        label = text.format(math_number(number_text(value)))
+        words.append(Label(x, y, label, palette.foreground, side, y < 0.0))
     return tuple(words)
 
 

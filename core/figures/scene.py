@@ -42,9 +42,9 @@ def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
     """
     wrong = [name for name in panels if name not in EVERY_PANEL]
     if wrong or not panels or len(set(panels)) < len(panels):
-        given = ", ".join(panels) or "none"
+        chosen = ", ".join(panels) or "none"
         raise InputError(
-            f"The panels {given}: choose one or more of {', '.join(EVERY_PANEL)}, each once."
+            f"The panels {chosen}: choose one or more of {', '.join(EVERY_PANEL)}, each once."
         )
     return tuple(panels)
 
@@ -111,8 +111,8 @@ def share_words(material: PanelData) -> str:
 def prediction_words(material: PanelData) -> str:
     """Return the predictions beside a figure's curves as a sentence of its caption, or ""."""
     curves = material.traces.get("curves")
-    drawn = [one.prediction for row in (curves.bounds if curves else ()) for one in row]
-    sources = dict.fromkeys(one.source for one in drawn if one is not None)
+    predictions = [one.prediction for row in (curves.bounds if curves else ()) for one in row]
+    sources = dict.fromkeys(one.source for one in predictions if one is not None)
     return f" Dashed: predictions ({plain('; '.join(sources))})." if sources else ""
 
 
@@ -146,8 +146,8 @@ def build_scene(
     """
     check_runs(runs)
     panels = choose_panels(check_panels(panels), runs)
-    look, sheet = options.view, options.sheet
-    check_view_options(look, runs)
+    view, sheet = options.view, options.sheet
+    check_view_options(view, runs)
     check_sheet(sheet)
     lasts = [last_frame(run, until) for run in runs]
     material = compute_panel_data(runs, panels, lasts, options)
@@ -160,7 +160,7 @@ def build_scene(
     by_kind = [(", ".join(letters[row, kind] for row in range(len(runs))), kind) for kind in panels]
     texts = (title, footer(material, by_kind), sheet)
     laid = page(headings(runs), [[1] * len(panels)] * len(runs), *texts)
-    drawn = [
+    grid = [
         [
             material.panel(row, kind, letters[row, kind], laid.boxes[row][column])[0]
             for column, kind in enumerate(panels)
@@ -168,13 +168,13 @@ def build_scene(
         for row in range(len(runs))
     ]
     if len(runs) > 1:
-        columns = [with_one_key(column) for column in zip(*drawn, strict=True)]
-        drawn = [list(line) for line in zip(*columns, strict=True)]
-        keys_of = [[key_lines(one) for one in line] for line in drawn]
+        columns = [with_one_key(column) for column in zip(*grid, strict=True)]
+        grid = [list(line) for line in zip(*columns, strict=True)]
+        keys_of = [[key_lines(one) for one in line] for line in grid]
         laid = page(headings(runs), keys_of, *texts)
     # Align titles of panels in a row.
     placed = []
-    for line, boxes in zip(drawn, laid.boxes, strict=True):
+    for line, boxes in zip(grid, laid.boxes, strict=True):
         rows: dict[float, int] = {}
         for panel, box in zip(line, boxes, strict=True):
             rows[box.top] = max(rows.get(box.top, 0), key_lines(panel))

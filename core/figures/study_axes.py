@@ -78,8 +78,8 @@ class Scale:
             for k in range(math.floor(low), math.ceil(high) + 1)
             for factor in ((1.0, 2.0, 5.0) if high - low > 1.0 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
         ]
-        kept = [v for v in shown if low - 1e-9 <= math.log10(v) <= high + 1e-9]
-        return tuple((math.log10(v), math_text(number_text(v))) for v in kept)
+        inside = [v for v in shown if low - 1e-9 <= math.log10(v) <= high + 1e-9]
+        return tuple((math.log10(v), math_text(number_text(v))) for v in inside)
 
 
 def _power(k: int) -> str:

@@ -156,8 +156,8 @@ def scene_of_lines(
         top += high + FOOT * scale
     texts += [replace(text, top=round(text.top + top, 2)) for text in footer]
     size = (width, sheet.height or round(top + below, 2), sheet.points)
-    drawn = tuple(panels)
-    return FigureScene(*size, caption.title, palette, drawn, tuple(texts), sheet.family)
+    finished = tuple(panels)
+    return FigureScene(*size, caption.title, palette, finished, tuple(texts), sheet.family)
 
 
 def _panels(
@@ -239,8 +239,8 @@ def _footer(
     for verdict in caption.verdicts:
         words = wrap(math_words(plain(verdict)), width - 3 * edge, small)
         for position, line in enumerate(words):
-            left = edge if position == 0 else 2 * edge
-            texts.append(Text(left, top, line, small))
+            indent = edge if position == 0 else 2 * edge
+            texts.append(Text(indent, top, line, small))
             top += 0.88 * LINE * scale
     return texts
 
@@ -279,12 +279,12 @@ def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
 
     None where there is none, or where the folder holds runs of several.
     """
-    given = {study.id: study for study in studies}
-    ids = studies_in(folder, [*given, *(name for name in shipped_ids() if name not in given)])
-    present = [given[name] if name in given else load_study(name) for name in ids]
-    drawn = [study for study in present if study.figure]
+    known = {study.id: study for study in studies}
+    ids = studies_in(folder, [*known, *(name for name in shipped_ids() if name not in known)])
+    present = [known[name] if name in known else load_study(name) for name in ids]
+    with_figure = [study for study in present if study.figure]
     # Several layouts are ambiguous: the runs are then shown one by one.
-    return drawn[0] if len(drawn) == 1 else None
+    return with_figure[0] if len(with_figure) == 1 else None
 
 
 def has_figure(study: Study) -> bool:
@@ -295,7 +295,7 @@ def has_figure(study: Study) -> bool:
 def figure_of_runs(
     study: Study,
     paths: Sequence[Path],
-    keep: Callable[[Run], Run],
+    register: Callable[[Run], Run],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
     known: Known | None = None,
@@ -309,7 +309,7 @@ def figure_of_runs(
         Without a layout the figure shows its runs, one a row, if they are few (`has_figure`).
     paths : sequence of Path
         Run files of the study.
-    keep : callable
+    register : callable
         Gets each run that is opened, to close it afterwards; returns the run to read.
     palette : Palette
         Colours of the figure.
@@ -332,8 +332,8 @@ def figure_of_runs(
     layout = study.layout()
     if layout is None:
         options = FigureOptions(palette, sheet=sheet)
-        return build_scene([keep(open_run(path)) for path in paths], options=options)
-    cells = cells_of_runs(study, layout, paths, keep, known)
+        return build_scene([register(open_run(path)) for path in paths], options=options)
+    cells = cells_of_runs(study, layout, paths, register, known)
     caption = Caption(study.title, study.source, "", tuple(verdicts))
     return study_scene(layout, cells, caption, palette, sheet)
 
@@ -342,13 +342,13 @@ def cells_of_runs(
     study: Study,
     layout: FigureLayout,
     paths: Sequence[Path],
-    keep: Callable[[Run], Run],
+    register: Callable[[Run], Run],
     known: Known | None = None,
 ) -> list[StudyCell]:
     """Return the cells of some run files that have frames; arguments as of `figure_of_runs`."""
-    rows = _by_rows(study, layout, paths, known or {}, keep)
+    rows = _by_rows(study, layout, paths, known or {}, register)
     # By name, independent of the folder's order.
-    cells = [rows.get(path) or open_cell(path, study, keep) for path in sorted(paths)]
+    cells = [rows.get(path) or open_cell(path, study, register) for path in sorted(paths)]
     return [cell for cell in cells if cell is not None]
 
 
@@ -357,7 +357,7 @@ def _by_rows(
     layout: FigureLayout,
     paths: Sequence[Path],
     known: Known,
-    keep: Callable[[Run], Run],
+    register: Callable[[Run], Run],
 ) -> dict[Path, StudyCell]:
     """Return the cells of the grid that have files and rows, none of them opened yet.
 
@@ -370,7 +370,7 @@ def _by_rows(
     for cell in study.cells():
         path = files.get(f"{study.id}__{cell.name}")
         if path is not None and cell.name in known:
-            by_row = cell_by_row(cell, path, known[cell.name], study, keep)
+            by_row = cell_by_row(cell, path, known[cell.name], study, register)
             if all(_has_settings(by_row, panel) for panel in layout.panels):
                 cells[path] = by_row
     return cells

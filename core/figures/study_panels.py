@@ -146,16 +146,16 @@ def _is_freer_below(
     lines: Sequence[Line], inside: float, height: float, x: Scale, y: Scale
 ) -> bool:
     """Return True if the lines leave more room below a place than above it."""
-    apart, ends = [], [height]
+    gaps, ends = [], [height]
     for line in lines:
         places, heights = x.place(line.x), y.place(line.mean)
         known = np.isfinite(places) & np.isfinite(heights)
         if known.any():
-            apart.append(float(np.interp(inside, places[known], heights[known])) - height)
+            gaps.append(float(np.interp(inside, places[known], heights[known])) - height)
             ends += heights[known].tolist()
     near = 0.05 * (max(ends) - min(ends))  # lines parallel to it do not obstruct the label
-    above = min((gap for gap in apart if gap >= near), default=math.inf)
-    under = min((-gap for gap in apart if gap <= -near), default=math.inf)
+    above = min((gap for gap in gaps if gap >= near), default=math.inf)
+    under = min((-gap for gap in gaps if gap <= -near), default=math.inf)
     return under > above
 
 
@@ -306,13 +306,13 @@ def miniature(
     """
     x, y = x_axis(layout, lines), y_axis(layout, lines)
     x_scale, y_scale = scales_of(layout, lines)
-    drawn = []
+    curves = []
     for line, colour in zip(lines, line_colours(lines, palette), strict=True):
         across = (x_scale.place(line.x) - x.low) / (x.high - x.low)
         up = (y_scale.place(line.mean) - y.low) / (y.high - y.low)
         known = np.isfinite(across) & np.isfinite(up)
-        drawn.append((np.stack([across[known], up[known]], axis=1), colour))
-    return drawn
+        curves.append((np.stack([across[known], up[known]], axis=1), colour))
+    return curves
 
 
 def _levels(

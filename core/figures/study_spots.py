@@ -57,8 +57,8 @@ def spots_of(
             up = (y_scale.place(line.mean) - panel.y.low) / (panel.y.high - panel.y.low)
             of_line = len(line.names) != line.x.size
             for k in np.flatnonzero((abs(across - 0.5) <= 0.5) & (abs(up - 0.5) <= 0.5)):
-                left = panel.box.left + float(across[k]) * panel.box.width
+                x = panel.box.left + float(across[k]) * panel.box.width
                 top = panel.box.top + (1.0 - float(up[k])) * panel.box.height
                 name, mean = line.names[0 if of_line else k], float(line.mean[k])
-                spots.append(Spot(left, top, name, mean, int(line.count[k]), of_line))
+                spots.append(Spot(x, top, name, mean, int(line.count[k]), of_line))
     return tuple(spots)

@@ -220,17 +220,17 @@ def _decades(low: float, end: float) -> set[float]:
 
 def _thin(times: Sequence[float], axis: TimeAxis) -> tuple[float, ...]:
     """Return sorted times without near repeats, at most eight, with the last one."""
-    kept: list[float] = []
+    moments: list[float] = []
     for time in times:
         # Keep the later of the two: the last moment is never dropped.
-        if kept and float(axis.place(time) - axis.place(kept[-1])) < NEAR:
-            kept.pop()
-        kept.append(time)
-    if len(kept) > MOST_MOMENTS:
-        step = math.ceil((len(kept) - 1) / (MOST_MOMENTS - 1))
+        if moments and float(axis.place(time) - axis.place(moments[-1])) < NEAR:
+            moments.pop()
+        moments.append(time)
+    if len(moments) > MOST_MOMENTS:
+        step = math.ceil((len(moments) - 1) / (MOST_MOMENTS - 1))
         # Counted from the end, which is kept.
-        kept = kept[::-1][::step][::-1]
-    return tuple(kept)
+        moments = moments[::-1][::step][::-1]
+    return tuple(moments)
 
 
 # -------------------------------------------------------- other horizontal axes: steps and |W|^2

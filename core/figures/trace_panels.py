@@ -118,10 +118,10 @@ class TracePanel:
             if np.count_nonzero(seen) == 1:  # a line through one point is invisible
                 ink = rgba(colour)[None, :]
                 dots.append(Dots(traces.names[k], x[seen], y[seen], ink, np.array([14.0])))
-        drawn, words = self._bounds(row, count, x)
+        bounds, words = self._bounds(row, count, x)
         known = bool(np.isfinite(heights[:, :count]).any()) and bool(np.isfinite(x).any())
         note = "" if known else EMPTY[self.kind]
-        return PanelContent((*curves, *drawn), tuple(dots), note, words=words)
+        return PanelContent((*curves, *bounds), tuple(dots), note, words=words)
 
     def levels(self, row: int, y: Axis, height: float) -> tuple[Level, ...]:
         """Return the titles of a row's strips, and the landmarks of their curves.
@@ -246,7 +246,7 @@ def curves_panels(
     lasts: Sequence[int],
     x: Across,
     palette: Palette,
-    look: ViewOptions,
+    view: ViewOptions,
     points: float = POINTS,
 ) -> TracePanel:
     """Compute the chosen observables of each run, each on an axis that all runs share.
@@ -261,7 +261,7 @@ def curves_panels(
         Horizontal axis.
     palette : Palette
         Colours.
-    look : ViewOptions
+    view : ViewOptions
         Observables, their bounds, and logarithms or not.
     points : float
         Size of letters.
@@ -273,20 +273,20 @@ def curves_panels(
     traces = []
     for run, last in zip(runs, lasts, strict=True):
         frames = thin_frames(last, MOST_POINTS)
-        names = tuple(name for name in look.curves if observable_of(name).applies(run))
+        names = tuple(name for name in view.curves if observable_of(name).applies(run))
         values = [[observable_of(name).value_at(run, i) for i in frames.tolist()] for name in names]
         shaped = np.array(values, dtype=np.float64).reshape(len(names), frames.size)
-        traces.append(Traces(frames, keys_of(run, frames, look.against), names, shaped))
+        traces.append(Traces(frames, keys_of(run, frames, view.against), names, shaped))
     bounds = [
-        (*bounds_beside(look, row, one.names), *predicted_curves(run, one.names, one.frames))
+        (*bounds_beside(view, row, one.names), *predicted_curves(run, one.names, one.frames))
         for row, (run, one) in enumerate(zip(runs, traces, strict=True))
     ]
-    extents = _extents(runs, lasts, traces, x, look, bounds)
+    extents = _extents(runs, lasts, traces, x, view, bounds)
     head = min(TITLE_SHARE * len(extents), MOST_TITLE)
     axes, heights, placed = [], [], []
     for run, one in zip(runs, traces, strict=True):
         own = {name: extents[name] for name in one.names}
-        strips = stack_strips(own, head, look.logarithmic)
+        strips = stack_strips(own, head, view.logarithmic)
         axes.append(with_range(Axis(0.0, 1.0, (), "", strips=strips), *stack_limits(strips)))
         rows = [strip.heights(row) for strip, row in zip(strips, one.values, strict=True)]
         heights.append(np.array(rows).reshape(one.values.shape))
@@ -297,7 +297,7 @@ def curves_panels(
             )
         )
     shown = (tuple(traces), tuple(heights), tuple(axes))
-    return TracePanel("curves", *shown, x, palette, look, tuple(placed), points, tuple(bounds))
+    return TracePanel("curves", *shown, x, palette, view, tuple(placed), points, tuple(bounds))
 
 
 def _extents(
@@ -305,7 +305,7 @@ def _extents(
     lasts: Sequence[int],
     traces: Sequence[Traces],
     x: Across,
-    look: ViewOptions,
+    view: ViewOptions,
     bounds: Sequence[tuple[BoundCurve, ...]],
 ) -> dict[str, Extent]:
     """Return what each observable's axis holds, in all rows: curves, bounds and landmarks."""
@@ -314,7 +314,7 @@ def _extents(
         # Invisible values, such as at t = 0, do not affect the axis.
         seen = np.isfinite(x.place(one.keys))
         shown = [(name, values[seen]) for name, values in zip(one.names, one.values, strict=True)]
-        shown += zip(one.names, _later_values(run, last, look), strict=False)
+        shown += zip(one.names, _later_values(run, last, view), strict=False)
         shown += [(bound.view, bound_at_frames(bound, one.frames)[seen]) for bound in bounds[row]]
         near = [mark for mark in landmarks_of(run, one.names, list(one.values)) if mark.near]
         shown += [(one.names[mark.position], np.array([mark.landmark.value])) for mark in near]
@@ -324,7 +324,7 @@ def _extents(
 
 
 def spectrum_panels(
-    runs: Sequence[Run], lasts: Sequence[int], x: Across, palette: Palette, look: ViewOptions
+    runs: Sequence[Run], lasts: Sequence[int], x: Across, palette: Palette, view: ViewOptions
 ) -> TracePanel:
     """Compute log10 of the leading singular values of the inner weights of each run.
 
@@ -339,18 +339,18 @@ def spectrum_panels(
             sigma = log10_singular_values(run, index)[:count]
             values[: sigma.size, place] = sigma
         names = tuple(f"sigma {k + 1}" for k in range(count))
-        traces.append(Traces(frames, keys_of(run, frames, look.against), names, values))
+        traces.append(Traces(frames, keys_of(run, frames, view.against), names, values))
     heights = tuple(np.where(np.isfinite(one.values), one.values, np.nan) for one in traces)
     y = _axis(traces, heights, x, Axis(0.0, 1.0, (), "singular value", "log"))
     if y.high - y.low > MOST_DECADES:
         y = with_range(y, y.high - MOST_DECADES, y.high)
-    return TracePanel("spectrum", tuple(traces), heights, (y,) * len(traces), x, palette, look)
+    return TracePanel("spectrum", tuple(traces), heights, (y,) * len(traces), x, palette, view)
 
 
-def _later_values(run: Run, last: int, look: ViewOptions) -> list[Array]:
+def _later_values(run: Run, last: int, view: ViewOptions) -> list[Array]:
     """Return the observables after the last frame shown: the axis is that of the whole run."""
     frames = np.unique(np.linspace(last, run.frames - 1, LATER).round().astype(np.int64))
-    names = [name for name in look.curves if observable_of(name).applies(run)]
+    names = [name for name in view.curves if observable_of(name).applies(run)]
     if last == run.frames - 1:
         return []
     return [

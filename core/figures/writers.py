@@ -239,15 +239,15 @@ class Mp4Writer(FilmWriter):
         with suppress(subprocess.TimeoutExpired):  # a pipe breaks shortly before the reader exits
             self._process.wait(1.0)
         self._encoder_output.seek(0)
-        said = self._encoder_output.read()[-2000:].decode("utf-8", "replace").strip()
-        if os.strerror(errno.ENOSPC).lower() in said.lower():
+        log = self._encoder_output.read()[-2000:].decode("utf-8", "replace").strip()
+        if os.strerror(errno.ENOSPC).lower() in log.lower():
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         status = self._process.returncode
         if not how:
             how = "accepts no further frames"
             if status is not None:
                 how = f"was ended by signal {-status}" if status < 0 else f"ended with {status}"
-        last = f" ({said.splitlines()[-1][:200]})" if said else ""
+        last = f" ({log.splitlines()[-1][:200]})" if log else ""
         return InputError(
             f"the film was not written: the MP4 encoder {how}{last}", remedy=ANOTHER_FORMAT
         )
@@ -256,13 +256,13 @@ class Mp4Writer(FilmWriter):
 def _encoding(path: Path, size: tuple[int, int], frames_per_second: float) -> list[str]:
     """Return the options of ffmpeg: from raw pictures to H.264 as every player reads it."""
     width, height = size
-    given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
-    given += ["-r", f"{frames_per_second:.15g}", "-i", "-"]
+    source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
+    source += ["-r", f"{frames_per_second:.15g}", "-i", "-"]
     # Nearly lossless, with the index first, so that the film plays while it loads.
     taken = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "fast"]
     taken += ["-movflags", "+faststart", "-f", "mp4"]
     # As a file, whatever its name looks like.
-    return ["-y", "-loglevel", "error", *given, *taken, f"file:{path}"]
+    return ["-y", "-loglevel", "error", *source, *taken, f"file:{path}"]
 
 
 def check_film_path(path: Path) -> None:

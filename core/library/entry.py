@@ -196,8 +196,8 @@ class Entry:
         Separate, so that no run has its settings twice in memory.
         """
         about = self.about
-        said = (about.name, about.note, *about.tags, self.heading, self.state, self.path.name)
-        return "\n".join(said).casefold()
+        texts = (about.name, about.note, *about.tags, self.heading, self.state, self.path.name)
+        return "\n".join(texts).casefold()
 
     def mentions(self, word: str) -> bool:
         """Return True if a word in small letters occurs in the notes of the run or in its file."""
@@ -326,9 +326,9 @@ def _parent(
         return None
     # Of several copies, the one in the same folder.
     same = names.get(facts.parent_run, []) if facts.parent_run else []
-    beside = [place for place in same if entries[place].path.parent == entry.path.parent]
-    if beside or same:
-        return (beside or same)[0]
+    nearby = [place for place in same if entries[place].path.parent == entry.path.parent]
+    if nearby or same:
+        return (nearby or same)[0]
     known = files.get((entry.path.parent, facts.parent))
     # A file of that name with another run is not the parent.
     foreign = known is not None and facts.parent_run and entries[known].facts.run

@@ -280,10 +280,10 @@ def _row(stamp: str, facts: str, noted: str, about: str, verdicts: str | None) -
 
     Damaged ones raise TypeError, ValueError, InputError or RecursionError.
     """
-    said = parse_about(about) if about else NO_NOTES
+    notes = parse_about(about) if about else NO_NOTES
     counts = None if verdicts is None else COUNTS.validate_json(verdicts)
     # json.loads, since `validate_json` rejects file names that are not text.
-    return Row(stamp, FACTS.validate_python(json.loads(facts)), noted, said, counts)
+    return Row(stamp, FACTS.validate_python(json.loads(facts)), noted, notes, counts)
 
 
 def _key(path: str) -> bytes:

@@ -72,7 +72,7 @@ class Library:
 
     def refresh(
         self,
-        tell: ListingCallback | None = None,
+        report: ListingCallback | None = None,
         halt: CancelCheck | None = None,
         again: bool = False,
     ) -> Listing:
@@ -80,7 +80,7 @@ class Library:
 
         Parameters
         ----------
-        tell : callable, optional
+        report : callable, optional
             Called with the listing of known runs at once, and then once a second during the
             reading.
         halt : callable, optional
@@ -97,25 +97,25 @@ class Library:
             return self._last[1]
         again = again or self._first
         self._first = False
-        rows, said = self._rows, list[str]()
+        rows, messages = self._rows, list[str]()
         gone = [path for path in rows if path not in found]
         for path in gone:
             del rows[path]
         self.index.forget(gone)
-        self._note(found, rows, said)
+        self._note(found, rows, messages)
         waiting = [
             path for path, (one, _) in found.items() if not _is_known(rows.get(path), one, again)
         ]
         waiting.sort(key=lambda path: -found[path][0].modified)
         self._add_computed_margins(rows, seen[1])
-        listing = self._listing(found, said)
-        if tell is not None:
-            tell(listing)
+        listing = self._listing(found, messages)
+        if report is not None:
+            report(listing)
         if waiting:
-            self._read(waiting, found, said, tell, halt)
-            listing = self._listing(found, said)
-        if self._measure_times(found, said, tell, halt):
-            listing = self._listing(found, said)
+            self._read(waiting, found, messages, report, halt)
+            listing = self._listing(found, messages)
+        if self._measure_times(found, messages, report, halt):
+            listing = self._listing(found, messages)
         for entry in listing.entries:  # computed here, so that the first search does not wait
             _ = entry.text
         # A growing run may stop growing without a change to its file.
@@ -123,7 +123,7 @@ class Library:
         self._last = (seen, listing) if quiet and not listing.messages else None
         return listing
 
-    def _note(self, found: Mapping[str, Places], rows: dict[str, Row], said: list[str]) -> None:
+    def _note(self, found: Mapping[str, Places], rows: dict[str, Row], messages: list[str]) -> None:
         """Read the notes that changed."""
         changed = {}
         for path, (one, _) in found.items():
@@ -133,7 +133,7 @@ class Library:
             try:
                 about, noted = read_about(Path(path)), one.noted
             except MarginscopeError as error:
-                said.append(error.sentence)
+                messages.append(error.sentence)
                 about, noted = RunNotes(), ""
             known = row or Row("", RunSummary())
             changed[path] = rows[path] = replace(known, noted=noted, about=about)
@@ -143,13 +143,13 @@ class Library:
         self,
         waiting: list[str],
         found: dict[str, Places],
-        said: list[str],
-        tell: ListingCallback | None,
+        messages: list[str],
+        report: ListingCallback | None,
         halt: CancelCheck | None,
     ) -> None:
         assert self._rows is not None
         read: dict[str, Row] = {}
-        told = time.monotonic()
+        report_time = time.monotonic()
         try:
             for count, path in enumerate(waiting):
                 if halt is not None:
@@ -161,11 +161,11 @@ class Library:
                 row = self._rows.get(path) or Row("", facts)
                 row = replace(row, stamp=found[path][0].stamp, facts=facts, verdicts=None)
                 self._rows[path] = read[path] = row
-                if time.monotonic() - told > REPORT_S:
+                if time.monotonic() - report_time > REPORT_S:
                     self.index.save_rows(read)
-                    read, told = {}, time.monotonic()
-                    if tell is not None:
-                        tell(self._listing(found, said, len(waiting) - count - 1))
+                    read, report_time = {}, time.monotonic()
+                    if report is not None:
+                        report(self._listing(found, messages, len(waiting) - count - 1))
         finally:
             self.index.save_rows(read)
 
@@ -191,8 +191,8 @@ class Library:
     def _measure_times(
         self,
         found: dict[str, Places],
-        said: list[str],
-        tell: ListingCallback | None,
+        messages: list[str],
+        report: ListingCallback | None,
         halt: CancelCheck | None,
     ) -> bool:
         """Compute the times to 90 % of runs whose gamma_gl is known by now, the latest run first.
@@ -202,15 +202,15 @@ class Library:
         assert self._rows is not None
         waiting = [path for path in found if _times_wait(self._rows.get(path))]
         waiting.sort(key=lambda path: -found[path][0].modified)
-        told = time.monotonic()
+        report_time = time.monotonic()
         for path in waiting:
             row = self._rows[path]
-            look, reached = time_to_90(Path(path), row.facts.max_margin), math.nan
+            search, reached = time_to_90(Path(path), row.facts.max_margin), math.nan
             while True:
                 if halt is not None:
                     halt()
                 try:
-                    next(look)
+                    next(search)
                 except StopIteration as answer:
                     reached = answer.value
                     break
@@ -218,13 +218,13 @@ class Library:
             self._rows[path] = replace(row, facts=facts)
             # Store each result at once: after an interruption it is not computed again.
             self.index.save_rows({path: self._rows[path]})
-            if tell is not None and time.monotonic() - told > REPORT_S:
-                told = time.monotonic()
-                tell(self._listing(found, said))
+            if report is not None and time.monotonic() - report_time > REPORT_S:
+                report_time = time.monotonic()
+                report(self._listing(found, messages))
         return bool(waiting)
 
     def _listing(
-        self, found: Mapping[str, Places], said: Iterable[str], left: int | None = None
+        self, found: Mapping[str, Places], messages: Iterable[str], n_unread: int | None = None
     ) -> Listing:
         assert self._rows is not None
         rows = [self._rows.get(path, NOTHING) for path in found]
@@ -245,9 +245,11 @@ class Library:
             for (path, (one, origin)), row, heading in zip(found.items(), rows, heads, strict=True)
         ]
         entries.sort(key=_age, reverse=True)
-        if left is None:
-            left = sum(row.facts.status == UNREAD for row in rows)
-        return Listing(tuple(entries), left, tuple(dict.fromkeys((*self.index.messages, *said))))
+        if n_unread is None:
+            n_unread = sum(row.facts.status == UNREAD for row in rows)
+        return Listing(
+            tuple(entries), n_unread, tuple(dict.fromkeys((*self.index.messages, *messages)))
+        )
 
     def picture(self, path: Path) -> bytes:
         """Return the margin curve of a run as heights (core.library.reading), made once."""

@@ -194,11 +194,11 @@ def _cut(text: str) -> str:
 
 def _double_equals(text: str) -> str:
     """Return the text with == for each = by itself, except between quotes."""
-    begin, parts = 0, []
+    start, parts = 0, []
     for match in QUOTED.finditer(text):
-        parts += [SINGLE.sub("==", text[begin : match.start()]), match[0]]
-        begin = match.end()
-    return "".join([*parts, SINGLE.sub("==", text[begin:])])
+        parts += [SINGLE.sub("==", text[start : match.start()]), match[0]]
+        start = match.end()
+    return "".join([*parts, SINGLE.sub("==", text[start:])])
 
 
 def _words(text: str) -> Condition:

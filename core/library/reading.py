@@ -144,10 +144,10 @@ def picture_of(path: Path) -> bytes:
         with open_run(path) as run:
             if run.frames == 0:
                 return b""
-            drawn = OBSERVABLES["risk"].value_at if run.dataset.real else hard_margin
+            quantity = OBSERVABLES["risk"].value_at if run.dataset.real else hard_margin
             most = max(2, min(POINTS, PICTURE_BYTES // max(8 * run.network.size, 1), run.frames))
             frames = np.unique(np.linspace(0, run.frames - 1, most).round().astype(int))
-            return heights([drawn(run, int(frame)) for frame in frames])
+            return heights([quantity(run, int(frame)) for frame in frames])
     except Exception:  # no thumbnail; the facts report the error
         return b""
 

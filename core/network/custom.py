@@ -250,14 +250,14 @@ class Custom(Network):
     def gradient(self, flat: Any, inputs: Any, g: Any) -> Any:
         import torch
 
-        given = isinstance(flat, np.ndarray)
-        leaf = torch.tensor(flat) if given else flat.detach().clone()
+        is_numpy = isinstance(flat, np.ndarray)
+        leaf = torch.tensor(flat) if is_numpy else flat.detach().clone()
         leaf.requires_grad_(True)
         # Copied: torch warns about read-only arrays, such as those of run files.
-        x = torch.as_tensor(np.array(inputs) if given else inputs, dtype=leaf.dtype)
-        weights = torch.as_tensor(np.array(g) if given else g, dtype=leaf.dtype)
+        x = torch.as_tensor(np.array(inputs) if is_numpy else inputs, dtype=leaf.dtype)
+        weights = torch.as_tensor(np.array(g) if is_numpy else g, dtype=leaf.dtype)
         (slope,) = torch.autograd.grad((self._evaluate(leaf, x) * weights).sum(), leaf)
-        return slope.numpy() if given else slope
+        return slope.numpy() if is_numpy else slope
 
     def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
         """Return J direction as the derivative of g -> J' g along it: two backward passes."""
@@ -267,8 +267,8 @@ class Custom(Network):
         f = self._evaluate(leaf, torch.tensor(inputs))
         g = torch.zeros_like(f, requires_grad=True)
         (slope,) = torch.autograd.grad((f * g).sum(), leaf, create_graph=True)
-        (along,) = torch.autograd.grad((slope * torch.tensor(direction)).sum(), g)
-        return np.asarray(along.numpy())
+        (product,) = torch.autograd.grad((slope * torch.tensor(direction)).sum(), g)
+        return np.asarray(product.numpy())
 
     def nodes(self, flat: Array) -> tuple[Array, Array]:
         s = np.full(self.m, np.nan) if self._outer is None else self.unpack(flat)[self._outer]

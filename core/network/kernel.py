@@ -100,5 +100,5 @@ def derivative(
         Derivative of each output.
     """
     z = U @ x.T
-    along = d_alpha.T @ phi(z) + alpha.T @ (phi.slopes(z) * (d_U @ x.T))
-    return np.asarray(along.T)
+    result = d_alpha.T @ phi(z) + alpha.T @ (phi.slopes(z) * (d_U @ x.T))
+    return np.asarray(result.T)

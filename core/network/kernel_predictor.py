@@ -47,9 +47,9 @@ def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
     >>> abs(K1.round(12)).tolist(), abs(K2.round(12)).tolist()
     ([[1.0, 0.0]], [[1.0, 0.0]])
     """
-    inner, sizes, cosine, left = _angles(x, other)
-    rest = left / (2.0 * np.pi)
-    sine = np.sin(left)
+    inner, sizes, cosine, supplement = _angles(x, other)
+    rest = supplement / (2.0 * np.pi)
+    sine = np.sin(supplement)
     return inner * rest, sizes * (sine / (2.0 * np.pi) + rest * cosine)
 
 
@@ -76,8 +76,8 @@ def mean_squares(x: Array, other: Array) -> Array:
     >>> mean_squares(np.eye(1), np.array([[2.0], [-1.0]])).round(12).tolist()
     [[6.0, 0.0]]
     """
-    _, sizes, cosine, left = _angles(x, other)
-    both = 3.0 * np.sin(left) * cosine + left * (1.0 + 2.0 * cosine**2)
+    _, sizes, cosine, supplement = _angles(x, other)
+    both = 3.0 * np.sin(supplement) * cosine + supplement * (1.0 + 2.0 * cosine**2)
     return np.asarray(sizes**2 * both / (2.0 * np.pi))
 
 
@@ -89,19 +89,19 @@ def _angles(x: Array, other: Array) -> tuple[Array, Array, Array, Array]:
     cosine = np.clip(inner / np.where(sizes > 0.0, sizes, 1.0), -1.0, 1.0)
     # The cosine is clipped; near 1 the angle is computed from chords, since arccos is
     # ill-conditioned there.
-    left = np.pi - np.arccos(cosine)
+    supplement = np.pi - np.arccos(cosine)
     rows, columns = np.nonzero(np.abs(cosine) > 1.0 - FLAT)
     near = np.array_split(np.arange(rows.size), rows.size * x.shape[1] // CHUNK + 1)
     for part in near:
         i, k = rows[part], columns[part]
-        left[i, k] = _supplement(x[i] / one[i, None], other[k] / two[k, None])
-    return inner, sizes, cosine, left
+        supplement[i, k] = _supplement(x[i] / one[i, None], other[k] / two[k, None])
+    return inner, sizes, cosine, supplement
 
 
 def _supplement(u: Array, v: Array) -> Array:
     """Return pi - angle of unit rows, by chords: arccos loses half the digits where it is flat."""
-    apart, along = np.linalg.norm(u - v, axis=1), np.linalg.norm(u + v, axis=1)
-    return np.asarray(2.0 * np.arctan2(along, apart))
+    difference, total = np.linalg.norm(u - v, axis=1), np.linalg.norm(u + v, axis=1)
+    return np.asarray(2.0 * np.arctan2(total, difference))
 
 
 def tangent_kernel(

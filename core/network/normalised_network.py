@@ -172,14 +172,14 @@ class BatchNorm(TwoLayer):
     def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
         (_, c, V), (da, dc, dV) = (self.unpack(one).values() for one in (flat, direction))
         N, VS = self.statistics(V)
-        along = (VS * dV).sum(axis=1)[:, None]
-        return da, dc[:, None] * V / N + c[:, None] * (dV / N - V * along / N**3)
+        radial = (VS * dV).sum(axis=1)[:, None]
+        return da, dc[:, None] * V / N + c[:, None] * (dV / N - V * radial / N**3)
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
         _, c, V = self.unpack(flat).values()
         N, VS = self.statistics(V)
-        along = (V * d_U).sum(axis=1)[:, None]
-        return join_flat([d_alpha, along / N, c[:, None] / N * (d_U - VS * along / N**2)])
+        radial = (V * d_U).sum(axis=1)[:, None]
+        return join_flat([d_alpha, radial / N, c[:, None] / N * (d_U - VS * radial / N**2)])
 
     def imbalance(self, flat: Array) -> Array:
         a, c, _ = self.unpack(flat).values()

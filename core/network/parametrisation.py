@@ -349,16 +349,16 @@ class TwoLayer(Network):
         alpha, U = self.effective(flat)
         return (alpha if alpha.ndim == 1 else np.linalg.norm(alpha, axis=1)), U
 
-    def constant(self, array: Array, like: Any) -> Any:
-        """Return an untrained array in the type and on the device of `like`; tensors are cached."""
-        if isinstance(like, np.ndarray):
-            return array.astype(like.dtype, copy=False)
-        kept = self.__dict__.setdefault("_constants", {})
+    def constant(self, array: Array, reference: Any) -> Any:
+        """Return an untrained array with the type and device of `reference`; cache tensors."""
+        if isinstance(reference, np.ndarray):
+            return array.astype(reference.dtype, copy=False)
+        cache = self.__dict__.setdefault("_constants", {})
         # The entry keeps the array alive, so that no other array can get its id.
-        key = (id(array), like.dtype, like.device)
-        if key not in kept:
-            kept[key] = like.new_tensor(array)
-        return kept[key]
+        key = (id(array), reference.dtype, reference.device)
+        if key not in cache:
+            cache[key] = reference.new_tensor(array)
+        return cache[key]
 
     def compiled_constants(self) -> tuple[Array, float]:
         """Return an array (p, q) and a number that the compiled twin needs beside `flat`."""

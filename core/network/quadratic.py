@@ -132,11 +132,11 @@ def cubed_norm_curvature(network: Network, flat: Array, direction: Array) -> Arr
         Product; 0 at nodes with theta_j = 0.
     """
     lengths = np.sqrt(node_squares(network, flat))
-    along = _node_products(network, flat, direction)
+    products = _node_products(network, flat, direction)
     with np.errstate(divide="ignore", invalid="ignore"):
-        along = np.where(lengths > 0.0, along / lengths, 0.0)
+        products = np.where(lengths > 0.0, products / lengths, 0.0)
     first = _for_each_weight(network, lengths) * direction
-    return np.asarray(3.0 * (first + _for_each_weight(network, along) * flat))
+    return np.asarray(3.0 * (first + _for_each_weight(network, products) * flat))
 
 
 def _for_each_weight(network: Network, values: Array) -> Array:

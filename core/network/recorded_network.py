@@ -332,11 +332,11 @@ class Recorded(TwoLayer):
         return join_flat([slope, np.atleast_1d(g.sum(axis=0))]) if self.form.offset else slope
 
     def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
-        along = super().derivative(flat, inputs, direction)
+        derivative = super().derivative(flat, inputs, direction)
         if not self.form.offset:
-            return along
+            return derivative
         c = self.unpack(direction)["c"]
-        return np.asarray(along + (c if self.k > 1 else c[0]))
+        return np.asarray(derivative + (c if self.k > 1 else c[0]))
 
     def gram(self, flat: Array, inputs: Array) -> Array:
         K = super().gram(flat, inputs)

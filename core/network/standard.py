@@ -251,8 +251,8 @@ class FixedOuter(TwoLayer):
         w = section.init_multiple * np.sqrt(2.0 / (m + d))
         return {"a": a, "V": w * generator.standard_normal((m, d))}
 
-    def _a(self, like: Any) -> Any:
-        return self.constant(self.fixed["a"], like)
+    def _a(self, reference: Any) -> Any:
+        return self.constant(self.fixed["a"], reference)
 
     def effective(self, flat: Any) -> tuple[Any, Any]:
         return self._a(flat), flat.reshape(self.m, self.d)
@@ -312,8 +312,8 @@ class Scalar(TwoLayer):
         a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)
         return {"a": a, "b": b, "V": draw_on_sphere(generator, shape.m, shape.d)}
 
-    def _V(self, like: Any) -> Any:
-        return self.constant(self.fixed["V"], like)
+    def _V(self, reference: Any) -> Any:
+        return self.constant(self.fixed["V"], reference)
 
     def effective(self, flat: Any) -> tuple[Any, Any]:
         return flat[: self.m], flat[self.m :, None] * self._V(flat)

@@ -239,8 +239,8 @@ def _descent_alarms(run: Run, scan: _Scan, index: int, margin: str) -> dict[str,
     q = stability_near(run, index)
     if q >= NEAR:
         scan.at_edge = index
-        told = any(alarm.calm for alarm in scan.alarms)
-        return {"margin": "", "edge": "" if told else CALM.format(q)}
+        has_calm = any(alarm.calm for alarm in scan.alarms)
+        return {"margin": "", "edge": "" if has_calm else CALM.format(q)}
     if rises and np.isfinite(q):
         return {"risk": ROSE.format(10.0**before, 10.0**now, q)}
     return {}
@@ -248,8 +248,8 @@ def _descent_alarms(run: Run, scan: _Scan, index: int, margin: str) -> dict[str,
 
 def _scan_end(run: Run, scan: _Scan) -> None:
     """Raise an alarm for a run that diverged between two frames."""
-    told = any(alarm.kind == "risk" for alarm in scan.alarms)
-    if run.reason == "diverged" and run.frames and not told:
+    has_risk = any(alarm.kind == "risk" for alarm in scan.alarms)
+    if run.reason == "diverged" and run.frames and not has_risk:
         _add_alarm(run, scan, run.frames - 1, "risk", ENDED)
 
 

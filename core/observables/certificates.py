@@ -103,10 +103,10 @@ def nearest_multipliers(kernel: Any, b: Array, squared: float, p: Array) -> Cert
 
     values, vectors = np.linalg.eigh(kernel)
     # Directions with smaller eigenvalues are rounding, and the target is divided by their roots.
-    kept = values > 1e-13 * values[-1]
-    root = np.sqrt(values[kept])
-    A = root[:, None] * vectors[:, kept].T
-    target = (vectors[:, kept].T @ b) / root
+    mask = values > 1e-13 * values[-1]
+    root = np.sqrt(values[mask])
+    A = root[:, None] * vectors[:, mask].T
+    target = (vectors[:, mask].T @ b) / root
     multipliers, rest = nnls(A, target)
     # The part outside the span of the gradients; rounding may make its square negative.
     outside = max(squared - float(target @ target), 0.0)

@@ -86,11 +86,11 @@ def _measure_spread(deviations: Array, M: Array) -> float:
     """
     n = deviations.shape[0]
     values, vectors = np.linalg.eigh(M @ M.T)
-    kept = values > CUTOFF * values[-1]
-    if not kept.any() or values[-1] <= 0.0:
+    mask = values > CUTOFF * values[-1]
+    if not mask.any() or values[-1] <= 0.0:
         return float("nan")
-    along = deviations @ (M.T @ vectors[:, kept])  # (n, k - 1), each times sqrt(lambda)
-    return float(((along / values[kept]) ** 2).sum() / n)
+    components = deviations @ (M.T @ vectors[:, mask])  # (n, k - 1), each times sqrt(lambda)
+    return float(((components / values[mask]) ** 2).sum() / n)
 
 
 def has_classes(run: Run) -> bool:

@@ -100,15 +100,15 @@ class Companion:
         """Integrate to the next frame; return False beyond the most steps."""
         frame, m = len(self.u), self.run.network.m
         if frame > 0:
-            begin, end = (10.0 ** self.run.log10_time[frame - 1 : frame + 1]).tolist()
+            start, end = (10.0 ** self.run.log10_time[frame - 1 : frame + 1]).tolist()
             # 1e-9: frames of descent are whole steps apart up to rounding, which must not add a
             # step.
-            count = max(1, int(np.ceil((end - begin) / self.step_size - 1e-9)))
+            count = max(1, int(np.ceil((end - start) / self.step_size - 1e-9)))
             if self.steps + count > MOST_STEPS:
                 return False
             with np.errstate(over="ignore", invalid="ignore"):  # NaN if it diverges
                 for _ in range(count):
-                    self.state = runge_kutta(self.flow, self.state, (end - begin) / count)
+                    self.state = runge_kutta(self.flow, self.state, (end - start) / count)
             self.steps += count
         with np.errstate(over="ignore"):
             self.u.append(np.exp(self.state[:m]))

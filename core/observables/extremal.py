@@ -58,8 +58,8 @@ def cosine(run: Run, index: int) -> Array:
     U = run.network.nodes(run.parameters(index))[1]
     if not few_patterns(run) or not vectors_of(run):
         return np.full(len(U), np.nan)
-    along = unit_rows(U)[0] @ np.array([one.u for one in vectors_of(run)]).T
-    return np.asarray(np.clip(along.max(axis=1), -1.0, 1.0))
+    cosines = unit_rows(U)[0] @ np.array([one.u for one in vectors_of(run)]).T
+    return np.asarray(np.clip(cosines.max(axis=1), -1.0, 1.0))
 
 
 def is_active(run: Run, index: int) -> NDArray[np.bool_]:

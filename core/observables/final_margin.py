@@ -264,7 +264,9 @@ def final_margin(
     if _is_leaky(run):
         held: tuple[ConditionalBound, ...] = (_while_leaky(run, index, watch),)
     else:
-        held = tuple(_conditional_bound(run, index, kept, watch, precision) for kept in conditions)
+        held = tuple(
+            _conditional_bound(run, index, pattern, watch, precision) for pattern in conditions
+        )
     time = float(run.log10_time[index])
     return FinalMargin(index, time, hard_margin(run, index), below, why, always, name, held)
 
@@ -305,15 +307,15 @@ def upper_end(run: Run, references: Mapping[str, ReferenceMargin]) -> tuple[floa
 
 
 def _conditional_bound(
-    run: Run, index: int, kept: FixedPattern, watch: CancelToken, precision: float
+    run: Run, index: int, pattern: FixedPattern, watch: CancelToken, precision: float
 ) -> ConditionalBound:
     flat = np.asarray(run.parameters(index), dtype=np.float64)
-    gates, nodes = gates_and_nodes(run.problem, flat, kept)
-    limit = gated_limit(run.inputs, run.dataset.y, gates, watch, precision, kept)
-    frame = find_first_frame(run, index, kept, watch)
+    gates, nodes = gates_and_nodes(run.problem, flat, pattern)
+    limit = gated_limit(run.inputs, run.dataset.y, gates, watch, precision, pattern)
+    frame = find_first_frame(run, index, pattern, watch)
     weights = np.bincount(limit.gate, limit.weights, minlength=len(nodes)).astype(np.float64)
     return ConditionalBound(
-        kept,
+        pattern,
         _norm_factor(run) * limit.upper,
         limit.lower,
         frame,
@@ -355,7 +357,7 @@ def _while_leaky(run: Run, index: int, watch: CancelToken) -> ConditionalBound:
     return ConditionalBound(FixedPattern.GATES, upper, lower, frame, time, _examples(q), carriers)
 
 
-def find_first_frame(run: Run, index: int, kept: FixedPattern, watch: CancelToken) -> int:
+def find_first_frame(run: Run, index: int, pattern: FixedPattern, watch: CancelToken) -> int:
     """Return the first frame from which on a condition has held at every frame up to `index`.
 
     An example within rounding of a node's kink is on both sides of it.
@@ -366,7 +368,7 @@ def find_first_frame(run: Run, index: int, kept: FixedPattern, watch: CancelToke
         Open run.
     index : int
         Index of the last frame.
-    kept : FixedPattern
+    pattern : FixedPattern
         Condition: OWN compares the activation of nodes on examples of their own label only.
     watch : CancelToken
         Cancellation token, checked at each frame.
@@ -378,7 +380,7 @@ def find_first_frame(run: Run, index: int, kept: FixedPattern, watch: CancelToke
     signs, places = _places(run, index)
     active = places > 0.0
     own = signs[:, None] * run.dataset.y > 0.0
-    counted = own if kept is FixedPattern.OWN_LABEL else np.ones_like(active)
+    counted = own if pattern is FixedPattern.OWN_LABEL else np.ones_like(active)
     frame = index
     while frame > 0:
         watch.check()

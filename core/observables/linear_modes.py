@@ -54,8 +54,8 @@ def is_whitened(run: Run) -> bool:
     if not scale > 0.0:
         return False
     probes = np.random.default_rng(0).standard_normal((x.shape[1], PROBES))
-    apart = x.T @ (x @ probes) / x.shape[0] - scale * probes
-    return bool(np.linalg.norm(apart) <= ROUNDING * scale * np.linalg.norm(probes))
+    difference = x.T @ (x @ probes) / x.shape[0] - scale * probes
+    return bool(np.linalg.norm(difference) <= ROUNDING * scale * np.linalg.norm(probes))
 
 
 def mode_strength(run: Run, index: int) -> float:
@@ -78,9 +78,9 @@ def mode_angle(run: Run, index: int) -> float:
     lengths = float(np.linalg.norm(beta)) * float(np.linalg.norm(s))
     if not lengths > 0.0:
         return float("nan")
-    along = float(beta @ s) / lengths
+    component = float(beta @ s) / lengths
     across = float(np.linalg.norm(beta - s * (beta @ s) / (s @ s))) / float(np.linalg.norm(beta))
-    return float(np.degrees(np.arctan2(across, along)))
+    return float(np.degrees(np.arctan2(across, component)))
 
 
 def conserved_matrix(network: Linear, flat: Array) -> Array:

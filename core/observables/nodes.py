@@ -140,13 +140,13 @@ def inner_columns(run: Run, U: Array, columns: Sequence[int]) -> Array:
         0 in coordinates that the data do not have.
     """
     d = run.dataset.d
-    kept = [column for column in columns if column < d]
+    inner = [column for column in columns if column < d]
     result = np.zeros((U.shape[0], len(columns)))
     places = [place for place, column in enumerate(columns) if column < d]
     if run.reduction is None:
-        result[:, places] = U[:, kept]
+        result[:, places] = U[:, inner]
     else:
-        result[:, places] = run.reduction.columns(U[:, : run.reduction.size], kept)
+        result[:, places] = run.reduction.columns(U[:, : run.reduction.size], inner)
     return result
 
 

@@ -113,7 +113,7 @@ def level_segments(f: PlaneFunction, across: Ends, up: Ends, level: float = 0.0)
     for rounds in range(MOST_ROUNDS + 1):
         if not triangles.size:
             break
-        kept: list[Array] = []
+        parts: list[Array] = []
         count = max(MOST_NUMBERS // max(f.jumps.size, 1), 1)
         for start in range(0, len(triangles), count):
             some = triangles[start : start + count]
@@ -134,8 +134,10 @@ def level_segments(f: PlaneFunction, across: Ends, up: Ends, level: float = 0.0)
             found.append(_crossings(some[ready], values[ready]))
             cut = crossed & ~ready
             node = np.abs(sag[cut]).argmax(axis=1)
-            kept.append(_cut(some[cut], np.take_along_axis(z[cut], node[:, None, None], 2)[..., 0]))
-        triangles = np.concatenate(kept)
+            parts.append(
+                _cut(some[cut], np.take_along_axis(z[cut], node[:, None, None], 2)[..., 0])
+            )
+        triangles = np.concatenate(parts)
     return np.concatenate([np.empty((0, 2, 2)), *found])
 
 

@@ -89,10 +89,10 @@ def motion(run: Run, numbers: tuple[int, ...]) -> Axes:
         # At the scale of the frame, since e^(L rho) may far exceed float64.
         with np.errstate(over="ignore"):
             before = np.exp(-run.network.degree * run.rho[index]) * start
-        moved = _vectors(run, index) - before
-        size = float(np.linalg.norm(moved))
+        change = _vectors(run, index) - before
+        size = float(np.linalg.norm(change))
         if np.isfinite(size) and size > 0.0:
-            parts.append(moved / size)
+            parts.append(change / size)
     if not parts:
         raise InputError("No node has moved yet, so directions of motion do not exist.")
     return Axes(_leading(np.concatenate(parts)), ("motion 1", "motion 2"))

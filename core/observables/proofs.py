@@ -141,8 +141,8 @@ def _log_increment(run: Run, start: int, stop: int) -> float:
             return _logarithm(_in_rho(run, (start, stop), margins))
     low, high = (log_mean_slope(run, k) for k in (start, stop))
     if isinstance(dynamics, GradientFlow):
-        begin, end = (LN_10 * float(run.log10_time[k]) for k in (start, stop))
-        return _power_law(begin, end, low, high)
+        start_time, end = (LN_10 * float(run.log10_time[k]) for k in (start, stop))
+        return _power_law(start_time, end, low, high)
     log_unit = 0.0
     if isinstance(dynamics, GradientDescent):
         assert dynamics.step is not None  # every run has an explicit step
@@ -165,11 +165,11 @@ def _logarithm(value: float) -> float:
     return float(np.log(value)) if value > 0.0 else (-np.inf if value <= 0.0 else float("nan"))
 
 
-def _power_law(begin: float, end: float, low: float, high: float) -> float:
+def _power_law(start: float, end: float, low: float, high: float) -> float:
     """Return ln of int of G between two times; all four are logarithms, those of t first."""
-    if begin == -np.inf:
+    if start == -np.inf:
         return end + log_logarithmic_mean(low, high)
-    return float(np.log(end - begin)) + log_logarithmic_mean(begin + low, end + high)
+    return float(np.log(end - start)) + log_logarithmic_mean(start + low, end + high)
 
 
 def _in_rho(run: Run, ends: tuple[int, int], margins: list[float]) -> float:

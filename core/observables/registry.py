@@ -378,11 +378,11 @@ def explain(name: str, network: Network | None = None) -> Help:
         return VIEWS[name]
     if name in REFERENCES:
         margin = REFERENCES[name]
-        drawn = "listed, not drawn"
+        form = "listed, not drawn"
         if margin.factor is not None:
             norm = POWER if network is None else network.margin_norm[0]
-            drawn = f"drawn as {margin.factor:g} of it, among margins over {norm}"
-        return Help(margin.title, "", margin.formula, margin.source, drawn)
+            form = f"drawn as {margin.factor:g} of it, among margins over {norm}"
+        return Help(margin.title, "", margin.formula, margin.source, form)
     known = [*OBSERVABLES, *VIEWS, *REFERENCES]
     raise InputError(f"{name!r} is not a quantity; {did_you_mean(name, known)}")
 

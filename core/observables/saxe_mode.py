@@ -52,9 +52,9 @@ def _at_start(run: Run) -> tuple[float, float, float]:
     s, (a, V) = target(run), run.network.unpack(run.origin).values()
     length = float(np.linalg.norm(s))
     beta = a @ V
-    along = float(beta @ s) / length if length > 0.0 else 0.0
-    across = float(np.linalg.norm(beta - along * s / length)) if length > 0.0 else 0.0
-    return length, along, across
+    component = float(beta @ s) / length if length > 0.0 else 0.0
+    across = float(np.linalg.norm(beta - component * s / length)) if length > 0.0 else 0.0
+    return length, component, across
 
 
 def condition(run: Run) -> str:
@@ -62,17 +62,17 @@ def condition(run: Run) -> str:
     sentence = flow_condition(run)
     if sentence:
         return sentence
-    length, along, across = _at_start(run)
+    length, component, across = _at_start(run)
     if not length > 0.0:
         return "the targets do not depend linearly on the inputs: X'y = 0"
-    if across > ROUNDING * abs(along) or not along > 0.0:
+    if across > ROUNDING * abs(component) or not component > 0.0:
         return "the start is not aligned: f(0) is no positive multiple of the target <s, x>"
     return ""
 
 
 def values(run: Run, t: Array) -> Array:
-    length, along, _ = _at_start(run)
-    return saxe_curve(curvature(run) * t, length, along)
+    length, component, _ = _at_start(run)
+    return saxe_curve(curvature(run) * t, length, component)
 
 
 PREDICTIONS = (

@@ -192,20 +192,20 @@ class _Moments:
 def _moments(run: Run, count: int) -> _Moments:
     """Return the first `count` displacements; compute only those missing in the run's memo."""
     key = ("_displacements", -1)
-    kept: _Moments | None = run.memo.get(key)
-    if kept is None:
-        kept = _Moments(np.zeros((0, displacement(run, 0).size)), np.zeros(0), np.zeros((0, 0)))
-    while kept.sizes.size < count:
-        row = displacement(run, kept.sizes.size * _stride(run))
+    moments: _Moments | None = run.memo.get(key)
+    if moments is None:
+        moments = _Moments(np.zeros((0, displacement(run, 0).size)), np.zeros(0), np.zeros((0, 0)))
+    while moments.sizes.size < count:
+        row = displacement(run, moments.sizes.size * _stride(run))
         size = float(np.abs(row).max()) if np.isfinite(row).all() else np.inf
         row = row / size if 0.0 < size < np.inf else np.zeros_like(row)
-        rows = np.vstack([kept.rows, row])
+        rows = np.vstack([moments.rows, row])
         gram = np.zeros((len(rows), len(rows)))
-        gram[:-1, :-1] = kept.gram
+        gram[:-1, :-1] = moments.gram
         gram[-1] = gram[:, -1] = rows @ row
-        kept = _Moments(rows, np.append(kept.sizes, size), gram)
-    run.memo[key] = kept
-    return kept.first(count)
+        moments = _Moments(rows, np.append(moments.sizes, size), gram)
+    run.memo[key] = moments
+    return moments.first(count)
 
 
 def has_inner(run: Run) -> bool:

@@ -92,8 +92,8 @@ class Weights:
         array (N,)
         """
         f = np.empty(inputs.shape[0])
-        for begin in range(0, f.size, block):
-            f[begin : begin + block] = self.outputs(phi, inputs[begin : begin + block])
+        for start in range(0, f.size, block):
+            f[start : start + block] = self.outputs(phi, inputs[start : start + block])
         return f
 
     def single(self) -> Weights:
@@ -133,10 +133,10 @@ def scale_inputs(inputs: Array, block: int = 4096) -> ScaledInputs:
     """Return inputs (N, D) scaled to the range of float32, computed block by block."""
     small = np.empty(inputs.shape, dtype=np.float32)
     lengths = np.empty(inputs.shape[0])
-    for begin in range(0, inputs.shape[0], block):
-        part = of_size_one(inputs[begin : begin + block])
-        small[begin : begin + block] = part
-        lengths[begin : begin + block] = np.linalg.norm(part, axis=1)
+    for start in range(0, inputs.shape[0], block):
+        part = of_size_one(inputs[start : start + block])
+        small[start : start + block] = part
+        lengths[start : start + block] = np.linalg.norm(part, axis=1)
     return ScaledInputs(small, lengths)
 
 
@@ -274,32 +274,32 @@ def test_values(run: Run, index: int) -> TestValues:
     if points is None or why_no_output(run.experiment.network):
         return NOTHING
     flat, network, factor = run.parameters(index), run.network, scale(run, index)
-    kept = _network_inputs(run)
+    cached = _network_inputs(run)
     wrong, clipped, squares, length = 0, 0.0, 0.0, max(16, BLOCK_VALUES // network.m)
     # Squared losses need f itself, not only its sign.
-    if kept is not None and kept[1] is None and not run.loss.fits:
-        right = are_right(run, flat, kept[0], points.y, length)
+    if cached is not None and cached[1] is None and not run.loss.fits:
+        right = are_right(run, flat, cached[0], points.y, length)
         if right is not None:
             return TestValues(float(np.count_nonzero(~right)) / points.y.size)
-    for begin in range(0, points.y.size, length):
-        block = slice(begin, begin + length)
+    for start in range(0, points.y.size, length):
+        block = slice(start, start + length)
         inputs, offset = (
-            run.as_network_inputs(points.x[block]) if kept is None else _block(kept, block)
+            run.as_network_inputs(points.x[block]) if cached is None else _block(cached, block)
         )
         f = np.asarray(network.outputs(flat, inputs, offset))
         # At the flat parameters, since e^(L rho) changes no sign.
         wrong += int(np.count_nonzero(~(margins_of(f, points.y[block]) > 0.0)))
         if f.ndim == 1:
             with np.errstate(over="ignore"):
-                apart = (points.y[block] - factor * f) ** 2
-                clipped += float(np.minimum(apart, 1.0).sum())
-                squares += float(apart.sum())
+                squared_errors = (points.y[block] - factor * f) ** 2
+                clipped += float(np.minimum(squared_errors, 1.0).sum())
+                squares += float(squared_errors.sum())
     count = points.y.size
     return TestValues(wrong / count, clipped / count, squares / (2.0 * count))
 
 
-def _block(kept: tuple[Array, Array | None], block: slice) -> tuple[Array, Array | None]:
-    inputs, offset = kept
+def _block(cached: tuple[Array, Array | None], block: slice) -> tuple[Array, Array | None]:
+    inputs, offset = cached
     return inputs[block], None if offset is None else offset[:, block]
 
 

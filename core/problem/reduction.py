@@ -50,8 +50,8 @@ class Reduction:
         array (m, r + 1)
             (c, z).
         """
-        along = np.einsum("jk,jk->j", V, self.perpendicular)
-        return np.concatenate([V @ self.basis.T, along[:, None]], axis=1)
+        products = np.einsum("jk,jk->j", V, self.perpendicular)
+        return np.concatenate([V @ self.basis.T, products[:, None]], axis=1)
 
     def full(self, reduced: Array) -> Array:
         """Return the inner weights with given reduced coordinates.
@@ -157,8 +157,8 @@ def reduction(x: Array, V: Array, centred: bool) -> Reduction:
     _, singular, basis = np.linalg.svd(x - mean, full_matrices=False)
     # Linearly dependent rows, such as duplicates, lower the rank and the size of the reduced form.
     # `tiny` covers X = 0, where no row is kept.
-    kept = singular > RANK_TOLERANCE * max(float(singular[0]), np.finfo(float).tiny)
-    basis = np.ascontiguousarray(basis[kept])
+    mask = singular > RANK_TOLERANCE * max(float(singular[0]), np.finfo(float).tiny)
+    basis = np.ascontiguousarray(basis[mask])
     outside = V - (V @ basis.T) @ basis
     # Twice: the first projection leaves rounding errors of size |V|.
     outside -= (outside @ basis.T) @ basis

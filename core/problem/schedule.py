@@ -71,9 +71,9 @@ def even_schedule(last: float, frames: int, marks: tuple[float, ...], before: fl
     >>> (10.0 ** even_schedule(1.0, 5, (), before=0.5)).round(9).tolist()
     [4.5, 5.0, 9.5, 10.0]
     """
-    kept = {float(mark) for mark in marks if mark <= last} | {float(last)}
+    required = {float(mark) for mark in marks if mark <= last} | {float(last)}
     # `kept` includes the last time, which is also one of the evenly spaced ones.
-    room = frames - len(kept)
+    room = frames - len(required)
     before = before if room > 1 else 0.0
     count = room // 2 if before else room
     times = 10.0**last * np.arange(1, count + 1) / count
@@ -81,7 +81,7 @@ def even_schedule(last: float, frames: int, marks: tuple[float, ...], before: fl
     if before:
         earlier = times - before
         spaced = np.concatenate([spaced, earlier[earlier > 0.0]])
-    return np.array(sorted(kept | {float(x) for x in np.log10(spaced)}), dtype=np.float64)
+    return np.array(sorted(required | {float(x) for x in np.log10(spaced)}), dtype=np.float64)
 
 
 def descent_schedule(log10_times: Array, step_size: float) -> NDArray[np.int64]:

@@ -77,15 +77,15 @@ class CancelToken:
 
     def _sleep(self, share_now: Callable[[], float]) -> None:
         """Sleep until work since the last check is its share of the time; defer short sleeps."""
-        begun = time.perf_counter()
-        worked, share = begun - self._clock.checked_at, share_now()
+        now = time.perf_counter()
+        worked, share = now - self._clock.checked_at, share_now()
         if share < 1.0:
             if worked < SHORTEST_S:
                 return
-            end = begun + min(worked * (1.0 - share) / max(share, LEAST_SHARE), LONGEST_S)
+            end = now + min(worked * (1.0 - share) / max(share, LEAST_SHARE), LONGEST_S)
             while time.perf_counter() < end and share_now() < 1.0:
                 # Waits on the flag, so that cancelling ends the sleep.
                 if self._cancelled.wait(min(NAP_S, max(end - time.perf_counter(), 0.0))):
                     break
         self._clock.checked_at = time.perf_counter()
-        self._clock.slept += self._clock.checked_at - begun
+        self._clock.slept += self._clock.checked_at - now

@@ -257,8 +257,8 @@ def bound_price(x: Array, y: Array, found: CubeSearch, enough: float, watch: Can
         c, used = q / q.sum() * y, q > 0.0
         bound = 0.0
         for part, sign in enumerate((1.0, -1.0)):
-            left = 2 * (len(found.q) - number) - part
-            seconds = max(watch.limit - watch.seconds, 0.0) / left
+            n_open = 2 * (len(found.q) - number) - part
+            seconds = max(watch.limit - watch.seconds, 0.0) / n_open
             answer = solve(make_price_program(x[used], sign * c[used]), watch.with_timeout(seconds))
             bound = max(bound, answer.bound * (1.0 + DIGITS) + DIGITS * found.lower)
             if bound >= least:

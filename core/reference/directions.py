@@ -27,8 +27,8 @@ class Directions:
 
     def chunks(self, step: int) -> Iterator[tuple[Array, Array]]:
         """Yield z and masses of up to `step` directions at a time."""
-        for begin in range(0, self.count, step):
-            part = slice(begin, begin + step)
+        for start in range(0, self.count, step):
+            part = slice(start, start + step)
             yield self.z[part], self.mass[part]
 
 

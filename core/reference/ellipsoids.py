@@ -110,12 +110,12 @@ class _Pool:
         square = float((factor**2).sum())
         if self._diagonal:
             pull = np.diag(by_lam)
-            along = float(pull @ factor**2) / square
-            by_factor = 2.0 * (1.0 - FLOOR) * (pull - along) * factor / square
+            derivative = float(pull @ factor**2) / square
+            by_factor = 2.0 * (1.0 - FLOOR) * (pull - derivative) * factor / square
         else:
             B = factor.reshape(d, d)
-            along = float((by_lam * (B @ B.T)).sum()) / square
-            by_factor = (2.0 * (1.0 - FLOOR) * (by_lam @ B - along * B) / square).ravel()
+            derivative = float((by_lam * (B @ B.T)).sum()) / square
+            by_factor = (2.0 * (1.0 - FLOOR) * (by_lam @ B - derivative * B) / square).ravel()
         return 0.5 * top + np.log(total) / power, np.r_[by_logits, by_factor]
 
     def fit(self, variables: Array, power: float, watch: CancelToken) -> Array:
@@ -206,15 +206,15 @@ def _extend_pool(
     x, c, U = pool.x, q * pool.y, pool.U
     n, d = x.shape
     root, inverse = square_roots(Lam)
-    moved, price = x @ inverse, 0.0
+    points, price = x @ inverse, 0.0
     if len(U) > POINTS_RETAINED:
         near = np.abs(np.maximum(U @ x.T, 0.0) @ c) / np.linalg.norm(U @ root, axis=1)
         U = U[np.argsort(-near, kind="stable")[:POINTS_RETAINED]]
     found = [U]
     for sign in (1.0, -1.0):
         free = generator.standard_normal((STARTS // 2, d))
-        spanned = generator.standard_normal((STARTS - STARTS // 2, n)) * q @ moved
-        V, values = climb(moved, sign * c, np.vstack([free, spanned, U[-AGAIN:] @ root]), watch)
+        spanned = generator.standard_normal((STARTS - STARTS // 2, n)) * q @ points
+        V, values = climb(points, sign * c, np.vstack([free, spanned, U[-AGAIN:] @ root]), watch)
         price = max(price, float(values.max(initial=0.0)))
         new = V[distinct_directions(V, values, -np.inf, ADDED)] @ inverse
         found.append(new / np.linalg.norm(new, axis=1)[:, None])

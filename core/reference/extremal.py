@@ -222,9 +222,9 @@ def _patterns_at_rays(X: Array) -> Signs:
 
 def _signs(X: Array, u: Array) -> Signs:
     """Return the signs of <u, x_k> for directions u (..., d), (..., n)."""
-    along = u @ X.T
-    zero = np.abs(along) <= ZERO * np.linalg.norm(X, axis=1)
-    return np.where(zero, 0, np.sign(along)).astype(np.int8)
+    products = u @ X.T
+    zero = np.abs(products) <= ZERO * np.linalg.norm(X, axis=1)
+    return np.where(zero, 0, np.sign(products)).astype(np.int8)
 
 
 def _lines(X: Array) -> Iterator[Array]:
@@ -298,9 +298,9 @@ class _Kinks:
             basis = Vt[singular > ZERO * singular[0]]
             lines = np.array([*_lines(_distinct_directions(part @ basis.T))]) @ basis
         self._rank, self._rays = len(basis), np.concatenate([lines, -lines])
-        along = self._rays @ part.T
-        self._bent = np.maximum(along, slope * along) @ w  # sum_B w_k phi(<z, x_k>)
-        ends = w * along
+        products = self._rays @ part.T
+        self._bent = np.maximum(products, slope * products) @ w  # sum_B w_k phi(<z, x_k>)
+        ends = w * products
         self._most = np.maximum(ends, slope * ends).sum(axis=1)
         self._noise = SLACK * np.abs(ends).sum(axis=1) + rounding
 
@@ -326,8 +326,8 @@ def _distinct_directions(X: Array) -> Array:
     chosen: list[int] = []
     for index, unit in enumerate(units):
         cosines = units[chosen] @ unit
-        apart = unit - cosines[:, None] * units[chosen]
-        if not (np.linalg.norm(apart, axis=1) <= ZERO).any():
+        rejections = unit - cosines[:, None] * units[chosen]
+        if not (np.linalg.norm(rejections, axis=1) <= ZERO).any():
             chosen.append(index)
     return np.asarray(units[chosen])
 

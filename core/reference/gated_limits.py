@@ -139,7 +139,7 @@ class GatedLimit:
 
 
 def gates_and_nodes(
-    problem: Problem, flat: Array, kept: FixedPattern = FixedPattern.CONES
+    problem: Problem, flat: Array, pattern: FixedPattern = FixedPattern.CONES
 ) -> tuple[Gates, tuple[tuple[int, ...], ...]]:
     """Return the distinct gates of a network at flat parameters, and the nodes of each.
 
@@ -151,7 +151,7 @@ def gates_and_nodes(
         Problem whose network has effective weights.
     flat : array (size,)
         Trained parameters.
-    kept : FixedPattern
+    pattern : FixedPattern
         Fixed part of the patterns; with `OWN_LABEL` gates are active on their own label only.
 
     Returns
@@ -163,7 +163,7 @@ def gates_and_nodes(
     assert isinstance(network, TwoLayer)
     alpha, U = network.effective(flat)
     active, signs = U @ problem.inputs.T > 0.0, np.sign(alpha)
-    if kept is FixedPattern.OWN_LABEL:
+    if pattern is FixedPattern.OWN_LABEL:
         active &= signs[:, None] * problem.dataset.y > 0.0
     used = np.flatnonzero((signs != 0.0) & active.any(axis=1))
     pairs = np.column_stack([signs[used] > 0.0, active[used]])
@@ -179,7 +179,7 @@ def gated_limit(
     gates: Gates,
     watch: CancelToken,
     tolerance: float = 1e-5,
-    kept: FixedPattern = FixedPattern.GATES,
+    pattern: FixedPattern = FixedPattern.GATES,
 ) -> GatedLimit:
     """Return the optimum of the program, bracketed.
 
@@ -198,7 +198,7 @@ def gated_limit(
         Cancellation; the search stops when the watch is late.
     tolerance : float
         Relative gap at which the search stops, 1e-6 at best.
-    kept : FixedPattern
+    pattern : FixedPattern
         What is fixed beside the signs.
 
     Returns
@@ -215,7 +215,7 @@ def gated_limit(
     >>> round(limit.lower, 6), round(limit.upper, 6), limit.q.round(6).tolist()
     (0.25, 0.25, [0.5, 0.5])
     """
-    search = _Search(x, y, gates, kept)
+    search = _Search(x, y, gates, pattern)
     for _ in range(MOST_ROUNDS if len(gates.signs) else 0):
         if search.round(tolerance) or watch.timed_out:
             break
@@ -270,8 +270,8 @@ def leaky_limit(x: Array, y: Array, a: Array, slopes: Array) -> tuple[float, flo
 class _Search:
     """Directions so far, the program over them, and the best certificate."""
 
-    def __init__(self, x: Array, y: Array, gates: Gates, kept: FixedPattern) -> None:
-        self._x, self._y, self._gates, self._pattern = x, y, gates, kept
+    def __init__(self, x: Array, y: Array, gates: Gates, pattern: FixedPattern) -> None:
+        self._x, self._y, self._gates, self._pattern = x, y, gates, pattern
         n, d = x.shape
         # sum_i q_i y_i s_k 1[i in A_k] x_i for all gates at once is one product.
         self._weights = gates.signs[:, None] * gates.active * y

@@ -115,9 +115,9 @@ def nearest_to_use(prices: Array, weights: Array) -> NDArray[np.bool_]:
     array of bool (k,)
         True for columns to keep.
     """
-    kept = weights > 0.0
-    kept[np.argsort(-prices, kind="stable")[:COLUMNS_RETAINED]] = True
-    return np.asarray(kept)
+    support = weights > 0.0
+    support[np.argsort(-prices, kind="stable")[:COLUMNS_RETAINED]] = True
+    return np.asarray(support)
 
 
 @final
@@ -131,11 +131,11 @@ class Generation:
         self,
         x: Array,
         y: Array,
-        begin: tuple[Atoms, Array],
+        start: tuple[Atoms, Array],
         generator: np.random.Generator,
         unit: float = 1.0,
     ) -> None:
-        atoms, q = begin
+        atoms, q = start
         self._x, self._y, self._generator, self._unit = x, y, generator, unit
         self._master = Master(len(x), unit=unit)
         self._atoms = Atoms(np.zeros(0), np.zeros((0, x.shape[1])))
@@ -252,8 +252,8 @@ class Generation:
 
     def _forget(self, state: GenerationResult) -> None:
         """Shrink the LP and keep its optimum: a large LP takes longer than 50 ms to solve."""
-        kept = nearest_to_use(self._columns @ state.q, state.weights)
-        self._atoms, self._columns = self._atoms.take(kept), self._columns[kept]
+        support = nearest_to_use(self._columns @ state.q, state.weights)
+        self._atoms, self._columns = self._atoms.take(support), self._columns[support]
         self._master = Master(len(self._x), unit=self._unit)
         self._master.add(self._columns)
 

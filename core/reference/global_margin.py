@@ -235,8 +235,8 @@ class Search:
 
     def _proofs(self, limit: float) -> list[Proof]:
         # Each of the five slacks gets a sixth of the remaining time.
-        left = max(FEWEST_SECONDS, self._watch.limit - self._watch.seconds)
-        until = self._watch.seconds + left / 6.0
+        time_left = max(FEWEST_SECONDS, self._watch.limit - self._watch.seconds)
+        until = self._watch.seconds + time_left / 6.0
         c = self._weights() * self.y
         return [prove(self.x, sign * c, limit, self._watch, until) for sign in (1.0, -1.0)]
 

@@ -99,8 +99,8 @@ def bracket_by_search(x: Array, y: Array, near: float, watch: CancelToken) -> Br
     found: CubeSearch = search_cube(rows, y, saddle, watch.with_timeout(SEARCH_SHARE * watch.limit))
     root, inverse = square_roots(saddle.Lam)
     part = watch.with_timeout(PROOF_SHARE * watch.limit)
-    moved = global_margin(rows @ inverse, y, part, columns=saddle.V @ root).bracket
-    upper = moved.upper * (1.0 + OFF) if moved.certified else np.inf
+    bracket = global_margin(rows @ inverse, y, part, columns=saddle.V @ root).bracket
+    upper = bracket.upper * (1.0 + OFF) if bracket.certified else np.inf
     method = "a network, and gamma_gl of transformed points"
     if found.lower > 0.0:
         proved = bound_price(rows, y, found, min(upper, near / size), watch)

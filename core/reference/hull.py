@@ -289,9 +289,9 @@ def _farkas(rows: Array, q: Array) -> bool:
     by the residual r, so that some q' with |q' - q| <= |r|/s solves it, and q' >= 0 if no weight of
     the support is smaller than that.
     """
-    kept = rows.any(axis=0)
+    nonzero = rows.any(axis=0)
     support = np.flatnonzero(q > 0.0)
-    matrix = np.vstack([rows[support][:, kept].T, np.ones(support.size)])
+    matrix = np.vstack([rows[support][:, nonzero].T, np.ones(support.size)])
     if matrix.shape[0] > matrix.shape[1]:
         return _is_farkas_exact(rows[support], q[support])
     least = float(np.linalg.svd(matrix, compute_uv=False)[-1])
@@ -305,10 +305,10 @@ def _farkas(rows: Array, q: Array) -> bool:
 
 def _is_farkas_exact(rows: Array, q: Array) -> bool:
     """Decide `_farkas` in rational numbers, for few rows: degenerate data, such as cube corners."""
-    kept = rows[:, rows.any(axis=0)]
-    if max(kept.shape) > MOST_EXACT:
+    nonzero = rows[:, rows.any(axis=0)]
+    if max(nonzero.shape) > MOST_EXACT:
         return False
-    left = [[Fraction(float(value)) for value in column] for column in kept.T]
+    left = [[Fraction(float(value)) for value in column] for column in nonzero.T]
     pivots: list[int] = []
     for place in range(len(rows)):  # reduced echelon form of G'
         top = len(pivots)

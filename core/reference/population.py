@@ -176,12 +176,12 @@ def find_violation(
     """
     # Products without y_i, unlike the text: with y_i Assumption 3.1 contradicts its own use
     # (docs/theory.md, 8.2).
-    along = x @ axes.T
-    own = along.argmax(axis=1)
+    components = x @ axes.T
+    own = components.argmax(axis=1)
     rows = np.arange(x.shape[0])
-    length = along[rows, own]
+    length = components[rows, own]
     across = np.linalg.norm(x - length[:, None] * axes[own], axis=1)
-    others = along.copy()
+    others = components.copy()
     others[rows, own] = -np.inf
     wrong = (
         (length < gamma_nc - ROUNDING)

@@ -56,8 +56,8 @@ def unit(rows: Array) -> Array:
     """
     lengths = np.linalg.norm(rows, axis=1)
     # Shorter rows have lost the digits of their direction.
-    kept = lengths > 1e-300
-    return np.asarray(rows[kept] / lengths[kept, None])
+    nonzero = lengths > 1e-300
+    return np.asarray(rows[nonzero] / lengths[nonzero, None])
 
 
 def arcs(x: Array) -> tuple[Array, Array]:

@@ -103,19 +103,19 @@ def compute(
         The watch was cancelled.
     """
     watch.check()
-    allowed, drawn = watch.limit - watch.seconds, reference.drawn_in(problem)
+    allowed, factor = watch.limit - watch.seconds, reference.drawn_in(problem)
     # Studies reject such data when they are read; those of recorded loops arrive here.
     if fault := range_fault(problem.dataset):
-        return ReferenceMargin(reference, absent_bracket(f"Not computed: {fault}"), 0.0, drawn)
+        return ReferenceMargin(reference, absent_bracket(f"Not computed: {fault}"), 0.0, factor)
     path = saved_margin_path(reference, problem) if cache else None
     entry = load_margin(path) if path is not None else None
     if entry is not None and entry.serves(allowed):
-        return ReferenceMargin(reference, entry.bracket, entry.seconds, drawn)
-    begin = time.perf_counter()
+        return ReferenceMargin(reference, entry.bracket, entry.seconds, factor)
+    start = time.perf_counter()
     bracket = reference.compute(problem, watch)
-    seconds = time.perf_counter() - begin
+    seconds = time.perf_counter() - start
     if path is not None:
         closed = bracket.exists and bracket.lower == bracket.upper  # more time would not narrow it
         short = watch.timed_out and not closed
         save_margin(path, SavedMargin(bracket, seconds, allowed if short else None))
-    return ReferenceMargin(reference, bracket, seconds, drawn)
+    return ReferenceMargin(reference, bracket, seconds, factor)

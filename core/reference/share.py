@@ -149,9 +149,9 @@ def first_reach(values: Array, log10_time: Array, level: float = REACHED) -> Rea
     end = float(log10_time[frame])
     if frame == 0 or not math.isfinite(log10_time[frame - 1] + values[frame - 1] + values[frame]):
         return Reach(frame, 1.0, end)
-    before, begin = float(values[frame - 1]), float(log10_time[frame - 1])
+    before, start = float(values[frame - 1]), float(log10_time[frame - 1])
     part = (level - before) / (float(values[frame]) - before)
-    return Reach(frame, float(round(part, 12)), float(round(begin + part * (end - begin), 12)))
+    return Reach(frame, float(round(part, 12)), float(round(start + part * (end - start), 12)))
 
 
 def reach_of(margins: Array, log10_time: Array, promise: Promise) -> Reach | None:

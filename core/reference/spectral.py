@@ -85,9 +85,9 @@ def _smooth_value(
     least = float(p.min())
     parts = np.exp(-power * (p - least))
     share = parts / parts.sum()
-    q, along = share * y / size, float(share @ p)
-    by_a = -(hidden @ q) + along * a / length
-    by_V = -(a[:, None] * (z > 0.0) * q) @ x + along * V @ by_square
+    q, weighted_margin = share * y / size, float(share @ p)
+    by_a = -(hidden @ q) + weighted_margin * a / length
+    by_V = -(a[:, None] * (z > 0.0) * q) @ x + weighted_margin * V @ by_square
     value = float(np.log(parts.sum())) / power - least
     return value, np.r_[by_a, by_V.ravel()]
 
@@ -144,14 +144,14 @@ def bound_both(x: Array, y: Array, watch: CancelToken) -> tuple[float, Bracket, 
         found.append((global_margin(x @ inverse, y, part, columns=saddle.V @ root), inverse))
         if found[-1][0].bracket.certified:
             break
-    moved, inverse = found[-1] if found[-1][0].bracket.certified else found[0]
-    mass = np.sqrt(moved.weights)
+    solution, inverse = found[-1] if found[-1][0].bracket.certified else found[0]
+    mass = np.sqrt(solution.weights)
     starts = [(saddle.a, saddle.V)]
-    starts += [(mass * moved.alpha, mass[:, None] * (moved.beta @ inverse))]
+    starts += [(mass * solution.alpha, mass[:, None] * (solution.beta @ inverse))]
     part = watch.with_timeout(NETWORK_SHARE * watch.limit)
     networks = [refine(start, x, y, saddle.price, part) for start in starts]
     reached = max(spectral_margin(a, V, x, y) for a, V in networks)
-    return reached, moved.bracket, max(a.size for a, _ in networks)
+    return reached, solution.bracket, max(a.size for a, _ in networks)
 
 
 def spectral_bracket(x: Array, y: Array, watch: CancelToken) -> Bracket:
@@ -193,11 +193,11 @@ def spectral_bracket(x: Array, y: Array, watch: CancelToken) -> Bracket:
         )
     # |V| <= sqrt(r) |V|_op, hence gamma_spec <= sqrt(r) gamma_gl.
     near = np.sqrt(r) * pair_bound(x, y)
-    reached, moved, nodes = bound_both(inner, y, watch)
+    reached, solution_bracket, nodes = bound_both(inner, y, watch)
     error = rounding(sum(inner.shape) + sum(x.shape) + nodes, scale)
     lower = scale * reached - error
-    upper = scale * moved.upper * (1.0 + OFF) + error
-    certified = moved.certified and bool(np.isfinite(upper))
+    upper = scale * solution_bracket.upper * (1.0 + OFF) + error
+    certified = solution_bracket.certified and bool(np.isfinite(upper))
     if not upper < near:
         upper, certified = near, True
     if not lower > 0.0:

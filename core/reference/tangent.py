@@ -118,8 +118,8 @@ def evaluate(z: Array, sample: Sample, weights: Weights, means: NodeMeans) -> Va
     D = (seen * q) @ rows
     squared = np.einsum("jk,jk->j", D, D)
     size = np.sqrt(squared)
-    along = seen * z
-    height = along @ q
+    active = seen * z
+    height = active @ q
     cosine = np.divide(height, size, out=np.zeros_like(size), where=size > 0.0)
     k1, k2 = means(cosine)
     floored = np.sqrt(squared + weights.floor**2)
@@ -127,7 +127,7 @@ def evaluate(z: Array, sample: Sample, weights: Weights, means: NodeMeans) -> Va
     aligned *= seen
     return Values(
         aligned,
-        along,
+        active,
         size * k1 + height * k2,
         squared,
         height,
@@ -215,13 +215,13 @@ class Pilot:
             expected_deviation(one.variances, reach(sample, weights, one, means), count)
             for one in (self, plain)
         ]
-        keep = both[0] < both[1]
-        coefficients = np.where(keep, self.controls.coefficients, 0.0)
+        is_useful = both[0] < both[1]
+        coefficients = np.where(is_useful, self.controls.coefficients, 0.0)
         return replace(
             self,
             controls=replace(self.controls, coefficients=coefficients),
-            means=np.where(keep, self.means, self.plain_means),
-            variances=np.where(keep, self.variances, self.plain_variances),
+            means=np.where(is_useful, self.means, self.plain_means),
+            variances=np.where(is_useful, self.variances, self.plain_variances),
         )
 
 
@@ -240,9 +240,9 @@ def run_pilot(
     # Means of value, first and second control, and means of their products.
     sums, products = np.zeros((3, n + 1)), np.zeros((3, 3, n + 1))
     step = max(1, CHUNK // n)
-    for begin in range(0, count, step):
+    for start in range(0, count, step):
         watch.check()
-        z = draw_directions(sample.rows, sample.outside, min(step, count - begin), generator)
+        z = draw_directions(sample.rows, sample.outside, min(step, count - start), generator)
         values = evaluate(z, sample, weights, means)
         e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
         seen = (
@@ -260,11 +260,11 @@ def run_pilot(
     own, cross = np.moveaxis(covariance[1:, 1:], 2, 0), covariance[1:, 0].T
     # A constant control, as with one example, has no coefficient.
     coefficients = np.einsum("ikl,il->ki", np.linalg.pinv(own, rcond=1e-9, hermitian=True), cross)
-    left = covariance[0, 0] - (coefficients * cross.T).sum(axis=0)
+    residual = covariance[0, 0] - (coefficients * cross.T).sum(axis=0)
     controls = Controls(coefficients, control_means(weights))
     without = centre[0] - (coefficients * centre[1:]).sum(axis=0)
     plain = np.maximum(covariance[0, 0], 0.0)
-    return Pilot(controls, without, np.maximum(left, 0.0), centre[0], plain)
+    return Pilot(controls, without, np.maximum(residual, 0.0), centre[0], plain)
 
 
 def reach(sample: Sample, weights: Weights, pilot: Pilot, means: NodeMeans) -> Array:
@@ -328,16 +328,16 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: CancelToken) -> Brac
     generator = np.random.default_rng(SEED + 2)
     sums, squares = np.zeros(n + 1), np.zeros(n + 1)
     step = max(1, CHUNK // n)
-    for begin in range(0, count, step):
+    for start in range(0, count, step):
         watch.check()
-        if watch.timed_out and begin >= FEWEST:
-            count = begin
+        if watch.timed_out and start >= FEWEST:
+            count = start
             break
-        z = draw_directions(sample.rows, sample.outside, min(step, count - begin), generator)
-        left = pilot.controls.subtract(evaluate(z, sample, weights, means))
-        left -= pilot.means
-        sums += left.sum(axis=0)
-        squares += np.einsum("ji,ji->i", left, left)
+        z = draw_directions(sample.rows, sample.outside, min(step, count - start), generator)
+        residual = pilot.controls.subtract(evaluate(z, sample, weights, means))
+        residual -= pilot.means
+        sums += residual.sum(axis=0)
+        squares += np.einsum("ji,ji->i", residual, residual)
     found = sums / count + pilot.means + pilot.controls.expected_values()
     deviations = deviation(b, squares, ranges, count) + 2.0 * TABLE_ERROR * sample.size
     upper, lower = float(found[0] + deviations[0]), float((found - deviations)[1:].min())

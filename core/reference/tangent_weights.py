@@ -155,9 +155,9 @@ class _Search:
         for z, mass in self._directions.chunks(max(1, CHUNK // n)):
             watch.check()
             seen = np.where(z > 0.0, self._y, 0.0)
-            along = seen * z
-            scales = self._scales(seen, along, q, floor, mass)
-            for k, (part, scale) in enumerate(zip((seen, along), scales, strict=True)):
+            active = seen * z
+            scales = self._scales(seen, active, q, floor, mass)
+            for k, (part, scale) in enumerate(zip((seen, active), scales, strict=True)):
                 sums[k] += part.T @ (scale[:, None] * part)
                 means[k] += scale.sum()
                 if is_first:
@@ -171,13 +171,13 @@ class _Search:
         return np.asarray(sums.sum(axis=0) + np.tensordot(self.factors, self._lacking, 1)), floor
 
     def _scales(
-        self, seen: Array, along: Array, q: Array, floor: float, mass: Array
+        self, seen: Array, active: Array, q: Array, floor: float, mass: Array
     ) -> tuple[Array, Array]:
         """Return mass k1/|D| and mass (k2/c)/|D| of each direction."""
         D = (seen * q) @ self._x
         squares = np.einsum("jk,jk->j", D, D)
         size = np.sqrt(squares)
-        cosine = np.divide(along @ q, size, out=np.zeros_like(size), where=size > 0.0)
+        cosine = np.divide(active @ q, size, out=np.zeros_like(size), where=size > 0.0)
         k1, k2 = self._means(cosine)
         ratio = np.abs(k2) / np.maximum(np.abs(cosine), LEAST_COSINE)
         scale = mass / np.sqrt(squares + floor * floor)

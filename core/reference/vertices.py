@@ -168,5 +168,5 @@ def find_best_network(V: Array, x: Array, y: Array, watch: CancelToken) -> BestN
         margin = float((solution.weights @ columns).min())
         if margin > lower:
             lower, weights = margin, solution.weights
-    kept = np.flatnonzero(weights > 0.0)
-    return BestNetwork(signs[kept], V[used[kept]], weights[kept], best, lower, upper)
+    support = np.flatnonzero(weights > 0.0)
+    return BestNetwork(signs[support], V[used[support]], weights[support], best, lower, upper)

@@ -268,8 +268,8 @@ def is_recorded(path: Path) -> bool:
         return True
     if not sqlite_companion(path, "-wal").exists():  # recorders that lock these bytes have a -wal
         return False
-    for look in range(POLLS):
-        if look:
+    for attempt in range(POLLS):
+        if attempt:
             time.sleep(POLL_PAUSE_S)
         if not held_elsewhere(path):
             return False

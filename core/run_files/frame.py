@@ -113,8 +113,8 @@ def log10_schedule(first: float, last: float, frames: int, marks: tuple[float, .
     >>> log10_schedule(-1.0, 2.0, 5, (1.0,)).tolist()
     [-1.0, 0.5, 1.0, 2.0]
     """
-    kept = {float(mark) for mark in marks if mark <= last} | {float(last)}
-    room = frames - 1 - len(kept)
+    required = {float(mark) for mark in marks if mark <= last} | {float(last)}
+    room = frames - 1 - len(required)
     first = min(first, last)
     if last > PLAIN_HORIZON:
         low, high = coordinate(np.array([first, last]))
@@ -122,7 +122,7 @@ def log10_schedule(first: float, last: float, frames: int, marks: tuple[float, .
     else:
         spaced = np.linspace(first, last, room + 1)
     # Drop the last one, which equals `last` up to rounding: `kept` has the exact value.
-    return np.array(sorted(kept | {float(x) for x in spaced[:-1]}), dtype=np.float64)
+    return np.array(sorted(required | {float(x) for x in spaced[:-1]}), dtype=np.float64)
 
 
 @final

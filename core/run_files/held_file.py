@@ -77,8 +77,8 @@ class HeldFile:
             status = self._path.stat()
         except OSError:
             return self._identity is not None
-        moved = (status.st_dev, status.st_ino) != self._identity
-        return self._identity is not None and (moved or status.st_size < self._size)
+        is_other = (status.st_dev, status.st_ino) != self._identity
+        return self._identity is not None and (is_other or status.st_size < self._size)
 
     def is_in_place(self) -> bool:
         """Return True if the name still leads to the file."""
@@ -191,7 +191,7 @@ def is_intact(path: Path, sums: Sequence[int], dtype: str) -> bool:
 def is_whole(path: Path) -> bool:
     """Return True for a run that reached its end, which no shorter one may replace."""
     with suppress(sqlite3.Error, OSError), closing(connect_to_read(path)) as connection:
-        said = read_meta(connection, ("status", "reason"))
+        meta = read_meta(connection, ("status", "reason"))
         whole = {dump_json(reason) for reason in WHOLE}
-        return said.get("status") == '"finished"' and said.get("reason") in whole
+        return meta.get("status") == '"finished"' and meta.get("reason") in whole
     return False

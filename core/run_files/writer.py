@@ -245,12 +245,12 @@ class RunWriter:
             close_as(self.connection, reason)
         except sqlite3.OperationalError as error:
             raise self._close_refused(error) from error
-        moved = self._file.place()
+        place = self._file.place()
         self.abandon()
-        if moved == self.path:
+        if place == self.path:
             self._replace_target(reason)
         else:  # closed by another program; the file is complete
-            self.path = moved
+            self.path = place
 
     def abandon(self) -> None:
         """Close the connection; committed frames stay, pending ones are lost."""

@@ -120,10 +120,10 @@ class Run(ABC):
     @property
     def optimizer(self) -> dict[str, Any]:
         """Settings of a recorded loop's optimizer; empty if none are known."""
-        said = self._header.meta.optimizer if self.is_external else {}
+        settings = self._header.meta.optimizer if self.is_external else {}
         return {
             name: printable(value) if isinstance(value, str) else value
-            for name, value in said.items()
+            for name, value in settings.items()
         }
 
     @property
@@ -178,13 +178,13 @@ class Run(ABC):
     @cached_property
     def start(self) -> Start:
         """Start of the run: parameters (flat), rho, step and log10 t, -inf at t = 0."""
-        begin, anew = self._header.meta.start, (self.continues or {}).get("anew", False)
+        start, anew = self._header.meta.start, (self.continues or {}).get("anew", False)
         return Start(
             self._header.start,
             self.origin,
-            begin.rho,
-            begin.step,
-            -np.inf if begin.log10_time is None else begin.log10_time,
+            start.rho,
+            start.step,
+            -np.inf if start.log10_time is None else start.log10_time,
             self.continues,
             same_dynamics=not anew,
         )

@@ -74,8 +74,8 @@ def file_signature(path: Path) -> tuple[object, ...]:
     return tuple(signs)
 
 
-def retry_while_changing(path: Path, look: Callable[[], T]) -> T:
-    """Call `look`, which reads a run file, and retry while the file changes.
+def retry_while_changing(path: Path, read: Callable[[], T]) -> T:
+    """Call `read`, which reads a run file, and retry while the file changes.
 
     A recorder that starts or closes its file changes several files, and a reader may see a mixture
     that never existed. An error is raised only if nothing changed, or after two seconds.
@@ -84,7 +84,7 @@ def retry_while_changing(path: Path, look: Callable[[], T]) -> T:
     while True:
         before = file_signature(_real(path))
         try:
-            return look()
+            return read()
         except RunFileError:
             if file_signature(_real(path)) == before or time.monotonic() > deadline:
                 raise

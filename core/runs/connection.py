@@ -254,7 +254,7 @@ def connect(path: Path) -> Connection:
     Raises RunFileError.
     """
 
-    def look() -> Connection:
+    def open_file() -> Connection:
         real = regular_file(path)
         opened = identity(real)
         try:
@@ -266,7 +266,7 @@ def connect(path: Path) -> Connection:
         connection.identity = opened
         return connection
 
-    return retry_while_changing(path, look)
+    return retry_while_changing(path, open_file)
 
 
 def check_wal(connection: Connection) -> None:
@@ -303,8 +303,8 @@ def _names(connection: Connection) -> tuple[str, str]:
 
 def _texts(connection: Connection, *keys: str) -> dict[str, str | None]:
     sql = f"SELECT {typed_column('key', 'text')}, {typed_column('value', 'text')} FROM meta"
-    asked = ", ".join("?" * len(keys))
-    return dict(connection.query(f"{sql} WHERE key IN ({asked}) LIMIT {len(keys)}", keys))
+    marks = ", ".join("?" * len(keys))
+    return dict(connection.query(f"{sql} WHERE key IN ({marks}) LIMIT {len(keys)}", keys))
 
 
 def _connect(path: Path, real: Path) -> Connection:
@@ -335,20 +335,20 @@ def _connected_without_locks(path: Path, real: Path) -> Connection:
 
     A finished file is read in place; a growing or journaled one as a private copy.
     """
-    left, finished = is_left(real), False
+    was_abandoned, finished = is_left(real), False
     try:
         alone = Connection(path, real, immutable=True, folder=None)
         try:
             finished = _texts(alone, "status").get("status") == '"finished"'
         finally:
-            if left or not finished:
+            if was_abandoned or not finished:
                 alone.close()
-        if finished and not left:
+        if finished and not was_abandoned:
             return alone
     except (RunFileError, *READ_ERRORS):
-        if not left:  # otherwise only file and journal together are complete
+        if not was_abandoned:  # otherwise only file and journal together are complete
             raise
-    if finished or (left and _names_others(sqlite_companion(real, "-journal"))):
+    if finished or (was_abandoned and _names_others(sqlite_companion(real, "-journal"))):
         raise RunFileError(
             f"{path} has a journal of another program next to it ({path.name}-journal) with "
             f"changes to apply; {FRESH_COPY}."

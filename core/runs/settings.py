@@ -47,9 +47,11 @@ def optimizer_text(run: Run) -> str:
 
     Its words are texts from a file, and no markup.
     """
-    said = dict(run.optimizer)
-    kind = str(said.pop("kind", "optimizer" if said else ""))
-    parts = [f"{name.replace('_', ' ')} {_text(value)}" for name, value in said.items() if value]
+    settings = dict(run.optimizer)
+    kind = str(settings.pop("kind", "optimizer" if settings else ""))
+    parts = [
+        f"{name.replace('_', ' ')} {_text(value)}" for name, value in settings.items() if value
+    ]
     return ", ".join((kind, *parts))
 
 

@@ -227,7 +227,7 @@ def recorded_of(run: Run) -> RecordedValues:
 
 
 def cell_by_row(
-    cell: Cell, path: Path, known: Mapping[str, float], study: Study, keep: Callable[[Run], Run]
+    cell: Cell, path: Path, known: Mapping[str, float], study: Study, register: Callable[[Run], Run]
 ) -> StudyCell:
     """Return a cell of the grid from its row; its file is opened when a value needs it.
 
@@ -241,7 +241,7 @@ def cell_by_row(
         Values of the row, by the names of core.studies.moments.
     study : Study
         Study of the cell.
-    keep : callable
+    register : callable
         Takes the opened run, and closes it later.
 
     Returns
@@ -250,7 +250,7 @@ def cell_by_row(
     """
 
     def recorded() -> RecordedValues:
-        return cell_of(keep(open_run(path)), study).record
+        return cell_of(register(open_run(path)), study).record
 
     settings = settings_of(cell.experiment) | dict(cell.values)
     return StudyCell(settings, recorded, path.stem, known)
@@ -279,7 +279,7 @@ def margin_of(run: Run, name: str, watch: CancelToken) -> float:
     return compute(reference, run.problem, watch).bracket.value
 
 
-def open_cell(path: Path, study: Study, keep: Callable[[Run], Run]) -> StudyCell | None:
+def open_cell(path: Path, study: Study, register: Callable[[Run], Run]) -> StudyCell | None:
     """Open a run file as a cell of its study.
 
     Parameters
@@ -288,7 +288,7 @@ def open_cell(path: Path, study: Study, keep: Callable[[Run], Run]) -> StudyCell
         Run file.
     study : Study
         Study of the run.
-    keep : callable
+    register : callable
         Takes the opened run, and closes it later.
 
     Returns
@@ -296,5 +296,5 @@ def open_cell(path: Path, study: Study, keep: Callable[[Run], Run]) -> StudyCell
     StudyCell or None
         None for a run without frames.
     """
-    run = keep(open_run(path))
+    run = register(open_run(path))
     return cell_of(run, study) if run.frames else None

@@ -109,12 +109,12 @@ def _in_python(formula: str) -> str:
 
     Text in quotes stays unchanged.
     """
-    begin, parts = 0, []
+    start, parts = 0, []
     for match in QUOTED.finditer(formula):
         # repr() escapes the text: a backslash would otherwise start an escape sequence.
-        parts += [_with_signs(formula[begin : match.start()]), repr(match[0][1:-1])]
-        begin = match.end()
-    return " ".join([*parts, _with_signs(formula[begin:])]).strip()
+        parts += [_with_signs(formula[start : match.start()]), repr(match[0][1:-1])]
+        start = match.end()
+    return " ".join([*parts, _with_signs(formula[start:])]).strip()
 
 
 def _with_signs(formula: str) -> str:
@@ -210,10 +210,10 @@ def _call(node: ast.Call, name: str, formula: str, named: Names, depth: int) -> 
     if name not in FUNCTIONS:
         raise InputError(f"{formula}: {name} is not a function; {did_you_mean(name, FUNCTIONS)}")
     function = FUNCTIONS[name]
-    given = [arithmetic(argument, formula, named, depth) for argument in node.args]
+    arguments = [arithmetic(argument, formula, named, depth) for argument in node.args]
 
     def called(values: Any) -> float:
-        numbers = [one(values) for one in given]
+        numbers = [one(values) for one in arguments]
         # Python's min of NaN and 1 depends on their order.
         return math.nan if any(map(math.isnan, numbers)) else float(function(*numbers))
 

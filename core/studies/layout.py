@@ -131,13 +131,13 @@ def parse_layout(table: Any, where: str) -> FigureLayout:
     panels = table.get("panels")
     if not isinstance(panels, list) or len(panels) > MOST_PANELS:
         panels = []
-    drawn = tuple(
+    parsed_panels = tuple(
         table_of(PanelLayout, panel, f"{where}: figure panel {k}")
         for k, panel in enumerate(panels, 1)
     )
-    figure = {"columns": min(len(drawn) or 1, 2), **table, "panels": drawn}
+    figure = {"columns": min(len(parsed_panels) or 1, 2), **table, "panels": parsed_panels}
     layout = table_of(FigureLayout, figure, f"{where}: figure", ".")
-    if not drawn:
+    if not parsed_panels:
         raise InputError(f"{where}: figure needs 1 to {MOST_PANELS} tables [[figure.panels]].")
     return layout
 

@@ -61,9 +61,9 @@ class Moment:
         if self.kind == "step":
             return int(np.argmin(np.abs(steps - self.place)))
         # t = 0 has log10 t = -inf, for which differences are undefined.
-        apart = np.abs(np.maximum(log10_times, -1e9) - self.place)
-        nearest = int(np.argmin(apart))
-        far = apart[nearest] > max(NEAR, NEAR_LATE * abs(self.place))
+        distances = np.abs(np.maximum(log10_times, -1e9) - self.place)
+        nearest = int(np.argmin(distances))
+        far = distances[nearest] > max(NEAR, NEAR_LATE * abs(self.place))
         return None if self.kind == "near" and far else nearest
 
 

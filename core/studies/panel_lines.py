@@ -56,17 +56,17 @@ def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]
     symbols = {name for cell in cells for name in cell.symbols}
     for formula in panel.y:
         check_formula(formula, symbols)
-    kept = [cell for cell in cells if _is_included(cell, panel)]
+    included = [cell for cell in cells if _is_included(cell, panel)]
     if panel.kind == "traces":
-        lines = _traces(panel, kept)
+        lines = _traces(panel, included)
     elif panel.kind == "sweep":
-        lines = _sweep(panel, kept)
+        lines = _sweep(panel, included)
     elif panel.kind == "crossing":
-        lines = _crossings(panel, kept)
+        lines = _crossings(panel, included)
     elif panel.kind == "activation":
-        lines = _activations(panel, kept)
+        lines = _activations(panel, included)
     else:
-        lines = {"points": points, "function": functions}[panel.kind](kept)
+        lines = {"points": points, "function": functions}[panel.kind](included)
     # A line without numbers would still appear in the legend.
     return tuple(line for line in lines if np.isfinite(line.mean).any())
 

@@ -112,17 +112,17 @@ def result_text(
 
 
 def _line_table(study_id: str, line: Line) -> dict[str, Any]:
-    kept = _select_points(line)
+    points = _select_points(line)
     table = {
         "value": line.value,
         "names": [name.removeprefix(f"{study_id}__") for name in line.names],
-        "count": line.count[kept].tolist(),
+        "count": line.count[points].tolist(),
         "slope": None if line.slope is None else [_round(one) for one in line.slope],
         "joined": line.joined,
     }
     for name in ("x", "mean", "low", "high"):
-        numbers = getattr(line, name)[kept]
-        if name in ("x", "mean") or not np.array_equal(numbers, line.mean[kept], equal_nan=True):
+        numbers = getattr(line, name)[points]
+        if name in ("x", "mean") or not np.array_equal(numbers, line.mean[points], equal_nan=True):
             table[name] = [_round(one) for one in numbers.tolist()]
     if len(set(table["count"])) == 1:
         table["count"] = table["count"][0]

@@ -171,11 +171,11 @@ def ratio_of_means(first: Array, second: Array) -> tuple[float, float, float]:
     if first.size < LEAST_FOR_INTERVAL:
         return value, NAN, NAN
     # Draw pairs together: data sets that are hard at one end are hard at the other.
-    drawn = np.random.default_rng(0).integers(first.size, size=(PAIRED_RESAMPLES, first.size))
-    below = first[drawn].mean(axis=1)
+    resamples = np.random.default_rng(0).integers(first.size, size=(PAIRED_RESAMPLES, first.size))
+    below = first[resamples].mean(axis=1)
     if not below.all():
         return value, NAN, NAN
-    return value, *_middle(second[drawn].mean(axis=1) / below)
+    return value, *_middle(second[resamples].mean(axis=1) / below)
 
 
 # -------------------------------------------------------------------------- crossings and exponents
@@ -269,8 +269,8 @@ def _bootstrap(x: Array, seeds: Sequence[Array], over: str) -> tuple[float, floa
     rng = np.random.default_rng(0)
     slopes = []
     for _ in range(RESAMPLES):
-        drawn = [aggregate([*rng.choice(part, part.size)], over) for part in seeds]
-        fit = fitted_slope(x, np.array(drawn))
+        resample = [aggregate([*rng.choice(part, part.size)], over) for part in seeds]
+        fit = fitted_slope(x, np.array(resample))
         if fit is not None:
             slopes.append(fit[0])
     return _middle(slopes) if slopes else (NAN, NAN)

@@ -147,9 +147,9 @@ class Study:
             return
         first = {key: values[0] for key, values in axes.items()}
         whole = (dict(zip(axes, v, strict=True)) for v in itertools.product(*axes.values()))
-        along = ({**first, key: value} for key, values in axes.items() for value in values)
-        looked_at = whole if self.count <= MOST_CHECKED else along
-        for chosen, (variant, study) in itertools.product(looked_at, varied):
+        single_changes = ({**first, key: value} for key, values in axes.items() for value in values)
+        choices = whole if self.count <= MOST_CHECKED else single_changes
+        for chosen, (variant, study) in itertools.product(choices, varied):
             try:
                 self._cell(chosen, variant, study)
             except InputError as error:
@@ -231,8 +231,8 @@ class Study:
         axes = dict(self.axes)
         if name == "kind" and section in KINDS:
             lost = study_tables.change_kind(tables, section, value)
-            kept = section_class(section, table).model_fields.keys() - lost
-            axes = {k: v for k, v in axes.items() if not study_tables.is_dropped(k, section, kept)}
+            names = section_class(section, table).model_fields.keys() - lost
+            axes = {k: v for k, v in axes.items() if not study_tables.is_dropped(k, section, names)}
         varied = study_tables.set_in_variants(tables, self.variants, key, value)
         if varied:
             return replace(self, variants=varied)
@@ -292,8 +292,8 @@ class Study:
             "figure": self.figure,
             "window": self.window,
         }
-        given = {key: part for key, part in document.items() if part}
-        return tomli_w.dumps({"title": self.title, "source": self.source, **given, **self.results})
+        parts = {key: part for key, part in document.items() if part}
+        return tomli_w.dumps({"title": self.title, "source": self.source, **parts, **self.results})
 
 
 def parse_study(

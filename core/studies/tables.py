@@ -101,7 +101,7 @@ def kinds_first(key: str) -> bool:
     return not key.endswith(".kind")
 
 
-def is_dropped(axis: str, section: str, kept: Set[str]) -> bool:
+def is_dropped(axis: str, section: str, names: Set[str]) -> bool:
     """Return True if a section's kind does not have the key of an axis.
 
     Parameters
@@ -110,7 +110,7 @@ def is_dropped(axis: str, section: str, kept: Set[str]) -> bool:
         Dotted key.
     section : str
         Section whose kind changed.
-    kept : set of str
+    names : set of str
         Keys that the new kind has.
 
     Returns
@@ -119,7 +119,7 @@ def is_dropped(axis: str, section: str, kept: Set[str]) -> bool:
         False for an axis of another section.
     """
     part, name = axis.split(".", 1)
-    return part == section and name not in kept
+    return part == section and name not in names
 
 
 # ------------------------------------------------------------------------------------------- tables

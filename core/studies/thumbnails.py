@@ -80,11 +80,11 @@ def sentence(note: str) -> str:
     'Printed (F.1): m = .5, by e.g. SGD.'
     """
     text = " ".join(note.split())
-    begin = 0
-    while (end := text.find(". ", begin)) >= 0:
+    start = 0
+    while (end := text.find(". ", start)) >= 0:
         word = text[:end].rpartition(" ")[2]
         shortened = "." in word and word[-1:].isalpha()  # such as "e.g."
         if text[end + 2].isupper() and not shortened:
             return text[: end + 1]
-        begin = end + 1
+        start = end + 1
     return text

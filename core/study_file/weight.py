@@ -74,14 +74,14 @@ def size_of(experiment: Experiment) -> RunSize:
     n, m, d = float(data.n or 1), float(experiment.network.m or 1), float(data.d or 1)
     frames = experiment.recording.frames
     weights = float(experiment.network.weights(int(d), _outputs(experiment)))
-    kept, form, rank = weights, 0.0, d
+    n_numbers, form, rank = weights, 0.0, d
     able = dynamics.in_row_space() and NETWORKS[experiment.network.kind].row_space
     if able and d >= GAIN * (n + 1) and m * n * d >= SMALLEST:
-        kept, form, rank = weights - m * (d - n - 1), 8.0 * (n + m) * d, n + 1
+        n_numbers, form, rank = weights - m * (d - n - 1), 8.0 * (n + m) * d, n + 1
     states = 1 + frames // STATE_INTERVAL if dynamics.long_state else 0
     width = 4 if experiment.run.precision == "float32" else 8
-    file = 8.0 * (n * (d + 1) + kept) + form
-    file += frames_bytes(int(kept), int(n), (frames, states), width)
+    file = 8.0 * (n * (d + 1) + n_numbers) + form
+    file += frames_bytes(int(n_numbers), int(n), (frames, states), width)
     values = ACTIVATIONS * m * n + DATA_COPIES * n * d + COPIES * weights + dynamics.count_stored(n)
     seconds, sure = _seconds(experiment, n, m, rank)
     return RunSize(

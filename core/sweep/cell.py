@@ -137,23 +137,23 @@ def run_cell(task: Task, control: Control | None = None) -> Row:
 
     Raises DiskError, since a full disk fails every other cell as well.
     """
-    begin = time.perf_counter()
+    start = time.perf_counter()
     worker = f"{socket.gethostname()}:{os.getpid()}"
     try:
         path = _record(task, control)
         if path is None:
             return Row(task.name, "cancelled", "cancelled", worker=worker)
-        return replace(row_of_recording(task, path, worker), seconds=time.perf_counter() - begin)
+        return replace(row_of_recording(task, path, worker), seconds=time.perf_counter() - start)
     except DiskError:
         raise
     except MarginscopeError as error:
-        return _failed_row(task, str(error), begin, worker)
+        return _failed_row(task, str(error), start, worker)
     except Exception as error:
-        return _failed_row(task, f"{type(error).__name__}: {error}", begin, worker)
+        return _failed_row(task, f"{type(error).__name__}: {error}", start, worker)
 
 
-def _failed_row(task: Task, why: str, begin: float, worker: str) -> Row:
-    return Row(task.name, "failed", why, time.perf_counter() - begin, worker=worker)
+def _failed_row(task: Task, why: str, start: float, worker: str) -> Row:
+    return Row(task.name, "failed", why, time.perf_counter() - start, worker=worker)
 
 
 def row_of_recording(task: Task, path: Path, worker: str = "") -> Row:

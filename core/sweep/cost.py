@@ -159,7 +159,7 @@ def _probe_cells(
 ) -> list[tuple[float, float]]:
     """Run cells here, the cheapest first, while they fit the budget; return (work, seconds)."""
     order = sorted(sized, key=lambda one: one.work)
-    begin = time.perf_counter()
+    start = time.perf_counter()
     _seconds(study, order[0])  # a first cell, untimed, loads the compiled kernels
     points = [(order[0].work, _seconds(study, order[0]))]
     for place in (len(order) // 4, len(order) // 2, (3 * len(order)) // 4, len(order) - 1):
@@ -168,7 +168,7 @@ def _probe_cells(
         if one.work <= 1.5 * points[-1][0]:
             continue
         predicted = points[-1][1] * one.work / points[-1][0]
-        if time.perf_counter() - begin + predicted > budget:
+        if time.perf_counter() - start + predicted > budget:
             break
         points.append((one.work, _seconds(study, one)))
     return points

@@ -245,28 +245,28 @@ def has_claims(folder: Path) -> bool:
     return any(ledger.study.claims for ledger in sweeps_in(folder))
 
 
-def one_per_path(keep: Callable[[Run], Run]) -> Callable[[Run], Run]:
+def one_per_path(register: Callable[[Run], Run]) -> Callable[[Run], Run]:
     """Return a function that keeps one run of a file open, to reuse its computed results."""
     runs: dict[Path, Run] = {}
 
-    def keep_one(run: Run) -> Run:
+    def register_once(run: Run) -> Run:
         if run.path in runs:
             run.close()
         else:
-            runs[run.path] = keep(run)
+            runs[run.path] = register(run)
         return runs[run.path]
 
-    return keep_one
+    return register_once
 
 
-def opener_of(keep: Callable[[Run], Run]) -> Opened:
-    """Return the function by which claims open runs that `keep` closes later."""
-    return lambda path: nullcontext(keep(open_run(path)))
+def opener_of(register: Callable[[Run], Run]) -> Opened:
+    """Return the function by which claims open runs that `register` closes later."""
+    return lambda path: nullcontext(register(open_run(path)))
 
 
 def folder_figure(
     folder: Path,
-    keep: Callable[[Run], Run],
+    register: Callable[[Run], Run],
     palette: Palette,
     fresh: Sequence[Study] = (),
     claims: bool = True,
@@ -278,7 +278,7 @@ def folder_figure(
     ----------
     folder : Path
         Folder of run files.
-    keep : callable
+    register : callable
         Called with each run that is opened; closes the run later, and returns the run to read.
     palette : Palette
         Colours of the figure.
@@ -298,7 +298,7 @@ def folder_figure(
     if study is None:
         return None
     own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
-    keep = one_per_path(keep)
-    verdicts, known = results_in(folder, own, claims, opener_of(keep))
+    register = one_per_path(register)
+    verdicts, known = results_in(folder, own, claims, opener_of(register))
     paths = runs_of(study.id, folder)
-    return figure_of_runs(study, paths, keep, palette, verdicts, known, sheet)
+    return figure_of_runs(study, paths, register, palette, verdicts, known, sheet)

@@ -130,9 +130,9 @@ class _Work:
         """Publish the progress of the sweep."""
         states = [entry.row.state for entry in self.plan.ledger.entries.values()]
         done, failed = states.count("done"), states.count("failed")
-        left = len(self.queue) + sum(map(len, self.running.values()))
+        n_open = len(self.queue) + sum(map(len, self.running.values()))
         seconds = time.perf_counter() - self.started_at
-        eta = left * seconds / self.n_ended if self.n_ended else (math.nan if left else 0.0)
+        eta = n_open * seconds / self.n_ended if self.n_ended else (math.nan if n_open else 0.0)
         last = rows[-1] if rows else self.control.status.last
         return self.control.publish(
             total=len(self.plan.paths),
@@ -170,8 +170,8 @@ def missing_kernels(tasks: Iterable[Task]) -> tuple[str, ...]:
 def _compile_first(work: _Work) -> Iterator[SweepStatus]:
     """Compile kernels once for all workers, each of which would do it; yield statuses meanwhile."""
     needed = missing_kernels(work.queue)
-    with compiling(needed) as beside:
-        while not (beside.is_finished() or work.control.stop_requested):
+    with compiling(needed) as process:
+        while not (process.is_finished() or work.control.stop_requested):
             yield work.control.publish(compiling=needed)
             time.sleep(POLL_SECONDS)
     work.control.publish(compiling=())
@@ -179,7 +179,7 @@ def _compile_first(work: _Work) -> Iterator[SweepStatus]:
 
 
 def sweep(
-    plan: Plan, pool: Pool, control: SweepControl, keep_pool: bool = False
+    plan: Plan, pool: Pool, control: SweepControl, retain_pool: bool = False
 ) -> Iterator[SweepStatus]:
     """Run the remaining cells of a plan, yielding a status after every poll.
 
@@ -194,7 +194,7 @@ def sweep(
         Workers; closed at the end.
     control : SweepControl
         Requests and status.
-    keep_pool : bool
+    retain_pool : bool
         Close the pool only to end running cells.
 
     Yields
@@ -229,7 +229,7 @@ def sweep(
     finally:
         for future in work.running:
             future.cancel()
-        if at_once or not keep_pool:
+        if at_once or not retain_pool:
             pool.close(at_once=at_once)
         work.save(now=True)
         work.running.clear()

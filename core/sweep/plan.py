@@ -125,7 +125,7 @@ def read_ledger(path: Path, suffix: str = SUFFIX) -> Ledger:
             raise InputError(f"{path} is the ledger of another study, {name[:60]!r}.")
         study = parse_study(document["toml"], name)
         size = document["size"]
-        question = {str(key): str(told) for key, told in document.get("question", {}).items()}
+        question = {str(key): str(value) for key, value in document.get("question", {}).items()}
         ledger = Ledger(path, study, None if size is None else str(size), question)
         for cell, fields in document["cells"].items():
             if document["format"] == WITHOUT_SUMS or _is_whole(cell, fields):
@@ -236,15 +236,15 @@ def run_paths(study: Study, folder: Path) -> dict[str, Path]:
     return {cell.name: run_file(study, cell, folder) for cell in study.cells()}
 
 
-def problems(study: Study, say: Callable[[str], None] | None = None) -> Iterator[Problem]:
-    """Yield the problem of each cell; `say` gets once how a data file was understood."""
-    said = {""}
+def problems(study: Study, print_note: Callable[[str], None] | None = None) -> Iterator[Problem]:
+    """Yield the problem of each cell; `print_note` gets once how a data file was understood."""
+    printed = {""}
     for cell in study.cells():
         problem = resolve_problem(cell.experiment, study.folder, study.title, study.source)
         understood = problem.dataset.reading_sentence
-        if say is not None and understood not in said:
-            say(understood)
-            said.add(understood)
+        if print_note is not None and understood not in printed:
+            print_note(understood)
+            printed.add(understood)
         yield problem
 
 
@@ -274,7 +274,7 @@ def plan(
     known = {} if force or not path.is_file() else read_ledger(path).entries
     ledger = Ledger(path, study, size)
     trusted = trusted_codes(study) if shared else ()
-    tasks, kept, paths, digests = [], [], {}, {}
+    tasks, finished, paths, digests = [], [], {}, {}
     for cell in study.cells():
         file = run_file(study, cell, folder)
         digest = digest_of(cell.experiment)
@@ -302,10 +302,10 @@ def plan(
         if row is None:
             tasks.append(task)
         else:
-            kept.append(row)
+            finished.append(row)
             ledger.set_row(row, digest)
     check_room((task.experiment for task in tasks), folder, memory=not shared)
-    return Plan(study, folder, ledger, paths, digests, tuple(tasks), tuple(kept))
+    return Plan(study, folder, ledger, paths, digests, tuple(tasks), tuple(finished))
 
 
 def task_of(study: Study, cell: Cell, file: Path) -> Task:

@@ -45,8 +45,8 @@ def is_steering(character: str) -> bool:
     return unicodedata.category(character) in STEERING and character not in JOINERS
 
 
-def escape_controls(text: str, keep: str = "") -> str:
-    r"""Return the text with each steering character, except those of `keep`, as an escape.
+def escape_controls(text: str, except_for: str = "") -> str:
+    r"""Return the text with each steering character, except those of `except_for`, as an escape.
 
     >>> print(escape_controls("a\x1b]0;b\n\u202e"))
     a\u001b]0;b\n\u202e
@@ -54,7 +54,7 @@ def escape_controls(text: str, keep: str = "") -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        _escape(character) if is_steering(character) and character not in keep else character
+        _escape(character) if is_steering(character) and character not in except_for else character
         for character in text
     )
 

@@ -77,10 +77,10 @@ def _make_hypothesis(words: tuple[str, str], needed: Any, present: Any, met: Any
     """Return a hypothesis on numbers or traces; `met` is its state where both are known."""
     unknown = np.isnan(needed) | np.isnan(present)
     found = np.where(unknown, State.OPEN, np.where(met, State.HOLDS, State.FAILS)).astype(np.int8)
-    told = [float(np.atleast_1d(value)[-1]) for value in (needed, present)]
+    numbers = [float(np.atleast_1d(value)[-1]) for value in (needed, present)]
     (text, sense), at = words, found if found.ndim else None
     last = int(np.atleast_1d(found)[-1])
-    bound, measured = (format_number(one) for one in told)
+    bound, measured = (format_number(one) for one in numbers)
     return Hypothesis(text, f"{sense} {bound}", measured, states.met_of(last), at)
 
 
@@ -194,9 +194,9 @@ def homogeneous(run: Run) -> Hypothesis:
     flat = run.start.parameters
     doubled = network.outputs(network.physical(flat, math.log(2.0)), run.inputs)
     expected = 2.0**degree * network.outputs(flat, run.inputs)
-    apart = float(np.abs(doubled - expected).max())
-    met = bool(apart <= HOMOGENEOUS_ROOM * float(np.abs(expected).max()))
-    present = f"L = {degree} by its file, apart by {format_number(apart)}"
+    difference = float(np.abs(doubled - expected).max())
+    met = bool(difference <= HOMOGENEOUS_ROOM * float(np.abs(expected).max()))
+    present = f"L = {degree} by its file, apart by {format_number(difference)}"
     return Hypothesis(text, "f(2 W) = 2^L f(W)", present, met)
 
 
@@ -296,18 +296,20 @@ def compare_all_frames(
         return Comparison(sense, NAN, NAN, None, view, bound, measured, why, found)
     share = states.relative_room(sense, bound, measured)
     worst = int(np.where(finite & ~np.isnan(share), share, np.inf).argmin())
-    told = float(bound[worst]), float(measured[worst])
-    return Comparison(sense, *told, holds, view, bound, measured, "", found, worst)
+    at_worst = float(bound[worst]), float(measured[worst])
+    return Comparison(sense, *at_worst, holds, view, bound, measured, "", found, worst)
 
 
 def compare_final(sense: str, bound: float, measured: Array, view: str = "") -> Comparison:
     """Compare a trace with a number; only the last frame decides, as for a limit."""
-    told = compare_once(sense, bound, last_value(measured), view, frame=-1)
+    comparison = compare_once(sense, bound, last_value(measured), view, frame=-1)
     bounds = np.full(measured.shape, bound)
     found = states.frame_states(sense, bounds, measured, np.ones(measured.shape, bool))
-    if told.holds is None:
+    if comparison.holds is None:
         found[-1:] = State.OPEN
-    return replace(told, bound_trace=bounds, measured_trace=measured, states=found, limit=True)
+    return replace(
+        comparison, bound_trace=bounds, measured_trace=measured, states=found, limit=True
+    )
 
 
 def last_value(values: Sequence[float] | Array) -> float:

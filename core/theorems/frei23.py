@@ -56,14 +56,16 @@ def becomes_kkt(context: Context) -> Comparison:
 
 def time_bound(context: Context) -> Comparison:
     """Compare log10 t_0 with its bound; undecided on the run until the bound is met or missed."""
-    told, fits = compare_time(context), fitted_frames(context)
+    comparison, fits = compare_time(context), fitted_frames(context)
     times = context.run.log10_time[: context.run.frames]
     states = np.full(times.shape, State.OPEN, dtype=np.int8)
-    if told.holds:
+    if comparison.holds:
         states[fits[0] :] = State.HOLDS
-    elif told.holds is False:
-        states[times > told.bound] = State.FAILS
-    return replace(told, states=states, limit=True, frame=None if told.holds is None else -1)
+    elif comparison.holds is False:
+        states[times > comparison.bound] = State.FAILS
+    return replace(
+        comparison, states=states, limit=True, frame=None if comparison.holds is None else -1
+    )
 
 
 def fitted_frames(context: Context) -> NDArray[np.intp]:
@@ -152,9 +154,9 @@ def lemma_b_8(context: Context) -> Comparison:
     eps = float(run.experiment.data.eps)  # type: ignore[attr-defined]
     best = optimum(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)
     expected = np.array([8.0 / (4.0 * eps + 5.0), 8.0 / (4.0 * eps + 5.0), 1.6])
-    apart = common.NAN if best is None else float(np.abs(best.multipliers - expected).max())
+    difference = common.NAN if best is None else float(np.abs(best.multipliers - expected).max())
     # Both are closed forms, and differ by rounding alone.
-    return common.compare_once("<=", 1e-9, apart)
+    return common.compare_once("<=", 1e-9, difference)
 
 
 def b_8_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -96,9 +96,9 @@ def outer_layer(run: Run) -> Hypothesis:
     """Return the hypothesis a_j = +-1/sqrt(m), up to rounding; a file may contain others."""
     network = run.network
     assert isinstance(network, FixedOuter)
-    apart = float(np.abs(np.abs(network.fixed["a"]) * math.sqrt(run.network.m) - 1.0).max())
+    difference = float(np.abs(np.abs(network.fixed["a"]) * math.sqrt(run.network.m) - 1.0).max())
     text = "outer weights a_j = +-1/sqrt(m): max_j | |a_j| sqrt(m) - 1 |"
-    return common.at_most(text, common.ROUNDING, apart)
+    return common.at_most(text, common.ROUNDING, difference)
 
 
 def both_signs(run: Run) -> Hypothesis:
@@ -210,8 +210,8 @@ def two_directions(point: KktPoint, context: Context) -> float:
     worst = 0.0
     for group, mean in ((point.plus, point.v), (point.minus, point.u)):
         if len(group):
-            apart = np.linalg.norm(group - mean, axis=1).max() / np.linalg.norm(mean)
-            worst = max(worst, float(apart))
+            spread = np.linalg.norm(group - mean, axis=1).max() / np.linalg.norm(mean)
+            worst = max(worst, float(spread))
     return worst
 
 
@@ -236,8 +236,8 @@ def formula_of_nodes(point: KktPoint, context: Context) -> float:
     first = (weights * positive) @ point.x
     second = (weights * ~positive) @ point.x
     v, u = first - gamma * second, second - gamma * first
-    apart = np.linalg.norm(np.concatenate([point.v - v, point.u - u]))
-    return float(apart / np.linalg.norm(np.concatenate([v, u])))
+    difference = np.linalg.norm(np.concatenate([point.v - v, point.u - u]))
+    return float(difference / np.linalg.norm(np.concatenate([v, u])))
 
 
 def smallest_multiplier(point: KktPoint, context: Context) -> float:

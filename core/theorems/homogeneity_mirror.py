@@ -205,11 +205,11 @@ def regret(context: Context) -> Comparison:
     )
     risk = context.trace("risk")
     steps = np.diff(t)
-    left = 2.0 * float(steps @ np.minimum(risk[1:], risk[:-1]))
+    left_side = 2.0 * float(steps @ np.minimum(risk[1:], risk[:-1]))
     right = 2.0 * float(steps @ np.maximum(at_target[1:], at_target[:-1]))
     size = float(sizes(run)[-1])
-    left += size / 8.0 if size >= 2.0 * c else 0.0
-    return common.compare_once("<=", float(target_kl(context)[-1]) + right, left, frame=-1)
+    left_side += size / 8.0 if size >= 2.0 * c else 0.0
+    return common.compare_once("<=", float(target_kl(context)[-1]) + right, left_side, frame=-1)
 
 
 def lemma_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -234,7 +234,7 @@ def lemma_a_3(context: Context) -> Comparison:
     run, frames = context.run, past_first_time(context)
     why = not_yet(context)
     n, u, pbar = run.dataset.n, sizes(run), reference_distribution(run)
-    begin, smoothed = reparametrise(run, 0), context.trace("smoothed_margin")
+    start, smoothed = reparametrise(run, 0), context.trace("smoothed_margin")
     psi = smoothed * context.trace("norm_squared")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         # xi with 1/n and a plus sign, as in the appendix; the main text has neither, and omits a
@@ -242,7 +242,7 @@ def lemma_a_3(context: Context) -> Comparison:
         slope = np.exp(-np.logaddexp(0.0, psi)) / n
         steps = np.diff(common.times(run)) * np.minimum(slope[1:], slope[:-1]) * frames[:-1]
         xi = np.concatenate([[0.0], np.cumsum(steps)])
-        divergence = np.array([kl(size * pbar, begin) for size in u])
+        divergence = np.array([kl(size * pbar, start) for size in u])
         bound = running_gamma(context) - (1.0 + 2.0 * math.log(n)) / u - divergence / (u * xi)
     known = np.logical_and(frames, xi > 0.0)
     return common.compare_all_frames(">=", 0.5 * bound, smoothed, "margins", known, why)

@@ -73,13 +73,13 @@ def make_timing(
     >>> make_timing(np.array([1, 0]), 1, np.array([-np.inf, 0.0])).holds_from is None
     True
     """
-    told = None if frame is None or not log10_time.size else float(log10_time[frame])
+    log10_t = None if frame is None or not log10_time.size else float(log10_time[frame])
     if states is None:
-        return Timing(told)
+        return Timing(log10_t)
     fails, holds = np.flatnonzero(states == State.FAILS), np.flatnonzero(states == State.HOLDS)
     after = holds[holds > fails[-1]] if fails.size else holds
     return Timing(
-        told,
+        log10_t,
         float(log10_time[fails[0]]) if fails.size else None,
         float(log10_time[after[0]]) if after.size else None,
     )
@@ -331,24 +331,26 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
         short = np.nan_to_num(sign * (measured - bound), nan=0.0, posinf=np.inf)
     # A comparison with an earlier margin has the errors of both.
     most, room = float(short.max()), errors + np.concatenate([[0.0], errors[:-1]])
-    asked = ~np.isnan(bound)
+    is_defined = ~np.isnan(bound)
     found = (
-        states.frame_states(comparison.sense, bound, measured, asked)
+        states.frame_states(comparison.sense, bound, measured, is_defined)
         if comparison.states is None
         else comparison.states
     )
     fails = found == State.FAILS
     spared = short <= room + ROUNDING * np.abs(measured)
-    left = np.where(fails & spared, State.HOLDS, found).astype(np.int8)
+    states_left = np.where(fails & spared, State.HOLDS, found).astype(np.int8)
     if not errors.any():  # the scale of a small deviation is unknown
-        left = np.where((left == State.FAILS) & (short < UNCHECKED), State.OPEN, left)
-        left = left.astype(np.int8)
-    comparison = replace(comparison, states=left)
+        states_left = np.where(
+            (states_left == State.FAILS) & (short < UNCHECKED), State.OPEN, states_left
+        )
+        states_left = states_left.astype(np.int8)
+    comparison = replace(comparison, states=states_left)
     if not (fails & ~spared).any():
         there = float(room[int(short.argmax())])
         text = f"off by {most:.1e}, within the integration error {there:.1e}"
         return replace(comparison, holds=True, why=text)
-    if not (left == State.FAILS).any():
+    if not (states_left == State.FAILS).any():
         text = f"off by {most:.1e}; the integration error of this run is not known"
         return replace(comparison, holds=None, why=text)
     return comparison

@@ -70,7 +70,7 @@ def relative_room(sense: str, bound: Array, measured: Array) -> Array:
     return np.where(np.isnan(bound) | np.isnan(measured), np.nan, share)
 
 
-def frame_states(sense: str, bound: Array, measured: Array, asked: NDArray[np.bool_]) -> States:
+def frame_states(sense: str, bound: Array, measured: Array, mask: NDArray[np.bool_]) -> States:
     """Return the state of each frame of a bound.
 
     Parameters
@@ -79,7 +79,7 @@ def frame_states(sense: str, bound: Array, measured: Array, asked: NDArray[np.bo
         "<=" or ">=": measured `sense` bound.
     bound, measured : array (T,)
         Values at each frame. Unknown ones (NaN) make a frame OPEN.
-    asked : array (T,) of bool
+    mask : array (T,) of bool
         Frames of which the statement speaks; the others are SILENT.
 
     Returns
@@ -89,14 +89,14 @@ def frame_states(sense: str, bound: Array, measured: Array, asked: NDArray[np.bo
 
     Examples
     --------
-    >>> asked = np.array([False, True, True, True])
+    >>> mask = np.array([False, True, True, True])
     >>> frame_states(">=", np.ones(4), np.array([0.0, 0.0, 1.0, np.nan]), asked).tolist()
     [3, 0, 1, 2]
     """
     share = relative_room(sense, bound, measured)
     states = np.where(share >= -ROUNDING, State.HOLDS, State.FAILS)
     states = np.where(np.isnan(share), State.OPEN, states)
-    return np.where(asked, states, State.SILENT).astype(np.int8)
+    return np.where(mask, states, State.SILENT).astype(np.int8)
 
 
 def has_held(states: States) -> bool | None:
@@ -121,12 +121,12 @@ def held_finitely(states: States, finite: NDArray[np.bool_]) -> tuple[bool | Non
     (None, array([1, 2]))
     """
     beyond = (states == State.FAILS) & ~finite
-    left = np.where(beyond, State.OPEN, states).astype(states.dtype)
-    holds = has_held(left)
-    if holds and (beyond.any() or not finite[left == State.HOLDS].any()):
-        left[~finite & (left == State.HOLDS)] = State.OPEN
+    result = np.where(beyond, State.OPEN, states).astype(states.dtype)
+    holds = has_held(result)
+    if holds and (beyond.any() or not finite[result == State.HOLDS].any()):
+        result[~finite & (result == State.HOLDS)] = State.OPEN
         holds = None
-    return holds, left
+    return holds, result
 
 
 def all_of(conditions: Iterable[Any], frames: int) -> States:
@@ -166,9 +166,9 @@ def bounds(values: NDArray[Any]) -> list[tuple[int, int]]:
     """
     if not values.size:
         return []
-    begins = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
-    ends = np.append(begins[1:], values.size) - 1
-    return list(zip(begins.tolist(), ends.tolist(), strict=True))
+    starts = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
+    ends = np.append(starts[1:], values.size) - 1
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 def spans(states: States) -> tuple[Span, ...]:

@@ -117,18 +117,18 @@ def nodes(x: Array, count: int, seed: int) -> Iterator[Array]:
         B is at most `BLOCK`.
     """
     n, d = x.shape
-    along = coordinates(x @ x.T) if n < d else x
-    outside = d - along.shape[1]
+    points = coordinates(x @ x.T) if n < d else x
+    outside = d - points.shape[1]
     generator = np.random.default_rng(seed)
-    for begin in range(0, count, BLOCK):
-        size = min(BLOCK, count - begin)
-        v = generator.standard_normal((size, along.shape[1]))
+    for start in range(0, count, BLOCK):
+        size = min(BLOCK, count - start)
+        v = generator.standard_normal((size, points.shape[1]))
         squares = np.square(v).sum(axis=1)
         squares += generator.chisquare(outside, size) if outside else 0.0
         # |w|^2 = a^2 + |v|^2, in which only v has variance 1/d.
         squares = squares / d + np.square(generator.standard_normal(size))
-        kept = squares < CUTOFF**2
-        yield np.maximum(v @ along.T / math.sqrt(d), 0.0) * kept[:, None]
+        mask = squares < CUTOFF**2
+        yield np.maximum(v @ points.T / math.sqrt(d), 0.0) * mask[:, None]
 
 
 def fit(G: Array) -> Mixture:

@@ -71,8 +71,8 @@ def two_cones_data(context: Context) -> tuple[Hypothesis, ...]:
     # The last example is x', which belongs to neither cone.
     x, first = context.run.dataset.x[:-1], context.run.dataset.n // 2
     across = float((x[:first] @ x[first:].T).max()) if x.shape[0] > first else -1.0
-    apart = common.at_most("<x_i, x_j> across S_1 and S_2", -math.sqrt(0.5), across)
-    return *positive_unit_data(context.run), apart
+    opposition = common.at_most("<x_i, x_j> across S_1 and S_2", -math.sqrt(0.5), across)
+    return *positive_unit_data(context.run), opposition
 
 
 def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -158,9 +158,9 @@ def mixed_term(context: Context, share: Array) -> Array:
     least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(np.isfinite(share)):
         now = run.physical_parameters(int(k))
-        along = run.network.derivative(now, run.inputs, share[k] * direction + run.origin)
+        derivative = run.network.derivative(now, run.inputs, share[k] * direction + run.origin)
         p = run.network.margins(now, run.inputs, run.dataset.y)
-        least[k] = (run.dataset.y * along - p).min()
+        least[k] = (run.dataset.y * derivative - p).min()
     return least
 
 

@@ -90,10 +90,10 @@ def objective(run: Run, index: int, h: float) -> float:
     flat, l2 = run.parameters(index), float(run.experiment.loss.l2)
     sigma = float(getattr(run.experiment.dynamics, "sigma", 0.0))
     stepped = flat - h * slopes_of(run, flat)[0]
-    kept = 1.0 - h * sigma
-    f = kept * run.network.outputs(stepped, run.inputs)
+    factor = 1.0 - h * sigma
+    f = factor * run.network.outputs(stepped, run.inputs)
     risk = float(np.exp(run.loss.log_risk(run.loss.scores(f, run.dataset.y))))
-    return risk + l2 * (kept * float(stepped @ stepped) + h * sigma)
+    return risk + l2 * (factor * float(stepped @ stepped) + h * sigma)
 
 
 def decrease(context: Context) -> Comparison:

@@ -164,16 +164,16 @@ def plan_branch(run: RecordedRun, index: int, experiment: Experiment) -> tuple[E
         Nothing is changed, a change needs other points or weights, or no run can start there.
     """
     index, parent = start_frame(run, index), run.experiment
-    asked = check_branch(run, experiment)
-    experiment = with_later_end(experiment, float(run.log10_time[index]), UNTIL in asked)
+    requested = check_branch(run, experiment)
+    experiment = with_later_end(experiment, float(run.log10_time[index]), UNTIL in requested)
     refuse_fitted(experiment)
     changes = changes_between(parent, experiment)
     if experiment.data != parent.data and not experiment.data.embedded:
         _with_labels(replace(run.problem, experiment=experiment), changes)
     if experiment.network != parent.network:
         rho, flat = float(run.rho[index]), np.array(run.parameters(index))
-        begun = Start(flat, flat, rho)
-        _with_network(replace(run.problem, start=begun), experiment)
+        start = Start(flat, flat, rho)
+        _with_network(replace(run.problem, start=start), experiment)
     return experiment, changes
 
 
@@ -257,7 +257,7 @@ def _restart_problem(
 
     flat, time = np.array(run.parameters(index)), float(run.log10_time[index])
     rho, step, first = float(run.rho[index]), int(run.steps[index]), time == -np.inf
-    said = {**facts_about(run, index), **facts, "anew": not first, "changed": not first}
+    continuation = {**facts_about(run, index), **facts, "anew": not first, "changed": not first}
     physical = run.network.physical(flat, rho)
     if not np.isfinite(physical).all():
         raise InputError(
@@ -266,7 +266,7 @@ def _restart_problem(
             where=run.path,
             remedy="branch from an earlier frame",
         )
-    start = Start(flat, physical, rho, step, time, said, same_dynamics=first)
+    start = Start(flat, physical, rho, step, time, continuation, same_dynamics=first)
     problem = replace(problem, start=start)
     experiment = problem.experiment
     if experiment.network != run.experiment.network:
@@ -346,17 +346,23 @@ def same_function(
     """
     shape = Shape(problem.network.m, problem.dataset.x, problem.network.k)
     try:
-        drawn = initial_arrays(section, shape, np.random.default_rng(0))
+        arrays_of_start = initial_arrays(section, shape, np.random.default_rng(0))
     except (InputError, ValueError):
         return None
-    lacking = [name for name in drawn if name not in arrays]
-    if any(drawn[name].shape != arrays[name].shape for name in drawn.keys() - set(lacking)):
+    lacking = [name for name in arrays_of_start if name not in arrays]
+    if any(
+        arrays_of_start[name].shape != arrays[name].shape
+        for name in arrays_of_start.keys() - set(lacking)
+    ):
         return None
     points = _probes(problem)
     f = problem.network.outputs(problem.physical_start(), problem.network.inputs(points))
     for values in product((0.0, 1.0), repeat=len(lacking)) if len(lacking) < 4 else ():
         own = dict(zip(lacking, values, strict=True))
-        filled = {n: np.full_like(a, own[n]) if n in own else arrays[n] for n, a in drawn.items()}
+        filled = {
+            n: np.full_like(a, own[n]) if n in own else arrays[n]
+            for n, a in arrays_of_start.items()
+        }
         network = build_network(section, shape, filled)
         flat = network.pack(filled)
         g = network.outputs(flat, network.inputs(points))

@@ -196,22 +196,22 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
     Start
     """
     known = run.state_version == STATE_VERSION
-    kept = [frame for frame in run.saved_states() if frame <= index] if known else []
-    if index in kept:
+    saved = [frame for frame in run.saved_states() if frame <= index] if known else []
+    if index in saved:
         return replace(start, state=run.state(index))
     dynamics = run.experiment.dynamics
     note = dynamics.describe_restart(run.network.fixed_features)
     # Orders and replacements of examples follow from the step count if the run started at t = 0.
-    counted = dynamics.count_is_all and run.start.log10_time == -np.inf and not kept
+    counted = dynamics.count_is_all and run.start.log10_time == -np.inf and not saved
     if not note and (counted or dynamics.frame_is_all):
         return start
-    earlier = _find_earlier_state(run, kept) if known else None
+    earlier = _find_earlier_state(run, saved) if known else None
     # The run itself started at this frame, without state.
     if earlier is not None and earlier[0] == index:
         before = {"note": run.note} if run.note else {}
-        begun = earlier[1].same_dynamics
-        same = {**before, **(start.continues or {}), "anew": not begun}
-        return replace(start, same_dynamics=begun, continues=same)
+        same_dynamics = earlier[1].same_dynamics
+        same = {**before, **(start.continues or {}), "anew": not same_dynamics}
+        return replace(start, same_dynamics=same_dynamics, continues=same)
     if earlier is not None:
         marks = tuple(run.log10_time[earlier[0] + 1 : index + 1].tolist())
         # Replay with the step of the original training, whatever the step from here on is.
@@ -222,24 +222,24 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
     return replace(start, continues={**(start.continues or {}), "note": words})
 
 
-def _find_earlier_state(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
+def _find_earlier_state(run: RecordedRun, saved: list[int]) -> tuple[int, Start] | None:
     """Return the last frame with a complete state, and the start of a run there."""
-    begun = run.problem.start
-    if kept:
-        frame = kept[-1]
-        kept_start = replace(
-            begun,
+    original = run.problem.start
+    if saved:
+        frame = saved[-1]
+        saved_start = replace(
+            original,
             parameters=np.array(run.parameters(frame)),
             rho=float(run.rho[frame]),
             step=int(run.steps[frame]),
             log10_time=float(run.log10_time[frame]),
             state=run.state(frame),
         )
-        return frame, kept_start
+        return frame, saved_start
     # A run that started from a saved state has that state at frame 0, unless it was interrupted
     # before.
-    stateless = not begun.same_dynamics or "note" in (run.continues or {})
-    return (0, begun) if stateless or begun.log10_time == -np.inf else None
+    stateless = not original.same_dynamics or "note" in (run.continues or {})
+    return (0, original) if stateless or original.log10_time == -np.inf else None
 
 
 def earlier_frames(run: RecordedRun, index: int) -> History:
@@ -270,8 +270,8 @@ def _errors(whole: Run, frames: list[int]) -> Array | None:
         errors[frame] = whole.diagnostics(frame).get("margin_error", np.nan)
     if not np.isfinite(errors).any():
         return None
-    begins = np.array([0, *frames[:-1]]) + 1
-    largest = np.fmax.reduceat(errors, begins)
+    firsts = np.array([0, *frames[:-1]]) + 1
+    largest = np.fmax.reduceat(errors, firsts)
     return np.where(np.isnan(largest), np.inf, largest)
 
 
@@ -317,7 +317,9 @@ def with_settings(experiment: Experiment, settings: Sequence[str], command: str)
     return next(study.iter_cells()).experiment
 
 
-def with_later_end(experiment: Experiment, time: float, asked: bool = False) -> Experiment:
+def with_later_end(
+    experiment: Experiment, time: float, until_requested: bool = False
+) -> Experiment:
     """Return the experiment with an end after log10 t = `time`.
 
     Parameters
@@ -326,7 +328,7 @@ def with_later_end(experiment: Experiment, time: float, asked: bool = False) -> 
         Settings.
     time : float
         log10 t of the frame.
-    asked : bool
+    until_requested : bool
         The end was requested, so that it is not extended.
 
     Returns
@@ -341,7 +343,7 @@ def with_later_end(experiment: Experiment, time: float, asked: bool = False) -> 
     """
     until = experiment.dynamics.until_log10_time
     # 1e-12 covers rounding: a run that reached its horizon continues to the next one.
-    if until <= time * (1 + 1e-12) and not asked:
+    if until <= time * (1 + 1e-12) and not until_requested:
         return _extend(experiment, until)
     if until <= time:
         raise InputError(

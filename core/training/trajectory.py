@@ -95,11 +95,11 @@ class PaceWatch:
         return sentence
 
     def _sentence(self, seconds: float) -> str:
-        left = self._log_time_left(seconds) if self._log_time else self._steps_left(seconds)
-        if not left >= LONG:  # false for NaN: the pace is unknown
+        time_left = self._log_time_left(seconds) if self._log_time else self._steps_left(seconds)
+        if not time_left >= LONG:  # false for NaN: the pace is unknown
             return ""
-        years = left > 2.0 * YEAR
-        words = "years" if years else f"about {duration_text(left)}"
+        years = time_left > 2.0 * YEAR
+        words = "years" if years else f"about {duration_text(time_left)}"
         words += " or more" if self._log_time and not years else ""
         return (
             f"At the pace of the first {seconds:.1f} s the run needs {words} to reach log10 t = "
@@ -108,9 +108,9 @@ class PaceWatch:
 
     def _steps_left(self, seconds: float) -> float:
         here = self._samples[-1][1]
-        begun = 10.0 ** (self._start - here)  # relative to the present t, which may exceed float64
-        left = min(self._end - here, 300.0)
-        return seconds * (10.0**left - 1.0) / (1.0 - begun) if begun < 1.0 else math.nan
+        ratio = 10.0 ** (self._start - here)  # relative to the present t, which may exceed float64
+        decades = min(self._end - here, 300.0)
+        return seconds * (10.0**decades - 1.0) / (1.0 - ratio) if ratio < 1.0 else math.nan
 
     def _log_time_left(self, seconds: float) -> float:
         (first, before), (middle, then), (_, here) = self._samples[-3:]
@@ -146,7 +146,7 @@ def watch_of(problem: Problem) -> PaceWatch:
 # ----------------------------------------------------------------------------------------- the loop
 
 
-def wait_for_kernels(problem: Problem, control: Control, say: Callable[[str], object]) -> None:
+def wait_for_kernels(problem: Problem, control: Control, report: Callable[[str], object]) -> None:
     """Compile the kernels of a problem in another process, until the run is stopped.
 
     Frames never depend on which kernels were compiled before.
@@ -157,16 +157,16 @@ def wait_for_kernels(problem: Problem, control: Control, say: Callable[[str], ob
         Problem to train.
     control : Control
         Stops the wait.
-    say : callable
+    report : callable
         Called with a sentence about the wait.
     """
     lacking = kernel_groups.missing(groups_of(problem.experiment))
     if not lacking:
         return
     check_device(problem)  # first: an absent device is an immediate error
-    say(f"{kernel_groups.compiling_words(lacking)} Training starts automatically.")
-    with compiling(lacking) as beside:
-        beside.wait(lambda: control.stop_requested)
+    report(f"{kernel_groups.compiling_words(lacking)} Training starts automatically.")
+    with compiling(lacking) as process:
+        process.wait(lambda: control.stop_requested)
 
 
 REASONS = {

@@ -126,7 +126,7 @@ def test_commands_print_no_control_characters(
 
 
 def test_an_escaped_study_can_be_read_again() -> None:
-    text = escape_controls('title = "\x9b\u202e"\n', keep="\n")
+    text = escape_controls('title = "\x9b\u202e"\n', except_for="\n")
     assert text == 'title = "\\u009b\\u202e"\n'
     assert escape_controls("caf\u00e9 \u0646\u200c\u0627") == "caf\u00e9 \u0646\u200c\u0627"
 

@@ -128,7 +128,7 @@ def test_cells_are_tighter() -> None:
     for seed in range(6):
         x, y, gates = sample(10, 3, 8, seed)
         wide = gated_limit(x, y, gates, CancelToken(), 1e-6)
-        tight = gated_limit(x, y, gates, CancelToken(), 1e-6, kept=FixedPattern.CONES)
+        tight = gated_limit(x, y, gates, CancelToken(), 1e-6, pattern=FixedPattern.CONES)
         assert tight.lower <= wide.upper * (1 + 1e-9)
 
 
@@ -138,7 +138,7 @@ def test_no_network_with_these_patterns_is_beyond_it() -> None:
     flat = at.physical_start()
     gates = gates_and_nodes(at, flat)[0]
     limit = gated_limit(
-        at.dataset.x, at.dataset.y, gates, CancelToken(), 1e-6, kept=FixedPattern.CONES
+        at.dataset.x, at.dataset.y, gates, CancelToken(), 1e-6, pattern=FixedPattern.CONES
     )
     a, V = at.network.effective(flat)
     g = np.random.default_rng(0)
@@ -200,7 +200,7 @@ def test_every_gate_of_all_directions_is_gamma_gl() -> None:
     active = np.unique(V @ x.T > 0.0, axis=0)
     active = active[active.any(axis=1)]
     both = Gates(np.repeat([1.0, -1.0], len(active)), np.vstack([active, active]))
-    limit = gated_limit(x, y, both, CancelToken(), 1e-5, kept=FixedPattern.CONES)
+    limit = gated_limit(x, y, both, CancelToken(), 1e-5, pattern=FixedPattern.CONES)
     bracket = global_margin(x, y, CancelToken()).bracket
     assert 2.0 * limit.lower <= bracket.upper * (1 + 1e-9)
     assert 2.0 * limit.upper >= bracket.lower * (1 - 1e-9)

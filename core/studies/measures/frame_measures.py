@@ -98,10 +98,10 @@ def measure_first_passage(trials: Sequence[Trial], quantity: Quantity) -> Measur
     numbers = []
     for trial in trials:
         values = _values_over_frames(trial, quantity)
-        given = "x" in quantity.options
+        has_x = "x" in quantity.options
         places = (
             _values_over_frames(trial, quantity, "x")
-            if given
+            if has_x
             else _at_frames(trial, quantity, _times(trial))
         )
         known = np.isfinite(values) & np.isfinite(places)

@@ -254,9 +254,9 @@ def pairs(
     # Data sets that only the small width fits are the easy ones: a seed counts at both ends or at
     # neither (wei19, section F.2).
     both = [seed for seed in by_end[0] if seed in by_end[1]]
-    kept = [seed for seed in both if not fit or all(side[seed].fit for side in by_end)]
+    seeds = [seed for seed in both if not fit or all(side[seed].fit for side in by_end)]
     first, second = (
-        np.array([_value(side[seed], quantity) for seed in kept], dtype=np.float64)
+        np.array([_value(side[seed], quantity) for seed in seeds], dtype=np.float64)
         for side in by_end
     )
     return first, second, len(both)
@@ -289,19 +289,19 @@ def edge(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Measure which runs reach the edge of stability, from S at the end of the smallest step.
 
     S_end is the last sharpness of the run, of the same seeds, with the smallest value of the
-    setting `along`, the step size eta. Without `by`: the share of the other runs in which max eta
+    setting `x`, the step size eta. Without `by`: the share of the other runs in which max eta
     S/2 >= .999 if and only if eta > 2/S_end, without those with eta within the share `apart` of
     2/S_end. With `by` = "difference": the largest | eta S/2 - min(1, eta S_end/2) | of their ends.
     """
-    along, by = str(option(quantity, "along")), quantity.options.get("by", "share")
+    x, by = str(option(quantity, "along")), quantity.options.get("by", "share")
     if by not in ("share", "difference"):
         raise InputError("The measure edge: by is share or difference.")
     found: list[float] = []
     for some in group_by(trials, lambda trial: trial.seeds).values():
-        ordered = sorted(some, key=lambda trial: float(trial.setting(along)))
-        q = float(ordered[0].trace(QUANTITY)[-1]) / float(ordered[0].setting(along))
+        ordered = sorted(some, key=lambda trial: float(trial.setting(x)))
+        q = float(ordered[0].trace(QUANTITY)[-1]) / float(ordered[0].setting(x))
         for trial in ordered[1:]:
-            expected, values = q * float(trial.setting(along)), trial.trace(QUANTITY)
+            expected, values = q * float(trial.setting(x)), trial.trace(QUANTITY)
             if by == "difference":
                 found.append(abs(float(values[-1]) - min(1.0, expected)))
             elif abs(expected - 1.0) > number(quantity, "apart", 0.0):

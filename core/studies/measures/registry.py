@@ -136,9 +136,9 @@ def crossing(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
 def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float, dict[Any, float]]]:
     """Return n* by seed for every x; NaN where the level was not crossed."""
     formula = str(option(quantity, "y"))
-    x, along = str(option(quantity, "x")), str(option(quantity, "along"))
+    x, axis = str(option(quantity, "x")), str(option(quantity, "along"))
     level = float(quantity.options.get("level", 0.1))
-    return crossings(trials, x, along, level, lambda trial: trial.value(formula, quantity.at))
+    return crossings(trials, x, axis, level, lambda trial: trial.value(formula, quantity.at))
 
 
 def _slope(
