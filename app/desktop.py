@@ -75,11 +75,11 @@ def without_defaults(text: str) -> str:
     for line in text.splitlines(keepends=True):
         kind, equals, value = line.partition("=")
         names = [name for name in value.strip().split(";") if name]
-        left = [name for name in names if name not in KINDS]
-        if not equals or left == names:
+        others = [name for name in names if name not in KINDS]
+        if not equals or others == names:
             lines.append(line)
-        elif left:
-            lines.append(f"{kind}={';'.join(left)};\n")
+        elif others:
+            lines.append(f"{kind}={';'.join(others)};\n")
     return "".join(lines)
 
 

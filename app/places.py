@@ -71,20 +71,20 @@ def writable_places(places: Places) -> tuple[Places, str]:
     Runs, library and session are kept in a temporary folder if their own cannot be written: a
     read-only home must not keep the window from training.
     """
-    data, said = places.runs.parent, []
+    data, sentences = places.runs.parent, []
     if not (_is_writable(places.runs) and _is_writable(data)):
         # The name contains no process id, so that no later program deletes the folder.
         folder = Path(tempfile.mkdtemp(prefix="marginscope-runs-"))
         places = replace(places, runs=folder / "runs")
-        said.append(
+        sentences.append(
             f"Marginscope cannot write to {data}, so runs, library and session are in {folder} "
             f"for now. Make {data} writable, or copy what you need from there."
         )
     if not _is_writable(places.settings.parent):
-        said.append(
+        sentences.append(
             f"Settings are not remembered: Marginscope cannot write to {places.settings.parent}."
         )
-    return places, " ".join(said)
+    return places, " ".join(sentences)
 
 
 def _is_writable(folder: Path) -> bool:

@@ -93,8 +93,8 @@ def _write(wanted: dict[str, bytes], data: Path) -> str:
             ) from error
         write_whole(path, content)
     _refresh_system(data)
-    told = [_run("xdg-mime", "default", entry, *kinds) for entry, kinds in KINDS.items()]
-    return DONE if all(told) else NO_TOOL
+    successes = [_run("xdg-mime", "default", entry, *kinds) for entry, kinds in KINDS.items()]
+    return DONE if all(successes) else NO_TOOL
 
 
 def _remove(wanted: dict[str, bytes], data: Path) -> str:
@@ -110,8 +110,8 @@ def _remove(wanted: dict[str, bytes], data: Path) -> str:
     for chosen in (settings / "mimeapps.list", data / "applications" / "mimeapps.list"):
         with suppress(InputError, OSError):
             text = read_text(chosen, MOST_BYTES, "entry")
-            if (left := without_defaults(text)) != text:
-                write_whole(chosen, left.encode())
+            if (remainder := without_defaults(text)) != text:
+                write_whole(chosen, remainder.encode())
     _refresh_system(data)
     return UNDONE
 

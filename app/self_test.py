@@ -120,12 +120,12 @@ class SelfTest:
         return all(step["ok"] for step in self.steps)
 
     def _do(self, step: Callable[[], str]) -> None:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         try:
             ok, detail = True, step()
         except Exception as error:  # report any failure of a step
             ok, detail = False, f"{type(error).__name__}: {error}"
-        seconds = round(time.perf_counter() - begun, 3)
+        seconds = round(time.perf_counter() - start, 3)
         self.steps.append({"name": step.__name__, "ok": ok, "seconds": seconds, "detail": detail})
         print(f"{step.__name__}: {'ok' if ok else 'FAILED'}, {detail}", file=sys.stderr, flush=True)
 
@@ -206,12 +206,12 @@ class SelfTest:
         """Check that the picture follows the time line in both directions."""
         program = self.program
         program.display.update_intent(playing=False, follow=False)
-        begun = time.perf_counter()
+        start = time.perf_counter()
         for turn in range(MOMENTS):
             self._picture = program.window.grab().toImage()
             program.playback.seek(-1.0 + 3.0 * ((17 * turn) % 101) / 101.0)
             self._wait_until(self._is_repainted, "a repaint")
-        return f"{MOMENTS} moments, {1e3 * (time.perf_counter() - begun) / MOMENTS:.0f} ms each"
+        return f"{MOMENTS} moments, {1e3 * (time.perf_counter() - start) / MOMENTS:.0f} ms each"
 
     def _export(self, job: Any) -> bytes:
         """Return the file written by an export job of the window."""
@@ -286,8 +286,8 @@ class SelfTest:
         program.window.close()
         require(program.worker.close(), "training did not stop in time")
         log = self._places.logs / LOG_FILE
-        told = log.read_text("utf-8") if log.is_file() else ""
-        require("Traceback" not in told, f"log: {told[-500:]}")
+        log_text = log.read_text("utf-8") if log.is_file() else ""
+        require("Traceback" not in log_text, f"log: {log_text[-500:]}")
         return "nothing in the log"
 
 
@@ -295,7 +295,7 @@ def report(folder: Path) -> dict[str, Any]:
     """Run all steps in a folder, and return the report."""
     before = store.names()
     test = SelfTest(folder)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     ok = test.run()
     return {
         "version": __version__,
@@ -304,7 +304,7 @@ def report(folder: Path) -> dict[str, Any]:
         "system": platform.platform(),
         "torch": find_spec("torch") is not None,
         "kernels": {"place": store.folder().name, "found": len(before), "now": len(store.names())},
-        "seconds": round(time.perf_counter() - begun, 3),
+        "seconds": round(time.perf_counter() - start, 3),
         "steps": test.steps,
         "ok": ok,
     }
@@ -316,7 +316,7 @@ def main() -> int:
     prepare()
     application = QApplication.instance() or QApplication([sys.argv[0]])
     with tempfile.TemporaryDirectory(prefix="marginscope-self-test-") as name:
-        told = report(Path(name))
-    print(json.dumps(told, indent=2), flush=True)
+        result = report(Path(name))
+    print(json.dumps(result, indent=2), flush=True)
     del application
-    return 0 if told["ok"] else 1
+    return 0 if result["ok"] else 1

@@ -150,10 +150,10 @@ def apply(application: QApplication, palette: Palette) -> None:
     """Give the whole application this style; call it again to change it."""
     font = application.font()
     sheet = style_sheet(palette, line_of(font) - EDGES)
-    look = f"{font.toString()} {sheet}"
-    if application.property("look") == look:
+    signature = f"{font.toString()} {sheet}"
+    if application.property("look") == signature:
         return  # the same sheet again would make Qt restyle every widget
-    application.setProperty("look", look)
+    application.setProperty("look", signature)
     # Only once: each call restyles every widget.
     if not application.styleSheet():
         application.setStyle(QStyleFactory.create("Fusion"))

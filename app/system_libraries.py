@@ -122,8 +122,8 @@ def platforms_for(environment: Mapping[str, str]) -> list[str]:
     >>> platforms_for({"DISPLAY": ":0"}), platforms_for({})
     (['xcb'], [])
     """
-    if asked := environment.get("QT_QPA_PLATFORM", ""):
-        return [one.partition(":")[0] for one in asked.split(";")]
+    if setting := environment.get("QT_QPA_PLATFORM", ""):
+        return [one.partition(":")[0] for one in setting.split(";")]
     screens = {"DISPLAY": "xcb", "WAYLAND_DISPLAY": "wayland"}
     return [name for variable, name in screens.items() if environment.get(variable)]
 

@@ -30,9 +30,9 @@ OUR_ERROR = "Internal error. Details are in the log."
 class Request:
     """Request as seen by its answer, in the thread."""
 
-    def __init__(self, key: Hashable, values: tuple[Any, ...], tell: Callable[..., None]) -> None:
+    def __init__(self, key: Hashable, values: tuple[Any, ...], emit: Callable[..., None]) -> None:
         self.key, self.values = key, values
-        self._emit = tell
+        self._emit = emit
         self._cancelled = threading.Event()
         self.watch = CancelToken()
 
@@ -119,13 +119,13 @@ class Worker(QObject):
                 self._thread.start()
             self._changed.notify()
 
-    def cancel(self, keep: Container[Hashable] = ()) -> None:
+    def cancel(self, except_keys: Container[Hashable] = ()) -> None:
         """Cancel all requests, except those of some keys."""
         with self._changed:
             for requests in (self._waiting, self._latest):
-                for key in [key for key in requests if key not in keep]:
+                for key in [key for key in requests if key not in except_keys]:
                     requests.pop(key).cancel()
-            if self._current is not None and self._current.key not in keep:
+            if self._current is not None and self._current.key not in except_keys:
                 self._current.cancel()
 
     # ------------------------------------------------------------------------------- window thread

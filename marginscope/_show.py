@@ -62,10 +62,10 @@ def show(*runs: Any, at: Time | None = None, views: str | Sequence[str] | None =
 
 
 def _path(run: Any) -> Path:
-    given = getattr(run, "path", run)
-    if not isinstance(given, str | os.PathLike):
+    value = getattr(run, "path", run)
+    if not isinstance(value, str | os.PathLike):
         raise InputError(f"{type(run).__name__} is not a run; give a path, a run or a recording.")
-    path = Path(given).expanduser().absolute()
+    path = Path(value).expanduser().absolute()
     try:
         there = path.is_file()
     except (OSError, ValueError):
@@ -183,17 +183,17 @@ def _request_open_window(place: Path, link: str) -> str | None:
             caller.sendall(f"{link}\n".encode())
         except OSError:  # no window, or a killed one
             return None
-        said = b""
+        reply = b""
         try:
-            while not said.endswith(b"\n") and len(said) < MOST_BYTES:
+            while not reply.endswith(b"\n") and len(reply) < MOST_BYTES:
                 if not (more := caller.recv(4096)):
                     break
-                said += more
+                reply += more
         except TimeoutError:
             return NO_ANSWER  # the window has the line, and may only be busy
         except OSError:
             return None
-    return said.decode("utf-8", "replace").strip() or None
+    return reply.decode("utf-8", "replace").strip() or None
 
 
 def _start_window(link: str) -> str:
@@ -215,13 +215,13 @@ def environment() -> dict[str, str]:
 
     Variables that are meant for the caller's own pictures are left out.
     """
-    kept = {name: text for name, text in os.environ.items() if name != "MPLBACKEND"}
-    if "cv2" in kept.get("QT_QPA_PLATFORM_PLUGIN_PATH", ""):  # set by OpenCV on import
-        del kept["QT_QPA_PLATFORM_PLUGIN_PATH"]
-    before = kept.get("PYTHONPATH", "")
-    kept["PYTHONPATH"] = f"{ROOT}{os.pathsep}{before}" if before else str(ROOT)
-    kept["PYTHONSAFEPATH"] = "1"  # for processes started by the window
-    return kept
+    variables = {name: text for name, text in os.environ.items() if name != "MPLBACKEND"}
+    if "cv2" in variables.get("QT_QPA_PLATFORM_PLUGIN_PATH", ""):  # set by OpenCV on import
+        del variables["QT_QPA_PLATFORM_PLUGIN_PATH"]
+    before = variables.get("PYTHONPATH", "")
+    variables["PYTHONPATH"] = f"{ROOT}{os.pathsep}{before}" if before else str(ROOT)
+    variables["PYTHONSAFEPATH"] = "1"  # for processes started by the window
+    return variables
 
 
 def _explain_death(errors: str) -> str:

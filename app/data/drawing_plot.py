@@ -155,8 +155,8 @@ class DrawingPlot(QWidget):
                 if (high - low) / step > MOST_LINES:
                     continue
                 lines = np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step
-                along, across = np.repeat(lines, 2), np.tile(spans[1 - axis], lines.size)
-                x, y = (along, across) if axis == 0 else (across, along)
+                positions, ends = np.repeat(lines, 2), np.tile(spans[1 - axis], lines.size)
+                x, y = (positions, ends) if axis == 0 else (ends, positions)
                 curves.append((path_of(x, y, np.tile([1, 0], lines.size)), pen))
         self.grid.set_curves(curves)
 

@@ -93,12 +93,12 @@ class PreviewDialog(QDialog):
 
     def _arrange(self) -> None:
         choice = add_all(space(QHBoxLayout(), spacing=8), self.chooser, *self.boxes, 1, self.note)
-        left = add_all(space(QVBoxLayout(), spacing=8), choice, (self.plot, 1))
+        plot_column = add_all(space(QVBoxLayout(), spacing=8), choice, (self.plot, 1))
         data, classes = heading_label("Training set", self), heading_label("Classes", self)
         right = space(QVBoxLayout(), spacing=8)
         add_all(right, data, self.facts, classes, self.counts, 1)
         self.sides = QWidget(self)
-        add_all(space(QHBoxLayout(self.sides), spacing=16), (left, 1), right)
+        add_all(space(QHBoxLayout(self.sides), spacing=16), (plot_column, 1), right)
         whole = space(QVBoxLayout(self), (16, 16, 16, 16), 8)
         add_all(whole, self.problem, self.caution, self.understood, (self.sides, 1), self.strip)
 

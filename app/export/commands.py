@@ -98,9 +98,9 @@ def _page(job: PageJob, shown: Exportable) -> Iterator[list[str]]:
     words += [] if job.frames == PAGE_FRAMES else ["--frames", f"{job.frames}"]
     words += [f"--title={job.name}"] if job.name else []  # with "=": a name may begin with a dash
     words += [] if job.colours == PAGE_COLOURS[0] else [f"--{job.colours}"]
-    drawn = _drawing_options(job, shown)
+    options = _drawing_options(job, shown)
     # Without `--margins` the command computes them all.
-    yield [*words, *drawn, *([] if "--margins" in drawn else ["--margins", "none"])]
+    yield [*words, *options, *([] if "--margins" in options else ["--margins", "none"])]
 
 
 @command_words.register
@@ -115,13 +115,13 @@ def _data(job: DataJob, shown: Exportable) -> Iterator[list[str]]:
 
 @command_words.register
 def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
-    asked = job.questions[0]
+    question = job.questions[0]
     over_time = [one.against for one in job.questions if not one.is_by_rank]
     runs = [job.runs[k] for k in job.shown] or job.runs
     words = ["compare", *map(path_argument, runs), "--out", path_argument(job.path)]
     words += [part for one in job.questions for part in ("--observable", one.observable)]
-    words += ["--against", over_time[0] if over_time else asked.against]
-    words += ["--kind", asked.kind, "--band", asked.band, *_history(shown)]
+    words += ["--against", over_time[0] if over_time else question.against]
+    words += ["--kind", question.kind, "--band", question.band, *_history(shown)]
     if any(one.is_by_rank for one in job.questions) and job.log10_time != math.inf:
         words += ["--at", time_word(job.log10_time)]
     if job.path.suffix.lower() != TABLE:
@@ -153,17 +153,17 @@ def _drawing_options(job: FigureJob | FilmJob | PageJob, shown: Exportable) -> l
     return [*words, *_view_options(options.view)]
 
 
-def _view_options(look: ViewOptions) -> list[str]:
+def _view_options(view: ViewOptions) -> list[str]:
     words = []
-    if look.curves != FIRST_CURVES:
-        words += ["--curves", ",".join(look.curves)]
-    words += ["--log"] if look.logarithmic else []
-    words += [] if look.against == "log10_time" else ["--against", look.against]
-    words += [] if look.nodes == "weights" else ["--nodes", look.nodes]
-    words += ["--roots"] if look.roots else []
-    for row, nodes in enumerate(look.pinned, 1):
+    if view.curves != FIRST_CURVES:
+        words += ["--curves", ",".join(view.curves)]
+    words += ["--log"] if view.logarithmic else []
+    words += [] if view.against == "log10_time" else ["--against", view.against]
+    words += [] if view.nodes == "weights" else ["--nodes", view.nodes]
+    words += ["--roots"] if view.roots else []
+    for row, nodes in enumerate(view.pinned, 1):
         words += ["--pin", f"{row}:{nodes_text(nodes)}"] if nodes else []
-    for one in look.regions:
+    for one in view.regions:
         ends = ",".join(repr(float(x)) for x in (one.left, one.right, one.bottom, one.top))
         words += ["--zoom", f"{one.row + 1}:{one.panel}={ends}"]
     return words

@@ -99,11 +99,11 @@ class ExportDialog(QDialog):
         self._scroll = ScrolledColumn(content, self)
         self.note = quiet_label("", self, wrap=True)
         self.problem = problem_label(self)
-        left = QWidget(self)
-        column = space(QVBoxLayout(left), spacing=12)
-        add_all(column, self.tabs, (self._scroll, 1), self._path_row(left))
+        form_column = QWidget(self)
+        column = space(QVBoxLayout(form_column), spacing=12)
+        add_all(column, self.tabs, (self._scroll, 1), self._path_row(form_column))
         add_all(column, self.note, self.problem, self._button_row())
-        self._left = left
+        self._left = form_column
         # Set the page off from its surroundings.
         palette = self._shown.palette
         self.preview = StudyPicture(replace(palette, background=palette.grid), self)
@@ -115,7 +115,7 @@ class ExportDialog(QDialog):
         self._sides = QStackedWidget(self)
         self._sides.addWidget(picture)
         self._picture = picture
-        add_all(space(QHBoxLayout(self), (24, 16, 24, 16), 24), left, (self._sides, 1))
+        add_all(space(QHBoxLayout(self), (24, 16, 24, 16), 24), form_column, (self._sides, 1))
 
     def _add_runs(self, content: QWidget) -> list[QCheckBox]:
         """Add a box for each of several runs."""

@@ -267,8 +267,8 @@ class ComparisonJob(ExportJob):
             named = differing_of(every, self.slots).select_runs(places)
             runs = [every[k] for k in places]
             count = _frame_counter(runs * len(self.questions), progress, cancelled)
-            given = (runs, count, self.log10_time, named)
-            return [compare_runs(question, *given) for question in self.questions]
+            arguments = (runs, count, self.log10_time, named)
+            return [compare_runs(question, *arguments) for question in self.questions]
 
     @final
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:

@@ -195,8 +195,8 @@ class FilmJob(PreviewedJob):
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
         from core.figures.export import render_film
 
-        given = (self.runs, self.path, self.options, progress, cancelled)
-        return saved_text([self.path]) if render_film(*given, **self.film_arguments()) else ""
+        arguments = (self.runs, self.path, self.options, progress, cancelled)
+        return saved_text([self.path]) if render_film(*arguments, **self.film_arguments()) else ""
 
     def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
         from core.figures.film import DPI
@@ -242,22 +242,22 @@ class PageJob(PreviewedJob):
         from core.figures.page import save_page
 
         with open_run_files(self.runs) as runs:
-            given = (self.options, make_page_options(self), progress, cancelled)
-            done = save_page(runs, self.path, self.panels, *given)
+            arguments = (self.options, make_page_options(self), progress, cancelled)
+            done = save_page(runs, self.path, self.panels, *arguments)
         return saved_text([self.path]) if done else ""
 
     def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
         """Return the last moment, and the size of the file."""
         from core.figures.page import page_html
 
-        given = (self.panels, self.options, make_page_options(self))
+        arguments = (self.panels, self.options, make_page_options(self))
         with open_run_files(self.runs) as runs:
-            html = page_html(runs, *given, cancelled=cancelled)
+            html = page_html(runs, *arguments, cancelled=cancelled)
         palette = PALETTES["dark" if self.colours == "dark" else LIGHT.name]
         options = replace(self.options, palette=palette)
-        drawn = FigureJob(self.runs, self.path, self.panels, options=options)
+        figure = FigureJob(self.runs, self.path, self.panels, options=options)
         size = size_text(len(html.encode()))
-        return Preview(drawn.preview(pixels, cancelled, draw).png, f"{size}. {PAGE_PLAYS}")
+        return Preview(figure.preview(pixels, cancelled, draw).png, f"{size}. {PAGE_PLAYS}")
 
 
 PAGE_PLAYS = "Opens at the last frame; plays from t = 0."
@@ -287,12 +287,12 @@ PictureJob = FigureJob | CopyJob | FilmJob | PageJob
 def complete_job(job: PictureJob, shown: Exportable) -> PictureJob:
     """Return a job with the selections, pins, ranges and lines that the window shows now."""
     references = shown.references if job.lines else ()
-    look = shown.make_view_options(job.runs, job.lines, job.ranges)
+    view = shown.make_view_options(job.runs, job.lines, job.ranges)
     options = replace(
         job.options,
         selected=tuple(shown.of_runs(shown.selected, job.runs, None)),
         references=tuple(shown.of_runs(references, job.runs, ())),
-        view=replace(look, rest=isinstance(job, FigureJob | CopyJob) and job.rest),
+        view=replace(view, rest=isinstance(job, FigureJob | CopyJob) and job.rest),
         promises=tuple(shown.of_runs(shown.promises, job.runs, None)),
     )
     return replace(job, options=options)

@@ -156,9 +156,9 @@ class LibraryActions(QObject):
     def trash(self, chosen: Sequence[Entry]) -> None:
         """Move runs to the trash, except open ones."""
         shown = self.open_paths()
-        kept = [entry for entry in chosen if entry.path in shown]
-        if kept:
-            name = kept[0].path.name
+        open_entries = [entry for entry in chosen if entry.path in shown]
+        if open_entries:
+            name = open_entries[0].path.name
             self._report(f"{name} is open. Close it before you move it to the trash.")
         if gone := [entry for entry in chosen if entry.path not in shown]:
             self._librarian.run(partial(_trash, entry) for entry in gone)
@@ -209,8 +209,8 @@ def _change_of(action: str, before: str, text: str) -> Callable[[RunNotes], RunN
     gone = set(tags_of(before)) - set(new)
 
     def retag(about: RunNotes) -> RunNotes:
-        kept = (tag for tag in about.tags if tag not in gone)
-        return replace(about, tags=tuple(dict.fromkeys((*kept, *new))))
+        tags = (tag for tag in about.tags if tag not in gone)
+        return replace(about, tags=tuple(dict.fromkeys((*tags, *new))))
 
     return retag
 

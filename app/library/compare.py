@@ -129,11 +129,11 @@ class CompareController(QObject):
     def _on_removal_requested(self, rows: tuple[int, ...]) -> None:
         if self._of is None:
             return
-        left = [name for k, name in enumerate(self._of.runs) if k not in rows]
-        if len(left) < 2:
+        names = [name for k, name in enumerate(self._of.runs) if k not in rows]
+        if len(names) < 2:
             self.message.emit(LAST_TWO)
         else:
-            self._set_compared(self._of.with_runs(left))
+            self._set_compared(self._of.with_runs(names))
 
     def _on_row_moved(self, row: int, place: int) -> None:
         if self._of is not None:

@@ -66,8 +66,8 @@ class ComparePanel(QWidget):
         against = plain_label("against", self)
         add_all(head, self.observables, against, self.against, self.kind, self.band, 1)
         add_all(head, self.close_button)
-        said = add_all(space(QHBoxLayout(), (ROOM, 2, ROOM, 2)), (self.notes, 1))
-        add_all(space(QVBoxLayout(self), spacing=0), head, (self.grid, 1), said, self.table)
+        note_row = add_all(space(QHBoxLayout(), (ROOM, 2, ROOM, 2)), (self.notes, 1))
+        add_all(space(QVBoxLayout(self), spacing=0), head, (self.grid, 1), note_row, self.table)
 
     def _choice(
         self, name: str, texts: Mapping[str, str], tips: Mapping[str, str] | None = None

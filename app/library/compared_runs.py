@@ -57,12 +57,12 @@ def open_compared(
     from core.comparison.setting_differences import most_of
     from core.runs import open_run
 
-    left, found, opened = list(present), list[ComparedRun](), list[ComparedRun]()
+    unmatched, found, opened = list(present), list[ComparedRun](), list[ComparedRun]()
     try:
         for name in names:
-            known = next((one for one in left if one.name == name), None)
+            known = next((one for one in unmatched if one.name == name), None)
             if known is not None:
-                left.remove(known)
+                unmatched.remove(known)
                 found.append(known)
                 continue
             run = open_run(Path(name))

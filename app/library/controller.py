@@ -159,13 +159,15 @@ class LibraryController(QObject):
             self.message.emit(" ".join(new))
         if self.panel is not None and before is not None and not same:
             model = self.panel.model
-            drawn = {
+            with_pictures = {
                 one.path: one.modified
                 for one in before.entries
                 if one.path in model.paths_with_picture
             }
-            now = {one.path: one.modified for one in listing.entries if one.path in drawn}
-            model.forget_pictures(path for path in drawn if now.get(path) != drawn[path])
+            now = {one.path: one.modified for one in listing.entries if one.path in with_pictures}
+            model.forget_pictures(
+                path for path in with_pictures if now.get(path) != with_pictures[path]
+            )
         if not same:
             self._show()
         if self._tidying and not listing.left:

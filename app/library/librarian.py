@@ -74,7 +74,7 @@ class Librarian(QObject):
         self._n_runs += 1
         # The first listing may take minutes: run operations before the rest of it.
         self.worker.request(_run, tuple(operations), key=("run", self._n_runs))
-        self.worker.cancel(keep=_AllBut(LIST))
+        self.worker.cancel(except_keys=_AllBut(LIST))
         self.list()
 
     def set_verdicts(self, path: Path, verdicts: Mapping[str, int]) -> None:

@@ -217,12 +217,12 @@ class LibraryPanel(QWidget):
 
         Columns get their widths from the first runs, and again from the first ones to `fit`.
         """
-        kept = {entry.path for entry in self.selected_entries}
+        selection = {entry.path for entry in self.selected_entries}
         current = self.table.currentIndex()
         here = self.model.entry(current.row()).path if current.isValid() else None
         place = self.table.verticalScrollBar().value()
         self.model.set_entries(entries)
-        self._select(kept, here)
+        self._select(selection, here)
         self.table.verticalScrollBar().setValue(place)
         # Fit twice: while the runs are read, so that no heading is cut, and once all have been.
         self._pages.setCurrentWidget(self.table)
@@ -230,14 +230,16 @@ class LibraryPanel(QWidget):
             self._fitted, self._started = fit, True
             self._fit()
 
-    def _select(self, kept: set[Path], here: Path | None) -> None:
-        if not kept and here is None:  # skip the search: the table may have ten thousand rows
+    def _select(self, selected_paths: set[Path], here: Path | None) -> None:
+        if (
+            not selected_paths and here is None
+        ):  # skip the search: the table may have ten thousand rows
             self._enable_actions()
             return
         selection = QItemSelection()
         for row, entry in enumerate(self.model.entries):
             index = self.model.index(row, 1)
-            if entry.path in kept:
+            if entry.path in selected_paths:
                 selection.select(index, index)
             if entry.path == here:
                 flag = QItemSelectionModel.SelectionFlag.NoUpdate

@@ -152,7 +152,7 @@ class LiveFileController(QObject):
         runs = self._unfinished_runs()
         new = runs.keys() - self._polls.keys()
         self._polls = {key: self._polls.get(key, PollHistory()) for key in runs}
-        self._worker.cancel(keep=runs.keys())
+        self._worker.cancel(except_keys=runs.keys())
         if not runs:
             self._timer.stop()
         elif new and not self._stopped:

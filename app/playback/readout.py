@@ -230,7 +230,7 @@ class Readout(QObject):
                 "network": network,
                 "loss": experiment.loss.kind,
                 "dynamics": _dynamics_text(run),
-                **({"optimizer": said} if (said := optimizer_text(recorded)) else {}),
+                **({"optimizer": text} if (text := optimizer_text(recorded)) else {}),
                 "seed": NOT_RECORDED if recorded.is_external else str(experiment.run.seed),
                 "precision": recorded.precision,
                 "file": run.path.name if run.has_started else "",

@@ -103,12 +103,12 @@ class StatusLine(QWidget):
         """Show the progress of a run: `rate` in steps a second, `eta` in seconds."""
         steps = "" if step is None else f"step {whole_text(step)}"
         speed = f"{count_text(rate)} steps/s" if math.isfinite(rate) else ""
-        left = f"{duration_text(eta)} left" if math.isfinite(eta) else ""
+        time_left = f"{duration_text(eta)} left" if math.isfinite(eta) else ""
         clock = "" if log10_time is None else raise_powers(time_text(log10_time))
-        self._progress = tuple(filter(None, (steps, speed, left))) if live else ()
+        self._progress = tuple(filter(None, (steps, speed, time_left))) if live else ()
         trained = f"Trained to {', '.join(filter(None, (steps, clock)))}" if steps or clock else ""
         path = f"Every frame is saved in {saved}" if saved is not None else ""
-        parts = (trained, speed, left, f"Computed by {engine}" if engine else "", path)
+        parts = (trained, speed, time_left, f"Computed by {engine}" if engine else "", path)
         self._details = tuple(filter(None, parts))
         self._message = message
         self._show()
@@ -116,5 +116,5 @@ class StatusLine(QWidget):
     def _show(self) -> None:
         line = self._message or self._work or BETWEEN.join(self._progress) or self._summary
         theorems = f"Theorems: {self._summary}. {CLICK}" if self._summary else ""
-        said = (self._message, self._work, theorems, *self._details)
-        self.line.set_text(line, "\n".join(dict.fromkeys(filter(None, said))))
+        texts = (self._message, self._work, theorems, *self._details)
+        self.line.set_text(line, "\n".join(dict.fromkeys(filter(None, texts))))

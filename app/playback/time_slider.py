@@ -325,8 +325,8 @@ class TimeSlider(QWidget):
         if self._empty:
             return
         most = max((count for *_, count, _ in self._theorems), default=0)
-        for begin, end, count, violated in self._theorems:
-            left, right = self.position_of(begin), self.position_of(end)
+        for start, end, count, violated in self._theorems:
+            left, right = self.position_of(start), self.position_of(end)
             colour = QColor(self._palette.negative if violated else self._palette.positive)
             if not violated:
                 colour.setAlphaF(FAINTEST + (1.0 - FAINTEST) * count / most if count else 0.0)
@@ -374,8 +374,8 @@ class TimeSlider(QWidget):
         for place, text in (*self._ticks[:1], *self._ticks[:0:-1]):
             x, width = self.position_of(place), metrics.horizontalAdvance(text)
             # Shift the end labels inwards: the edges would cut them.
-            left = min(max(x - width / 2, 0.0), self.width() - width)
-            box = QRectF(left, MIDDLE + 9.0, width, metrics.height())
+            x_of_label = min(max(x - width / 2, 0.0), self.width() - width)
+            box = QRectF(x_of_label, MIDDLE + 9.0, width, metrics.height())
             if not any(box.adjusted(-8.0, 0.0, 8.0, 0.0).intersects(one) for *_, one in shown):
                 shown.append((x, text, box))
         return tuple(shown)

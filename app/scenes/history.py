@@ -36,12 +36,12 @@ def find_differences(before: Scene, after: Scene) -> tuple[Difference, ...]:
             continue  # closing a run unpins its nodes
         if getattr(before.intent, option.name) != getattr(after.intent, option.name):
             found.append(Difference(option.name, option.describe(before.intent, after.intent)))
-    moved = {_place(zoom) for zoom in set(before.zooms) ^ set(after.zooms)}
+    zooms = {_place(zoom) for zoom in set(before.zooms) ^ set(after.zooms)}
     # Closing a run removes its zooms.
-    if moved and before.runs == after.runs:
+    if zooms and before.runs == after.runs:
         words = "Zoom" if set(after.zooms) - set(before.zooms) else "Show whole range"
-        titles = sorted({title_of(view) for _, view in moved})
-        found.append(Difference(f"zoom {sorted(moved)}", f"{words} of {', '.join(titles).lower()}"))
+        titles = sorted({title_of(view) for _, view in zooms})
+        found.append(Difference(f"zoom {sorted(zooms)}", f"{words} of {', '.join(titles).lower()}"))
     opened, closed = sorted(after.panels - before.panels), sorted(before.panels - after.panels)
     # Opening a drawer closes another; name only the opening.
     for verb, panel in [("Show", one) for one in opened] or [("Hide", one) for one in closed]:

@@ -104,8 +104,8 @@ class LinkController(QObject):
     def show_dialog(self) -> None:
         """Let the user paste a link; the field starts with one from the clipboard."""
         there = QApplication.clipboard().text().strip()
-        given = there if is_link(there) else ""
-        dialog = line_dialog(self._window, "link", "Open link", LINK_PROMPT, given)
+        initial = there if is_link(there) else ""
+        dialog = line_dialog(self._window, "link", "Open link", LINK_PROMPT, initial)
         dialog.resize(480, dialog.sizeHint().height())
         dialog.textValueSelected.connect(self._on_link)
         dialog.open()
@@ -146,13 +146,13 @@ class LinkController(QObject):
     def _base(self) -> Scene:
         """Return the scene that a link starts from: a new window with the user's appearance."""
         present = self._scenes.scene
-        kept = Intent(
+        intent = Intent(
             palette=present.intent.palette,
             pace=present.intent.pace,
             loop=present.intent.loop,
             **{name: getattr(present.intent, name) for name in PROPOSED},
         )
-        return Scene(intent=kept, panels=present.panels)
+        return Scene(intent=intent, panels=present.panels)
 
     def _show(self, scene: Scene, words: str) -> bool:
         self.message.emit("")

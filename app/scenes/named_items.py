@@ -137,8 +137,8 @@ def _add_name(part: Part, item: Bookmark | NodeSet, about: RunNotes) -> RunNotes
 
 
 def _drop_name(part: Part, name: str, about: RunNotes) -> RunNotes:
-    kept = tuple(item for item in getattr(about, part) if item.name != name)
-    changed: dict[str, Any] = {part: kept}
+    others = tuple(item for item in getattr(about, part) if item.name != name)
+    changed: dict[str, Any] = {part: others}
     return replace(about, **changed)
 
 

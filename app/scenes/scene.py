@@ -88,10 +88,10 @@ def with_transient_of(scene: Scene, present: Scene) -> Scene:
 
     Of other runs another one is the current.
     """
-    kept = {name: getattr(present.intent, name) for name in TRANSIENT}
+    transient = {name: getattr(present.intent, name) for name in TRANSIENT}
     if scene.runs != present.runs:
-        kept["current"] = scene.intent.current
-    return replace(scene, intent=replace(scene.intent, **kept))
+        transient["current"] = scene.intent.current
+    return replace(scene, intent=replace(scene.intent, **transient))
 
 
 PANELS = {

@@ -157,8 +157,8 @@ def _write_question(scene: Scene) -> Texts:
     compared = scene.intent.compared
     if compared is None:
         return ()
-    asked = compared.question
-    return (asked.observable, asked.against, asked.kind, asked.band, *compared.several)
+    question = compared.question
+    return (question.observable, question.against, question.kind, question.band, *compared.several)
 
 
 def _read_question(scene: Scene, texts: Texts) -> Scene:

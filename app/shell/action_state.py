@@ -89,8 +89,8 @@ class ActionStateController(QObject):
         for shown in view.runs:
             run = self._display.session.get(shown.key)
             if run is not None and run.data is not None and shown.frame >= 0:
-                begun = run.data.coordinate[0] <= view.cursor + NEAR  # a branch starts later
-                (times if begun else later).append(float(run.data.log10_time[shown.frame]))
+                has_started = run.data.coordinate[0] <= view.cursor + NEAR  # a branch starts later
+                (times if has_started else later).append(float(run.data.log10_time[shown.frame]))
                 steps = steps and run.counts_steps
         latest = max(times or later, default=float("-inf"))
         self._window.transport.show_view(view, latest, steps and bool(times or later))

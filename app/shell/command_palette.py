@@ -113,17 +113,17 @@ def _draw_title(
     strong = QFont(font)
     strong.setWeight(QFont.Weight.DemiBold)
     painter.setPen(colour)
-    left, place = room.left(), 0
-    for begin, end in (*bold, (len(title), len(title))):
-        for text, face in ((title[place:begin], font), (title[begin:end], strong)):
-            if not text or left >= room.right():
+    x, place = room.left(), 0
+    for start, end in (*bold, (len(title), len(title))):
+        for text, face in ((title[place:start], font), (title[start:end], strong)):
+            if not text or x >= room.right():
                 continue
             metrics = QFontMetrics(face)
             painter.setFont(face)
-            shown = metrics.elidedText(text, DOTS, room.right() - left)
-            part = QRect(left, room.top(), room.right() - left, room.height())
+            shown = metrics.elidedText(text, DOTS, room.right() - x)
+            part = QRect(x, room.top(), room.right() - x, room.height())
             painter.drawText(part, Qt.AlignmentFlag.AlignLeft, shown)
-            left += metrics.horizontalAdvance(text)
+            x += metrics.horizontalAdvance(text)
         place = end
 
 
@@ -131,7 +131,7 @@ def _draw_title(
 class CommandPalette(QFrame):
     """Popup that closes with Escape, by a choice, or by a click elsewhere.
 
-    chosen(key, beside, runs): what Return or a click was pressed at; `runs` with Ctrl.
+    chosen(key, add, runs): what Return or a click was pressed at; `runs` with Ctrl.
     """
 
     chosen = Signal(str, bool, bool)
@@ -219,12 +219,12 @@ class CommandPalette(QFrame):
         self._choose(row_after(self.list.currentRow(), step, len(self.found)))
 
     def _on_clicked(self, _index: Any) -> None:
-        self._accept(beside=False)
+        self._accept(add=False)
 
     def _on_run_requested(self) -> None:
-        self._accept(beside=False, runs=True)
+        self._accept(add=False, runs=True)
 
-    def _accept(self, beside: bool, runs: bool = False) -> None:
+    def _accept(self, add: bool, runs: bool = False) -> None:
         one = self.present()
         if one is None:
             return
@@ -232,7 +232,7 @@ class CommandPalette(QFrame):
             self.hint.setText(one.reason)
             return
         self.close()
-        self.chosen.emit(one.key, beside, runs)
+        self.chosen.emit(one.key, add, runs)
 
 
 def _option(view: QListWidget) -> Any:

@@ -39,7 +39,7 @@ class CommandController(QObject):
     """Palette of commands; `used`: keys of the entries chosen before, latest first.
 
     study_chosen(id): a shipped study to train. study_offered(id): one to put into the form.
-    open_requested(names, beside): runs to open.
+    open_requested(names, add): runs to open; `add` leaves the open runs open.
     """
 
     study_chosen = Signal(str)
@@ -204,7 +204,7 @@ class CommandController(QObject):
 
     # -------------------------------------------------------------------------------------- choice
 
-    def _on_chosen(self, key: str, beside: bool, runs: bool) -> None:
+    def _on_chosen(self, key: str, add: bool, runs: bool) -> None:
         self.used = (key, *(one for one in self.used if one != key))[:MOST_USED]
         sort, _, name = key.partition(":")
         if sort == ACTION:
@@ -217,7 +217,7 @@ class CommandController(QObject):
         elif sort == CURVE:
             self._curve_choice.show_curve(name)
         elif sort == RUN:
-            self.open_requested.emit([name], beside)
+            self.open_requested.emit([name], add)
         else:  # search again: a menu may have been refilled while the palette was open
             action = next((one for there, _, one in self._in_menus() if there == key), None)
             if action is not None:

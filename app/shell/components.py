@@ -280,8 +280,8 @@ class Components(QObject):
         for busy in (self.training, self.studies):
             busy.message.connect(bar.show_message)
             busy.status.connect(readout.show_message)
-        kept = (self.layouts, self.bookmarks, self.selections, self.record)
-        for part in (self.library, self.links, *kept):
+        editors = (self.layouts, self.bookmarks, self.selections, self.record)
+        for part in (self.library, self.links, *editors):
             part.message.connect(bar.show_message)
             part.status.connect(bar.show_notice)
         opening = (self.files, self.open_runs, self.following, self.branches, self.keeper)

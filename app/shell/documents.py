@@ -99,8 +99,8 @@ def slug(heading: str) -> str:
     >>> slug("4.2 Why `gd` stops, and when")
     '42-why-gd-stops-and-when'
     """
-    kept = re.sub(r"[^\w\- ]", "", heading.strip().lower())
-    return kept.replace(" ", "-")
+    plain = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+    return plain.replace(" ", "-")
 
 
 def find_pages(pages: Sequence[Document], words: str) -> tuple[Document, ...]:

@@ -46,7 +46,7 @@ LOADING = "Loading the numerical libraries ..."
 class MainWindow(QMainWindow):
     """Top bar, rail with drawers, plots, theorem time line, and transport with the status.
 
-    painted: the window is visible for the first time. dropped(names, beside): files. closing: the
+    painted: the window is visible for the first time. dropped(names, add): files. closing: the
     user closes it; `may_close` decides.
     """
 
@@ -102,9 +102,9 @@ class MainWindow(QMainWindow):
         self.columns.add("result", self.result, WIDTH)
         self.times.hide()
         whole = QWidget(self)
-        beside = space(QVBoxLayout(), spacing=0)
-        add_all(beside, (self.columns, 1), self.times, self.transport)
-        row = add_all(space(QHBoxLayout(), spacing=0), self.rail, (beside, 1))
+        content = space(QVBoxLayout(), spacing=0)
+        add_all(content, (self.columns, 1), self.times, self.transport)
+        row = add_all(space(QHBoxLayout(), spacing=0), self.rail, (content, 1))
         add_all(space(QVBoxLayout(whole), spacing=0), self.top, (row, 1))
         self.bar.setParent(whole)
         self.bar.float_in_corner(self.pages)
@@ -185,9 +185,9 @@ class MainWindow(QMainWindow):
     def dropEvent(self, event: QDropEvent) -> None:
         names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if names:
-            beside = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            add = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             event.acceptProposedAction()
-            self.dropped.emit(names, beside)
+            self.dropped.emit(names, add)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.may_close = True

@@ -141,13 +141,13 @@ class ShortcutController(QObject):
         """Take keys away from the action that has them."""
         assert self.dialog is not None
         other = find_holder(self._keys, text, key)
-        left = usual_if_free({**self._keys, key: text}, other) if other else ""
-        self._take({other: left, key: text} if other else {key: text})
+        default = usual_if_free({**self._keys, key: text}, other) if other else ""
+        self._take({other: default, key: text} if other else {key: text})
         words = MOVED.format(
             keys=native_text(text),
             name=NAMES[key],
             other=NAMES.get(other, "nothing"),
-            left=native_text(left) or NO_KEYS,
+            left=native_text(default) or NO_KEYS,
         )
         self.dialog.show_message(words)
 

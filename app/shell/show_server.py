@@ -109,11 +109,11 @@ class ShowServer(QObject):
             link, problem = "", "the request is not text."
         if problem:
             LOG.warning("refused a request: %.200r", problem)
-        said = REFUSED + problem if problem else BUSY if self._busy() else OK
-        caller.write(f"{one_line(said)}\n".encode())
+        reply = REFUSED + problem if problem else BUSY if self._busy() else OK
+        caller.write(f"{one_line(reply)}\n".encode())
         caller.flush()
         caller.disconnectFromServer()
-        if said == OK:
+        if reply == OK:
             self.show_requested.emit(link)
 
 

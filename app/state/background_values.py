@@ -175,8 +175,8 @@ class BackgroundValues:
         This replaces the earlier request of the same owner.
         """
         with self._lock:
-            kept = tuple(name for name in self._requested if not name.startswith(f"{owner}:"))
-            self._requested = kept + tuple(f"{owner}:{name}" for name in names)
+            others = tuple(name for name in self._requested if not name.startswith(f"{owner}:"))
+            self._requested = others + tuple(f"{owner}:{name}" for name in names)
             self._frames = max(self._frames, frames)  # another view may have read further
             room = max(frames, self._run.planned_frames)
             for name in names:
@@ -282,12 +282,12 @@ def answer(run: Run, question: PredictorQuestion) -> PredictorAnswer:
     from core.observables.margins import flat_values, grid_values
     from core.observables.piecewise import level_segments, lines_of, plane_function
 
-    asked, data = question, run.dataset
-    grid = grid_values(run, asked.frame, asked.axes, asked.first, asked.second)
-    function = plane_function(run, asked.frame, asked.axes)
+    plane, data = question, run.dataset
+    grid = grid_values(run, plane.frame, plane.axes, plane.first, plane.second)
+    function = plane_function(run, plane.frame, plane.axes)
     zero = None
     if function is not None:
-        zero = lines_of(level_segments(function, asked.first[:2], asked.second[:2]))
+        zero = lines_of(level_segments(function, plane.first[:2], plane.second[:2]))
     return PredictorAnswer(
-        asked, *grid, zero, flat_values(run, asked.frame, data.x) if data.real else None
+        plane, *grid, zero, flat_values(run, plane.frame, data.x) if data.real else None
     )

@@ -30,13 +30,13 @@ def ordered_map(
     iterator leaves no thread at work. Raises what `work` raises.
     """
     waiting: deque[tuple[int, Future[None]]] = deque()
-    asked = first
+    submitted = first
     while True:
-        while asked < end and len(waiting) < AHEAD:
-            if asked > first and time.perf_counter() >= deadline:
+        while submitted < end and len(waiting) < AHEAD:
+            if submitted > first and time.perf_counter() >= deadline:
                 break
-            waiting.append((asked, hands.submit(work, asked)))
-            asked += 1
+            waiting.append((submitted, hands.submit(work, submitted)))
+            submitted += 1
         if not waiting:
             return
         index, done = waiting.popleft()
@@ -62,8 +62,8 @@ class ParentHistory:
 
     def __init__(self, run: Run, names: tuple[str, ...]) -> None:
         self._run, self._names = run, names
-        begun = run.continues is not None and math.isfinite(run.start.log10_time)
-        self._left = 1 if begun else 0  # the count is known once the file is read
+        has_parent = run.continues is not None and math.isfinite(run.start.log10_time)
+        self._left = 1 if has_parent else 0  # the count is known once the file is read
         self._is_requested = False
         self.too_long = False
         self._values: list[list[float]] = []

@@ -65,14 +65,14 @@ def find(text: str, entries: Iterable[SearchEntry], used: Sequence[str] = ()) ->
     words = _words(text)
     if not words:
         return _first_used(entries, places)
-    begun = [re.compile(START + re.escape(word)).search for word in words]
+    word_starts = [re.compile(START + re.escape(word)).search for word in words]
     first = initials_regex(words)
     whole = " ".join(words)
     # Lists of existing entries instead of tuples with ranks: ten thousand new objects per key
     # would trigger the garbage collector, which takes longer than all the rest.
     ranked: list[list[SearchEntry]] = [[] for _ in range(NONE + 1)]
     for one in entries:
-        rank = WHOLE if one.low == whole else _rank(one, words, begun, first)
+        rank = WHOLE if one.low == whole else _rank(one, words, word_starts, first)
         ranked[rank].append(one)
     if sum(map(len, ranked[:LOOSE])) < ENOUGH:
         loose = subsequence_regex(words).search
@@ -97,12 +97,12 @@ def _first_used(entries: Iterable[SearchEntry], places: Mapping[str, int]) -> li
 
 
 def _rank(
-    one: SearchEntry, words: Sequence[str], begun: Sequence[Search], first: re.Pattern[str]
+    one: SearchEntry, words: Sequence[str], word_starts: Sequence[Search], first: re.Pattern[str]
 ) -> int:
     """Return the quality of the match; NONE if a word is missing."""
     worst = PREFIX
     low = one.low
-    for word, search in zip(words, begun, strict=True):
+    for word, search in zip(words, word_starts, strict=True):
         if search(low):
             continue
         if word in low and len(word) > 1:

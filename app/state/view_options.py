@@ -249,10 +249,10 @@ def make_set_kind(more: str, less: str, many: str) -> ValueKind:
     """Return the kind of a set of names, with undo texts for one added, one removed, or several."""
 
     def name(before: Collection[str], after: Collection[str]) -> str:
-        came, went = sorted(set(after) - set(before)), sorted(set(before) - set(after))
-        if len(came) == 1 and len(went) <= 1:
-            return more.format(shorten(came[0]))
-        return less.format(shorten(went[0])) if len(went) == 1 and not came else many
+        added, removed = sorted(set(after) - set(before)), sorted(set(before) - set(after))
+        if len(added) == 1 and len(removed) <= 1:
+            return more.format(shorten(added[0]))
+        return less.format(shorten(removed[0])) if len(removed) == 1 and not added else many
 
     return ValueKind(lambda texts: frozenset(_names(texts)), _write_names, name)
 
@@ -280,11 +280,11 @@ def _parse_plane(texts: Texts) -> NodePlane:
     kind, _, numbers = parse_only(texts).partition(":")
     if kind not in PLANES:
         raise ValueError(f"expected {' or '.join(PLANES)}")
-    given = tuple(parse_whole(text) for text in numbers.split(",")) if numbers else ()
+    values = tuple(parse_whole(text) for text in numbers.split(",")) if numbers else ()
     wanted = {COORDINATES.kind: 2, "nodes": 3}.get(kind, 0)
-    if len(given) != wanted:
+    if len(values) != wanted:
         raise ValueError(f"{kind} needs {wanted} numbers")
-    return NodePlane(kind, given)
+    return NodePlane(kind, values)
 
 
 def _name_plane(before: NodePlane, after: NodePlane) -> str:

@@ -118,8 +118,8 @@ class StudyController(QObject):
             self.runner.close()
             self.runner = None
 
-    def _open_run(self, path: Path | str, beside: bool) -> None:
+    def _open_run(self, path: Path | str, add: bool) -> None:
         """Open a run in the main window, and raise that window."""
-        self._files.open_files([str(path)], beside)
+        self._files.open_files([str(path)], add)
         self._main.raise_()
         self._main.activateWindow()

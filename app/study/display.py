@@ -144,14 +144,14 @@ class StudyDisplay(QObject):
 
     def _show_rows(self) -> None:
         """Update the table and the points; wait ten times as long as this takes before the next."""
-        runs, begin = self._runs, time.monotonic()
+        runs, start = self._runs, time.monotonic()
         if runs is None:
             return
         self._window.table.show_rows(runs.rows)
         for button in (self._window.figure, self._window.numbers):
             button.setEnabled(bool(runs.done))
         self._show_points()
-        took = time.monotonic() - begin
+        took = time.monotonic() - start
         self._redraw.setInterval(max(REDRAW_MS, round(1000.0 * REST * took)))
 
     def _show_points(self) -> None:
@@ -248,8 +248,8 @@ class StudyDisplay(QObject):
         """Return the job that draws the cells so far."""
         assert self._runs is not None
         runs, lines = self._runs, tuple(one.line for one in self._judged)
-        given = (runs.study, runs.done, path, dpi, palette.name, lines, runs.figures, sheet)
-        return StudyFigureJob(*given, runs.folder)
+        arguments = (runs.study, runs.done, path, dpi, palette.name, lines, runs.figures, sheet)
+        return StudyFigureJob(*arguments, runs.folder)
 
     def _save_table(self) -> None:
         path, form = self._choose_path("Save the table", ".csv", TABLES)

@@ -149,15 +149,15 @@ class HuntPage(QWidget):
 
     def show_question(self, question: Question, runs: int | None) -> None:
         """Show a question and a number of runs, None for the usual time."""
-        asked = self._question = question
-        self.sense.setCurrentIndex(self.sense.findData(asked.least))
-        self.what.setText(asked.text)
+        current = self._question = question
+        self.sense.setCurrentIndex(self.sense.findData(current.least))
+        self.what.setText(current.text)
         self.what.setCursorPosition(0)
-        self.take.setCurrentIndex(self.take.findData(asked.frames.take))
-        self.over.setCurrentIndex(self.over.findData(asked.over))
-        self.seeds.setText("" if asked.seeds is None else "-".join(map(str, asked.seeds)))
+        self.take.setCurrentIndex(self.take.findData(current.frames.take))
+        self.over.setCurrentIndex(self.over.findData(current.over))
+        self.seeds.setText("" if current.seeds is None else "-".join(map(str, current.seeds)))
         self.limit.setText("" if runs is None else str(runs))
-        self.fit.setChecked(asked.fit)
+        self.fit.setChecked(current.fit)
         self.table.show_findings(())
         self.words.set_text("")
         self.show_problem("")
@@ -179,16 +179,16 @@ class HuntPage(QWidget):
 
     def question(self) -> Question:
         """Return the question. Raises InputError for invalid seeds."""
-        asked, take = self._question, self.take.currentData()
+        question, take = self._question, self.take.currentData()
         # A moment and a condition belong to the study and have no field here.
-        own = asked.frames.take == take and asked.text == self.what.text().strip()
+        own = question.frames.take == take and question.text == self.what.text().strip()
         seeds = self.seeds.text().strip()
         return replace(
-            asked,
+            question,
             text=self.what.text().strip(),
             least=bool(self.sense.currentData()),
             over=self.over.currentData(),
-            frames=asked.frames if own else Frames(take),
+            frames=question.frames if own else Frames(take),
             fit=self.fit.isChecked(),
             seeds=range_of(seeds) if seeds and seeds != EVERY else None,
         )
@@ -286,16 +286,16 @@ class HuntController(QObject):
 
     def _show(self, more: str) -> None:
         """Show the findings so far, and a sentence about them followed by `more`."""
-        news: HuntUpdate | None = self.worker.latest
-        if news is not None:
-            self.page.table.show_findings(news.findings)
-            self.page.words.set_text(words_of(news) + more)
+        update: HuntUpdate | None = self.worker.latest
+        if update is not None:
+            self.page.table.show_findings(update.findings)
+            self.page.words.set_text(words_of(update) + more)
 
     def _on_finished(self, wrong: str) -> None:
-        news = self.worker.latest
-        exhausted = news is not None and news.exhausted
+        update = self.worker.latest
+        exhausted = update is not None and update.exhausted
         self._show("; every candidate has been tried" if exhausted else "")
-        if news is None:
+        if update is None:
             self.page.words.set_text(self._words_before)
         self.page.show_problem(wrong)
         self.page.set_hunting(False, possible=True)
@@ -307,14 +307,14 @@ def folder_of(folder: Path, question: Question) -> Path:
     return folder / f"hunt-{sha256(repr(question).encode()).hexdigest()[:8]}"
 
 
-def words_of(news: HuntUpdate) -> str:
+def words_of(update: HuntUpdate) -> str:
     """Return the progress of a hunt in a line.
 
     >>> from core.extremes.hunt import HuntStatus
     >>> words_of(HuntUpdate(HuntStatus(tried=37, failed=1, best=0.468, running=2), ()))
     '37 runs, 1 failed, 2 running; best .468'
     """
-    status = news.status
+    status = update.status
     parts = [f"{whole_text(status.tried)} {'run' if status.tried == 1 else 'runs'}"]
     if status.failed:
         parts.append(f"{whole_text(status.failed)} failed")

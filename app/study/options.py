@@ -303,15 +303,15 @@ class SweepProgress(QWidget):
 
     def show_idle(self, done: int, failed: int, total: int, possible: bool) -> None:
         """Show how many cells are recorded while nothing runs."""
-        left = total - done
-        begun = done + failed > 0 and left > 0
-        self.run.setText(AGAIN if left == failed > 0 else CONTINUE if begun else RUN)
-        self.run.setEnabled(possible and left > 0)
+        n_open = total - done
+        has_started = done + failed > 0 and n_open > 0
+        self.run.setText(AGAIN if n_open == failed > 0 else CONTINUE if has_started else RUN)
+        self.run.setEnabled(possible and n_open > 0)
         self._show_buttons(False)
         self._show_bar(done, total)
         words = f"{whole_text(done)} of {whole_text(total)} runs finished" if done else ""
         words += f"; {failed} failed" if failed else ""
-        self.words.set_text(ALL_DONE if total and not left else words)
+        self.words.set_text(ALL_DONE if total and not n_open else words)
 
     def show_status(self, status: SweepStatus, pausing: bool, stopping: bool) -> None:
         """Show the progress of a running study."""

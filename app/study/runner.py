@@ -61,7 +61,7 @@ class StudyRunner(QObject):
         show_status: Callable[[str], None],
         parent: QObject,
     ) -> None:
-        """Call `open_run(path, beside)`, and `show_status` while the window is hidden."""
+        """Call `open_run(path, add)`, and `show_status` while the window is hidden."""
         super().__init__(parent)
         self._places, self._show_hidden_status = places, show_status
         self.window = window = StudyWindow(palette, cores())
@@ -227,9 +227,9 @@ class StudyRunner(QObject):
 
     def _refresh(self, resting: bool) -> None:
         """Show the cells' rows; the worker has no report if a plan could not be made."""
-        news: SweepUpdate | None = self.worker.latest
-        if news is not None:
-            runs = replace(self.shown.runs, paths=news.paths, rows=news.rows)
+        update: SweepUpdate | None = self.worker.latest
+        if update is not None:
+            runs = replace(self.shown.runs, paths=update.paths, rows=update.rows)
             self.shown = replace(self.shown, runs=runs)
             self.display.show_runs(runs, resting)
 

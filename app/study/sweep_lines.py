@@ -83,8 +83,8 @@ def lines_of(
     """Return the lines of a column over an axis, for cells with the chosen other values."""
     from core.studies.cell_table import points
 
-    kept = [row for row in table if all(row.axes.get(k) == v for k, v in chosen.items())]
-    means = points(kept, paths, axis, column, exclude_unfit)
+    rows = [row for row in table if all(row.axes.get(k) == v for k, v in chosen.items())]
+    means = points(rows, paths, axis, column, exclude_unfit)
     words = _words([point.x for point in means], axis.endswith(".seed"))
     groups: dict[str, list[Point]] = {}
     for point in means:
@@ -131,11 +131,11 @@ def first_choice(axes: Mapping[str, Sequence[Any]], axis: str) -> dict[str, Any]
     {'data.d': 0}
     """
     # Means are over seeds.
-    left = {k: v for k, v in axes.items() if k != axis and not k.endswith(".seed") and len(v) > 1}
+    rest = {k: v for k, v in axes.items() if k != axis and not k.endswith(".seed") and len(v) > 1}
     chosen: dict[str, Any] = {}
-    while left and math.prod(len(values) for values in left.values()) > MOST_LINES:
-        key = max(left, key=lambda k: len(left[k]))
-        chosen[key] = left.pop(key)[0]
+    while rest and math.prod(len(values) for values in rest.values()) > MOST_LINES:
+        key = max(rest, key=lambda k: len(rest[k]))
+        chosen[key] = rest.pop(key)[0]
     return chosen
 
 

@@ -197,8 +197,8 @@ class SweepPlot(QWidget):
         low = self._to_axis(line.low, 1)
         low = np.where(np.isfinite(low), low, mean - 1.0)
         high = self._to_axis(line.high, 1)
-        drawn = np.isfinite(x) & np.isfinite(mean) & (line.high > line.low)
-        x, low, high = x[drawn], low[drawn], high[drawn]
+        is_finite = np.isfinite(x) & np.isfinite(mean) & (line.high > line.low)
+        x, low, high = x[is_finite], low[is_finite], high[is_finite]
         across = np.repeat(x, 2)
         up = np.stack([low, high], axis=1).ravel()
         return path_of(across, up, np.tile([1, 0], x.size))
@@ -287,8 +287,8 @@ class SweepPlot(QWidget):
         self._request_run(action.data())
 
     def _request_run(self, path: object) -> None:
-        beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
-        self.run_requested.emit(path, bool(beside))
+        add = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
+        self.run_requested.emit(path, bool(add))
 
 
 def line_name(key: Sequence[tuple[str, object]]) -> str:

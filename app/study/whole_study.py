@@ -106,8 +106,8 @@ class StudyFigureJob(SceneJob):
         from core.figures.study_figure import figure_of_runs
 
         with ExitStack() as stack:
-            given = (self.study, self.runs, stack.enter_context, PALETTES[self.palette])
-            return figure_of_runs(*given, self.verdicts, self.figures, self.sheet)
+            arguments = (self.study, self.runs, stack.enter_context, PALETTES[self.palette])
+            return figure_of_runs(*arguments, self.verdicts, self.figures, self.sheet)
 
 
 @command_words.register

@@ -78,14 +78,14 @@ def figure_drawn(
 
     with ExitStack() as stack:
 
-        def keep(run: Run) -> Run:
+        def register(run: Run) -> Run:
             stack.enter_context(run)
             if request.is_cancelled():  # opening very many files takes long
                 raise InputError("This figure is no longer needed.")
             return run
 
         done, known = runs.done, runs.figures
-        scene = figure_of_runs(runs.study, done, keep, PALETTES[palette], known=known)
+        scene = figure_of_runs(runs.study, done, register, PALETTES[palette], known=known)
         # One dot per screen pixel, within limits, since a window may be a few pixels or a wall
         # wide.
         dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
@@ -102,8 +102,8 @@ def cost_estimated(
     from core.processes import run_in_process
     from core.sweep.cost import estimate
 
-    given = (estimate, study, cores, 20.0, rows)
-    return run_in_process("The cost is unknown", request.is_cancelled, *given)
+    arguments = (estimate, study, cores, 20.0, rows)
+    return run_in_process("The cost is unknown", request.is_cancelled, *arguments)
 
 
 class SweepUpdate(NamedTuple):
@@ -206,8 +206,8 @@ class StudyWorker(QObject):
         self.control.stop()
         self._worker.close()
 
-    def _on_progress(self, news: object) -> None:
-        self.latest = news
+    def _on_progress(self, update: object) -> None:
+        self.latest = update
         self.progress.emit()
 
     def _on_result(self, _: object) -> None:

@@ -106,8 +106,8 @@ class TheoryController(QObject):
     def cpu_share(self) -> float:
         """Return the share of a core for theory, little while others work. Thread-safe."""
         display = self._display
-        given = display.session.training or display.waits_for_frames or self._others_busy()
-        return WHILE_TRAINING if given else 1.0
+        is_busy = display.session.training or display.waits_for_frames or self._others_busy()
+        return WHILE_TRAINING if is_busy else 1.0
 
     def throttle_while(self, others_busy: Callable[[], bool]) -> None:
         """Throttle the theory workers while `others_busy()` is true. It must be thread-safe."""
@@ -338,9 +338,9 @@ class TheoryController(QObject):
 
     def _on_intent_changed(self) -> None:
         wishes = self._display.view.wishes
-        drawn = wishes.hidden_margins, wishes.shown_bounds, wishes.margin_unit
-        if drawn != self._drawn:
-            self._drawn = drawn
+        choices = wishes.hidden_margins, wishes.shown_bounds, wishes.margin_unit
+        if choices != self._drawn:
+            self._drawn = choices
             self._show_lines()
             self._show_final()
             self._show_reach()
@@ -394,5 +394,5 @@ class TheoryController(QObject):
     def _bounds_of(self, known: TheoryResults) -> list[Bound]:
         from app.views.view import Bound
 
-        drawn = known.find_bounds(self._display.view.wishes.shown_bounds)
-        return [Bound(short_name(name), *rest) for _, name, *rest in drawn]
+        bounds = known.find_bounds(self._display.view.wishes.shown_bounds)
+        return [Bound(short_name(name), *rest) for _, name, *rest in bounds]

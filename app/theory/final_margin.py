@@ -113,7 +113,7 @@ class FinalMargins(QObject):
     def _on_runs_changed(self) -> None:
         runs = self._runs()
         self._requested = {key: mark for key, mark in self._requested.items() if key in runs}
-        self.worker.cancel(keep=runs)
+        self.worker.cancel(except_keys=runs)
         self.schedule()
 
     def schedule(self) -> None:

@@ -101,7 +101,7 @@ class Judge(QObject):
 
     def restrict_to(self, keys: frozenset[int]) -> None:
         """Cancel requests about other runs, and close these."""
-        self.worker.cancel(keep=keys)
+        self.worker.cancel(except_keys=keys)
         self._wanted = keys
         self._close_unused_runs()
 

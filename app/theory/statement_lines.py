@@ -168,8 +168,8 @@ def _stretches(
         state = State(int(states[first])).name
         times = _interval_text(float(log10_time[first]), float(log10_time[end]), steps)
         sure = True if promised is None else bool(promised[first])
-        begin, until = (_moment(float(log10_time[frame])) for frame in (first, end))
-        parts.append(Stretch(state, begin, until, f"{words[state]} {times}", sure))
+        start, until = (_moment(float(log10_time[frame])) for frame in (first, end))
+        parts.append(Stretch(state, start, until, f"{words[state]} {times}", sure))
     return tuple(parts)
 
 
@@ -184,13 +184,13 @@ def count_holding(
     ends = {moment for line in lines for one in _all_of(line) for moment in (one.start, one.end)}
     cuts = sorted(ends)
     found: list[tuple[float, float, int, bool]] = []
-    for begin, end in itertools.pairwise(cuts):
-        states = [_states_at(line, begin, end) for line in lines]
+    for start, end in itertools.pairwise(cuts):
+        states = [_states_at(line, start, end) for line in lines]
         count, violated = states.count(("HOLDS", "HOLDS")), ("HOLDS", "FAILS") in states
         if found and found[-1][2:] == (count, violated):
             found[-1] = (found[-1][0], end, count, violated)
         else:
-            found.append((begin, end, count, violated))
+            found.append((start, end, count, violated))
     return tuple(found)
 
 
@@ -198,10 +198,10 @@ def _all_of(line: StatementLine) -> tuple[Stretch, ...]:
     return line.premises + line.conclusion
 
 
-def _states_at(line: StatementLine, begin: float, end: float) -> tuple[str, str]:
+def _states_at(line: StatementLine, start: float, end: float) -> tuple[str, str]:
     """Return the states of hypotheses and conclusion between two neighbouring ends of stretches."""
     premises, conclusion = (
-        next((one.state for one in lane if one.start <= begin and end <= one.end), "SILENT")
+        next((one.state for one in lane if one.start <= start and end <= one.end), "SILENT")
         for lane in (line.premises, line.conclusion)
     )
     return premises, conclusion
@@ -217,8 +217,8 @@ def _interval_text(first: float, last: float, steps: bool = False) -> str:
     >>> _interval_text(-math.inf, 2.0), _interval_text(2.0, 2.0)
     ('from t = 0 to t = 100', 'at t = 100')
     """
-    begin, end = (raise_powers(time_text(one, steps)) for one in (first, last))
-    return f"at {begin}" if begin == end else f"from {begin} to {end}"
+    start, end = (raise_powers(time_text(one, steps)) for one in (first, last))
+    return f"at {start}" if start == end else f"from {start} to {end}"
 
 
 # State, True if of the hypotheses, and its name in the legend.

@@ -313,8 +313,8 @@ class StatementRow(QWidget):
         self.bound = BoundBox("Show the bound in the views", opened)
         self.bound.setChecked(self.shows_bound)
         self.bound.toggled.connect(self._bound_toggled)
-        told = (self.formula, self.hypotheses, self.comparison, self.slip)
-        add_all(column, *told, self.citation, self.bound)
+        labels = (self.formula, self.hypotheses, self.comparison, self.slip)
+        add_all(column, *labels, self.citation, self.bound)
         self._opened = opened
         self._column.addWidget(opened)
         self._fill()

@@ -130,11 +130,11 @@ class TimeRows(QWidget):
     def box_of(self, row: int, upper: bool, stretch: Stretch) -> QRectF:
         """Return the rectangle of a stretch."""
         height = self.row_height()
-        begin, end = (self.x_of(moment) for moment in (stretch.start, stretch.end))
+        start, end = (self.x_of(moment) for moment in (stretch.start, stretch.end))
         top, bottom = UPPER if upper else LOWER
         top, bottom = (row * height + part * height for part in (top, bottom))
         # A stretch of a single frame must be visible too.
-        return QRectF(begin, top, max(end - begin, 2.0), bottom - top)
+        return QRectF(start, top, max(end - start, 2.0), bottom - top)
 
     def stretch_at(self, x: float, y: float) -> tuple[StatementLine, bool, Stretch] | None:
         """Return line, lane and stretch at a place; None beside the axis and below the rows."""
@@ -147,8 +147,8 @@ class TimeRows(QWidget):
         lane = line.lane(upper)
         if not lane or not self.x_of(lane[0].start) - 2.0 <= x <= self.x_of(lane[-1].end) + 2.0:
             return None
-        begun = [stretch for stretch in lane if self.x_of(stretch.start) <= x + 1.0]
-        return line, upper, (begun or lane[:1])[-1]
+        started = [stretch for stretch in lane if self.x_of(stretch.start) <= x + 1.0]
+        return line, upper, (started or lane[:1])[-1]
 
     # ---------------------------------------------------------------------------------- mouse
 
@@ -292,21 +292,19 @@ class TimeRows(QWidget):
         mark = QRectF(SIDE, top + 0.5 * (height - MARK), MARK, MARK)
         paint_mark(painter, VERDICT_STYLES[line.verdict], mark, self._palette)
         metrics = QFontMetricsF(painter.font())
-        left = mark.right() + 6.0
+        x = mark.right() + 6.0
         flags = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         name = short_name(line.name)
         elide = Qt.TextElideMode.ElideRight
-        room = max(right - left, 0.0)
+        room = max(right - x, 0.0)
         painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
-        painter.drawText(
-            QRectF(left, top, room, height), flags, metrics.elidedText(name, elide, room)
-        )
-        left += metrics.horizontalAdvance(name) + 10.0
-        room = right - left
+        painter.drawText(QRectF(x, top, room, height), flags, metrics.elidedText(name, elide, room))
+        x += metrics.horizontalAdvance(name) + 10.0
+        room = right - x
         if room > 60.0:
             painter.setPen(QColor(self._palette.muted))
             text = metrics.elidedText(greek(line.text), elide, room)
-            painter.drawText(QRectF(left, top, room, height), flags, text)
+            painter.drawText(QRectF(x, top, room, height), flags, text)
 
 
 def words_of(line: StatementLine, stretch: Stretch) -> str:

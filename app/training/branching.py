@@ -253,11 +253,11 @@ class BranchController(QObject):
             self._training.refuse(_words(error, moment))
             self._confirm_code(error, repeat)
             return False
-        said = {
+        new_values = {
             "log10_time": time if math.isfinite(time) else None,
             "changes": {key: list(pair) for key, pair in changes.items()},
         }
-        lineage = lineage_of(said)
+        lineage = lineage_of(new_values)
         assert lineage is not None
         name = file_stem(MOMENT.sub("", moment.path.stem), moment.frame, changes)
         until = float(coordinate(experiment.dynamics.until_log10_time))
@@ -266,8 +266,8 @@ class BranchController(QObject):
         plan = PlannedRun(name, described, until, recipe, moment.cursor)
         self._training.train_beside(moment.key, plan)
         # A setting reset to its default has no text.
-        said = {key: now for key, (_, now) in changes.items() if now is not None}
-        texts = [setting_text(key, now) for key, now in said.items()]
+        new_values = {key: now for key, (_, now) in changes.items() if now is not None}
+        texts = [setting_text(key, now) for key, now in new_values.items()]
         self.branch_started.emit(str(moment.path), moment.frame, texts)
         self._display.rearrange()
         self._display.update_intent(cursor=moment.cursor, playing=True, follow=False)

@@ -87,7 +87,7 @@ class CellRunController(QObject):
         for size in (None, *(one for one in SIZES if one in study.sizes)):
             path = self._places.study_folder(study.id, size) / f"{stem}.msrun"
             if path.is_file():
-                self._files.open_files([str(path)], beside=True)
+                self._files.open_files([str(path)], add=True)
                 return
         self._train(study, cell)
 

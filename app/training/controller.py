@@ -209,18 +209,18 @@ class TrainingController(QObject):
         if problem:
             self.refuse(problem)
         elif warnings:
-            quick = None if study is None else self._small_size_of(study)
-            self._questions.confirm_size([in_words(one) for one in warnings], train, quick)
+            small_size = None if study is None else self._small_size_of(study)
+            self._questions.confirm_size([in_words(one) for one in warnings], train, small_size)
         return not (problem or warnings)
 
     def _small_size_of(self, study: Study) -> tuple[str, Repeat] | None:
         """Return the estimate at quick size, and the call that trains it; None without one."""
-        quick = study.at_size("quick")
-        experiments = () if quick == study else self.experiments_of(quick)
+        small = study.at_size("quick")
+        experiments = () if small == study else self.experiments_of(small)
         if not experiments:
             return None
         words, problem, _ = self._judge_size(experiments)
-        return None if problem else (words, partial(self.train, quick))
+        return None if problem else (words, partial(self.train, small))
 
     def _judge_size(self, experiments: Sequence[Experiment]) -> tuple[str, str, Sequence[str]]:
         weight, room = estimate_resources(experiments), room_at(self._places.runs)

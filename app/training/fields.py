@@ -350,8 +350,8 @@ def in_words(sentence: str) -> str:
     >>> in_words('network.kind = "scalar" does not go with loss.kind = "squared".')
     'network "scalar" does not go with loss "squared".'
     """
-    for told, meant in PHRASES:
-        sentence = sentence.replace(told, meant)
+    for phrase, replacement in PHRASES:
+        sentence = sentence.replace(phrase, replacement)
     return KEY.sub(_label, KIND.sub(r"\1 ", OWN.sub("", sentence)))
 
 

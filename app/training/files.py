@@ -78,24 +78,24 @@ class FileController(QObject):
         """Open the files requested before run files could be read."""
         self._ready = True
         waiting, self._waiting = self._waiting, []
-        for names, beside in waiting:
-            self.open_files(names, beside)
+        for names, add in waiting:
+            self.open_files(names, add)
 
     # ---------------------------------------------------------------------------- requests
 
     def open(self) -> None:
         """Let the user choose files."""
-        self._choose(beside=False)
+        self._choose(add=False)
 
     def open_beside(self) -> None:
         """Let the user choose runs to open beside the open ones."""
-        self._choose(beside=True)
+        self._choose(add=True)
 
-    def _choose(self, beside: bool) -> None:
+    def _choose(self, add: bool) -> None:
         folder = str(self._places.runs) if self._places.runs.is_dir() else ""
         names, _ = QFileDialog.getOpenFileNames(self._window, "Open", folder, FILTER)
         if names:
-            self.open_files(names, beside)
+            self.open_files(names, add)
 
     def open_recent(self, action: QAction) -> None:
         """Open the file of an action in the menu of recent files."""
@@ -103,13 +103,13 @@ class FileController(QObject):
         if isinstance(name, str):
             self.open_files([name])
 
-    def open_files(self, names: Sequence[str], beside: bool = False) -> None:
+    def open_files(self, names: Sequence[str], add: bool = False) -> None:
         """Open runs (the first MOST_RUNS of them side by side), a study, a view or a data file.
 
         Report what cannot be opened; open runs then stay open.
         """
         if not self._ready:
-            self._waiting.append((list(names), beside))
+            self._waiting.append((list(names), add))
             return
         self.message.emit("")
         views = [name for name in names if is_link(name) or name.endswith(VIEW)]
@@ -125,7 +125,7 @@ class FileController(QObject):
                     f"{Path(studies[0]).name} is a study and replaces all open runs; "
                     f"{_list_files(others)} not opened."
                 )
-            if not self._training.choose(studies[0], partial(self.open_files, names, beside)):
+            if not self._training.choose(studies[0], partial(self.open_files, names, add)):
                 self._left_out.clear()
             elif studies[0].endswith(STUDY):
                 self.file_opened.emit(studies[0])
@@ -151,7 +151,7 @@ class FileController(QObject):
             self._left_out.append(
                 f"At most {MOST_RUNS} runs can be open at once; {left_out} not opened."
             )
-        self._open_runs([Path(name) for name in names[:MOST_RUNS]], beside)
+        self._open_runs([Path(name) for name in names[:MOST_RUNS]], add)
         self._report_left_out()
 
     def _offer_data(self, name: str) -> None:
@@ -177,13 +177,13 @@ class FileController(QObject):
             self.message.emit(words)
         self._left_out.clear()
 
-    def _open_runs(self, paths: Sequence[Path], beside: bool) -> None:
+    def _open_runs(self, paths: Sequence[Path], add: bool) -> None:
         names = [str(path) for path in paths]
-        runs = self._open_runs_of(paths, partial(self.open_files, names, beside))
+        runs = self._open_runs_of(paths, partial(self.open_files, names, add))
         if not runs:
             self._left_out.clear()
             return
-        if not beside:
+        if not add:
             self._training.clear_runs()
             assert runs[0].data is not None
             self._training.show_study(study_of(runs[0].data.run, runs[0].path.stem))

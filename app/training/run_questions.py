@@ -60,17 +60,17 @@ class RunQuestions(QObject):
         self._closed = False
 
     def confirm_size(
-        self, warnings: Sequence[str], train: Repeat, quick: tuple[str, Repeat] | None = None
+        self, warnings: Sequence[str], train: Repeat, small_size: tuple[str, Repeat] | None = None
     ) -> None:
         """Ask about runs larger or longer than usual; call `train` on consent.
 
-        `quick`: what the quick size of the study takes, and the call that trains it.
+        `small_size`: what the quick size of the study takes, and the call that trains it.
         """
         self._actions = {TRAIN: train}
         details = list(warnings)
         answers = {TRAIN: Role.AcceptRole, CANCEL: Role.RejectRole}
-        if quick is not None:
-            words, self._actions[TRAIN_FAST] = quick
+        if small_size is not None:
+            words, self._actions[TRAIN_FAST] = small_size
             details.append(f"At quick size, {words}")
             answers = {TRAIN_FAST: Role.AcceptRole, TRAIN: Role.ActionRole, CANCEL: Role.RejectRole}
         self._question.show(
@@ -78,7 +78,7 @@ class RunQuestions(QObject):
             "\n\n".join(details),
             answers,
             # Without a quick size, Return and Escape start nothing.
-            default=CANCEL if quick is None else TRAIN_FAST,
+            default=CANCEL if small_size is None else TRAIN_FAST,
         )
 
     def confirm_replacement(self, title: str, n_live: int, replace: Repeat, queue: Repeat) -> None:
@@ -154,10 +154,10 @@ class CodeDialog(QDialog):
         heading = plain_label(TITLE, self)
         heading.setProperty("heading", True)
         self.names = QFormLayout(horizontalSpacing=12, verticalSpacing=4)
-        asks = bool(error.asker) and error.asker != error.file
-        if asks:
+        names_asker = bool(error.asker) and error.asker != error.file
+        if names_asker:
             self._add_name(ASKER, error.asker)
-        self._add_name(FILE if asks else HOLDER, error.file or UNKNOWN)
+        self._add_name(FILE if names_asker else HOLDER, error.file or UNKNOWN)
         self.code = self._make_code(error.code)
         count = error.code.rstrip("\n").count("\n") + 1
         lines = f"{count} lines" if count > 1 else "1 line"

@@ -69,9 +69,9 @@ class SectionForm(QWidget):
         self.summary.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.summary.setFixedHeight(line_height(self))
         self.mark = ResetMark(f"the kind of {section}", self)
-        keep = self.mark.sizePolicy()
-        keep.setRetainSizeWhenHidden(True)  # otherwise the first mark would shift the controls
-        self.mark.setSizePolicy(keep)
+        policy = self.mark.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # otherwise the first mark would shift the controls
+        self.mark.setSizePolicy(policy)
         self.mark.clicked.connect(self._on_kind_reset)
         self.problem = problem_label(self)
         self.kinds = self._make_kinds()

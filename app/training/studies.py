@@ -98,11 +98,11 @@ def _seed_of(study: Study, key: str, otherwise: int) -> int:
 
 def is_trained(study: Study, runs: Sequence[Experiment]) -> bool:
     """Return True if some runs are all of a study; False without any."""
-    left = list(runs)
+    rest = list(runs)
     for cell in islice(study.iter_cells(), MAX_EXAMINED):
         made = (cell.experiment, with_playback_frames(cell.experiment))
-        left = [one for one in left if one not in made]
-        if not left:
+        rest = [one for one in rest if one not in made]
+        if not rest:
             return bool(runs)
     return False
 
@@ -211,6 +211,6 @@ def study_of_cells(study: Study, cells: Sequence[Cell]) -> Study:
     """Return the study of certain cells only, with enough frames to play them."""
     study = restrict_study(study, cells)
     first = cells[0].experiment
-    given = with_playback_frames(first).recording.frames
-    plain = given == first.recording.frames or "recording.frames" in study.axes
-    return study if plain else study.with_value("recording.frames", given)
+    frames = with_playback_frames(first).recording.frames
+    plain = frames == first.recording.frames or "recording.frames" in study.axes
+    return study if plain else study.with_value("recording.frames", frames)

@@ -329,13 +329,13 @@ class StudyEdits:
 
         They are the values of a formula in the runs, and the settings of variants.
         """
-        said: dict[str, list[str]] = {}
+        words_of: dict[str, list[str]] = {}
         for name, settings in study.variants.items():
             for key, value in settings.items():
                 formula = f"{DERIVED} " if key.startswith(FORMULA) else ""
                 words = f"{name}: {formula}{_short(value)}"
-                said.setdefault(key.removeprefix(FORMULA), []).append(words)
-        notes = {key: "\n".join(words) for key, words in said.items()}
+                words_of.setdefault(key.removeprefix(FORMULA), []).append(words)
+        notes = {key: "\n".join(words) for key, words in words_of.items()}
         if study.optimizer:
             notes["dynamics.kind"] = f"recorded with {study.optimizer}"
         cells = tuple(islice(study.iter_cells(), MOST_EXAMINED)) if study.derived else ()

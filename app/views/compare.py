@@ -238,8 +238,8 @@ class CompareView(QWidget):
         x = self.axis.to_axis(places)
         known = np.isfinite(x) & np.isfinite(values)
         x, y = x[known], values[known]
-        kept = points_to_draw(x, y[None, :], TOLERANCE * self.plot.pixel_height())[0]
-        return path_of(x[kept], y[kept])
+        mask = points_to_draw(x, y[None, :], TOLERANCE * self.plot.pixel_height())[0]
+        return path_of(x[mask], y[mask])
 
     def _area(self, line: ComparedLine) -> QPainterPath:
         x = self.axis.to_axis(line.places)
@@ -330,9 +330,9 @@ class CompareView(QWidget):
             self._set_readout(None)
             return
         across, value = (float(part[point]) for part in curves[number])
-        told = resolved_text(value, self.plot.pixel_height())
+        value_text = resolved_text(value, self.plot.pixel_height())
         where = self._place_text(float(lines[number].places[point]))
-        text = f"{raise_powers(lines[number].label)}\n{told}\n{where}"
+        text = f"{raise_powers(lines[number].label)}\n{value_text}\n{where}"
         self._set_readout(HoverReadout(across, value, text, self.colours()[number]))
 
     def _level_facts(self, y: float) -> str:

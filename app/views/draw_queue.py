@@ -68,9 +68,9 @@ class DrawQueue:
         while self._grown and spent + self._costs.get(next(iter(self._grown)), 0.0) < seconds:
             view = next(iter(self._grown))
             grown = self._grown.pop(view)
-            begun, seen = time.thread_time(), self._sees(view)
+            start, seen = time.thread_time(), self._sees(view)
             if view in shown and view.draw_pending(frame if seen else OUT_OF_SIGHT, grown):
                 painting = view.plot.paint_seconds if seen else 0.0
-                cost = time.thread_time() - begun + painting
+                cost = time.thread_time() - start + painting
                 self._costs[view] = cost
                 spent = max(spent, 0.0) + cost

@@ -197,8 +197,8 @@ class RayLayer:
         if place < 0:
             return None
         both = np.concatenate([self.rays.tips[place : place + 1], nodes])
-        apart = np.square(self._plot.pixels(both) - (x, y)).sum(axis=1)
-        if np.fmin.reduce(apart[1:], initial=np.inf) < apart[0]:
+        distances = np.square(self._plot.pixels(both) - (x, y)).sum(axis=1)
+        if np.fmin.reduce(distances[1:], initial=np.inf) < distances[0]:
             return None
         at = self.rays.tips[place].tolist()
         return HoverReadout(at[0], at[1], self.rays.words(place))

@@ -86,14 +86,14 @@ class MarginsView(TraceView):
 
     def levels(self) -> tuple[LevelLine, ...]:
         """Return the reference lines, and the labels of bounds at the ends of their curves."""
-        drawn = self._references
+        margins = self._references
         # With shares, always show the margin that is 1 and its bracket.
         margin = None if self._promise is None else self._promise.margin
-        if margin is not None and margin not in drawn:
-            drawn = (*drawn, margin)
+        if margin is not None and margin not in margins:
+            margins = (*margins, margin)
         lines = [
             level_of(one, reference_colour(one.reference.name, self._palette), self.scale)
-            for one in drawn
+            for one in margins
         ]
         return (*lines, *super().levels())
 
@@ -263,6 +263,6 @@ def level_of(margin: ReferenceMargin, colour: str, scale: float = 1.0) -> LevelL
     words = margin.reference.label + (
         "" if bracket.certified else f" ({raise_powers(margin.certainty)})"
     )
-    drawn = raise_powers(number_text(factor * bracket.value, margin_digits(bracket)))
-    tip = margin_tip(margin) + f"<p>Line at {drawn}.</p>"
+    height = raise_powers(number_text(factor * bracket.value, margin_digits(bracket)))
+    tip = margin_tip(margin) + f"<p>Line at {height}.</p>"
     return LevelLine(factor * bracket.value, low, high, words, colour, tip)

@@ -330,12 +330,12 @@ class NeuronsView(NodeView):
     def _numbers(self, x: float, y: float) -> str:
         # One pixel up to its ends, whose distance differs from place to place on axes of roots.
         grains = (pixel_width(self.plot), self.plot.pixel_height())
-        told = []
+        texts = []
         for value, grain in zip((x, y), grains, strict=True):
             ends = np.array([value, value - 0.5 * grain, value + 0.5 * grain])
             middle, low, high = self._to_coordinates(ends)
-            told.append(resolved_text(float(middle), float(high - low)))
-        return f"({', '.join(told)})"
+            texts.append(resolved_text(float(middle), float(high - low)))
+        return f"({', '.join(texts)})"
 
     def _readout_at(self, x: float, y: float) -> HoverReadout | None:
         return self.rays.readout_at(x, y, self.plot.points)

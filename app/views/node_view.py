@@ -35,16 +35,16 @@ def stepped_node(places: Floats, nodes: NDArray[np.int64], here: int, way: tuple
     >>> [stepped_node(places, np.arange(4), 0, way) for way in ((1, 0), (0, -1), (-1, 0))]
     [1, 2, 0]
     """
-    ahead = places @ np.array(way, dtype=np.float64)
+    progress = places @ np.array(way, dtype=np.float64)
     if here < 0:
-        return int(nodes[np.argmin(ahead)])
+        return int(nodes[np.argmin(progress)])
     start = int(np.flatnonzero(nodes == here)[0])
     across = places @ np.array(way[::-1], dtype=np.float64)
-    ahead, side = ahead - ahead[start], np.abs(across - across[start])
-    there = (ahead > 0.5) & (side <= ahead)
+    progress, side = progress - progress[start], np.abs(across - across[start])
+    there = (progress > 0.5) & (side <= progress)
     if not there.any():
         return here
-    distance = np.where(there, np.hypot(ahead, side), np.inf)
+    distance = np.where(there, np.hypot(progress, side), np.inf)
     return int(nodes[np.argmin(distance)])
 
 

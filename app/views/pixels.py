@@ -100,19 +100,19 @@ def points_to_draw(x: Floats, Y: Floats, tolerance: float) -> NDArray[np.bool_]:
     where values are not finite.
     """
     curves, count = Y.shape
-    keep = np.ones((curves, count), dtype=np.bool_)
+    mask = np.ones((curves, count), dtype=np.bool_)
     flat = np.ones((curves, max(count - 1, 0)), dtype=np.bool_)
     half = 1
     while 2 * half <= count - 1 and flat.any():
-        left = 2 * half * np.arange((count - 1) // (2 * half))
-        inside = left[:, None] + np.arange(1, 2 * half)
+        starts = 2 * half * np.arange((count - 1) // (2 * half))
+        inside = starts[:, None] + np.arange(1, 2 * half)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            width = (x[left + 2 * half] - x[left])[:, None]
-            share = (x[inside] - x[left][:, None]) / width
-            begin, end = Y[:, left, None], Y[:, left + 2 * half, None]
-            close = np.abs(begin + share * (end - begin) - Y[:, inside]) <= tolerance
-        halves = flat[:, : 2 * left.size].reshape(curves, left.size, 2)
+            width = (x[starts + 2 * half] - x[starts])[:, None]
+            share = (x[inside] - x[starts][:, None]) / width
+            start, end = Y[:, starts, None], Y[:, starts + 2 * half, None]
+            close = np.abs(start + share * (end - start) - Y[:, inside]) <= tolerance
+        halves = flat[:, : 2 * starts.size].reshape(curves, starts.size, 2)
         flat = close.all(axis=2) & halves.all(axis=2)
-        keep[:, left + half] &= ~flat
+        mask[:, starts + half] &= ~flat
         half *= 2
-    return keep
+    return mask

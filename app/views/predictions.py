@@ -27,10 +27,10 @@ def predicted_bounds(
     `measured` are the observables and `known` the columns of predictions, (T,) each by name, NaN
     where they are not computed, or where the prediction does not apply to the run.
     """
-    drawn: dict[str, Prediction] = {}
+    predictions_of: dict[str, Prediction] = {}
     for one in predictions:
-        if one.of not in drawn and np.isfinite(known[one.name]).any():
-            drawn[one.of] = one
+        if one.of not in predictions_of and np.isfinite(known[one.name]).any():
+            predictions_of[one.of] = one
     return tuple(
         Bound(
             one.label if column == one.name else "",
@@ -39,21 +39,21 @@ def predicted_bounds(
             _tip(one, measured[one.of] - known[one.name]) if column == one.name else "",
             predicted=True,
         )
-        for one in drawn.values()
+        for one in predictions_of.values()
         for column in one.columns
     )
 
 
 def find_refusals(
-    predictions: Sequence[Prediction], drawn: Sequence[Bound], run: Run
+    predictions: Sequence[Prediction], bounds: Sequence[Bound], run: Run
 ) -> dict[str, str]:
     """Return why observables have no prediction, in rich text by name, as far as that is known.
 
-    `predictions` suit the run, and `drawn` are those that apply.
+    `predictions` suit the run, and `bounds` are those that apply.
     """
-    left = [one for one in predictions if one.of not in {bound.view for bound in drawn}]
+    absent = [one for one in predictions if one.of not in {bound.view for bound in bounds}]
     known: dict[str, list[str]] = {}
-    for one in left:
+    for one in absent:
         known.setdefault(one.of, []).append(one.known_refusal(run))
     return {
         of: rich(f"No prediction applies: {'; '.join(dict.fromkeys(sentences))}.")
@@ -65,9 +65,9 @@ def find_refusals(
 def _tip(prediction: Prediction, residual: Floats) -> str:
     """Return the definition of a prediction, and how far the run is from it."""
     there = residual[np.isfinite(residual)]
-    apart = ""
+    gap = ""
     if there.size:
         largest, last = (number_text(float(one), 3) for one in (np.abs(there).max(), there[-1]))
-        apart = f"<br>Measured less predicted: at most {largest}, at the end {last}."
+        gap = f"<br>Measured less predicted: at most {largest}, at the end {last}."
     words = f"{prediction.title}: {prediction.formula} ({prediction.source})"
-    return f"{rich(words)}.{apart}"
+    return f"{rich(words)}.{gap}"

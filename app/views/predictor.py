@@ -277,11 +277,11 @@ class PredictorView(RunView):
             return HoverReadout(here, there, f"({at})\nclass {value:.0f}")
         if data.run.dataset.d == 1:
             there = value * 10.0 ** min(answer.log10_scale, 300.0)
-            told = resolved_text(there, self.plot.pixel_height())
+            text = resolved_text(there, self.plot.pixel_height())
         else:
-            told = _physical(abs(value), answer.log10_scale) if value else "0"
-            told = f"{MINUS}{told}" if value < 0.0 else told
-        return HoverReadout(here, there, f"({at})\nf = {told}")
+            text = _physical(abs(value), answer.log10_scale) if value else "0"
+            text = f"{MINUS}{text}" if value < 0.0 else text
+        return HoverReadout(here, there, f"({at})\nf = {text}")
 
     def _pointed_target(
         self, data: DisplayData, answer: PredictorAnswer, x: float, y: float
@@ -297,8 +297,8 @@ class PredictorView(RunView):
             points = own
         target = float(data.run.dataset.y[place])
         f = float(answer.fitted[place]) * 10.0 ** min(answer.log10_scale, 300.0)
-        told = (number_text(value, 3) for value in (target, f, target - f))
-        text = "y = {}, f = {}\ny \u2212 f = {}".format(*map(raise_powers, told))
+        numbers = (number_text(value, 3) for value in (target, f, target - f))
+        text = "y = {}, f = {}\ny \u2212 f = {}".format(*map(raise_powers, numbers))
         at, height = points[place].tolist()
         return HoverReadout(at, height, text)
 

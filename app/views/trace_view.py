@@ -253,20 +253,20 @@ class TraceView(RunView):
         part = slice(self.first(data), until)
         places = self.places[part]
         values = np.array([line.values[part] for line in self._lines])
-        kept = points_to_draw(places, values, TOLERANCE * self.plot.pixel_height())
+        mask = points_to_draw(places, values, TOLERANCE * self.plot.pixel_height())
         if places.size <= MOST_DASHED:  # dashes depend on the length of the line and would shift
-            kept[[bool(pen.dashPattern()) for pen in pens]] = True
-        kept &= np.isfinite(values)
+            mask[[bool(pen.dashPattern()) for pen in pens]] = True
+        mask &= np.isfinite(values)
         return [
             (path_of(places[known], row[known]), pen)
-            for row, known, pen in zip(values, kept, pens, strict=True)
+            for row, known, pen in zip(values, mask, pens, strict=True)
         ]
 
     def _scale_changed(self) -> None:
         """Redraw the curves for another zoom or size, which separates other points."""
-        data, drawn = self.data, self._thinned_for
+        data, scale = self.data, self._thinned_for
         height = self.plot.pixel_height()
-        if data is None or self.frame < 0 or not self._lines or math.isclose(drawn, height):
+        if data is None or self.frame < 0 or not self._lines or math.isclose(scale, height):
             return
         self._draw_faint(data)
         self._draw_strong(data, self.frame)
@@ -347,8 +347,8 @@ class TraceView(RunView):
             return None
         line, frame = lines[number], frame + self.first(data)
         value = float((line.values if line.plain is None else line.plain)[frame])
-        told = resolved_text(value, self._grain(line, value))
-        text = f"{line.name} {told}\n{self._moment_text(data, frame)}".lstrip()
+        value_text = resolved_text(value, self._grain(line, value))
+        text = f"{line.name} {value_text}\n{self._moment_text(data, frame)}".lstrip()
         return HoverReadout(float(self.places[frame]), float(line.values[frame]), text, line.colour)
 
     def _grain(self, line: TraceCurve, value: float) -> float:

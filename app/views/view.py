@@ -295,14 +295,14 @@ class RunView(QWidget):
         """Describe the plot for screen readers, with its texts."""
         self.plot.setAccessibleName(", ".join(filter(None, (self.header.title, self._heading))))
         data, overlay = self.data, self.plot.overlay
-        told = [overlay.note]
+        texts = [overlay.note]
         if data is not None and 0 <= self.frame < data.frames:
-            told.insert(0, time_text(float(data.log10_time[self.frame]), data.run.counts_steps))
-            told += [overlay.corner[0]] if overlay.corner else []
+            texts.insert(0, time_text(float(data.log10_time[self.frame]), data.run.counts_steps))
+            texts += [overlay.corner[0]] if overlay.corner else []
             readings = [one.text for one in overlay.readings if math.isfinite(one.value)]
-            told += readings or [self.header.key]
-            told += [mark.words for mark in overlay.marks]
-        self.plot.setAccessibleDescription("; ".join(filter(None, told)))
+            texts += readings or [self.header.key]
+            texts += [mark.words for mark in overlay.marks]
+        self.plot.setAccessibleDescription("; ".join(filter(None, texts)))
 
     # ----------------------------------------------------------------------------- the pointer
 

@@ -100,8 +100,8 @@ class WavesView(FourierView):
         weight = np.where(self._select_mask(data.m), 1.0, FAINT)
         colours = wave_colours(found, self._palette, weight)
         opaque = np.full((*colours.shape[:2], 1), 255.0)
-        drawn = np.rint(np.concatenate([colours, opaque], axis=2)).astype(np.uint8)
-        self.picture.show_colours(drawn, QRectF(0.0, -0.5, data.m, colours.shape[0]))
+        pixels = np.rint(np.concatenate([colours, opaque], axis=2)).astype(np.uint8)
+        self.picture.show_colours(pixels, QRectF(0.0, -0.5, data.m, colours.shape[0]))
 
     def _numbers(self, x: float, y: float) -> str:
         assert self._found is not None

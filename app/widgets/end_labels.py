@@ -129,8 +129,10 @@ class EndLabels(UnboundedItem):
 
     def _paint_all(self, painter: QPainter, way: QTransform, inside: QRectF) -> list[QRectF]:
         seen = self.boundingRect()
-        left = inside.right() - self.share(inside.width()) * inside.width() + AIR
-        edge = (left - way.dx()) / way.m11()  # left edge of the label column, in the axes' units
+        marker_x = inside.right() - self.share(inside.width()) * inside.width() + AIR
+        edge = (
+            marker_x - way.dx()
+        ) / way.m11()  # left edge of the label column, in the axes' units
         ends = [_visible_end(label, edge) for label in self.labels]
         shown = [k for k, (x, _) in enumerate(ends) if x >= seen.left()]
         points = [way.map(QPointF(*ends[k])) for k in shown]
@@ -142,7 +144,7 @@ class EndLabels(UnboundedItem):
         tops = spread_heights(wanted, height, inside.top(), inside.bottom())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self.font)
-        boxes = [QRectF(left, top, inside.right() - left, height) for top in tops.tolist()]
+        boxes = [QRectF(marker_x, top, inside.right() - marker_x, height) for top in tops.tolist()]
         for k, point, box in zip(shown, points, boxes, strict=True):
             self._paint(painter, self.labels[k], point, box, inside)
         return boxes

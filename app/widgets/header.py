@@ -313,14 +313,14 @@ class ViewHeader(QWidget):
         last = metrics.horizontalAdvance(key.last)
         painter.setPen(QColor(self._palette.muted))
         self._write(painter, space, key.first)
-        left = space.left() + first + 5.0
-        width = min(GRADIENT, space.right() - left - last - 5.0)
+        x = space.left() + first + 5.0
+        width = min(GRADIENT, space.right() - x - last - 5.0)
         if width < 12.0:
             return
-        gradient = QLinearGradient(left, 0.0, left + width, 0.0)
+        gradient = QLinearGradient(x, 0.0, x + width, 0.0)
         count = max(len(key.colours) - 1, 1)
         for position, colour in enumerate(key.colours.tolist()):
             gradient.setColorAt(position / count, QColor(*colour))
-        painter.fillRect(QRectF(left, space.center().y() - 3.0, width, 6.0), gradient)
-        rest = QRectF(left + width + 5.0, space.top(), last + 2.0, space.height())
+        painter.fillRect(QRectF(x, space.center().y() - 3.0, width, 6.0), gradient)
+        rest = QRectF(x + width + 5.0, space.top(), last + 2.0, space.height())
         self._write(painter, rest, key.last)

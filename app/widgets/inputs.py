@@ -107,9 +107,9 @@ class ValueEdit(QLineEdit):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         super().mouseReleaseEvent(event)
-        left = event.button() is Qt.MouseButton.LeftButton
+        is_left = event.button() is Qt.MouseButton.LeftButton
         inside = self.rect().contains(event.position().toPoint())
-        if self.browse is not None and left and inside and not self.text():
+        if self.browse is not None and is_left and inside and not self.text():
             self.browse_requested.emit()
 
     def event(self, event: QEvent) -> bool:

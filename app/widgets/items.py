@@ -309,14 +309,14 @@ class Markers(UnboundedItem):
         sheet.fill(Qt.GlobalColor.transparent)
         painter = QPainter(sheet)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        cells, left = [], 0
+        cells, x = [], 0
         for style, side in zip(self.styles, sides, strict=True):
             painter.resetTransform()
-            painter.translate(left + 0.5 * side, 0.5 * side)
+            painter.translate(x + 0.5 * side, 0.5 * side)
             painter.scale(ratio, ratio)
             style.draw(painter, QPointF(0.0, 0.0))
-            cells.append((left, 0.0, side, side))
-            left += side
+            cells.append((x, 0.0, side, side))
+            x += side
         painter.end()
         self._cells = np.array(cells, dtype=np.float64)
         return sheet
@@ -325,9 +325,9 @@ class Markers(UnboundedItem):
         if self.points.shape[0] == 0 or not self.styles:
             return
         ratio = float(painter.device().devicePixelRatioF())
-        drawn = ratio * line_scale()
-        if self._sheet is None or self._ratio != drawn:
-            self._sheet, self._ratio = self._make_sheet(drawn), drawn
+        scale = ratio * line_scale()
+        if self._sheet is None or self._ratio != scale:
+            self._sheet, self._ratio = self._make_sheet(scale), scale
         # Transformed here: Qt would scale fragments with the axes, and markers keep their size.
         way = painter.transform()
         x = way.m11() * self.points[:, 0] + way.dx()

@@ -124,9 +124,9 @@ class ElidedLabel(QWidget):
 MOST_LINES = 3
 
 
-def _label(look: str, text: str, parent: QWidget | None, wrap: bool) -> QLabel:
+def _label(role: str, text: str, parent: QWidget | None, wrap: bool) -> QLabel:
     label = plain_label(text, parent, wrap)
-    label.setProperty(look, True)
+    label.setProperty(role, True)
     return label
 
 

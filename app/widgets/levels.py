@@ -268,10 +268,10 @@ def beyond_arrow(y: float, inside: QRectF) -> str:
     return DOWN if y > inside.bottom() + 0.5 else ""
 
 
-def _paint_line(painter: QPainter, drawn: PlacedLevel, inside: QRectF) -> None:
-    y, (low, high) = drawn.height, drawn.bracket
-    colour = QColor(drawn.level.colour)
-    if not drawn.level.line or not inside.top() - 1.0 <= y <= inside.bottom() + 1.0:
+def _paint_line(painter: QPainter, placed: PlacedLevel, inside: QRectF) -> None:
+    y, (low, high) = placed.height, placed.bracket
+    colour = QColor(placed.level.colour)
+    if not placed.level.line or not inside.top() - 1.0 <= y <= inside.bottom() + 1.0:
         return
     # Pixels increase downwards. A bracket of less than a pixel is the line itself.
     if math.isfinite(low) and math.isfinite(high) and low - high > 1.0:
@@ -285,10 +285,10 @@ def _paint_line(painter: QPainter, drawn: PlacedLevel, inside: QRectF) -> None:
     painter.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y))
 
 
-def level_at(drawn: Sequence[PlacedLevel], x: float, y: float) -> LevelLine | None:
+def level_at(levels: Sequence[PlacedLevel], x: float, y: float) -> LevelLine | None:
     """Return the level whose label or line is at a pixel."""
-    for one in drawn:
+    for one in levels:
         if one.box.contains(x, y):
             return one.level
-    near = [one for one in drawn if one.level.line and abs(one.height - y) <= NEAR]
+    near = [one for one in levels if one.level.line and abs(one.height - y) <= NEAR]
     return min(near, key=lambda one: abs(one.height - y)).level if near else None

@@ -128,25 +128,25 @@ class Labels:
     def _room(self) -> float:
         return max(self._inside.width() - 8.0, 0.0)
 
-    def place(self, point: QPointF, text: str, left: bool = False, colour: str = "") -> None:
+    def place(self, point: QPointF, text: str, on_left: bool = False, colour: str = "") -> None:
         """Write a label right of the point if it fits, else left of it; or the reverse."""
         inside = self._inside
         metrics = QFontMetricsF(self._painter.font())
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, self._room())
         box = self._box(text)
-        if left:
-            left = point.x() - GAP - box.width() >= inside.left()
+        if on_left:
+            on_left = point.x() - GAP - box.width() >= inside.left()
         else:
-            left = point.x() + GAP + box.width() > inside.right()
+            on_left = point.x() + GAP + box.width() > inside.right()
         places = [
-            place for side in (left, not left) for place in self._side_boxes(point, box, side)
+            place for side in (on_left, not on_left) for place in self._side_boxes(point, box, side)
         ]
         # The nearest free position; without one the last tried, rather than no label.
-        beside, other = places[: len(SHIFTS)], places[len(SHIFTS) :]
-        free = [place for place in beside if self._is_free(place)]
+        near_point, other = places[: len(SHIFTS)], places[len(SHIFTS) :]
+        free = [place for place in near_point if self._is_free(place)]
         reserve = [place for place in other if self._is_free(place) and self._holds(point, place)]
         clear = [place for place in free + reserve if not self._curves.is_crossed(place)]
-        box = next(iter(clear + free), beside[-1])
+        box = next(iter(clear + free), near_point[-1])
         self._write(box, text, colour)
 
     def place_above(self, point: QPointF, text: str) -> None:
@@ -161,10 +161,10 @@ class Labels:
         lines = [metrics.elidedText(one, Qt.TextElideMode.ElideRight, room) for one in lines]
         boxes = [self._box(one) for one in lines]
         width, height = max(box.width() for box in boxes), sum(box.height() for box in boxes)
-        left = min(max(point.x() - 0.5 * width, inside.left()), inside.right() - width)
+        x = min(max(point.x() - 0.5 * width, inside.left()), inside.right() - width)
         top = point.y() - GAP - height
         top = top if top >= inside.top() else point.y() + GAP
-        self._write(QRectF(left, top, width, height), "\n".join(lines))
+        self._write(QRectF(x, top, width, height), "\n".join(lines))
 
     def place_in_corner(self, text: str) -> None:
         """Write a label in a free corner, or at the lower left if none is free."""
@@ -183,10 +183,10 @@ class Labels:
         metrics = QFontMetricsF(self._painter.font())
         return QRectF(0.0, 0.0, metrics.horizontalAdvance(text) + 6.0, metrics.height() + 2.0)
 
-    def _side_boxes(self, point: QPointF, box: QRectF, left: bool) -> list[QRectF]:
+    def _side_boxes(self, point: QPointF, box: QRectF, on_left: bool) -> list[QRectF]:
         """Return places at one side of a point, the best first."""
         inside = self._inside
-        x = point.x() - GAP - box.width() if left else point.x() + GAP
+        x = point.x() - GAP - box.width() if on_left else point.x() + GAP
         x = max(min(x, inside.right() - box.width()), inside.left() + 1.0)
         top = min(max(point.y() - 0.5 * box.height(), inside.top()), inside.bottom() - box.height())
         return [
@@ -359,12 +359,12 @@ def _paint_marks(
     # Labels first: their backgrounds must not cover a ring.
     for mark, (x, y) in zip(overlay.marks, places.tolist(), strict=True):
         if mark.label and np.isfinite(x) and np.isfinite(y) and inside.contains(QPointF(x, y)):
-            left = mark.outward and x < inside.center().x()
+            on_left = mark.outward and x < inside.center().x()
             text = labels.fitting(x, mark)
             if mark.hovered and mark.numbers and text == mark.label:
                 labels.place_above(QPointF(x, y), f"{text}\n{mark.numbers.strip()}")
             else:
-                labels.place(QPointF(x, y), text, left)
+                labels.place(QPointF(x, y), text, on_left)
     for mark, (x, y) in zip(overlay.marks, places.tolist(), strict=True):
         point = QPointF(x, y)
         if not (np.isfinite(x) and np.isfinite(y) and inside.contains(point)):

@@ -385,9 +385,9 @@ class Plot(pg.GraphicsView):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         # For the drawing budget of the views: CPU time of this thread, without its waits.
-        begun = time.thread_time()
+        start = time.thread_time()
         super().paintEvent(event)
-        self.paint_seconds = time.thread_time() - begun
+        self.paint_seconds = time.thread_time() - start
 
     def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
         palette, font = self.palette_of_plot, self.font()

@@ -119,12 +119,12 @@ def pull_range(span: QRectF, x: float, y: float, home: QRectF) -> QRectF:
     >>> pull_range(home, 0.5, 0.0, home).x(), pull_range(home, 1e9, 0.0, home).x()
     (0.5, 0.0)
     """
-    moved = span.translated(x * span.width(), y * span.height())
-    way, before = moved.center() - home.center(), span.center() - home.center()
+    shifted = span.translated(x * span.width(), y * span.height())
+    way, before = shifted.center() - home.center(), span.center() - home.center()
     size = home.size().expandedTo(span.size())
     near = abs(way.x()) <= max(MOST_ENLARGED * size.width(), abs(before.x()))
     near &= abs(way.y()) <= max(MOST_ENLARGED * size.height(), abs(before.y()))
-    return moved if near else span
+    return shifted if near else span
 
 
 def nearest_within(places: NDArray[np.float64], x: float, y: float, most: float) -> int:

@@ -80,14 +80,14 @@ def paint_titles(
         room = inside.width() - 2.0 * INDENT - number
         text = one.text if metrics.horizontalAdvance(one.text) <= room else one.short
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(room, 0.0) + 1.0)
-        left, base = inside.left() + INDENT, top + 1.0 + metrics.ascent()
+        x, base = inside.left() + INDENT, top + 1.0 + metrics.ascent()
         width = metrics.horizontalAdvance(text)
-        box = QRectF(left - 2.0, top + 1.0, width + number + 4.0, metrics.height())
+        box = QRectF(x - 2.0, top + 1.0, width + number + 4.0, metrics.height())
         painter.fillRect(box, ground)
         painter.setPen(QColor(one.colour))
-        painter.drawText(QPointF(left, base), text)
+        painter.drawText(QPointF(x, base), text)
         painter.setPen(QColor(palette.foreground))
-        painter.drawText(QPointF(left + width + BEFORE_NUMBER, base), one.number)
+        painter.drawText(QPointF(x + width + BEFORE_NUMBER, base), one.number)
         boxes.append(box)
     return boxes
 

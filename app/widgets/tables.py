@@ -82,5 +82,5 @@ class RunTable(QTableView):
     def _open(self, index: QModelIndex) -> None:
         path = self.path(index.row())
         if path is not None and path.is_file():  # it may have been moved since
-            beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
-            self.run_requested.emit(path, bool(beside))
+            add = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
+            self.run_requested.emit(path, bool(add))

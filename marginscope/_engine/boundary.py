@@ -37,9 +37,9 @@ def public(function: Callable[P, T]) -> Callable[P, T]:
     """
 
     @wraps(function)
-    def called(*given: P.args, **named: P.kwargs) -> T:
+    def called(*args: P.args, **named: P.kwargs) -> T:
         try:
-            return function(*given, **named)
+            return function(*args, **named)
         except MarginscopeError as error:
             raise public_error(error) from None
         except OSError as error:
@@ -82,8 +82,8 @@ def interruptible(stop: Callable[[], None]) -> Iterator[None]:
 
 def in_notebook() -> bool:
     """Return True in the kernel of a notebook."""
-    ask = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    return "IPKernelApp" in getattr(ask() if ask else None, "config", {})
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return "IPKernelApp" in getattr(get_ipython() if get_ipython else None, "config", {})
 
 
 def is_interactive(wanted: bool) -> bool:
@@ -112,14 +112,14 @@ def progress(label: str, total: int, unit: str, wanted: bool) -> AbstractContext
     return progress_bar(label, total, is_interactive(wanted), unit)
 
 
-def import_optional(package: str, asked: str) -> Any:
+def import_optional(package: str, function: str) -> Any:
     """Import an optional package. Raises InputError, naming it, where it is not installed."""
     try:
         return import_module(package)
     except ImportError as error:
         raise InputError(
-            f"{asked} needs {package}, which is not installed here; install it with: pip install "
-            f"{package}."
+            f"{function} needs {package}, which is not installed here; install it with: "
+            f"pip install {package}."
         ) from error
 
 

@@ -98,17 +98,17 @@ def draw(
     return place
 
 
-def _check_names(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+def _check_names(function: str, names: Iterable[str], known: Iterable[str]) -> None:
     """Raise InputError for an option that a function does not have."""
-    lost = next((name for name in given if name not in known), None)
+    lost = next((name for name in names if name not in known), None)
     if lost is not None:
         raise InputError(f"{function} has no option {lost!r:.60}; {did_you_mean(lost, known)}")
 
 
-def options_of(given: Mapping[str, Any]) -> Options:
-    _check_names("figure", given, Options.__dataclass_fields__)
+def options_of(values: Mapping[str, Any]) -> Options:
+    _check_names("figure", values, Options.__dataclass_fields__)
     names = ("panels", "curves", "margins")
-    return Options(**{**given, **{k: v for k in names if (v := _names(given, k)) is not None}})
+    return Options(**{**values, **{k: v for k in names if (v := _names(values, k)) is not None}})
 
 
 def scene_of(runs: Sequence[Run], options: Options, dark: bool = False) -> FigureScene:
@@ -319,23 +319,23 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
     views = _names(options, "views")
     views = views_of(runs) if views is None else views
     check_page(runs, views, page)  # before margins are computed, which takes long
-    looked = FigureOptions(
+    figure_options = FigureOptions(
         LIGHT,
         COORDINATES if plane is None else parse_plane(plane),
         [drawn_margins(run, which, limit) for run in runs] if which else (),
         view=make_view_options(_names(options, "curves"), options.get("against"), runs),
     )
     title = "".join(text for text, _ in title_of(runs, page.title))
-    html = page_html(runs, views, looked, page)
+    html = page_html(runs, views, figure_options, page)
     return Player(title, html, height or _height(len(runs), len(views)))
 
 
 def _names(options: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
     """Return a name or several as a tuple; None where none was given."""
-    given = options.get(name)
-    if given is None:
+    names = options.get(name)
+    if names is None:
         return None
-    return (given,) if isinstance(given, str) else tuple(map(str, given))
+    return (names,) if isinstance(names, str) else tuple(map(str, names))
 
 
 def _parse_which(options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -352,10 +352,10 @@ def _check_whole_number(name: str, value: Any) -> int:
         raise InputError(f"{name} = {value!r:.60}; give a whole number.") from None
 
 
-def _check_height(given: Any) -> int | None:
-    if given is None:
+def _check_height(value: Any) -> int | None:
+    if value is None:
         return None
-    height = _check_whole_number("height", given)
+    height = _check_whole_number("height", value)
     if not LOWEST <= height <= HIGHEST:
         raise InputError(f"height = {height} pixels; give {LOWEST} to {HIGHEST}.")
     return height

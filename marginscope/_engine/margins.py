@@ -263,19 +263,19 @@ def margins(
         return Margins(x.problem, which, limit)
     if y is None:
         raise InputError("y, the labels of x, are missing; give x and y, or a Run.")
-    given = dict(zip(PARTS, (V, a, b, c), strict=True))
-    return Margins(_problem(x, y, network, given, settings), which, limit)
+    weights = dict(zip(PARTS, (V, a, b, c), strict=True))
+    return Margins(_problem(x, y, network, weights, settings), which, limit)
 
 
 def _problem(
-    x: Any, y: Any, kind: str, given: Mapping[str, Any], settings: Mapping[str, Any]
+    x: Any, y: Any, kind: str, weights: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Problem:
     """Make a problem of the caller's data; the start is the paper's but for the given weights."""
-    told = arrays.examples(x, y)
-    dataset = Dataset(told.x, told.y, classes=max(told.k, 2))
-    if kind in NETWORKS and NETWORKS[kind].classes == "two" and told.k > 1:
-        raise InputError(f"y has {told.k} classes; reference margins are defined for two.")
-    V = None if given["V"] is None else arrays.inner_weights(given["V"], dataset.d)
+    examples = arrays.examples(x, y)
+    dataset = Dataset(examples.x, examples.y, classes=max(examples.k, 2))
+    if kind in NETWORKS and NETWORKS[kind].classes == "two" and examples.k > 1:
+        raise InputError(f"y has {examples.k} classes; reference margins are defined for two.")
+    V = None if weights["V"] is None else arrays.inner_weights(weights["V"], dataset.d)
     at_start = kind in NETWORKS and NETWORKS[kind].centred  # batch norm
     if V is None and at_start:
         raise InputError(
@@ -283,13 +283,13 @@ def _problem(
         )
     m = 1 if V is None else int(V.shape[0])
     data = {"kind": "file", "n": dataset.n, "d": dataset.d, "content": dataset.digest()}
-    loss = {"kind": "exponential" if told.k == 1 else "cross_entropy"}
+    loss = {"kind": "exponential" if examples.k == 1 else "cross_entropy"}
     section = {"kind": kind, "m": m, **settings}
     tables = {"data": data, "network": section, "loss": loss, "dynamics": {"kind": "gd"}}
     experiment = build_experiment(tables, "margins")
-    shape = Shape(m, dataset.x, told.k)
+    shape = Shape(m, dataset.x, examples.k)
     parts = initial_arrays(experiment.network, shape, np.random.default_rng(0))
-    for name, value in given.items():
+    for name, value in weights.items():
         if value is None:
             continue
         if name not in parts:

@@ -210,12 +210,12 @@ def _scene(shown: Any, options: Options, dark: bool, stack: ExitStack) -> Figure
         if scene is not None:
             return scene
     if isinstance(shown, Sweep) and options == PLAIN and core_study(shown.study).figure:
-        keep = one_per_path(stack.enter_context)
+        open_once = one_per_path(stack.enter_context)
         ledger = shown._plan.ledger
-        verdicts, known = results_in(shown.folder, ledger, True, opener_of(keep))
+        verdicts, known = results_in(shown.folder, ledger, True, opener_of(open_once))
         paths = [cell.path for cell in shown.cells if cell.state == "done"]
         study = core_study(shown.study)
-        return figure_of_runs(study, paths, keep, palette, verdicts, known)
+        return figure_of_runs(study, paths, open_once, palette, verdicts, known)
     return scene_of(_open_runs(shown, stack), options, dark)
 
 

@@ -164,7 +164,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         # Not t itself, which is infinite beyond 10^308.
         end = time_text(float(run.log10_time[-1]))
         reached += f" to step {run.steps[-1]}" if run.counts_steps else f" to {end}"
-    told = [
+    rows = [
         ("run", run.title),
         ("data", f"{settings['data']['kind']}, n = {run.dataset.n}, d = {run.dataset.d}"),
         ("network", f"{settings['network']['kind']}, m = {settings['network']['m']}"),
@@ -178,5 +178,5 @@ def facts(run: Run) -> list[tuple[str, str]]:
             k: float(observable_of(k).value_at(run, count - 1)) for k in LAST_VALUES if k in known
         }
         words = [f"{k} = {v:.4g}" for k, v in last.items() if not math.isnan(v)]
-        told += [("at the end", ", ".join(words))] if words else []
-    return [*told, ("file", str(run.path))]
+        rows += [("at the end", ", ".join(words))] if words else []
+    return [*rows, ("file", str(run.path))]

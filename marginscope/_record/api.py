@@ -167,7 +167,7 @@ def record(
     >>> folder.cleanup()
     """
     examples = arrays.examples(x, y, (x_test, y_test), targets == "real")
-    left, overwrite = _find_left(Path(path), resume, overwrite)
+    earlier, overwrite = _find_left(Path(path), resume, overwrite)
     named = read_loss(loss, reduction)
     batch = _read_batch(batch, len(examples.y))
     start = {"V": V0, "a": a0, "b": b0, "c": c0}
@@ -190,16 +190,16 @@ def record(
     read = Source(found, model, activation == AUTO, scale, named.outputs, optimizer)
     made = Recording(path, examples, options, read)
     _warn_of_labels(made, named.name, examples, y)
-    return _start(made, left, start)
+    return _start(made, earlier, start)
 
 
-def _start(made: Recording, left: FoundRecording | None, start: Weights) -> Recording:
+def _start(made: Recording, earlier: FoundRecording | None, start: Weights) -> Recording:
     """Make the file of a recording, or leave nothing behind after an error."""
     try:
-        if left is None:
+        if earlier is None:
             made.start(start)
         else:
-            made.resume(left, start)
+            made.resume(earlier, start)
     except BaseException:
         made.close("failed")  # releases the modules of the loop
         raise
@@ -230,8 +230,8 @@ def _find_left(path: Path, resume: bool, overwrite: bool) -> tuple[FoundRecordin
         raise InputError(
             "resume=True continues a recording and overwrite=True replaces it; give one of them."
         )
-    left = find_left(path)
-    return left, left is None and path.is_file()  # a file left without a frame
+    earlier = find_left(path)
+    return earlier, earlier is None and path.is_file()  # a file left without a frame
 
 
 def _read_batch(batch: Any, n: int) -> int | None:
@@ -273,13 +273,13 @@ def _find_layers(
 
     Raises InputError for anything but two layers, and for layers that cannot be read.
     """
-    given = any(array is not None for array in start.values())
-    if layers is not None and given:
+    has_weights = any(array is not None for array in start.values())
+    if layers is not None and has_weights:
         raise InputError("layers contain their weights; leave out V0, a0, b0 and c0.")
     try:
         if layers is not None:
             return Layers.from_user(layers, examples.d)
-        candidates = () if model is None or given else find_layers(model, examples.d)
+        candidates = () if model is None or has_weights else find_layers(model, examples.d)
         return choose_layers(candidates, model, examples, options, outputs)
     except MarginscopeError:
         raise

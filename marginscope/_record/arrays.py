@@ -121,9 +121,9 @@ def examples(x: Any, y: Any, test: tuple[Any, Any] = (None, None), real: bool = 
         raise InputError(
             f"x_test has {others.shape[1]} columns and x has {points.shape[1]}; they must agree."
         )
-    told = _labels(test[1], "y_test", others.shape[0])
-    told = told if real else _file_labels(told, k, "y_test")
-    return Examples(points, own, k, others, told, real)
+    test_labels = _labels(test[1], "y_test", others.shape[0])
+    test_labels = test_labels if real else _file_labels(test_labels, k, "y_test")
+    return Examples(points, own, k, others, test_labels, real)
 
 
 def _points(value: Any, name: str) -> Floats:
@@ -356,11 +356,11 @@ class NetworkOptions:
         k, d = examples.k, int(examples.x.shape[1])
         V = inner_weights(weights["V"], d)
         m = int(V.shape[0])
-        given = weights["a"] is not None
-        if not given and a_fixed is None:
+        is_trained = weights["a"] is not None
+        if not is_trained and a_fixed is None:
             raise InputError("a, the outer weights, are missing; give them with V, or as a_fixed.")
-        a = outer(weights["a"] if given else a_fixed, m, k)
-        inner, of_outer = self.shares(given)
+        a = outer(weights["a"] if is_trained else a_fixed, m, k)
+        inner, of_outer = self.shares(is_trained)
         parts: dict[str, Floats] = {"V": V if inner == 1.0 else inner * V}
         parts["A" if k > 1 else "a"] = a = a if of_outer == 1.0 else of_outer * a
         if weights["b"] is not None:
@@ -368,7 +368,7 @@ class NetworkOptions:
         if weights["c"] is not None:
             factor = self.scale if self.scales_c else 1.0
             parts["c"] = factor * vector(weights["c"], k, "c")
-        alike = not given and k == 1 and np.allclose(np.abs(a), m**-0.5, rtol=1e-12, atol=0.0)
+        alike = not is_trained and k == 1 and np.allclose(np.abs(a), m**-0.5, rtol=1e-12, atol=0.0)
         form = Form(
             n=int(examples.x.shape[0]),
             d=d,
@@ -378,7 +378,7 @@ class NetworkOptions:
             slope=self.slope,
             biases="b" in parts,
             offset="c" in parts,
-            outer=given,
+            outer=is_trained,
             alike=alike,
         )
         return NetworkArrays(form, parts)

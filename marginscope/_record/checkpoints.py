@@ -229,15 +229,16 @@ class StateReader:
         InputError
             A state cannot be read, steps are unknown or do not increase, or numbers differ.
         """
-        given = None if steps is None else list(steps)
+        own_steps = None if steps is None else list(steps)
         count, last = 0, -math.inf
-        for own, state in self._number_states(states, given is None, stack):
-            if given is not None and count == len(given):
+        for own, state in self._number_states(states, own_steps is None, stack):
+            if own_steps is not None and count == len(own_steps):
                 raise InputError(
-                    f"More states than the {len(given)} steps are given; give one step per state."
+                    f"More states than the {len(own_steps)} steps are given; "
+                    "give one step per state."
                 )
             with open_content(state) as content:
-                step = own if given is None else given[count]
+                step = own if own_steps is None else own_steps[count]
                 step = step_of(content) if step is None else step
                 if step is None:
                     why = self._unnumbered or f"state {count + 1} has none"
@@ -245,12 +246,12 @@ class StateReader:
                         f"The steps are not known: {why}, and its content has no step; give "
                         "steps, one number per state."
                     )
-                if given is None and isinstance(state, str | os.PathLike) and step <= last:
+                if own_steps is None and isinstance(state, str | os.PathLike) and step <= last:
                     raise InputError(
                         f"{state} has step {step:g}, but the state before it has {last:g}; give "
                         "the files in the order of their steps, each once."
                     )
-                if given is not None and step <= last:
+                if own_steps is not None and step <= last:
                     raise InputError(
                         f"steps must increase, but {step:g} comes after {last:g}; give the "
                         "states in the order of their steps, each once."
@@ -258,9 +259,9 @@ class StateReader:
                 last = step
                 yield step, content
             count += 1
-        if given is not None and count < len(given):
+        if own_steps is not None and count < len(own_steps):
             raise InputError(
-                f"{count} states but {len(given)} steps are given; give one step per state."
+                f"{count} states but {len(own_steps)} steps are given; give one step per state."
             )
 
     def _number_states(
@@ -328,10 +329,10 @@ class StateReader:
             if isinstance(first, tuple) and isinstance(V, str):
                 prefix = first[-1].removesuffix(V)
             where = first[:-1] if isinstance(first, tuple) else ()
-            beside = state
+            level = state
             for key in where:
-                beside = beside[key] if isinstance(beside, Mapping) and key in beside else None
-            own = isinstance(beside, Mapping) and f"{prefix}{name}" in beside
+                level = level[key] if isinstance(level, Mapping) and key in level else None
+            own = isinstance(level, Mapping) and f"{prefix}{name}" in level
             places[part] = (*where, f"{prefix}{name}") if own else find_name(state, name, part)
         return places
 

@@ -86,8 +86,8 @@ class Layers:
     @property
     def are_trained(self) -> bool:
         """False if inner weights or biases of modules require no gradient."""
-        given = (self.inner.weight, self.inner.bias, self.outer.bias)
-        found = [getattr(one, "requires_grad", True) for one in given if one is not None]
+        tensors = (self.inner.weight, self.inner.bias, self.outer.bias)
+        found = [getattr(one, "requires_grad", True) for one in tensors if one is not None]
         return not hasattr(self.inner.source, "weight") or all(found)
 
     @property
@@ -316,8 +316,8 @@ class FirstPass:
         pairs = zip(("b0", "c0"), self._modules, self._has_biases, strict=True)
         missing = [
             name
-            for name, module, given in pairs
-            if not given and getattr(module, "bias", None) is not None
+            for name, module, bias in pairs
+            if not bias and getattr(module, "bias", None) is not None
         ]
         if missing:
             verb = "are" if len(missing) > 1 else "is"
@@ -348,9 +348,9 @@ def _agrees(own: Floats, seen: Floats) -> bool:
     dropped = (seen == 0.0) & (np.abs(own) > CLOSE * size)
     factor = 1.0
     if dropped.any():
-        left = (seen != 0.0) & (own != 0.0)
-        if np.count_nonzero(left) < ENOUGH:
+        nonzero = (seen != 0.0) & (own != 0.0)
+        if np.count_nonzero(nonzero) < ENOUGH:
             return True
-        factor = max(float(np.median(seen[left] / own[left])), 1.0)
+        factor = max(float(np.median(seen[nonzero] / own[nonzero])), 1.0)
     gap = np.abs(factor * own - seen)[~dropped].max(initial=0.0)
     return bool(gap <= CLOSE * max(factor * size, 1e-300))

@@ -221,7 +221,7 @@ class NumberCheck:
         self,
         t: float,
         name: str,
-        given: float,
+        risk: float,
         before: NetworkArrays | None,
         now: NetworkArrays,
         is_next: bool,
@@ -238,16 +238,16 @@ class NumberCheck:
             low, high = low - (high - low), high + (high - low)
         self._largest = max(self._largest, *found)
         room = self._close if is_next else FAR
-        if _is_between(given, low, high, room, ROUNDING * self._largest):
+        if _is_between(risk, low, high, room, ROUNDING * self._largest):
             return ""
         text = (
-            f"at t = {t:g} the loop has {name} = {given:.4g}, but the recorded network has "
-            f"{found[-1]:.4g} ({_ratio(given, found[-1])})"
+            f"at t = {t:g} the loop has {name} = {risk:.4g}, but the recorded network has "
+            f"{found[-1]:.4g} ({_ratio(risk, found[-1])})"
         )
-        cause = next(self._causes(given, networks), "")
+        cause = next(self._causes(risk, networks), "")
         return f"{text}; {cause}" if cause else f"{text}. Usual causes are {CAUSES}"
 
-    def _causes(self, given: float, networks: list[NetworkArrays]) -> Iterator[str]:
+    def _causes(self, loop_risk: float, networks: list[NetworkArrays]) -> Iterator[str]:
         """Yield changes that make the network's risk the given one."""
         y, loss, factor = self._examples.y, self._options.loss, self._options.loss_factor
         m, n = networks[0].form.m, len(y)
@@ -258,17 +258,17 @@ class NumberCheck:
             (float(n), "the loop's loss is n R: give reduction='sum'"),
             (1.0 / n, "the loop's loss is R/n: give reduction='mean'"),
         ):
-            if any(_is_same(given, times * own) for own in risks):
+            if any(_is_same(loop_risk, times * own) for own in risks):
                 yield advice
         outputs = [network.outputs(self._examples.x) for network in networks]
         for scale, words in ((1 / m, "1/m"), (m**-0.5, "m**-0.5"), (m**0.5, "m**0.5"), (m, "m")):
-            if any(_is_same(given, factor * risk(loss, scale * f, y)) for f in outputs):
+            if any(_is_same(loop_risk, factor * risk(loss, scale * f, y)) for f in outputs):
                 yield f"the loop's outputs are {words} times as large: give scale={words}"
         for activation in ("relu", "tanh", "gelu", "silu", "sigmoid", "linear", "quadratic", "erf"):
             for network in networks:
                 other = replace(network.form, activation=activation)
                 f = NetworkArrays(other, network.parts).outputs(self._examples.x)
-                if other != network.form and _is_same(given, factor * risk(loss, f, y)):
+                if other != network.form and _is_same(loop_risk, factor * risk(loss, f, y)):
                     yield f"the loop's activation is {activation}: give activation={activation!r}"
 
     def _compare_outputs(
@@ -279,21 +279,21 @@ class NumberCheck:
         now: NetworkArrays,
         is_next: bool,
     ) -> str:
-        given = np.asarray(arrays.as_numpy(outputs, "outputs"), dtype=np.float64)
+        of_loop = np.asarray(arrays.as_numpy(outputs, "outputs"), dtype=np.float64)
         found = [one.outputs(self._examples.x) for one in (before, now) if one is not None]
-        if given.size == found[-1].size and given.shape in (*((*found[-1].shape, 1),), ()):
-            given = given.reshape(found[-1].shape)
-        if given.shape != found[-1].shape:
+        if of_loop.size == found[-1].size and of_loop.shape in (*((*found[-1].shape, 1),), ()):
+            of_loop = of_loop.reshape(found[-1].shape)
+        if of_loop.shape != found[-1].shape:
             raise InputError(
-                f"outputs have shape {given.shape}; they must have {found[-1].shape}, for all x."
+                f"outputs have shape {of_loop.shape}; they must have {found[-1].shape}, for all x."
             )
-        gaps = [float(np.abs(given - f).max()) for f in found]
-        size = max(float(np.abs(f).max()) for f in (given, *found))
-        moved = 0.0 if is_next else float(np.abs(found[-1] - found[0]).max())
-        if min(gaps) <= self._close * size + moved:
+        gaps = [float(np.abs(of_loop - f).max()) for f in found]
+        size = max(float(np.abs(f).max()) for f in (of_loop, *found))
+        change = 0.0 if is_next else float(np.abs(found[-1] - found[0]).max())
+        if min(gaps) <= self._close * size + change:
             return ""
         return (
-            f"at t = {t:g} the loop has outputs up to {np.abs(given).max():.4g}, but those of "
+            f"at t = {t:g} the loop has outputs up to {np.abs(of_loop).max():.4g}, but those of "
             f"the recorded network differ by up to {gaps[-1]:.4g}. Usual causes are {CAUSES}"
         )
 
@@ -304,20 +304,20 @@ class NumberCheck:
         return losses(self._options.loss, network.outputs(self._examples.x), self._examples.y)
 
 
-def _is_same(given: float, own: float) -> bool:
-    return math.isclose(given, own, rel_tol=SAME)
+def _is_same(number: float, own: float) -> bool:
+    return math.isclose(number, own, rel_tol=SAME)
 
 
-def _is_between(given: float, low: float, high: float, slack: float, rounding: float) -> bool:
+def _is_between(number: float, low: float, high: float, slack: float, rounding: float) -> bool:
     """Return True if a number lies in a range, widened by a relative slack and by rounding."""
-    if math.isnan(given) or math.isnan(low + high) or given in (low, high):
+    if math.isnan(number) or math.isnan(low + high) or number in (low, high):
         return True
     room = slack * max(abs(low), abs(high)) + rounding
-    return low - room <= given <= high + room
+    return low - room <= number <= high + room
 
 
-def _ratio(given: float, own: float) -> str:
+def _ratio(number: float, own: float) -> str:
     """Write the ratio of two numbers, or their difference."""
-    if own <= 0.0 or given <= 0.0 or not math.isfinite(given / own):
-        return f"a difference of {abs(given - own):.3g}"
-    return f"{given / own:.4g} times as much"
+    if own <= 0.0 or number <= 0.0 or not math.isfinite(number / own):
+        return f"a difference of {abs(number - own):.3g}"
+    return f"{number / own:.4g} times as much"

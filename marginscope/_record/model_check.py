@@ -286,7 +286,7 @@ def _call_model(model: Callable[[Any], Any], V: Any, examples: Examples) -> Mode
 
 def _call(model: Callable[[Any], Any], x: Floats, V: Any, k: int) -> ModelOutputs:
     with ExitStack() as stack:
-        given: Any = x
+        inputs: Any = x
         torch = sys.modules.get("torch")
         if torch is not None and callable(getattr(V, "detach", None)):
             stack.enter_context(torch.no_grad())
@@ -295,8 +295,8 @@ def _call(model: Callable[[Any], Any], x: Floats, V: Any, k: int) -> ModelOutput
             # Would be compiled again for other shapes.
             if type(model).__name__ == "OptimizedModule":
                 stack.enter_context(torch.compiler.set_stance("force_eager"))
-            given = torch.as_tensor(x, dtype=V.dtype, device=V.device)
-        out = model(given)
+            inputs = torch.as_tensor(x, dtype=V.dtype, device=V.device)
+        out = model(inputs)
     kind = str(getattr(out, "dtype", "float64")).removeprefix("torch.")
     error = ERRORS.get(kind, COARSE_ERROR)
     if kind == "float32" and "cpu" not in str(getattr(out, "device", "cpu")).lower():

@@ -75,8 +75,8 @@ class NetworkReader:
         """Return the arrays of a frame: as handed over, or read from layers."""
         if layers is not None or any(value is not None for value in weights.values()):
             self._reads_layers, self._origin = False, None
-            given = None if layers is None else Layers.from_user(layers, self._examples.d)
-            return weights if given is None else self._read_layers(given)
+            own_layers = None if layers is None else Layers.from_user(layers, self._examples.d)
+            return weights if own_layers is None else self._read_layers(own_layers)
         if self._source.layers is None:
             raise InputError(
                 "no weights were given; pass V and a, or layers=(inner, outer), with the frame."
@@ -88,7 +88,7 @@ class NetworkReader:
             )
         return self._read_layers(self._source.layers)
 
-    def read_start(self, given: Weights) -> Weights | None:
+    def read_start(self, start: Weights) -> Weights | None:
         """Return the arrays before the first step, if any: the given ones, or the layers' own.
 
         Raises InputError for outer weights or biases without inner weights.
@@ -96,9 +96,9 @@ class NetworkReader:
         layers = self._source.layers
         if layers is not None:
             weights: Weights = self._read_layers(layers)
-        elif given["V"] is not None:
-            weights = given
-        elif any(array is not None for array in given.values()):
+        elif start["V"] is not None:
+            weights = start
+        elif any(array is not None for array in start.values()):
             raise InputError(
                 "V0, the inner weights before the first step, is missing; give it with a0."
             )
@@ -185,13 +185,13 @@ class NetworkReader:
         return start
 
     def _check_scale(self) -> None:
-        given, found = self._source.scale, self.options.network
-        if self._source.model is None or given is None or found.activation == UNKNOWN:
+        scale, found = self._source.scale, self.options.network
+        if self._source.model is None or scale is None or found.activation == UNKNOWN:
             return
-        if not np.isclose(given, found.scale, rtol=1e-6, atol=0.0):
+        if not np.isclose(scale, found.scale, rtol=1e-6, atol=0.0):
             self._warn(
                 "scale",
-                f"scale = {given:.6g} was given, but model has {found.scale:.6g}, which the file "
+                f"scale = {scale:.6g} was given, but model has {found.scale:.6g}, which the file "
                 "now has; leave scale out",
             )
 

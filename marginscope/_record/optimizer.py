@@ -68,12 +68,12 @@ class Optimizer:
             )
 
 
-def read_optimizer(given: Any) -> Optimizer:
+def read_optimizer(optimizer: Any) -> Optimizer:
     """Return what an optimizer of PyTorch, or a dictionary with its `kind`, says.
 
     Parameters
     ----------
-    given : torch.optim.Optimizer or mapping
+    optimizer : torch.optim.Optimizer or mapping
         A mapping has a text `kind` ("SGD", "Adam", ...) and numbers, truths, texts, or short lists
         of them. Settings in which the parameter groups of an optimizer differ are lists, a value
         for each group.
@@ -83,17 +83,17 @@ def read_optimizer(given: Any) -> Optimizer:
     InputError
         For anything else.
     """
-    groups = getattr(given, "param_groups", None)
-    if isinstance(given, Mapping):
-        settings = dict(given)
+    groups = getattr(optimizer, "param_groups", None)
+    if isinstance(optimizer, Mapping):
+        settings = dict(optimizer)
         if not isinstance(settings.get("kind"), str):
             raise InputError('optimizer has no kind; give one, such as {"kind": "SGD", "lr": 0.1}.')
     elif _are_groups(groups):
-        settings = {"kind": type(given).__name__} | _join_groups(groups)
+        settings = {"kind": type(optimizer).__name__} | _join_groups(groups)
     else:
         raise InputError(
-            f"optimizer = {given!r:.60} is neither an optimizer of PyTorch nor a dictionary; give "
-            'one of them, such as {"kind": "SGD", "lr": 0.1, "momentum": 0.9}.'
+            f"optimizer = {optimizer!r:.60} is neither an optimizer of PyTorch nor a dictionary; "
+            'give one of them, such as {"kind": "SGD", "lr": 0.1, "momentum": 0.9}.'
         )
     settings = {name: _plain(name, value) for name, value in _select_settings(settings).items()}
     if len(dump_json(settings)) > MOST_TEXT:
@@ -104,13 +104,13 @@ def read_optimizer(given: Any) -> Optimizer:
 
 
 def steps_of(
-    given: Any, dynamics: str | None, eta: float | None, batch: int | None, n: int
+    source: Any, dynamics: str | None, eta: float | None, batch: int | None, n: int
 ) -> Settings:
     """Return the options `dynamics`, `eta` and `optimizer` of a recording.
 
     Parameters
     ----------
-    given : optimizer of PyTorch, mapping or None
+    source : optimizer of PyTorch, mapping or None
         As for `marginscope.record`.
     dynamics : str or None
         Dynamics that the user named.
@@ -132,22 +132,22 @@ def steps_of(
         What the user named contradicts the optimizer.
     """
     eta = None if eta is None else float(eta)
-    said: Settings = {"dynamics": dynamics or "", "eta": eta, "optimizer": None}
-    if given is None:
-        return said
-    optimizer = read_optimizer(given)
-    optimizer.check(said["dynamics"], eta)
+    settings: Settings = {"dynamics": dynamics or "", "eta": eta, "optimizer": None}
+    if source is None:
+        return settings
+    optimizer = read_optimizer(source)
+    optimizer.check(settings["dynamics"], eta)
     if not dynamics and optimizer.dynamics != "recorded":
         plain = "gd" if batch is None or batch == n else "sgd"
-        said["dynamics"] = plain if optimizer.dynamics == "gd" else optimizer.dynamics
-    if said["dynamics"] and eta is None:
-        said["eta"] = optimizer.lr
-    return said | {"optimizer": optimizer}
+        settings["dynamics"] = plain if optimizer.dynamics == "gd" else optimizer.dynamics
+    if settings["dynamics"] and eta is None:
+        settings["eta"] = optimizer.lr
+    return settings | {"optimizer": optimizer}
 
 
-def learning_rates(given: Any) -> tuple[float, ...]:
+def learning_rates(rates: Any) -> tuple[float, ...]:
     """Return the learning rates that an optimizer of PyTorch has now; () for anything else."""
-    groups = getattr(given, "param_groups", None)
+    groups = getattr(rates, "param_groups", None)
     if not _are_groups(groups):
         return ()
     return tuple(float(group["lr"]) for group in groups if "lr" in group)
@@ -174,16 +174,16 @@ def _join_groups(groups: Sequence[Mapping[str, Any]]) -> Settings:
 
 
 def _select_settings(settings: Mapping[Any, Any]) -> Settings:
-    kept = {name: value for name, value in settings.items() if value is not None}
-    if len(kept) > MOST_KEYS:
-        raise InputError(f"optimizer has {len(kept)} settings; at most {MOST_KEYS} are kept.")
-    for name in kept:
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    if len(chosen) > MOST_KEYS:
+        raise InputError(f"optimizer has {len(chosen)} settings; at most {MOST_KEYS} are kept.")
+    for name in chosen:
         if not isinstance(name, str) or not OPTIMIZER_KEY.fullmatch(name):
             raise InputError(
                 f"optimizer has a setting {name!r:.60}; names are letters, digits and _, at most "
                 f"{MAX_NAME} characters."
             )
-    return kept
+    return chosen
 
 
 def _plain(name: str, value: Any, depth: int = 2) -> Any:

@@ -238,9 +238,11 @@ def describe_file(
         optimizer=None if options.optimizer is None else options.optimizer.settings,
         loop=options.factors or None,
     )
-    kept = {**examples.arrays, "origin": origin}
-    kept |= {f"{FIXED}{name}": array for name, array in fixed.items()}
-    return description, {name: np.ascontiguousarray(one, "<f8") for name, one in kept.items()}
+    arrays_of_file = {**examples.arrays, "origin": origin}
+    arrays_of_file |= {f"{FIXED}{name}": array for name, array in fixed.items()}
+    return description, {
+        name: np.ascontiguousarray(one, "<f8") for name, one in arrays_of_file.items()
+    }
 
 
 def _experiment(

@@ -243,12 +243,12 @@ class Recording:
         self._warned.add(topic)
         warn_user(f"{self._shown}: {text}")
 
-    def start(self, given: Weights) -> None:
+    def start(self, start: Weights) -> None:
         """Make the file with the weights before the first step: given ones, or the layers'.
 
         Raises InputError for weights that do not fit, and what `create_file` raises.
         """
-        weights = self._reader.read_start(given)
+        weights = self._reader.read_start(start)
         if weights is None:
             return
         for name, value in weights.items():
@@ -292,30 +292,30 @@ class Recording:
         self._started = StartedFile(form, dtype, saver)
         atexit.register(self._at_exit)
 
-    def resume(self, left: FoundRecording, given: Weights) -> None:
+    def resume(self, earlier: FoundRecording, start: Weights) -> None:
         """Continue a recording that was left, after its latest frame.
 
         Raises InputError where the file does not agree with this recording, or is being written.
         """
-        self._reader.prefer(left.with_factors(self._options.network))
-        weights = self._reader.read_start(given)
-        network = self._reader.start(weights or left.weights(self._options.network))
-        self._reader.options = options = with_titles(self._options, left)
+        self._reader.prefer(earlier.with_factors(self._options.network))
+        weights = self._reader.read_start(start)
+        network = self._reader.start(weights or earlier.weights(self._options.network))
+        self._reader.options = options = with_titles(self._options, earlier)
         form, dtype = network.form, self._reader.dtype_of(network)
         describe = self._describe(form, dtype, network.fixed_arrays)
-        now, stored = describe(Frame(0, -math.inf, 0.0, left.facts.arrays["origin"]))
-        left.check(now, stored, options)
-        self._start_saver(form, dtype, partial(left.reopen, now, self._place), describe)
-        self._frames = self._resumed = left.facts.frames
-        self._last = left.facts.log10_time
-        self._pass(left.last_t(options))
+        now, stored = describe(Frame(0, -math.inf, 0.0, earlier.facts.arrays["origin"]))
+        earlier.check(now, stored, options)
+        self._start_saver(form, dtype, partial(earlier.reopen, now, self._place), describe)
+        self._frames = self._resumed = earlier.facts.frames
+        self._last = earlier.facts.log10_time
+        self._pass(earlier.last_t(options))
 
     def _take(
-        self, t: float, weights: Weights, steps: int | None, outputs: Any, told: Weights
+        self, t: float, weights: Weights, steps: int | None, outputs: Any, loop_numbers: Weights
     ) -> None:
         if not is_number(t) or t < 0:
             raise InputError(f"t = {t!r:.60} is not a time; give a number from 0 on.")
-        numbers = self._numbers.take(told)
+        numbers = self._numbers.take(loop_numbers)
         if self._started is None:
             self.create_file(weights, float(t), steps, numbers)
             return

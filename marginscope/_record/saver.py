@@ -165,16 +165,16 @@ def _describe_loss(
 ) -> str:
     what = f"{old.path.name}-wal" if error.loss.of_journal else old.path.name
     began = f"{old.path}: {what} was {error.loss.how} while it was being recorded; "
-    kept = count - len(lost)
+    n_intact = count - len(lost)
     if not count:
         rest = f"no frame is lost, and new ones are in {new}"
     elif not lost:
         rest = f"no frame is lost: all {count} and the new ones are in {new}"
-    elif not kept:
+    elif not n_intact:
         rest = f"its {count} frames are lost, and the recording continues in {new}"
     else:
         rest = (
-            f"{_as_ranges(lost)} of its {count} frames are lost; the other {kept} and the new "
+            f"{_as_ranges(lost)} of its {count} frames are lost; the other {n_intact} and the new "
             f"ones are in {new}"
         )
     if bare:

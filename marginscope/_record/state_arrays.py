@@ -262,9 +262,9 @@ def unnamed_arrays(
         name -> shape and the part that it could be: "b", "c", "a", or "" for further layers.
     """
     where = paths["V"][:-1]
-    beside = state
+    level = state
     for part in where:
-        beside = beside[part]
+        level = level[part]
     named = {path[-1] for path in paths.values() if path[:-1] == where}
     fits = {"b": ((m,),), "c": ((sizes.k,),), "a": sizes.outer(m)}
     selected, ignored = known
@@ -273,15 +273,15 @@ def unnamed_arrays(
     weights = {"b": "V", "c": "a"}
     own = {part: bias_of(paths[weight][-1]) for part, weight in weights.items() if weight in paths}
     found: dict[str, tuple[Shape, str]] = {}
-    for key in islice(beside, MOST_ARRAYS):
-        shape = None if key in named or str(key) in ignored else shape_of(beside, key)
+    for key in islice(level, MOST_ARRAYS):
+        shape = None if key in named or str(key) in ignored else shape_of(level, key)
         if shape is None or shape in unseen:
             continue
         layer = len(shape) == 2 and set(shape) <= {m, sizes.d, sizes.k}
         if layer or any(shape in shapes for shapes in fits.values()):
             parts = [part for part in missing if shape in fits[part]]
             # The bias of the same layer, if any.
-            parts = [p for p in parts if own.get(p) == key or own.get(p) not in beside]
+            parts = [p for p in parts if own.get(p) == key or own.get(p) not in level]
             found[str(key)] = shape, parts[0] if parts else ""
     return found
 

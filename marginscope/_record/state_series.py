@@ -52,8 +52,8 @@ def split_states(content: Any, names: Mapping[str, Name | None], sizes: Sizes) -
             found = _states_within(content, names, sizes)
         if found:
             steps = _steps_beside(content, len(found))
-            given = [step for step, _ in found]
-            steps = steps if None in given else None
+            numbers = [step for step, _ in found]
+            steps = steps if None in numbers else None
             found = found if steps is None else [*zip(steps, (s for _, s in found), strict=True)]
     check_count(0 if found is None else len(found))
     return found

@@ -484,7 +484,7 @@ def check_long_or_damaged_past(parent: Marginscope, descent: Path, qtbot: QtBot)
     qtbot.waitUntil(lambda: branched(parent, 1))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frame_reading, "MOST_BYTES", 1000)
-        parent.files.open_files([str(descent.parent / "long.msrun")], beside=True)
+        parent.files.open_files([str(descent.parent / "long.msrun")], add=True)
         qtbot.waitUntil(lambda: branched(parent))
     for one in parent.session:
         assert one.failure == ""

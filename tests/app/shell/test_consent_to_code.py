@@ -54,13 +54,13 @@ def test_a_dropped_study_with_code_asks_first(
         source.message.connect(said.append)
     monkeypatch.setattr(training, "train", trained.append)
     files.ready()
-    files.open_files([study], beside=False)
+    files.open_files([study], add=False)
     files.open_files([study])
     assert trained == []
     assert [sentence for sentence in said if sentence] == [said[-1]] * 2
     assert f"core trust {study}" in said[-1]
     trust.trust(CODE)
-    files.open_files([study], beside=False)
+    files.open_files([study], add=False)
     assert [one.id for one in trained] == ["mine"]
 
 

@@ -87,7 +87,7 @@ def test_a_run_is_chosen_moved_and_closed(program: Marginscope, qtbot: QtBot) ->
 def test_an_opened_run_is_current(program: Marginscope, qtbot: QtBot, files: list[str]) -> None:
     display = program.display
     display.set_current(key_of(program, 3))
-    program.files.open_files(files[1:2], beside=True)
+    program.files.open_files(files[1:2], add=True)
     qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 4])
     assert display.current is list(program.session)[-1]
     for left in (3, 2, 1, 0):
@@ -177,7 +177,7 @@ def test_a_run_is_closed_while_another_is_trained(
 ) -> None:
     program.files.open_files([str(slow_study)])
     qtbot.waitUntil(lambda: bool(program.session.live) and widths(program) == [256])
-    program.files.open_files(files[:1], beside=True)
+    program.files.open_files(files[:1], add=True)
     assert widths(program) == [256, 3]
     program.scenes.commit()
     program.run_choice.close_current()

@@ -83,7 +83,7 @@ def test_what_is_cancelled_ends_soon_and_is_not_told(
     worker.request(1)
     worker.request(2, key="kept")
     qtbot.waitUntil(lambda: doubler.began == [1])
-    worker.cancel(keep=("kept",))
+    worker.cancel(except_keys=("kept",))
     qtbot.waitUntil(lambda: doubler.began == [1, 2])
     doubler.go.set()
     qtbot.waitUntil(lambda: not worker.busy)

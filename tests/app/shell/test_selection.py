@@ -242,7 +242,7 @@ def test_what_is_exported_is_dim_where_the_window_is(program: Marginscope, qtbot
 def test_a_file_that_is_open_twice_has_the_pins_of_each_run(program: Marginscope) -> None:
     path = next(iter(program.session)).path
     program.files.open_files([str(path)])
-    program.files.open_files([str(path)], beside=True)
+    program.files.open_files([str(path)], add=True)
     first, second = list(program.session)
     program.display.update_intent(pinned=frozenset({(first.key, 1), (second.key, 2)}))
     shown = program.export._snapshot()

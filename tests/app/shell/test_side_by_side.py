@@ -92,10 +92,10 @@ def check_one_view_of_four_runs_is_a_square(
 def check_ten_open_beside_each_other(program: Marginscope, qtbot: QtBot, files: list[str]) -> None:
     program.files.open_files(files[:1])
     for count, name in enumerate(files[1:4], start=2):
-        program.files.open_files([name], beside=True)
+        program.files.open_files([name], add=True)
         qtbot.waitUntil(lambda count=count: len(widths(program)) == count)
     assert widths(program) == [3, 4, 5, 6]
-    program.files.open_files(files[4:], beside=True)
+    program.files.open_files(files[4:], add=True)
     qtbot.waitUntil(lambda: widths(program) == list(range(3, 13)))
     assert len(program.session) == MOST_RUNS == 10
     qtbot.waitUntil(lambda: drawn(program))
@@ -111,7 +111,7 @@ def check_ten_open_beside_each_other(program: Marginscope, qtbot: QtBot, files: 
     assert not program.display.panels[9].visibleRegion().isEmpty()
     program.display.update_intent(views=before)
     # The last one makes room for one more.
-    program.files.open_files([files[0]], beside=True)
+    program.files.open_files([files[0]], add=True)
     qtbot.waitUntil(lambda: widths(program) == [*range(3, 12), 3])
     program.files.open_files(files[:2])
     qtbot.waitUntil(lambda: widths(program) == [3, 4])

@@ -259,7 +259,7 @@ class Walk(QObject):
 
     def _open_beside(self) -> None:
         if runs := self._runs():
-            self.program.files.open_files([str(self._chance.choice(runs))], beside=True)
+            self.program.files.open_files([str(self._chance.choice(runs))], add=True)
 
     def _four(self) -> None:
         runs = self._runs()
