@@ -163,7 +163,7 @@ class CurvePicker(QFrame):
             row = next((k for k, one in enumerate(items) if one is present), -1)
             self.list.setCurrentItem(items[row_after(row, step, len(items))])
 
-    def _on_accepted(self, _beside: bool) -> None:
+    def _on_accepted(self, _add: bool) -> None:
         self._toggle(self.list.currentItem())
 
     def _on_clicked(self, index: Any) -> None:

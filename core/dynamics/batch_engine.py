@@ -14,7 +14,7 @@ from core.compiled.descent import Progress, Run
 from core.compiled.records import record
 from core.compiled.steps import network_steps
 from core.dynamics.dual_weights import scaled_slopes
-from core.dynamics.kernel_arrays import work_for
+from core.dynamics.kernel_arrays import make_work_arrays
 from core.dynamics.update_rule import Rule
 from core.network.quadratic import cubed_norm_gradient, node_blocks
 from core.problem.problem import Problem
@@ -29,7 +29,7 @@ class BatchEngine(ABC):
     current: Array  # the parameters; unused in RowEngine
 
     @abstractmethod
-    def steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
+    def take_steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
         """Take steps until `count`, or until the divergence limit.
 
         Parameters
@@ -86,7 +86,7 @@ class RowEngine(BatchEngine):
         work = [np.zeros(shape, dtype) for shape in ((m,), (1, 1), (1, 1))]
         self._rows = kernel.Rows(self._a, self._V, problem.loss.code, eta, shrink, limit, *work)
 
-    def steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
+    def take_steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
         if xs.shape[1] != self._V.shape[1]:
             wide = np.zeros((xs.shape[0], self._V.shape[1]), xs.dtype)
             wide[:, : self._D] = xs
@@ -119,7 +119,7 @@ class CompiledEngine(BatchEngine):
         D = problem.inputs.shape[1]
         self.name = f"compiled {np.dtype(dtype).name}"
         self.current = problem.physical_start().astype(dtype)
-        self._full, self._work = full, work_for(problem, self.current, limit, batch)
+        self._full, self._work = full, make_work_arrays(problem, self.current, limit, batch)
         loss = problem.experiment.loss
         self._plan, blocks = rule, node_blocks(problem.network)
         self._rule = rule.for_kernels(rule.kind, self.current, (loss.l2, loss.l23), blocks)
@@ -131,7 +131,7 @@ class CompiledEngine(BatchEngine):
         if full:
             self._work.columns[:] = problem.inputs.T
 
-    def steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
+    def take_steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
         if self._full:
             xs, ys = self._data
         rule, factors = self._rule, self._plan.factors(first, count, self.current.dtype)
@@ -168,7 +168,7 @@ class ArrayEngine(BatchEngine):
             self._inputs = problem.inputs.astype(dtype)
             self._labels = problem.dataset.y.astype(dtype)
 
-    def steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
+    def take_steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
         factors = self._rule.factors(first, count, self._dtype)
         for index in range(count):
             part = slice(index * self._batch, (index + 1) * self._batch)
@@ -270,7 +270,7 @@ class ArrayEngine(BatchEngine):
         return {**moments, "scale": self._scale}
 
 
-def batch_engine(
+def make_batch_engine(
     problem: Problem, rule: Rule, dtype: Any, limit: float, batch: int, full: bool = False
 ) -> BatchEngine:
     """Return the engine for a problem: rows, else compiled, else arrays without a twin.
@@ -295,7 +295,7 @@ def batch_engine(
     BatchEngine
         Engine at the problem's start.
     """
-    network, alike = problem.network, not (rule.is_shaped or problem.experiment.loss.l23)
+    network, alike = problem.network, not (rule.has_schedule or problem.experiment.loss.l23)
     rows = network.kind == "standard" and network.plain_relu
     if rows and batch == 1 and rule.kind == kernel.DESCENT and alike and not full:
         return RowEngine(problem, rule, dtype, limit)

@@ -34,7 +34,7 @@ class Flow(Protocol):
     marks: Array  # (frames,) log10 t of the frames after the start
     direction: Array  # (P,) the parameters, of norm 1
 
-    def work_for(self, budget: int) -> int: ...
+    def integrate_for(self, budget: int) -> int: ...
 
     def last_emitted(self) -> Array: ...
 
@@ -98,8 +98,8 @@ class Companion:
         s.growth **= ratio
 
     @property
-    def must_work(self) -> bool:
-        """True before the companion reaches the next comparison."""
+    def is_behind(self) -> bool:
+        """True while the companion has not reached the next comparison, and moves."""
         behind = int(self._flow.kernel_state.mark) == self._next < self._flow.marks.size
         return behind and not self._at_rest
 
@@ -107,9 +107,9 @@ class Companion:
     def log10_time(self) -> float:
         return float(self._flow.kernel_state.ln_t / np.log(10.0))
 
-    def work(self, budget: int) -> int:
+    def integrate_for(self, budget: int) -> int:
         """Advance by `budget` field evaluations or to the next frame; return the scheme's code."""
-        code = self._flow.work_for(budget)
+        code = self._flow.integrate_for(budget)
         # A companion that stopped for another reason is not advanced, and the difference grows.
         self._at_rest = code not in (scheme.GOING, scheme.STICKS, scheme.BUFFER_FULL, scheme.DONE)
         return code

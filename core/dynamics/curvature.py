@@ -85,7 +85,7 @@ class Curvature:
         if closed is None:
             self._second = _Autograd(network, self._flat, inputs, g)
             return
-        closed.weigh(g)
+        closed.set_weights(g)
         self._second = closed
         if network.k == 1 and closed.is_complete:  # l''_i/n is the complete curvature of the loss
             self._closed = closed
@@ -183,7 +183,7 @@ class _ClosedForm:
         """Return f, (n,) or (n, k)."""
         return np.asarray(self._values.T @ self._alpha)
 
-    def weigh(self, g: Array) -> None:
+    def set_weights(self, g: Array) -> None:
         """Set g_i = l'_i/n, (n,) or (n, k)."""
         self._g, alpha, activation = g, self._alpha, self._network.activation
         if activation.bent:
@@ -327,7 +327,7 @@ def sharpness(
     """
     curvature = Curvature(problem, flat)
     if is_dense(problem):
-        return _of_matrix(curvature.dense(), count)
+        return _eigenvalues_of_matrix(curvature.dense(), count)
     return top_eigenvalues(curvature, curvature.size, count, tolerance)
 
 
@@ -350,11 +350,11 @@ def gauss_newton_sharpness(problem: Problem, flat: Array, tolerance: float = TOL
     """
     curvature = Curvature(problem, flat)
     if is_dense(problem):
-        return _of_matrix(curvature.dense(whole=False), 1).largest
+        return _eigenvalues_of_matrix(curvature.dense(whole=False), 1).largest
     return top_eigenvalues(curvature.gauss_newton, curvature.size, 1, tolerance).largest
 
 
-def _of_matrix(matrix: Array, count: int) -> Top:
+def _eigenvalues_of_matrix(matrix: Array, count: int) -> Top:
     """Return the largest eigenvalues of a symmetric matrix; NaN if it is not finite."""
     from scipy.linalg import eigh  # slow to load
 

@@ -15,7 +15,7 @@ from core.compiled import gram
 from core.compiled.steps import network_steps
 from core.compiled.stochastic import SCHEDULED
 from core.dynamics.full_batch import FullBatch
-from core.dynamics.kernel_arrays import work_for
+from core.dynamics.kernel_arrays import make_work_arrays
 from core.dynamics.update_rule import Rule
 from core.network.parametrisation import TwoLayer
 from core.network.quadratic import node_blocks
@@ -63,7 +63,7 @@ class GramDescent(FullBatch):
         return code
 
     def _pack(self, alpha: np.ndarray, U: np.ndarray) -> np.ndarray:
-        """Return the trained parameters of effective weights (`direct` networks: by `pull`)."""
+        """Return the parameters with these effective weights: `pull` of them (`direct` networks)."""
         network = self.problem.network
         assert isinstance(network, TwoLayer)
         outer = alpha if network.k > 1 else alpha[:, 0]
@@ -105,7 +105,7 @@ class Descent(FullBatch):
         # A copy, since a run file's arrays are read-only: numba would compile for that separate
         # type.
         self._data = (np.array(problem.inputs, dtype, order="C"), problem.dataset.y.astype(dtype))
-        self._work = work_for(problem, self._flat, self._limit, problem.dataset.n)
+        self._work = make_work_arrays(problem, self._flat, self._limit, problem.dataset.n)
         self._work.columns[:] = problem.inputs.T
         self._run = kernel.Run(self._progress, self.schedule, self.step_size, self._shrink)
         blocks = node_blocks(problem.network)  # of the type that the kernel is compiled for

@@ -35,13 +35,13 @@ def check_device(problem: Problem) -> None:
             f'run.device = "cuda" trains two-layer networks by dynamics.kind = "gd", not '
             f'network.kind = "{network}" by "{kind}"; use run.device = "auto".'
         )
-    if is_shaped(problem):
+    if has_schedule_or_penalty(problem):
         raise InputError(
             'run.device = "cuda" takes constant steps on the risk and loss.l2 only; with '
             'loss.l23 or a dynamics.schedule use run.device = "auto".'
         )
     custom.require_pytorch('run.device = "cuda"')
-    if not _cuda_is_present():
+    if not _is_cuda_present():
         raise InputError(
             'run.device = "cuda", but torch finds no CUDA device here; use run.device = "auto", '
             "or install a CUDA build of torch on a machine with an NVIDIA GPU."
@@ -87,7 +87,7 @@ def _check_lengths(problem: Problem) -> None:
         )
 
 
-def is_shaped(problem: Problem) -> bool:
+def has_schedule_or_penalty(problem: Problem) -> bool:
     """Return True for descent with a schedule or a penalty of nodes, which few engines support."""
     experiment = problem.experiment
     dynamics = experiment.dynamics
@@ -95,14 +95,14 @@ def is_shaped(problem: Problem) -> bool:
     return experiment.loss.l23 > 0.0 or shorter
 
 
-def descent(problem: Problem) -> Integrator:
-    if is_shaped(problem):
+def make_descent(problem: Problem) -> Integrator:
+    if has_schedule_or_penalty(problem):
         return Stochastic(problem)
     if not isinstance(problem.network, TwoLayer):
         return GeneralDescent(problem)
     device = problem.experiment.run.device
     n, D = problem.inputs.shape
-    if device == "cuda" or (device == "auto" and _gains_by_cuda(problem) and _cuda_is_present()):
+    if device == "cuda" or (device == "auto" and _suits_cuda(problem) and _is_cuda_present()):
         return TensorDescent(problem, "cuda")
     # One product of m n n operations instead of two of m n d (core.compiled.gram).
     if n <= D and problem.network.direct:
@@ -110,7 +110,7 @@ def descent(problem: Problem) -> Integrator:
     return Descent(problem) if problem.network.compiled else GeneralDescent(problem)
 
 
-def _gains_by_cuda(problem: Problem) -> bool:
+def _suits_cuda(problem: Problem) -> bool:
     """Return True if a step takes a core longer than its launches on a GPU."""
     assert isinstance(problem.network, TwoLayer)
     n, D = problem.inputs.shape
@@ -119,7 +119,7 @@ def _gains_by_cuda(problem: Problem) -> bool:
     return bool(operations >= CUDA_OPERATIONS * (2 if single else 1))
 
 
-def _cuda_is_present() -> bool:
+def _is_cuda_present() -> bool:
     if not custom.has_pytorch():
         return False
     from core.tensors.stepper import cuda_is_present

@@ -155,7 +155,7 @@ class _ExampleSpan:
             values = top.values
             if len(values) < count or not values.min() > 0.0:
                 return None
-            if not self._are_ritz(top):
+            if not self._are_ritz_values(top):
                 return None
             over = values + slack * values[0]
             if all(self._count_above(mu) <= rank for rank, mu in enumerate(over.tolist())):
@@ -163,13 +163,12 @@ class _ExampleSpan:
             start = top.vectors.sum(axis=0) + self._find_missed(float(over[0]))
         return None
 
-    def _are_ritz(self, top: Top) -> bool:
-        """Return True if the values are those of the vectors.
+    def _are_ritz_values(self, top: Top) -> bool:
+        """Return True if the values are the Rayleigh quotients of G-orthonormal vectors.
 
-        Then they are not above the eigenvalues of the same rank (Cauchy). Products check that,
-        without the recurrence. Vectors of nearly no length in G come up where Lanczos continues
-        beyond what its start has. Rounding is as large as they are, and values of nothing have been
-        met: .210 for .131.
+        Then no value exceeds the eigenvalue of its rank (Cauchy). Fresh products check this, not
+        Lanczos's recurrence: once the space of its start is exhausted, vectors are of rounding's
+        size in G, and their values mean nothing (.210 instead of .131 was measured).
         """
         lowered = np.stack([self._metric(v) for v in top.vectors])
         images = np.stack([self._product(v) for v in lowered])

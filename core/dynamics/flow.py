@@ -40,7 +40,7 @@ class Flow(LogTimeFlow):
         arrays += [*(padded_zeros(scores) for _ in range(4)), self._wave, self._balance()]
         self._advance = kernel.advance
         self._work = kernel.Work(compiled_network(network, n, D), *arrays)
-        self.slides = self.kernel_state.euler == 0 and Sliding.follows(problem)
+        self.slides = self.kernel_state.euler == 0 and Sliding.can_integrate(problem)
         self._sliding: Sliding | None = None
 
     def _balance(self) -> NDArray[np.float64]:
@@ -66,8 +66,8 @@ class Flow(LogTimeFlow):
         # States saved by an earlier version have no balance.
         super().set_state({"balance": balance, **state} if balance.size else state)
 
-    def work_for(self, budget: int) -> int:
-        code = super().work_for(budget)
+    def integrate_for(self, budget: int) -> int:
+        code = super().integrate_for(budget)
         return self._slide() if code == state.STICKS else code
 
     def _slide(self) -> int:

@@ -16,7 +16,7 @@ from core.compiled import descent as kernel
 from core.compiled.records import record
 from core.dynamics import solver_state
 from core.dynamics.integrator import Chunk, Outcome, Pace, first_units
-from core.dynamics.step_size import default_step, rounded_down
+from core.dynamics.step_size import default_step, round_down
 from core.dynamics.stepper import BLOW_UP, EqualSteps
 from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
@@ -132,4 +132,4 @@ class FullBatch(EqualSteps):
 
     def suggested_step(self) -> float:
         """Return a step that should not diverge: at most 1/lambda_0 and half the present one."""
-        return rounded_down(min(default_step(self.problem), self.step_size / 2.0))
+        return round_down(min(default_step(self.problem), self.step_size / 2.0))

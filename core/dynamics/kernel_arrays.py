@@ -56,7 +56,7 @@ def compiled_network(network: TwoLayer, n: int, D: int, dtype: Any = np.float64)
     )
 
 
-def work_for(problem: Problem, flat: NDArray[Any], limit: float, batch: int) -> Work:
+def make_work_arrays(problem: Problem, flat: NDArray[Any], limit: float, batch: int) -> Work:
     """Return the work arrays of steps of the parameters.
 
     Parameters

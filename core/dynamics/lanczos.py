@@ -127,12 +127,12 @@ def top_eigenvalues(
         process.run(count, tolerance)
         return process.top(count)
     if count == 1:
-        return process.largest_of_all(tolerance)
+        return process.run_until_largest(tolerance)
     process.run(count, 0.5 * tolerance)
     locked = _LockedVectors(size, count, tolerance)
     locked.take(process, 0.5)
     for round_ in range(ROUNDS):
-        if locked.is_whole or not locked.finite:
+        if locked.is_complete or not locked.finite:
             break
         process = _Lanczos((product, None), size, generator, most, locked.vectors)
         if locked.search(process, 0.5 ** (3 + round_)):
@@ -152,7 +152,7 @@ class _LockedVectors:
         self._products, self._scale, self.finite = 0, 0.0, True
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """True if nothing is orthogonal to the vectors."""
         return len(self.values) == self.vectors.shape[1]
 
@@ -218,7 +218,7 @@ class _LockedVectors:
         if not self.finite:
             return Top.unknown(count, size, self._products)
         values = self.values[:count].copy()
-        over = np.zeros(count) if self.is_whole else np.maximum(self._above - values, 0.0)
+        over = np.zeros(count) if self.is_complete else np.maximum(self._above - values, 0.0)
         return Top(values, self.vectors[:count].copy(), over + self._coupling, self._products)
 
 
@@ -268,7 +268,7 @@ class _Lanczos:
             if self.steps >= count and self.residual(count) <= self.goal(tolerance):
                 break
 
-    def largest_of_all(self, tolerance: float) -> Top:
+    def run_until_largest(self, tolerance: float) -> Top:
         """Step until an eigenvalue above the largest Ritz value has a probability of `MISS`."""
         x = -math.inf
         while not self.is_finished:

@@ -44,8 +44,8 @@ STEPS_THEN = {  # depends on whether the dynamics has implicit steps
 DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall", "margin_error", "turn_error")
 
 
-def set_up(s: state.State, dynamics: GradientFlow, network: Network) -> None:
-    """Set tau and h_max before and after log10 t = 30, the temperature cap, and the scheme in s."""
+def set_step_parameters(s: state.State, dynamics: GradientFlow, network: Network) -> None:
+    """Write tau and h_max before and after log10 t = 30, temperature cap and scheme into s."""
     m = network.m
     fine = m < WIDE and isinstance(network, TwoLayer)  # deep heads turn fast, and are slower
     tau, longest = (0.0005, 0.02) if fine else (0.002, 0.1)
@@ -99,14 +99,14 @@ class LogTimeFlow(Integrator):
             raise InputError('dynamics.kind = "flow" needs a homogeneous network; use "gd".')
         self.problem = problem
         self.kernel_state, self._floats, self._counts = state.new_state()
-        set_up(self.kernel_state, dynamics, problem.network)
+        set_step_parameters(self.kernel_state, dynamics, problem.network)
         cap = float(self.kernel_state.cap)
         self.temperature_cap = cap if np.isfinite(cap) else None
         self.marks = np.ascontiguousarray(frame_times(problem, first_time(problem)))
         self.planned = 1 + self.marks.size
         self._start()
         self._allocate()
-        self._set_slides()
+        self._set_first_implicit_step()
         self._started = False
         self._companion: Companion | None = None
         self._companion_is_due = True
@@ -121,7 +121,7 @@ class LogTimeFlow(Integrator):
     def _vectors(self) -> dict[str, NDArray[np.float64]]:
         """Return the arrays of the engine's state, besides floats and counts."""
 
-    def work_for(self, budget: int) -> int:
+    def integrate_for(self, budget: int) -> int:
         """Take steps for about `budget` field evaluations, to the next frame at most.
 
         Returns a code of core.compiled.log_time, STICKS before or after an implicit step.
@@ -218,9 +218,9 @@ class LogTimeFlow(Integrator):
     def _advance_once(self) -> int:
         """Advance the companion to the next frame, and then the flow; return the scheme's code."""
         units, companion = self.pace.start(), self._companion
-        if companion is None or not companion.must_work:
-            return self.work_for(units)
-        return state.GOING if companion.work(units) == state.GOING else state.STICKS
+        if companion is None or not companion.is_behind:
+            return self.integrate_for(units)
+        return state.GOING if companion.integrate_for(units) == state.GOING else state.STICKS
 
     def log10_progress(self, log10_time: float) -> float:
         """Return log10 of the mean t of the flow and its companion, by what t costs either."""
@@ -262,7 +262,7 @@ class LogTimeFlow(Integrator):
         # The state may come from an untrusted file: it is accepted only if it reproduces its own
         # frame exactly (docs/decisions/0011).
         marks, self.marks = self.marks, np.array([start.log10_time])
-        code = self.work_for(1)
+        code = self.integrate_for(1)
         errors = np.append(self._buffer[0] - start.parameters, self._rows[0, 1] - start.rho)
         if code != state.DONE or not np.abs(errors).max() <= NEAR:
             raise solver_state.invalid_state(
@@ -278,9 +278,9 @@ class LogTimeFlow(Integrator):
         s = self.kernel_state
         s.mark = s.buffered = 0
         s.others = max(self.problem.network.k - 1, 1)  # overrides a damaged file
-        self._set_slides()
+        self._set_first_implicit_step()
 
-    def _set_slides(self) -> None:
+    def _set_first_implicit_step(self) -> None:
         """Set the first step with implicit steps, which another engine may not have had."""
         if not self.slides:
             self.kernel_state.slides_from = NEVER

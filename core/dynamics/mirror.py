@@ -18,7 +18,7 @@ from core.dynamics import solver_state
 from core.dynamics.integrator import Integrator, Pace, first_units
 from core.dynamics.log_time_flow import LogTimeFlow, padded_zeros
 from core.dynamics.mirror_field import MirrorField, is_balanced
-from core.dynamics.step_size import default_step, rounded_down
+from core.dynamics.step_size import default_step, round_down
 from core.dynamics.stepper import Stepper
 from core.errors import InputError
 from core.problem.problem import Problem, with_dynamics
@@ -90,8 +90,8 @@ class ScalarMirror(LogTimeFlow):
         work = self._work
         return {"base": work.start, "lambda": work.theta, "previous": work.previous}
 
-    def work_for(self, budget: int) -> int:
-        code = super().work_for(budget)
+    def integrate_for(self, budget: int) -> int:
+        code = super().integrate_for(budget)
         if code == state.STATIONARY:
             work, s = self._work, self.kernel_state
             # The same formula as `weights` of the kernels.
@@ -134,7 +134,7 @@ class SteppedMirror(Stepper):
 
     def suggested_step(self) -> float:
         """Return the smaller of the default step and half the present one."""
-        return rounded_down(min(default_step(self.problem), self.step_size / 2.0))
+        return round_down(min(default_step(self.problem), self.step_size / 2.0))
 
 
 def mirror_step(problem: Problem) -> float | None:
@@ -142,7 +142,7 @@ def mirror_step(problem: Problem) -> float | None:
     return None if problem.network.fixed_features else default_step(problem)
 
 
-def mirror_flow(problem: Problem) -> Integrator:
+def make_mirror_flow(problem: Problem) -> Integrator:
     if problem.network.fixed_features:
         return ScalarMirror(problem)
     return SteppedMirror(problem)

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics import solver_state
-from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, batch_engine
-from core.dynamics.step_size import default_step, rounded_down
+from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, make_batch_engine
+from core.dynamics.step_size import default_step, round_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import generator_at
 from core.dynamics.update_rule import Rule
@@ -95,7 +95,7 @@ class Replacements:
         solver_state.set_generator(self._generator, values[1:])
         self._mark_block()
 
-    def next_up_to(self, last: int) -> Replacement | None:
+    def find_next(self, last: int) -> Replacement | None:
         """Return the next replacement; None if the block of step `last` and earlier ones have none.
 
         Rare replacements may be further ahead than any run goes.
@@ -124,7 +124,7 @@ class PerturbedDescent(Stepper):
         assert isinstance(dynamics, PerturbedFlow)
         super().__init__(problem, dynamics.step or perturbed_step(problem))
         n, limit = problem.dataset.n, self._limit()
-        engine = batch_engine(problem, Rule(self.step_size), self.dtype, limit, n, full=True)
+        engine = make_batch_engine(problem, Rule(self.step_size), self.dtype, limit, n, full=True)
         assert isinstance(engine, CompiledEngine | ArrayEngine)
         self._engine, self.engine = engine, engine.name
         # Among the updates with the mean of equation 3.2: independent particles of equal masses.
@@ -164,7 +164,7 @@ class PerturbedDescent(Stepper):
         A continued run has had the earlier ones.
         """
         while self._next is None or self._next[0] <= self._now:
-            following = self._replacements.next_up_to(last - self._first)
+            following = self._replacements.find_next(last - self._first)
             if following is None:
                 self._next = None
                 return
@@ -175,15 +175,16 @@ class PerturbedDescent(Stepper):
         while self._now < end:
             self._find_next(end)
             until = end if self._next is None else min(end, self._next[0])
-            done = self._engine.steps(*self._nothing, until - self._now)
+            done = self._engine.take_steps(*self._nothing, until - self._now)
             self._now += done
             if self._now < until:
                 break
             if self._next is not None and self._now == self._next[0]:
-                self._replace_examples(self._next)
+                self._replace_particles(self._next)
         return count - (end - self._now)
 
-    def _replace_examples(self, replacement: Replacement) -> None:
+    def _replace_particles(self, replacement: Replacement) -> None:
+        """Move the replaced particles to their new places."""
         _, which, points = replacement
         flat, m = self._engine.current, self.problem.network.m
         flat[which] = points[:, 0]
@@ -193,4 +194,4 @@ class PerturbedDescent(Stepper):
         return self._engine.flat()
 
     def suggested_step(self) -> float:
-        return rounded_down(min(perturbed_step(self.problem), self.step_size / 2.0))
+        return round_down(min(perturbed_step(self.problem), self.step_size / 2.0))

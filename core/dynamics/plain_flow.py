@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from core.compiled.balanced_flow import FINEST, Balance, balanced_steps
 from core.dynamics import solver_state
-from core.dynamics.kernel_arrays import work_for
-from core.dynamics.step_size import growth_rate, rounded_down
+from core.dynamics.kernel_arrays import make_work_arrays
+from core.dynamics.step_size import growth_rate, round_down
 from core.dynamics.stepper import Stepper
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
@@ -25,7 +25,7 @@ TOLERANCE = 1e-3
 def plain_flow_step(problem: Problem) -> float:
     """Return a hundredth of 1/`growth_rate`, two digits of it; .01 where nothing pulls."""
     rate = growth_rate(problem)
-    return rounded_down(TURN / rate) if np.isfinite(rate) and rate > 0.0 else TURN
+    return round_down(TURN / rate) if np.isfinite(rate) and rate > 0.0 else TURN
 
 
 @final
@@ -41,7 +41,7 @@ class BalancedFlow(Stepper):
         super().__init__(problem, dynamics.step or plain_flow_step(problem))
         n, m = problem.dataset.n, network.m
         self._current = problem.physical_start().astype(np.float64)
-        self._work = work_for(problem, self._current, self._limit() * n, n)
+        self._work = make_work_arrays(problem, self._current, self._limit() * n, n)
         self._work.columns[:] = problem.inputs.T
         # Copies, since a run file's arrays are read-only: numba would compile for that separate
         # type.

@@ -151,8 +151,8 @@ class Proximal:
         alpha, beta = y[:, None] * slopes * z, y[:, None] * slopes * w.a[None, :]
         return Model(gradient, alpha, beta, self.loss.curvature(p) / n, r, jump)
 
-    def _along_kinks(self, r: Array, sides: Signs) -> Array:
-        """Return r_j less its part in the span of node j's kinks, where the node does not move."""
+    def _remove_normals(self, r: Array, sides: Signs) -> Array:
+        """Subtract from r_j its part in the span of node j's kinks, where the node cannot move."""
         rest, kinks = r.copy(), sides == 0
         for j in np.flatnonzero(kinks.any(axis=1)):
             basis = self._basis(kinks[j])
@@ -190,7 +190,7 @@ class Proximal:
                     return None
                 move, then, forces = result
                 w, size = w.plus(move), move.norm()
-                w = Weights(w.a, self._along_kinks(w.U, then))
+                w = Weights(w.a, self._remove_normals(w.U, then))
                 there = size <= SMALL * scale and np.array_equal(then, sides)
                 if there and self._objective(w, start, dt) <= most * (1.0 + ROUNDING):
                     return w, sides
@@ -207,7 +207,7 @@ class Proximal:
             # A node stays on a kink only where the slope increases to the right; elsewhere it is
             # pushed off at once.
             kinks = kinks & (model.jump > 0.0)
-            blocks = Blocks(dt, self._along_kinks(model.r, np.where(kinks, sides, 1)))
+            blocks = Blocks(dt, self._remove_normals(model.r, np.where(kinks, sides, 1)))
             if kinks.sum() > MOST_KINKS or not np.isfinite(model.jump).all():
                 return None
             back = w.minus(start)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NoReturn, final
 
-from core.dynamics.engines import check_device, check_precision, descent
+from core.dynamics.engines import check_device, check_precision, make_descent
 from core.dynamics.flow import Flow
 from core.dynamics.general_flow import GeneralFlow
 from core.dynamics.integrator import Integrator
 from core.dynamics.kernel_fit import KernelFit, kernel_start
-from core.dynamics.mirror import mirror_flow, mirror_step
+from core.dynamics.mirror import make_mirror_flow, mirror_step
 from core.dynamics.perturbed_flow import PerturbedDescent, perturbed_start, perturbed_step
 from core.dynamics.plain_flow import BalancedFlow, plain_flow_step
 from core.dynamics.replay import Replay
@@ -59,14 +59,14 @@ class Engines:
 ENGINES: Registry[Engines] = Registry(
     lambda engines: kind_of(engines.section),
     Engines(GradientFlow, Flow, general=GeneralFlow),
-    Engines(GradientDescent, descent, default_step=default_step),
+    Engines(GradientDescent, make_descent, default_step=default_step),
     Engines(StochasticGradientDescent, Stochastic, default_step=stochastic_step),
     Engines(Adam, Stochastic),
     Engines(HeavyBall, Stochastic, default_step=momentum_step),
     Engines(Nesterov, Stochastic, default_step=momentum_step),
     Engines(SteepestDescent, Steepest),
     Engines(PlainFlow, BalancedFlow, default_step=plain_flow_step),
-    Engines(MirrorFlow, mirror_flow, default_step=mirror_step),
+    Engines(MirrorFlow, make_mirror_flow, default_step=mirror_step),
     Engines(PerturbedFlow, PerturbedDescent, default_step=perturbed_step, start=perturbed_start),
     Engines(TwoPhase, TwoPhases, default_step=two_phase_step),
     Engines(KernelPredictor, KernelFit, start=kernel_start),

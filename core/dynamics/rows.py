@@ -33,7 +33,7 @@ def can_reduce(problem: Problem) -> bool:
     return dynamics.in_row_space() and fresh and problem.network.row_space
 
 
-def worth_it(problem: Problem) -> bool:
+def is_cheaper(problem: Problem) -> bool:
     """Return True if the form at least halves the cost of a step.
 
     d >= 2 (n + 1), and m n d >= 1e6.
@@ -58,14 +58,14 @@ def reduce_rows(problem: Problem) -> Problem:
     # and would concern every engine (docs/decisions/0005).
     network, x = problem.network, problem.dataset.x
     form = reduction(x, network.directions(problem.start.origin), network.centred)
-    return _in_other_coordinates(problem, form, form.training(x), form.inner)
+    return _change_coordinates(problem, form, form.training(x), form.inner)
 
 
 def restore_rows(problem: Problem) -> Problem:
     """Return a problem in plain coordinates; one that has these already is unchanged."""
     if problem.reduction is None:
         return problem
-    return _in_other_coordinates(problem, None, problem.dataset.x, problem.reduction.full)
+    return _change_coordinates(problem, None, problem.dataset.x, problem.reduction.full)
 
 
 def choose_coordinates(problem: Problem) -> Problem:
@@ -77,10 +77,10 @@ def choose_coordinates(problem: Problem) -> Problem:
 
 def will_be_reduced(problem: Problem) -> bool:
     """Return True if a problem in plain coordinates will run in row-space form."""
-    return problem.reduction is None and worth_it(problem) and can_reduce(problem)
+    return problem.reduction is None and is_cheaper(problem) and can_reduce(problem)
 
 
-def _in_other_coordinates(
+def _change_coordinates(
     problem: Problem, form: Reduction | None, x: Array, change: Change
 ) -> Problem:
     """Return the problem with start and data in the coordinates of a form."""

@@ -57,7 +57,7 @@ class Step:
 
 @final
 class Sliding:
-    """Implicit steps for one problem that `follows` accepts."""
+    """Implicit steps for one problem that `can_integrate` accepts."""
 
     def __init__(self, problem: Problem, balance: Array) -> None:
         """Prepare steps; `balance` (m,) holds a_j^2 - |u_j|^2, which the flow conserves."""
@@ -69,7 +69,7 @@ class Sliding:
         self._balance = balance
 
     @staticmethod
-    def follows(problem: Problem) -> bool:
+    def can_integrate(problem: Problem) -> bool:
         """Return True for a and U trained directly, with kinks, on two classes of few points."""
         network, n = problem.network, problem.dataset.n
         if not isinstance(network, TwoLayer) or not isinstance(problem.loss, MarginLoss):
@@ -111,7 +111,7 @@ class Sliding:
         flat = math.exp(s.rho) * theta
         step = self.step(flat, t, part, min(part, 4.0 * s.h_early * unit / t))
         if step is None:
-            return self._leave_implicit(s)
+            return self._switch_to_explicit(s)
         size = float(np.linalg.norm(step.flat))
         previous[:], theta[:] = theta, step.flat / size
         s.previous_rho, s.previous_ln_t = s.rho, s.ln_t
@@ -157,7 +157,7 @@ class Sliding:
             return state.ENDED
         return state.STICKS
 
-    def _leave_implicit(self, s: state.State) -> int:
+    def _switch_to_explicit(self, s: state.State) -> int:
         if s.quiet > 0.0:
             return state.ENDED
         use_explicit_steps(s)

@@ -17,8 +17,8 @@ from core.compiled import steepest as kernel
 from core.compiled.descent import Work
 from core.dynamics import solver_state
 from core.dynamics.dual_weights import output_weights
-from core.dynamics.kernel_arrays import work_for
-from core.dynamics.step_size import rounded_down
+from core.dynamics.kernel_arrays import make_work_arrays
+from core.dynamics.step_size import round_down
 from core.dynamics.stepper import Stepper
 from core.network.parametrisation import Network, join_flat
 from core.problem.problem import Problem
@@ -142,7 +142,7 @@ class Steepest(Stepper):
         self._mean = np.zeros(size, self.dtype)
         self._work: Work | None = None
         if problem.network.compiled:
-            self._work = work_for(problem, self._weights, np.inf, problem.dataset.n)
+            self._work = make_work_arrays(problem, self._weights, np.inf, problem.dataset.n)
             self._work.columns[:] = problem.inputs.T
             self._labels = problem.dataset.y.astype(self.dtype)
             constants = (dynamics.step, dynamics.power, dynamics.momentum)
@@ -161,7 +161,7 @@ class Steepest(Stepper):
 
     def _advance(self, count: int) -> int:
         if self._work is not None and self._rule.direction != kernel.GRADIENT:
-            return self._take_compiled(count, self._step)
+            return self._take_compiled_steps(count, self._step)
         dynamics, network = self._dynamics, self.problem.network
         for done in range(count):
             g = self._find_mean() if self._work is None else self._find_compiled_mean()
@@ -171,7 +171,7 @@ class Steepest(Stepper):
             self._weights += eta * find_direction(dynamics.norm, network, g)
         return count
 
-    def _take_compiled(self, count: int, before: int) -> int:
+    def _take_compiled_steps(self, count: int, before: int) -> int:
         work = self._work
         assert work is not None
         taken: int = kernel.steepest_steps(
@@ -182,7 +182,7 @@ class Steepest(Stepper):
     def _find_compiled_mean(self) -> Array | None:
         """Return G or its mean at the present parameters; None where it is not finite."""
         assert self._work is not None
-        if not self._take_compiled(1, 0):
+        if not self._take_compiled_steps(1, 0):
             return None
         return self._mean if self._mean.size else np.asarray(self._work.gradient)
 
@@ -203,4 +203,4 @@ class Steepest(Stepper):
         return g
 
     def suggested_step(self) -> float:
-        return rounded_down(self.step_size / 10.0)
+        return round_down(self.step_size / 10.0)

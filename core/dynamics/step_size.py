@@ -72,10 +72,10 @@ def _solve(problem: Problem, flat: Array) -> float:
         root = np.sqrt(ones)
         weighted = root[:, None] * network.gram(flat, problem.inputs) * root
         return float(np.linalg.eigvalsh(weighted)[-1]) / n + penalty
-    return by_lanczos(problem, flat, f) / n + penalty
+    return solve_by_lanczos(problem, flat, f) / n + penalty
 
 
-def by_lanczos(problem: Problem, flat: Array, f: Array) -> float:
+def solve_by_lanczos(problem: Problem, flat: Array, f: Array) -> float:
     """Return lambda_max(J' H J) from products with J, H and J', for many examples or classes.
 
     Parameters
@@ -182,7 +182,7 @@ def _shorten_until_safe(problem: Problem, step: float) -> float:
     for _ in range(MOST_SHORTENED if np.isfinite(start_risk) else 0):
         curvature = _curvature_along(problem, shortened, start_risk)
         if curvature is None:
-            return step if shortened == step else ShortenedStep(rounded_down(shortened))
+            return step if shortened == step else ShortenedStep(round_down(shortened))
         shortened = min(shortened / 2.0, 1.0 / curvature if curvature > 0.0 else np.inf)
     return step  # no better one is known
 
@@ -243,10 +243,10 @@ def _cap_rate(problem: Problem, step: float, most: float, rate_of: Callable[[Arr
     return min(step, most) if problem.network.starts_small else step
 
 
-def rounded_down(value: float) -> float:
+def round_down(value: float) -> float:
     """Return two significant digits, rounded down: a step that can be typed.
 
-    >>> rounded_down(0.4491), rounded_down(7.199)
+    >>> round_down(0.4491), round_down(7.199)
     (0.44, 7.1)
     """
     if not np.isfinite(value) or value <= 0.0:
@@ -292,4 +292,4 @@ def stochastic_step(problem: Problem) -> float:
     step = 0.2 / value if np.isfinite(value) and value > 0.0 else 0.2
     step = _cap_rate(problem, step, 0.2, np.max)
     safe = _shorten_until_safe(problem, 5.0 * step)
-    return ShortenedStep(rounded_down(0.2 * safe)) if isinstance(safe, ShortenedStep) else step
+    return ShortenedStep(round_down(0.2 * safe)) if isinstance(safe, ShortenedStep) else step

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.dynamics import solver_state
 from core.dynamics.clock import Clock, first_time, frame_times
 from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
-from core.dynamics.step_size import rounded_down
+from core.dynamics.step_size import round_down
 from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
 
@@ -45,7 +45,7 @@ class EqualSteps(Integrator):
 
     def suggested_step(self) -> float:
         """Return a step that should not diverge."""
-        return rounded_down(self.step_size / 2.0)
+        return round_down(self.step_size / 2.0)
 
     def _parts(self) -> solver_state.Parts:
         """Return the arrays of the state, besides the parameters of a frame."""
@@ -91,13 +91,13 @@ class Stepper(EqualSteps):
         # Outputs overflow at the longest inputs first; checking all examples would cost as much as
         # a step.
         self._longest_inputs = problem.inputs[np.argsort(lengths)[-SOME:]]
-        self.pace = Pace(first_units(problem.network.m, max(1, self._examples_a_step(n)), D))
+        self.pace = Pace(first_units(problem.network.m, max(1, self._examples_per_step(n)), D))
         self._frame_state = problem.start.state
 
     def _current_step(self) -> int:
         return self._step
 
-    def _examples_a_step(self, n: int) -> int:
+    def _examples_per_step(self, n: int) -> int:
         return n
 
     @abstractmethod

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics import solver_state
-from core.dynamics.batch_engine import batch_engine
+from core.dynamics.batch_engine import make_batch_engine
 from core.dynamics.step_size import (
     default_step,
     momentum_step,
-    rounded_down,
+    round_down,
     stochastic_step,
 )
 from core.dynamics.stepper import Stepper
@@ -69,7 +69,7 @@ class Stochastic(Stepper):
                 ahead=dynamics.ahead,
                 warm_up=dynamics.warm_up,
             )
-        self._engine = batch_engine(problem, rule, self.dtype, self._limit(), batch, full)
+        self._engine = make_batch_engine(problem, rule, self.dtype, self._limit(), batch, full)
         self.engine = self._engine.name
         self._stream: Stream | None = None
         if not full:
@@ -109,7 +109,7 @@ class Stochastic(Stepper):
         if self._stream is not None:
             self._stream.restore(state["order"])
 
-    def _examples_a_step(self, n: int) -> int:
+    def _examples_per_step(self, n: int) -> int:
         return getattr(self._dynamics, "batch", 0) or n
 
     def _first_mark(self) -> float:
@@ -122,11 +122,11 @@ class Stochastic(Stepper):
 
     def _advance(self, count: int) -> int:
         if self._stream is None:
-            return self._engine.steps(*self._nothing, count, self._step)
+            return self._engine.take_steps(*self._nothing, count, self._step)
         done = 0
         while done < count:
             xs, ys, batches = self._stream.take(count - done)
-            now = self._engine.steps(xs, ys, batches, self._step + done)
+            now = self._engine.take_steps(xs, ys, batches, self._step + done)
             done += now
             if now < batches:
                 break
@@ -135,5 +135,5 @@ class Stochastic(Stepper):
     def suggested_step(self) -> float:
         """Return a step that should not diverge; for Adam a tenth of the present one."""
         if isinstance(self._dynamics, Adam):
-            return rounded_down(self.step_size / 10.0)
-        return rounded_down(min(self._safe_step(self.problem), self.step_size / 2.0))
+            return round_down(self.step_size / 10.0)
+        return round_down(min(self._safe_step(self.problem), self.step_size / 2.0))

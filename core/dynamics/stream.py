@@ -198,7 +198,7 @@ class ReshuffledStream(Stream):
             raise solver_state.invalid_state("the order of examples is none")
         self._order = order.astype(np.int64)
 
-    def _indices(self) -> NDArray[np.int64]:
+    def _next_indices(self) -> NDArray[np.int64]:
         while self._order.size < self.block_size:
             further = self._generator.permutation(self._inputs.shape[0])
             self._order = np.concatenate([self._order, further])
@@ -206,10 +206,10 @@ class ReshuffledStream(Stream):
         return part
 
     def _advance(self) -> None:
-        self._indices()
+        self._next_indices()
 
     def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        order = self._indices()
+        order = self._next_indices()
         return self._inputs[order], self._problem.dataset.y[order]
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from core.compiled import outer as kernel
 from core.dynamics import solver_state
 from core.dynamics.integrator import Pace, first_units
-from core.dynamics.step_size import rounded_down
+from core.dynamics.step_size import round_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import FreshSource, generator_at
 from core.problem.problem import Problem
@@ -169,4 +169,4 @@ class TwoPhases(Stepper):
         return np.concatenate([self._a, self._V.reshape(-1)])
 
     def suggested_step(self) -> float:
-        return rounded_down(min(1.0 / self._curvature, self.step_size / 2.0))
+        return round_down(min(1.0 / self._curvature, self.step_size / 2.0))

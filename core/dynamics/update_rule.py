@@ -46,7 +46,7 @@ class Rule:
         return kernel.DESCENT
 
     @property
-    def is_shaped(self) -> bool:
+    def has_schedule(self) -> bool:
         """True if steps differ in length."""
         return bool(self.total or self.power or self.warm_up)
 
@@ -74,7 +74,7 @@ class Rule:
         >>> Rule(0.1, power=0.5).factors(0, 4, float).round(3).tolist()
         [1.0, 0.707, 0.577, 0.5]
         """
-        if not self.is_shaped:
+        if not self.has_schedule:
             return np.zeros(0, dtype)
         steps = np.arange(first, first + count)
         factors = np.ones(count)

@@ -11,11 +11,11 @@ from core.dynamics.descent import Descent
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import make_integrator, prepare
 from core.dynamics.step_size import (
-    by_lanczos,
     default_step,
     jacobian,
     lambda_0,
-    rounded_down,
+    round_down,
+    solve_by_lanczos,
     stochastic_step,
 )
 from core.problem.problem import Problem, Start, resolve_problem
@@ -81,7 +81,7 @@ def test_lambda_0_is_the_largest_curvature() -> None:
     gauss_newton = J.T @ (weights[:, None] * J) / 64
     assert lambda_0(at) == pytest.approx(np.linalg.eigvalsh(gauss_newton)[-1], rel=1e-10)
     assert np.allclose(at.network.gram(flat, at.inputs), J @ J.T, rtol=1e-11, atol=1e-12)
-    lanczos = by_lanczos(at, flat, at.outputs(flat)) / 64
+    lanczos = solve_by_lanczos(at, flat, at.outputs(flat)) / 64
     assert lanczos == pytest.approx(lambda_0(at), rel=1e-7)
 
 
@@ -239,4 +239,4 @@ def test_marks_are_the_first_step_not_before_the_time() -> None:
 
 def test_rounded_down_never_rounds_up() -> None:
     for value in np.random.default_rng(0).lognormal(0, 5, 200):
-        assert 0.9 * value <= rounded_down(value) <= value * (1 + 1e-12)
+        assert 0.9 * value <= round_down(value) <= value * (1 + 1e-12)

@@ -133,7 +133,7 @@ def test_few_parameters_take_the_whole_matrix(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "is_dense", lambda _: False)
     assert found[0].values == pytest.approx(sharpness(small, flat).values, abs=1e-6)
     assert found[1] == pytest.approx(gauss_newton_sharpness(small, flat), rel=1e-6)
-    assert np.isnan(module._of_matrix(np.full((3, 3), np.nan), 2).values).all()
+    assert np.isnan(module._eigenvalues_of_matrix(np.full((3, 3), np.nan), 2).values).all()
 
 
 @pytest.fixture(params=["as it is", "lanczos"])

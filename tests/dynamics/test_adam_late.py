@@ -75,7 +75,7 @@ def wide_adam(case: Case, at: Problem, rule: Rule, steps: int) -> Array:
 
 def moved(engine: Any, steps: int) -> Array:
     dtype = engine.current.dtype
-    assert engine.steps(np.zeros((0, 1), dtype), np.zeros(0, dtype), steps) == steps
+    assert engine.take_steps(np.zeros((0, 1), dtype), np.zeros(0, dtype), steps) == steps
     return np.asarray(engine.flat(), np.float64)
 
 
@@ -150,7 +150,7 @@ def test_batches_of_other_margins_are_followed(eps: float) -> None:
     rule, found = Rule(0.1, adam=True, eps=eps), []
     for kind in (CompiledEngine, ArrayEngine):
         engine = kind(at, rule, np.float64, 1e6, 1)
-        assert engine.steps(xs, ys, ys.size) == ys.size
+        assert engine.take_steps(xs, ys, ys.size) == ys.size
         found.append(engine.flat())
     assert found[0] == pytest.approx(found[1], abs=1e-9)
     assert 0.5 < np.abs(found[0] - at.physical_start()).max() < 0.1 * ys.size

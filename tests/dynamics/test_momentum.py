@@ -58,7 +58,7 @@ def test_engines_agree(kind: str) -> None:
     rule = replace(rule, ahead=kind == "nesterov")
     for make in (CompiledEngine, ArrayEngine):
         engine = make(at, rule, np.float64, 1e6, at.dataset.n, full=True)
-        assert engine.steps(*nothing, 50) == 50
+        assert engine.take_steps(*nothing, 50) == 50
         found.append(engine.flat())
     assert found[0] == pytest.approx(found[1], rel=1e-10)
 

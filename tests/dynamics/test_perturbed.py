@@ -89,7 +89,7 @@ def test_the_default_step() -> None:
 def test_replacements_are_uniform_and_as_many_as_sigma_says() -> None:
     source = Replacements(np.random.default_rng(0), 50, 4, 0.002)
     found = list(
-        takewhile(lambda item: item[0] <= 20_000, iter(lambda: source.next_up_to(20_000), None))
+        takewhile(lambda item: item[0] <= 20_000, iter(lambda: source.find_next(20_000), None))
     )
     count = sum(which.size for _, which, _ in found)
     assert count == pytest.approx(50 * 20_000 * 0.002, abs=4 * np.sqrt(2000))
@@ -101,13 +101,13 @@ def test_replacements_are_uniform_and_as_many_as_sigma_says() -> None:
     assert np.allclose(points.T @ points / count, np.eye(5) / 5, atol=0.02)
     everyone = np.concatenate([which for _, which, _ in found])
     assert np.bincount(everyone, minlength=50).min() > 10
-    assert Replacements(np.random.default_rng(0), 50, 4, 0.0).next_up_to(10**6) is None
+    assert Replacements(np.random.default_rng(0), 50, 4, 0.0).find_next(10**6) is None
 
 
 def test_replacements_are_drawn_no_further_than_the_run_goes() -> None:
     """At eta sigma = 1e-90 the search for the next one never ended, before the first step."""
     rare = Replacements(np.random.default_rng(0), 50, 4, 1e-90)
-    assert rare.next_up_to(10**6) is None
+    assert rare.find_next(10**6) is None
     at = perturbed("dynamics.step=0.01", "dynamics.sigma=1e-90", "dynamics.until_log10_time=1")
     still = perturbed("dynamics.step=0.01", "dynamics.sigma=0", "dynamics.until_log10_time=1")
     frames, wanted = list(trajectory(at)), list(trajectory(still))
@@ -117,11 +117,11 @@ def test_replacements_are_drawn_no_further_than_the_run_goes() -> None:
 
 def test_looking_ahead_in_pieces_changes_nothing() -> None:
     at_once = Replacements(np.random.default_rng(0), 50, 4, 1e-4)
-    whole = list(islice(iter(lambda: at_once.next_up_to(10**6), None), 30))
+    whole = list(islice(iter(lambda: at_once.find_next(10**6), None), 30))
     pieces, made, last = Replacements(np.random.default_rng(0), 50, 4, 1e-4), [], 0
     while len(made) < 30:
         last += 7
-        while (found := pieces.next_up_to(last)) is not None:
+        while (found := pieces.find_next(last)) is not None:
             made.append(found)
     for one, other in zip(whole, made, strict=False):
         assert one[0] == other[0]

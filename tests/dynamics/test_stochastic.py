@@ -138,7 +138,7 @@ def test_engines_agree() -> None:
     for rule in (Rule(0.05), Rule(0.01, adam=True)):
         engines = [kind(at, rule, np.float64, 1e6, 4) for kind in (CompiledEngine, ArrayEngine)]
         for engine in engines:
-            assert engine.steps(xs, ys, batches) == batches
+            assert engine.take_steps(xs, ys, batches) == batches
         one, other = (engine.flat() for engine in engines)
         assert np.allclose(one, other, rtol=1e-10, atol=1e-12)
 
@@ -186,11 +186,11 @@ def test_a_gradient_beyond_float32_ends_the_run(adam: bool) -> None:
     at = small_problem(HEADS[0], {"kind": "adam", "step": 0.1, "until_log10_time": 0.0})
     engine = ArrayEngine(at, Rule(0.1, adam=adam), np.float32, 1e30, at.dataset.n, full=True)
     nothing = np.zeros((0, 1), np.float32), np.zeros(0, np.float32)
-    assert engine.steps(*nothing, 2) == 2
+    assert engine.take_steps(*nothing, 2) == 2
     engine.current[: at.network.m] *= 1e5
     before = engine.flat()
     assert np.abs(at.network.outputs(before, at.inputs)).max() > 1e3
-    assert engine.steps(*nothing, 2) == 0
+    assert engine.take_steps(*nothing, 2) == 0
     assert np.array_equal(engine.flat(), before)
 
 

@@ -70,7 +70,7 @@ def process(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedPro
 def test_cuda_is_refused_by_name() -> None:
     with pytest.raises(InputError, match=r'^run\.device = "cuda" needs PyTorch, which is not'):
         make_integrator(sized(64, 20, 16, device="cuda"))
-    assert not engines._cuda_is_present()
+    assert not engines._is_cuda_present()
 
 
 @pytest.mark.usefixtures("without")

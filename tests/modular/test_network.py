@@ -7,7 +7,7 @@ import pytest
 
 from core.compiled import network as compiled
 from core.data.modular import ModularData
-from core.dynamics.kernel_arrays import compiled_network, work_for
+from core.dynamics.kernel_arrays import compiled_network, make_work_arrays
 from core.network.parametrisation import Network, Shape, TwoLayer
 from core.network.quadratic import Quadratic, QuadraticNetwork
 from core.reference.modular import gamma_star
@@ -127,5 +127,5 @@ def test_work_arrays_have_room_for_the_squares() -> None:
     from tests.networks import Case, small_problem
 
     at = small_problem(Case("quadratic", "cross_entropy", 3), m=40)
-    work = work_for(at, at.start.parameters, 1e6, 12)
+    work = make_work_arrays(at, at.start.parameters, 1e6, 12)
     assert work.net.rows.shape == (40, 12)

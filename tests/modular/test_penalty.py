@@ -10,7 +10,7 @@ import torch
 
 from core.dynamics.batch_engine import ArrayEngine, CompiledEngine
 from core.dynamics.descent import Descent
-from core.dynamics.engines import descent
+from core.dynamics.engines import make_descent
 from core.dynamics.registry import make_integrator, prepare
 from core.dynamics.stochastic import Stochastic
 from core.dynamics.update_rule import Rule
@@ -82,7 +82,7 @@ def test_adam_and_adamw_equal_torch(
     """In compiled steps and in steps of arrays."""
     at = small_problem(QUADRATIC, {**ADAM, **keys, "schedule": schedule}, loss=loss)
     compiled = frames_of(Stochastic(at))[-1]
-    monkeypatch.setattr("core.dynamics.stochastic.batch_engine", ArrayEngine)
+    monkeypatch.setattr("core.dynamics.stochastic.make_batch_engine", ArrayEngine)
     last = frames_of(Stochastic(at))[-1]
     decay, betas = keys.get("weight_decay", 0.0), (0.9, keys.get("beta2", 0.999))
     factor = linear(last.step) if schedule == "linear" else (lambda step: 1.0)
@@ -145,15 +145,15 @@ def test_results_do_not_depend_on_the_chunks(keys: dict[str, Any]) -> None:
 
 
 def test_plain_descent_keeps_its_engines() -> None:
-    plain = descent(prepare(small_problem(Case("bias"), GD, d=5)))
+    plain = make_descent(prepare(small_problem(Case("bias"), GD, d=5)))
     assert isinstance(plain, Descent)
     shaped = small_problem(Case("bias"), {**GD, "schedule": "linear"}, d=5)
-    assert isinstance(descent(prepare(shaped)), Stochastic)
+    assert isinstance(make_descent(prepare(shaped)), Stochastic)
 
 
 def test_a_schedule_of_constant_steps_is_plain_descent() -> None:
     at = prepare(small_problem(QUADRATIC, GD, loss={"l2": 0.01}))
-    plain, stepped = frames_of(descent(at)), frames_of(Stochastic(at))
+    plain, stepped = frames_of(make_descent(at)), frames_of(Stochastic(at))
     assert [frame.step for frame in plain] == [frame.step for frame in stepped]
     assert np.allclose(plain[-1].parameters, stepped[-1].parameters, rtol=1e-11, atol=1e-13)
 

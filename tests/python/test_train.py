@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import marginscope as ms
-from core.dynamics.rows import worth_it
+from core.dynamics.rows import is_cheaper
 from core.problem.problem import resolve_problem
 from core.terminal.bar import Bar
 from marginscope._engine import training
@@ -163,7 +163,7 @@ def test_weights_are_in_the_original_coordinates(d: int) -> None:
     study = ms.study(FIGURE_1, **{**SHORT, **own, **steps, "recording.log10_times": []})
     (cell,) = study._study.cells()
     problem = resolve_problem(cell.experiment)
-    assert worth_it(problem) == (d == 900)  # the one is in row-space form, the other is not
+    assert is_cheaper(problem) == (d == 900)  # the one is in row-space form, the other is not
     start = problem.network.unpack(problem.start.parameters)
     a, V = start["a"], start["V"]
     np.testing.assert_allclose(run.V[0], V, rtol=0, atol=1e-13)
