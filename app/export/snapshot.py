@@ -89,7 +89,7 @@ def _moment(view: ResolvedView) -> float | None:
     if view.cursor >= span.edge - NEAR:
         return None
     # The last shown frame may lie after the cursor by the coordinates' rounding.
-    return _time(view.cursor + NEAR) if view.cursor > span.low else float("-inf")
+    return _log10_time_at(view.cursor + NEAR) if view.cursor > span.low else float("-inf")
 
 
 def _interval(view: ResolvedView) -> tuple[float, float] | None:
@@ -97,10 +97,10 @@ def _interval(view: ResolvedView) -> tuple[float, float] | None:
     if view.wishes.interval is None:
         return None
     first, last = view.wishes.interval
-    low = float("-inf") if first <= view.span.low else _time(first)
-    return low, _time(last + NEAR)
+    low = float("-inf") if first <= view.span.low else _log10_time_at(first)
+    return low, _log10_time_at(last + NEAR)
 
 
-def _time(moment: float) -> float:
+def _log10_time_at(moment: float) -> float:
     """Return log10 of the time at a coordinate of the time axis."""
     return float(inverse_coordinate(moment))

@@ -143,7 +143,7 @@ class LegendTable(QTableWidget):
             self.setRowCount(len(rows))
             for place, row in enumerate(rows):
                 self._fill(place, row)
-        self._fit()
+        self._fit_rows_and_columns()
 
     def _fill(self, place: int, row: LegendRow) -> None:
         before = [self.item(place, VALUE + k) for k in range(self._n_values)]
@@ -170,7 +170,7 @@ class LegendTable(QTableWidget):
                 for column, picture in ((NAME, QIcon(swatch)), (REMOVE, icon("close", palette))):
                     if (item := self.item(place, column)) is not None:
                         item.setIcon(picture)
-        self._fit()
+        self._fit_rows_and_columns()
 
     def show_values(self, column: int, values: Sequence[str]) -> None:
         """Show the value of each run at the cursor, in one of the columns of values."""
@@ -184,9 +184,9 @@ class LegendTable(QTableWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() is QEvent.Type.FontChange:
-            self._fit()
+            self._fit_rows_and_columns()
 
-    def _fit(self) -> None:
+    def _fit_rows_and_columns(self) -> None:
         """Fit rows and columns: names are shortened, so that values are always fully visible."""
         widest = self.fontMetrics().horizontalAdvance(WIDEST_VALUE)
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)

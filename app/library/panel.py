@@ -228,7 +228,7 @@ class LibraryPanel(QWidget):
         self._pages.setCurrentWidget(self.table)
         if entries and not self._fitted and (fit or not self._started):
             self._fitted, self._started = fit, True
-            self._fit()
+            self._fit_columns()
 
     def _select(self, selected_paths: set[Path], here: Path | None) -> None:
         if (
@@ -249,7 +249,7 @@ class LibraryPanel(QWidget):
         self.table.selectionModel().select(selection, flags | rows)
         self._enable_actions()
 
-    def _fit(self) -> None:
+    def _fit_columns(self) -> None:
         """Fit the columns to their contents, within their least and greatest widths."""
         letter = self.table.fontMetrics().averageCharWidth()
         self.table.resizeColumnsToContents()
@@ -296,7 +296,7 @@ class LibraryPanel(QWidget):
     def _toggle_column(self, action: QAction) -> None:
         names = set(self.shown_columns)
         self.set_columns(tuple(names ^ {action.data()}))
-        self._fit()
+        self._fit_columns()
 
     # -------------------------------------------------------------------------------- actions
 

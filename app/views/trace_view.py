@@ -60,7 +60,7 @@ class TraceCurve:
 
     @property
     def dashes(self) -> tuple[float, ...]:
-        """Those of the curve up to the cursor."""
+        """Dash pattern of the curve up to the cursor; () for a solid line."""
         return DASHES.get(self.sign, ())
 
 

@@ -1,4 +1,4 @@
-"""What panels and views are both made of: plots and what is drawn in them, labels, texts.
+"""Parts of panels and views: plots and their items, labels, inputs, tables and texts.
 
 Plots: `plot_item`, with `axis`, `ranges`, `items`, and on top of them `overlay` and `levels`;
 `header` is above. Panels: `labels`, `inputs`, `layouts`, `dialogs`, `message_bar`, `tables`,

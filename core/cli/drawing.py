@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from core.cli.margins import time_of
 from core.cli.output import print_line, progress
 from core.cli.training import run_for_figure
-from core.cli.view_arguments import ALL, options_of, sheet_of
+from core.cli.view_arguments import ALL, make_figure_options, sheet_of
 from core.errors import InputError
 from core.figures.names import EVERY_PANEL, PANELS, parse_pixels
 from core.files import temporary_folder
@@ -120,7 +120,7 @@ def figure(arguments: argparse.Namespace) -> int:
                 scene = draw(claims=True)
         if scene is None:
             runs = open_all(arguments, stack)
-            options = options_of(arguments, runs, palette, plane, sheet)
+            options = make_figure_options(arguments, runs, palette, plane, sheet)
             scene = build_scene(runs, panels, until, options)
         save_figure(scene, out, dpi=arguments.dpi)
     print_line(out)
@@ -168,7 +168,7 @@ def movie(arguments: argparse.Namespace) -> int:
         length = arguments.seconds * arguments.fps  # save_film reports invalid values
         count = max(1, round(length)) if isfinite(length) else 1
         palette = DARK if arguments.dark else LIGHT
-        options = options_of(arguments, runs, palette, plane)
+        options = make_figure_options(arguments, runs, palette, plane)
         with progress("movie", count, arguments.quiet) as bar:
             save_film(
                 runs,
@@ -204,7 +204,7 @@ def page(arguments: argparse.Namespace) -> int:
         if arguments.views is not None:
             views = tuple(name.strip() for name in arguments.views.split(",") if name.strip())
         check_page(runs, views, page_options)  # check before computing theory, which takes long
-        options = options_of(arguments, runs, LIGHT, plane)
+        options = make_figure_options(arguments, runs, LIGHT, plane)
         with progress("page", 1, arguments.quiet) as bar:
             save_page(runs, out, views, options, page_options, bar.part)
     print_line(out)

@@ -61,7 +61,7 @@ def as_int(text: str) -> int:
     return int(text)
 
 
-def command_of(commands: Any, name: str, handler: str, words: str) -> Parser:
+def add_command(commands: Any, name: str, handler: str, words: str) -> Parser:
     """Add a command.
 
     Parameters
@@ -126,10 +126,10 @@ def limit_option(command: Parser, words: str) -> None:
 # --------------------------------------------------------------------------------------------- hunt
 
 
-def add_hunt(commands: Any) -> None:
+def add_hunt_command(commands: Any) -> None:
     """Add the command `hunt` and its options."""
     words = "search the runs of a study for extreme values"
-    command = command_of(commands, "hunt", "hunting.hunt", words)
+    command = add_command(commands, "hunt", "hunting.hunt", words)
     command.add_argument("study", metavar="STUDY|FILE.toml")
     _add_objective_options(command)
     _add_hunt_limits(command)
@@ -240,7 +240,7 @@ MARGINS = "reference margins to draw as lines"
 HISTORY = "start a continued run at t = 0, with the earlier frames in its file"
 
 
-def add_drawing(commands: Any) -> None:
+def add_drawing_commands(commands: Any) -> None:
     """Add the commands that draw runs, in the order of the help."""
     _figure(commands)
     _movie(commands)
@@ -248,7 +248,7 @@ def add_drawing(commands: Any) -> None:
 
 
 def _figure(commands: Any) -> None:
-    command = command_of(
+    command = add_command(
         commands, "figure", "drawing.figure", "draw runs or a study as PDF, SVG or PNG"
     )
     command.add_argument("targets", nargs="+", metavar="RUN|DIR|STUDY")
@@ -280,7 +280,7 @@ def _figure(commands: Any) -> None:
         "--no-claims", action="store_true", help="omit the verdicts on a study's claims"
     )
     _add_view_options(command)
-    add_history(command)
+    add_history_option(command)
     command.add_argument(
         "--dpi", type=as_int, default=300, help="resolution of a PNG (default: 300)"
     )
@@ -289,14 +289,14 @@ def _figure(commands: Any) -> None:
 
 
 def _movie(commands: Any) -> None:
-    command = command_of(
+    command = add_command(
         commands, "movie", "drawing.movie", "make a film of a run as GIF, WebP or MP4"
     )
     command.add_argument("targets", nargs="+", metavar="RUN")
     command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
     command.add_argument("--panel", default="neurons", metavar="NAME|all|NAME,NAME", help=FILM)
     _add_view_options(command)
-    add_history(command)
+    add_history_option(command)
     command.add_argument("--since", default=None, metavar="10^1", help="start time (default: 0)")
     command.add_argument(
         "--until", default=None, metavar="10^3", help="end time (default: the end of the run)"
@@ -323,7 +323,7 @@ def _movie(commands: Any) -> None:
 
 
 def _page(commands: Any) -> None:
-    command = command_of(
+    command = add_command(
         commands, "page", "drawing.page", "export runs as an interactive HTML page"
     )
     command.add_argument("targets", nargs="+", metavar="RUN|DIR|STUDY")
@@ -353,11 +353,11 @@ def _page(commands: Any) -> None:
             help=f"open with the {name} palette (default: as the reader's system)",
         )
     _add_view_options(command, f"{MARGINS}, or none (default: all; computes them)")
-    add_history(command)
+    add_history_option(command)
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
-def add_history(command: Parser) -> None:
+def add_history_option(command: Parser) -> None:
     """Add the option for the frames before the start of a continued run."""
     command.add_argument("--history", action="store_true", help=HISTORY)
 

@@ -7,11 +7,11 @@ from typing import Any
 from core import __version__
 from core.cli.grammar import (
     Parser,
-    add_drawing,
-    add_history,
-    add_hunt,
+    add_command,
+    add_drawing_commands,
+    add_history_option,
+    add_hunt_command,
     as_int,
-    command_of,
     limit_option,
     number,
     place_options,
@@ -36,26 +36,26 @@ def build_parser() -> Parser:
     parser.set_defaults(handler=None)
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
     for add in (
-        _studies,
-        _training,
-        add_hunt,
-        _reading,
-        add_drawing,
-        _comparing,
-        _citing,
-        _theory,
-        _preparing,
+        _add_study_commands,
+        _add_training_commands,
+        add_hunt_command,
+        _add_reading_commands,
+        add_drawing_commands,
+        _add_comparison_commands,
+        _add_cite_command,
+        _add_theory_commands,
+        _add_preparation_commands,
     ):  # order of the help text
         add(commands)
     return parser
 
 
-def _studies(commands: Any) -> None:
+def _add_study_commands(commands: Any) -> None:
     """Add list and describe."""
-    command = command_of(commands, "list", "studies.list_studies", "list the shipped studies")
+    command = add_command(commands, "list", "studies.list_studies", "list the shipped studies")
     command.add_argument("--json", action="store_true", help="print JSON")
 
-    command = command_of(
+    command = add_command(
         commands, "describe", "studies.describe", "describe kinds and their keys, or one study"
     )
     command.add_argument(
@@ -66,27 +66,29 @@ def _studies(commands: Any) -> None:
     )
 
 
-def _training(commands: Any) -> None:
+def _add_training_commands(commands: Any) -> None:
     """Add run, check, cost, continue and branch."""
-    command = command_of(commands, "run", "training.run_study", "train a study and record it")
+    command = add_command(commands, "run", "training.run_study", "train a study and record it")
     command.add_argument("study", metavar="STUDY|FILE.toml")
     command.add_argument("--out", default="runs", metavar="DIR", help="folder (default: runs)")
     size_options(command)
-    _recording_options(command)
-    _sweep_options(command)
+    _add_recording_options(command)
+    _add_sweep_options(command)
     command.add_argument(
         "--table", default=None, metavar="x.csv|npz|parquet", help="write a table of the cells"
     )
 
-    command = command_of(commands, "check", "sweeping.check", "judge a study's claims by its runs")
+    command = add_command(commands, "check", "sweeping.check", "judge a study's claims by its runs")
     command.add_argument("target", metavar="STUDY|DIR", help="a study to run first, or a folder")
     command.add_argument("--out", default=None, metavar="DIR", help="keep the study's runs here")
     command.add_argument("--json", action="store_true", help="print JSON")
     size_options(command)
-    _recording_options(command)
-    _sweep_options(command)
+    _add_recording_options(command)
+    _add_sweep_options(command)
 
-    command = command_of(commands, "cost", "studies.cost", "measure a study's cost on this machine")
+    command = add_command(
+        commands, "cost", "studies.cost", "measure a study's cost on this machine"
+    )
     command.add_argument("study", metavar="STUDY|FILE.toml")
     command.add_argument(
         "--cores", type=as_int, default=None, metavar="N", help="cores (default: all)"
@@ -95,7 +97,7 @@ def _training(commands: Any) -> None:
     command.add_argument("--json", action="store_true", help="print JSON")
     size_options(command)
 
-    command = command_of(
+    command = add_command(
         commands, "continue", "training.continue_run", "continue a run from its last frame"
     )
     command.add_argument("run", metavar="RUN")
@@ -103,9 +105,9 @@ def _training(commands: Any) -> None:
         "--frame", type=as_int, default=None, metavar="I", help="continue from frame I"
     )
     command.add_argument("--out", default=None, metavar="DIR", help="folder (default: the run's)")
-    _recording_options(command)
+    _add_recording_options(command)
 
-    command = command_of(
+    command = add_command(
         commands, "branch", "training.branch_run", "branch a run from any frame, with changes"
     )
     command.add_argument("run", metavar="RUN")
@@ -116,18 +118,18 @@ def _training(commands: Any) -> None:
     command.add_argument(
         "--out", default=None, metavar="CHILD.msrun|DIR", help="file or folder (default: the run's)"
     )
-    _recording_options(command)
+    _add_recording_options(command)
 
 
-def _reading(commands: Any) -> None:
+def _add_reading_commands(commands: Any) -> None:
     """Add info and table."""
-    command = command_of(
+    command = add_command(
         commands, "info", "reading.info", "summarise a run file and its last values"
     )
     command.add_argument("run", metavar="RUN")
     command.add_argument("--json", action="store_true", help="print JSON")
 
-    command = command_of(
+    command = add_command(
         commands, "table", "reading.table", "export a run's observables, or a sweep's cells"
     )
     command.add_argument("run", metavar="RUN|DIR")
@@ -146,19 +148,21 @@ def _reading(commands: Any) -> None:
         help="for a RUN: these columns after frame, step and time (default: all fast ones)",
     )
     command.add_argument("--all", action="store_true", help="for a RUN: include slow columns")
-    add_history(command)
+    add_history_option(command)
     command.add_argument("--parameters", action="store_true", help="include data and parameters")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
-def _citing(commands: Any) -> None:
-    command = command_of(commands, "cite", "reading.cite", "print BibTeX of the program and papers")
+def _add_cite_command(commands: Any) -> None:
+    command = add_command(
+        commands, "cite", "reading.cite", "print BibTeX of the program and papers"
+    )
     command.add_argument("targets", nargs="*", metavar="RUN|DIR|STUDY")
 
 
-def _comparing(commands: Any) -> None:
+def _add_comparison_commands(commands: Any) -> None:
     """Add compare."""
-    command = command_of(
+    command = add_command(
         commands, "compare", "comparing.compare", "compare runs in one figure or table"
     )
     command.add_argument("runs", nargs="+", metavar="RUN")
@@ -171,7 +175,7 @@ def _comparing(commands: Any) -> None:
         help="scalar observable (default: hard_margin), or rotation or relative_norm of the sorted "
         "nodes; may be repeated",
     )
-    add_history(command)
+    add_history_option(command)
     command.add_argument("--against", default="log10_time", choices=tuple(AGAINST))
     command.add_argument(
         "--at",
@@ -201,9 +205,9 @@ def _comparing(commands: Any) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
-def _theory(commands: Any) -> None:
+def _add_theory_commands(commands: Any) -> None:
     """Add margins, directions, theorems and limit."""
-    command = command_of(
+    command = add_command(
         commands,
         "margins",
         "margins.margins",
@@ -215,14 +219,14 @@ def _theory(commands: Any) -> None:
     limit_option(command, "time limit for each margin")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
-    command = command_of(
+    command = add_command(
         commands, "directions", "margins.directions", "list the extremal vectors of real targets"
     )
     command.add_argument("target", metavar="RUN|STUDY|FILE.toml")
     command.add_argument("--json", action="store_true", help="print JSON")
     settings_option(command, "change a setting of a study")
 
-    command = command_of(
+    command = add_command(
         commands, "theorems", "margins.theorems", "check the papers' statements on a run"
     )
     command.add_argument("run", metavar="RUN")
@@ -233,7 +237,7 @@ def _theory(commands: Any) -> None:
     limit_option(command, "time limit for each reference margin")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
-    command = command_of(commands, "limit", "margins.limit", "bound a run's final margin")
+    command = add_command(commands, "limit", "margins.limit", "bound a run's final margin")
     command.add_argument("run", metavar="RUN")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.add_argument(
@@ -246,9 +250,9 @@ def _theory(commands: Any) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
-def _preparing(commands: Any) -> None:
+def _add_preparation_commands(commands: Any) -> None:
     """Add trust and warm."""
-    command = command_of(
+    command = add_command(
         commands,
         "trust",
         "reading.trust_run",
@@ -257,7 +261,7 @@ def _preparing(commands: Any) -> None:
     command.add_argument("run", metavar="RUN|FILE.toml|FILE.py")
     command.add_argument("--yes", action="store_true", help="trust the code shown")
 
-    command = command_of(
+    command = add_command(
         commands, "warm", "compiling.warm", "compile the kernels into the user's cache"
     )
     command.add_argument(
@@ -278,7 +282,7 @@ def _preparing(commands: Any) -> None:
 # --------------------------------------------------------------- options that commands share
 
 
-def _recording_options(command: Parser) -> None:
+def _add_recording_options(command: Parser) -> None:
     settings_option(
         command, "change a setting, such as network.m=64; a list makes one run per value"
     )
@@ -286,7 +290,7 @@ def _recording_options(command: Parser) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
-def _sweep_options(command: Parser) -> None:
+def _add_sweep_options(command: Parser) -> None:
     scheduler = (
         "Dask scheduler, such as tcp://127.0.0.1:8786; its workers must reach the output folder"
     )

@@ -60,7 +60,7 @@ def sheet_of(arguments: argparse.Namespace) -> PageSize:
     return PageSize(width, height, arguments.font, arguments.letters, not arguments.no_caption)
 
 
-def options_of(
+def make_figure_options(
     arguments: argparse.Namespace,
     runs: Sequence[Run],
     palette: Palette,

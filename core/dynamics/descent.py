@@ -63,7 +63,7 @@ class GramDescent(FullBatch):
         return code
 
     def _pack(self, alpha: np.ndarray, U: np.ndarray) -> np.ndarray:
-        """Return the parameters with these effective weights: `pull` of them (`direct` networks)."""
+        """Return the parameters with these effective weights, by `pull` (`direct` networks)."""
         network = self.problem.network
         assert isinstance(network, TwoLayer)
         outer = alpha if network.k > 1 else alpha[:, 0]

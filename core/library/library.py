@@ -247,9 +247,8 @@ class Library:
         entries.sort(key=_age, reverse=True)
         if n_unread is None:
             n_unread = sum(row.facts.status == UNREAD for row in rows)
-        return Listing(
-            tuple(entries), n_unread, tuple(dict.fromkeys((*self.index.messages, *messages)))
-        )
+        sentences = dict.fromkeys((*self.index.messages, *messages))
+        return Listing(tuple(entries), n_unread, tuple(sentences))
 
     def picture(self, path: Path) -> bytes:
         """Return the margin curve of a run as heights (core.library.reading), made once."""

@@ -264,9 +264,7 @@ def final_margin(
     if _is_leaky(run):
         held: tuple[ConditionalBound, ...] = (_while_leaky(run, index, watch),)
     else:
-        held = tuple(
-            _conditional_bound(run, index, pattern, watch, precision) for pattern in conditions
-        )
+        held = tuple(_conditional_bound(run, index, one, watch, precision) for one in conditions)
     time = float(run.log10_time[index])
     return FinalMargin(index, time, hard_margin(run, index), below, why, always, name, held)
 

@@ -96,7 +96,7 @@ def search_stages(sample: Sample) -> list[Directions]:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """What N directions give: of each |D| (k1 + c k2), and of each example's e_i its parts.
+    """Values in N directions: |D| (k1 + c k2) of each, and the parts of each example's e_i.
 
     `aligned` (N, n) is y_i 1[.] <D, x_i> and `along` (N, n) y_i relu(<u, x_i>); `length` (N,) is
     |D| (k1 + c k2), `squared` |D|^2 and `height` <u, D>. e_i = first aligned + second along.

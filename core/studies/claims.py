@@ -1,4 +1,4 @@
-"""The `[[claims]]`, `[sweep]` and `[hunt]` tables of a study: what its runs are to show.
+"""Tables `[[claims]]`, `[sweep]` and `[hunt]` of a study: the claims that its runs must meet.
 
 A claim compares a measured number with a value. The number is made in three steps: a formula is
 taken at the end of each run (or `at` a moment) that `where` keeps, the runs are brought together

@@ -1,4 +1,4 @@
-"""The one loop of every sweep: batches out, rows in, a ledger that is never behind by much.
+"""Loop of every sweep: it sends batches, receives rows, and writes them to the ledger soon.
 
 A generator of statuses, as `core.training.trajectory.record` is for a run: a window or a command
 requests the next one. Cells are submitted a few at a time, so that pause and stop take effect

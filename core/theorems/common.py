@@ -302,14 +302,12 @@ def compare_all_frames(
 
 def compare_final(sense: str, bound: float, measured: Array, view: str = "") -> Comparison:
     """Compare a trace with a number; only the last frame decides, as for a limit."""
-    comparison = compare_once(sense, bound, last_value(measured), view, frame=-1)
+    result = compare_once(sense, bound, last_value(measured), view, frame=-1)
     bounds = np.full(measured.shape, bound)
     found = states.frame_states(sense, bounds, measured, np.ones(measured.shape, bool))
-    if comparison.holds is None:
+    if result.holds is None:
         found[-1:] = State.OPEN
-    return replace(
-        comparison, bound_trace=bounds, measured_trace=measured, states=found, limit=True
-    )
+    return replace(result, bound_trace=bounds, measured_trace=measured, states=found, limit=True)
 
 
 def last_value(values: Sequence[float] | Array) -> float:

@@ -1,4 +1,4 @@
-"""The one loop of window, command line and tests: a generator of chunks, saved before published.
+"""Loop of window, command line and tests: a generator of chunks, saved before published.
 
 `record(problem, sink, control)` passes every frame to a sink, and only then publishes its index; a
 window interleaves several recordings in one thread by advancing each in turn.

@@ -1,4 +1,4 @@
-"""Where the documents are, where their site is made, and where it goes."""
+"""Folders of the documents, of the site's sources, and of the finished site."""
 
 from __future__ import annotations
 

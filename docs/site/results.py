@@ -1,7 +1,7 @@
-"""What a study shows at its quick size: run at build time, judged, drawn, and kept by content.
+"""Results of a study at its quick size: run at build time, judged, drawn, and cached by content.
 
-A result is kept under the digest of the study file and of the code that its numbers come from, so
-that a second build trains nothing. Run files are thrown away once the figure is drawn.
+The cache's key is the digest of the study file and of the code behind its numbers, so a second
+build trains nothing. Run files are deleted once the figure is drawn.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Result:
 
 @cache
 def code_digest() -> bytes:
-    """Of all code that a run, a verdict or a figure comes from."""
+    """Return the digest of all code that affects a run, a verdict or a figure."""
     digest = hashlib.sha256()
     for path in sorted((ROOT / "core").rglob("*.py")):
         if path.relative_to(ROOT).parts[1] not in ASIDE:

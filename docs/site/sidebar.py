@@ -1,4 +1,4 @@
-"""The list of pages at the left: branches are open only where the reader is.
+"""List of pages at the left, in which only the reader's own branch is open.
 
 The theme writes every branch into every page, and has them folded by style sheets; with a page for
 each study and decision that is a quarter of the site's bytes.

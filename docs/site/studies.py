@@ -69,7 +69,7 @@ def _row(name: str, result: Result | None) -> tuple[str, str, str]:
 
 
 def _counted(study: Study, result: Result | None) -> str:
-    """How many of its claims have which verdict."""
+    """Return the counts of a study's claims by verdict."""
     if result is None:
         return str(len(study.claims))
     said = [str(claim["verdict"]) for claim in result.claims]

@@ -46,7 +46,7 @@ class Optimizer:
 
     @property
     def lr(self) -> float | None:
-        """The step size, the same for all parameters; None where it was not said, or differs."""
+        """Step size of all parameters; None if it is unknown, or differs among them."""
         lr = self.settings.get("lr")
         return float(lr) if _is_number(lr) else None
 

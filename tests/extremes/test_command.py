@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.cli.grammar import Parser, add_hunt
+from core.cli.grammar import Parser, add_hunt_command
 from core.cli.hunting import budget_of, make_hunt
 from core.cli.main import main
 from core.errors import InputError
@@ -40,7 +40,7 @@ def study(tmp_path: Path) -> Path:
 
 def options(*given: str) -> argparse.Namespace:
     parser = Parser()
-    add_hunt(parser.add_subparsers(parser_class=Parser))
+    add_hunt_command(parser.add_subparsers(parser_class=Parser))
     return parser.parse_args(["hunt", "x", *given])
 
 

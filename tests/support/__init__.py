@@ -1,1 +1,1 @@
-"""Shared by tests of several folders: made-up runs, loops, studies, files and stand-ins."""
+"""Helpers of tests in several folders: made-up runs, loops, studies, files and stand-ins."""
