@@ -64,10 +64,10 @@ def change() -> str:
         return _change_windows(command())
     if sys.platform == "darwin":
         return MAC
-    wanted, data = files(command(), place()), data_folder()
-    if all(_content(data / name) == content for name, content in wanted.items()):
-        return _remove(wanted, data)
-    return _write(wanted, data)
+    contents, data = files(command(), place()), data_folder()
+    if all(_content(data / name) == content for name, content in contents.items()):
+        return _remove(contents, data)
+    return _write(contents, data)
 
 
 def data_folder() -> Path:
@@ -82,8 +82,8 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def _write(wanted: dict[str, bytes], data: Path) -> str:
-    for name, content in wanted.items():
+def _write(contents: dict[str, bytes], data: Path) -> str:
+    for name, content in contents.items():
         path = data / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -97,8 +97,8 @@ def _write(wanted: dict[str, bytes], data: Path) -> str:
     return DONE if all(successes) else NO_TOOL
 
 
-def _remove(wanted: dict[str, bytes], data: Path) -> str:
-    for name in wanted:
+def _remove(contents: dict[str, bytes], data: Path) -> str:
+    for name in contents:
         path = data / name
         try:
             path.unlink(missing_ok=True)
@@ -137,8 +137,10 @@ def _change_windows(start: Sequence[str]) -> str:
     line = f'{subprocess.list2cmdline(start)} "%1"'
     classes = QSettings(CLASSES, QSettings.Format.NativeFormat)
     opener = "shell/open/command/Default"
-    there = classes.value(f"{SCHEME}/{opener}") == classes.value(f"{CLASS}/{opener}") == line
-    if there:
+    is_registered = (
+        classes.value(f"{SCHEME}/{opener}") == classes.value(f"{CLASS}/{opener}") == line
+    )
+    if is_registered:
         for key in (SCHEME, CLASS, ".msrun"):
             classes.remove(key)
     else:
@@ -153,4 +155,4 @@ def _change_windows(start: Sequence[str]) -> str:
     classes.sync()
     if classes.status() is not QSettings.Status.NoError:
         raise MarginscopeError(f"Could not write {CLASSES} in the registry.")
-    return UNDONE if there else DONE
+    return UNDONE if is_registered else DONE

@@ -67,10 +67,10 @@ def _path(run: Any) -> Path:
         raise InputError(f"{type(run).__name__} is not a run; give a path, a run or a recording.")
     path = Path(value).expanduser().absolute()
     try:
-        there = path.is_file()
+        is_file = path.is_file()
     except (OSError, ValueError):
-        there = False
-    if not there:
+        is_file = False
+    if not is_file:
         raise InputError(f"The run file {path} does not exist; check the path.")
     return path
 

@@ -258,8 +258,8 @@ class DrawingController(QObject):
     def tidy(self) -> None:
         """Emit the runs that were trained while the drawing changed and still exist."""
         self._before = [path for path in self._before if path.exists()]
-        wanted = self._scenes.runs_named
-        if passed := [path for path in self._before if path not in wanted]:
+        names = self._scenes.runs_named
+        if passed := [path for path in self._before if path not in names]:
             self.runs_superseded.emit(passed)
 
     def _can_train(self, words: str = "") -> bool:

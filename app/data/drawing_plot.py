@@ -219,11 +219,11 @@ class DrawingPlot(QWidget):
             return True
         return super().eventFilter(watched, event)
 
-    def _hit(self, here: QPointF) -> int:
-        return self.plot.find_nearest(self.places(self._sketch), here.x(), here.y(), HIT)
+    def _hit(self, point: QPointF) -> int:
+        return self.plot.find_nearest(self.places(self._sketch), point.x(), point.y(), HIT)
 
     def _press(self, event: QMouseEvent) -> bool:
-        here, hit = event.position(), self._hit(event.position())
+        point, hit = event.position(), self._hit(event.position())
         if self._pressed is not None:  # a second button, pressed while the first is held
             return True
         self.plot.setFocus(Qt.FocusReason.MouseFocusReason)
@@ -232,7 +232,7 @@ class DrawingPlot(QWidget):
             return True
         if event.button() != Qt.MouseButton.LeftButton:
             return False  # the plot pans
-        self._pressed, self._held, self._wide = here, hit, False
+        self._pressed, self._held, self._wide = point, hit, False
         several = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         selected = self._sketch.selected
         if hit >= 0 and event.modifiers() & several:
@@ -245,16 +245,16 @@ class DrawingPlot(QWidget):
 
     def _move(self, event: QMouseEvent) -> None:
         assert self._pressed is not None
-        here = event.position()
-        self._wide = self._wide or (here - self._pressed).manhattanLength() > CLICK_PIXELS
+        point = event.position()
+        self._wide = self._wide or (point - self._pressed).manhattanLength() > CLICK_PIXELS
         if not self._wide:
             return
         if self._held < 0:
-            box = QRectF(self._pressed, here).normalized()
+            box = QRectF(self._pressed, point).normalized()
             self.plot.set_overlay(replace(self.plot.overlay, box=box))
             return
         start = self.plot.place(self._pressed.x(), self._pressed.y())
-        now = self.plot.place(here.x(), here.y())
+        now = self.plot.place(point.x(), point.y())
         way = (now[0] - start[0], now[1] - start[1])
         if self._before.d == 1:  # the label flips where the classes meet, not half a step earlier
             way = (way[0], way[1] if now[1] * start[1] < 0.0 else 0.0)
@@ -263,20 +263,20 @@ class DrawingPlot(QWidget):
     def _release(self, event: QMouseEvent) -> None:
         pressed, self._pressed = self._pressed, None
         assert pressed is not None
-        here = event.position()
+        point = event.position()
         if self._held >= 0:
             return
         if self._wide:
             self.plot.set_overlay(replace(self.plot.overlay, box=None))
             places = self.plot.pixels(self.places(self._sketch))
-            box = QRectF(pressed, here).normalized()
+            box = QRectF(pressed, point).normalized()
             inside = [k for k, (x, y) in enumerate(places.tolist()) if box.contains(x, y)]
             more = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self.points_picked.emit(
                 frozenset(inside) | (self._sketch.selected if more else frozenset())
             )
-        elif self.plot.plot_area().contains(here):
-            self.point_added.emit(self.row_at(*self.plot.place(here.x(), here.y())))
+        elif self.plot.plot_area().contains(point):
+            self.point_added.emit(self.row_at(*self.plot.place(point.x(), point.y())))
 
     def _handle_key(self, event: QKeyEvent) -> bool:
         """Move the selected points by arrow keys; Escape clears the selection."""

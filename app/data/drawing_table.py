@@ -140,12 +140,12 @@ class PointTable(QTableView):
         if self._chosen == sketch.selected:
             return
         self._chosen = sketch.selected
-        wanted = QItemSelection()
+        selection = QItemSelection()
         for first, last in _stretches(sketch.chosen):
-            wanted.select(self.points.index(first, 0), self.points.index(last, sketch.d))
+            selection.select(self.points.index(first, 0), self.points.index(last, sketch.d))
         # Block the model's signal, which reports selections of the user; repaint the view here.
         with QSignalBlocker(model):
-            model.select(wanted, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            model.select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         if sketch.chosen:
             self.scrollTo(self.points.index(sketch.chosen[-1], 0))
         self.viewport().update()

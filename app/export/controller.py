@@ -336,13 +336,13 @@ def _decode(png: bytes) -> QImage:
 
 
 def _preview(
-    request: Request, wanted: PreviewedJob | Sequence[Path], process: FigureProcess, pixels: int = 0
+    request: Request, job: PreviewedJob | Sequence[Path], process: FigureProcess, pixels: int = 0
 ) -> Preview | list[DataColumn]:
     """Draw what a job would export, or find the columns of some runs, in the thread."""
-    if not isinstance(wanted, PreviewedJob):
-        return list(columns_of(wanted, request.is_cancelled))
+    if not isinstance(job, PreviewedJob):
+        return list(columns_of(job, request.is_cancelled))
     draw = partial(process.draw, cancelled=request.is_cancelled)
-    return wanted.preview(pixels, request.is_cancelled, draw)
+    return job.preview(pixels, request.is_cancelled, draw)
 
 
 def _to_clipboard(contents: dict[str, bytes], image: QImage) -> None:

@@ -281,11 +281,11 @@ class ExportDialog(QDialog):
         self.save.setEnabled(not wrong)
         self.copy.setEnabled(not wrong)
         # Announced here, so that Save needs no further question.
-        there = [] if wrong else [path for path in self.targets() if path.exists()]
-        names = ", ".join(path.name for path in there[:3])
-        more = f" and {len(there) - 3} more" if len(there) > 3 else ""
-        self.note.setText(f"Replaces {names}{more}." if there else "")
-        self.note.setVisible(bool(there))
+        existing = [] if wrong else [path for path in self.targets() if path.exists()]
+        names = ", ".join(path.name for path in existing[:3])
+        more = f" and {len(existing) - 3} more" if len(existing) > 3 else ""
+        self.note.setText(f"Replaces {names}{more}." if existing else "")
+        self.note.setVisible(bool(existing))
         self.changed.emit()
 
     def _path_problem(self) -> str:

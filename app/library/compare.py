@@ -213,28 +213,30 @@ class CompareController(QObject):
             self.page.grid.set_names((wishes.filled,) if wishes.filled else self._of.observables)
             self._show_moment()
 
-    def _change(self, wanted: ComparedRuns | None) -> None:
-        before, self._of = self._of, wanted
-        if wanted is None:
+    def _change(self, comparison: ComparedRuns | None) -> None:
+        before, self._of = self._of, comparison
+        if comparison is None:
             self.model.close_runs()
             self._pages.set_over(None)
             self.visibility_changed.emit(False)
             self._display.refresh()  # the slider again spans the open runs only
             return
-        if (before is None or before.runs != wanted.runs) and not self._open_runs(wanted.runs):
+        if (before is None or before.runs != comparison.runs) and not self._open_runs(
+            comparison.runs
+        ):
             self._of = before  # keep the comparison shown so far
             self._display.update_intent(compared=before)
             self.visibility_changed.emit(before is not None)
             return
         common = self.observables
-        known = [name for name in wanted.observables if name in common]
-        if len(known) < len(wanted.observables):
+        known = [name for name in comparison.observables if name in common]
+        if len(known) < len(comparison.observables):
             self.set_observables(known or [FIRST if FIRST in common else next(iter(common))])
             return  # leads back here
         page = self._make()
-        self.model.request(wanted.questions, self._display.view.cursor)
-        page.show_question(wanted.question)
-        page.grid.set_names(wanted.observables)
+        self.model.request(comparison.questions, self._display.view.cursor)
+        page.show_question(comparison.question)
+        page.grid.set_names(comparison.observables)
         self._answer()
         self._pages.set_over(page)
         self.visibility_changed.emit(True)

@@ -157,27 +157,27 @@ class ComparedValues:
     def moment_at(self, place: float) -> float:
         """Return when the first run reaches a place; NaN for never."""
         for keys, run in zip(self.keys, self.snapshots, strict=True):
-            there = np.flatnonzero(keys >= place)
-            if there.size:
-                return float(max(run.coordinates[there[0]], coordinate(-300.0)))
+            indices = np.flatnonzero(keys >= place)
+            if indices.size:
+                return float(max(run.coordinates[indices[0]], coordinate(-300.0)))
         return math.nan
 
     def places_at(self, cursor: float) -> list[float]:
         """Return the place of each run on the axis at the cursor; NaN for none."""
-        here = []
+        cursors = []
         for keys, run in zip(self.keys, self.snapshots, strict=True):
             frame = frame_at(run, cursor)
-            here.append(float(keys[frame]) if frame >= 0 else math.nan)
+            cursors.append(float(keys[frame]) if frame >= 0 else math.nan)
         if self.answer.question.against in ("log10_time", "time"):
             # Use the cursor itself, also between two frames, up to the run's end.
             now = float(inverse_coordinate(cursor))
-            here = [now if math.isfinite(place) else place for place in here]
-        return here
+            cursors = [now if math.isfinite(place) else place for place in cursors]
+        return cursors
 
     def places_of_lines(self, cursor: float) -> list[float]:
         """Return the place of each line at the cursor: that of its last run."""
-        here = self.places_at(cursor)
-        return [min(here[k] for k in line.members) for line in self.answer.lines]
+        cursors = self.places_at(cursor)
+        return [min(cursors[k] for k in line.members) for line in self.answer.lines]
 
     def line_of(self, run: int) -> int:
         """Return the line number of a drawn run; -1 if it has no line of its own."""
@@ -191,12 +191,12 @@ class ComparedValues:
         if self.answer.question.is_by_rank:
             every = [*medians(self.answer), math.nan]  # last entry: for runs without a line
             return [every[self.line_of(k)] for k in range(runs)]
-        here = self.places_at(cursor)
+        cursors = self.places_at(cursor)
         if self.answer.question.kind == "differences":
             lines = [(line.places, line.values) for line in self.answer.lines]
             at = self.places_of_lines(cursor)
             return [math.nan, *(value_at(*one, k) for one, k in zip(lines, at, strict=True))]
-        return [value_at(*curve, at) for curve, at in zip(self.curves, here, strict=True)]
+        return [value_at(*curve, at) for curve, at in zip(self.curves, cursors, strict=True)]
 
 
 def value_heading(question: CompareQuestion) -> str:
@@ -218,8 +218,8 @@ def request_values(
     for one in runs:
         names = tuple(name for name in needed if observable_of(name).applies(one.run))
         one.background.request_traces(OWNER, names, one.run.frames)
-        wanted = NodesQuestion(_frame(one, cursor), of_nodes) if of_nodes else None
-        one.background.nodes.request(wanted)
+        question = NodesQuestion(_frame(one, cursor), of_nodes) if of_nodes else None
+        one.background.nodes.request(question)
 
 
 def _frame(one: ComparedRun, cursor: float) -> int:

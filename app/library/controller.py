@@ -198,14 +198,14 @@ class LibraryController(QObject):
         from core.numbers import size_text
 
         trashed, condition = panel.trash.isChecked(), self._condition
-        there = [entry for entry in listing.entries if entry.is_trashed == trashed]
-        found = there if condition is None else [one for one in there if condition(one)]
+        entries = [entry for entry in listing.entries if entry.is_trashed == trashed]
+        found = entries if condition is None else [one for one in entries if condition(one)]
         panel.show_entries(found, fit=not listing.left)
         if not found and not listing.left:
-            panel.show_empty(searching=bool(there))
-        count = "1 run" if len(there) == 1 else f"{len(there)} runs"
-        if len(found) < len(there):
-            count = f"{len(found)} of {len(there)} runs"
+            panel.show_empty(searching=bool(entries))
+        count = "1 run" if len(entries) == 1 else f"{len(entries)} runs"
+        if len(found) < len(entries):
+            count = f"{len(found)} of {len(entries)} runs"
         words = f"{count}, {size_text(sum(one.size for one in found))}"
         words += f"; all runs take {size_text(listing.total(trashed=False))}"
         thrown = listing.total(trashed=True)

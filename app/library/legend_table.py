@@ -198,9 +198,9 @@ class LegendTable(QTableWidget):
 
     def fitted_height(self, most: int) -> int:
         """Return the height of all rows, at most `most`, and that of a few rows at least."""
-        wanted = self.verticalHeader().defaultSectionSize() * self.rowCount()
-        wanted += self.horizontalHeader().sizeHint().height() + BELOW
-        return max(min(wanted, most), LEAST)
+        height = self.verticalHeader().defaultSectionSize() * self.rowCount()
+        height += self.horizontalHeader().sizeHint().height() + BELOW
+        return max(min(height, most), LEAST)
 
     # ------------------------------------------------------------------------------------ requests
 

@@ -219,10 +219,10 @@ class LibraryPanel(QWidget):
         """
         selection = {entry.path for entry in self.selected_entries}
         current = self.table.currentIndex()
-        here = self.model.entry(current.row()).path if current.isValid() else None
+        current_path = self.model.entry(current.row()).path if current.isValid() else None
         place = self.table.verticalScrollBar().value()
         self.model.set_entries(entries)
-        self._select(selection, here)
+        self._select(selection, current_path)
         self.table.verticalScrollBar().setValue(place)
         # Fit twice: while the runs are read, so that no heading is cut, and once all have been.
         self._pages.setCurrentWidget(self.table)
@@ -230,9 +230,9 @@ class LibraryPanel(QWidget):
             self._fitted, self._started = fit, True
             self._fit_columns()
 
-    def _select(self, selected_paths: set[Path], here: Path | None) -> None:
+    def _select(self, selected_paths: set[Path], current_path: Path | None) -> None:
         if (
-            not selected_paths and here is None
+            not selected_paths and current_path is None
         ):  # skip the search: the table may have ten thousand rows
             self._enable_actions()
             return
@@ -241,7 +241,7 @@ class LibraryPanel(QWidget):
             index = self.model.index(row, 1)
             if entry.path in selected_paths:
                 selection.select(index, index)
-            if entry.path == here:
+            if entry.path == current_path:
                 flag = QItemSelectionModel.SelectionFlag.NoUpdate
                 self.table.selectionModel().setCurrentIndex(index, flag)
         flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
@@ -312,18 +312,18 @@ class LibraryPanel(QWidget):
         where = "in" if self.trash.isChecked() else "out"
         for name, _text, _key, place in ACTIONS:
             action = self.run_actions[name]
-            here = place in ("", where)
+            applies = place in ("", where)
             reason = _disabled_reason(name, count)
-            action.setVisible(here)
-            action.setEnabled(here and not reason)
+            action.setVisible(applies)
+            action.setEnabled(applies and not reason)
             action.setToolTip(plain_tip(reason or TIPS.get(name, action.iconText().rstrip(". "))))
             if name in self.buttons:
-                self.buttons[name].setVisible(here)
+                self.buttons[name].setVisible(applies)
 
-    def _show_menu(self, here: QPoint) -> None:
+    def _show_menu(self, position: QPoint) -> None:
         menu = self._action_menu()
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(self.table.viewport().mapToGlobal(here))
+        menu.popup(self.table.viewport().mapToGlobal(position))
 
     def _on_double_clicked(self) -> None:
         self.action_requested.emit("open")

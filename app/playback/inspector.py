@@ -200,10 +200,10 @@ class FactList(QWidget):
         while len(self._rows) < len(facts):
             self._add_row()
         for position, (name, value) in enumerate(self._rows):
-            there = position < len(facts)
-            name.setVisible(there)
-            value.setVisible(there)
-            if there:
+            is_used = position < len(facts)
+            name.setVisible(is_used)
+            value.setVisible(is_used)
+            if is_used:
                 fact = facts[position]
                 name.set_text(fact.name, fact.explanation)
                 value.set_text(fact.value, fact.explanation)

@@ -232,9 +232,9 @@ class OpenRunController(QObject):
             self._show_data(run)
             return
         # The coordinate of a single frame, at t = 0, is a placeholder (app.state.display).
-        there = float(coming.coordinate[-1]) if coming.frames > 1 else START
+        end = float(coming.coordinate[-1]) if coming.frames > 1 else START
         # The cursor never moves back (docs/decisions/0014).
-        if there >= self._display.view.cursor or (coming.complete and not run.live):
+        if end >= self._display.view.cursor or (coming.complete and not run.live):
             run.arrive()
             self._show_data(run)
 

@@ -257,11 +257,11 @@ class TimeSlider(QWidget):
                 self.interval_refused.emit()
             self._from = None
 
-    def _is_dragged(self, here: QPointF) -> bool:
+    def _is_dragged(self, point: QPointF) -> bool:
         """Return True once a press has become a drag: a hand is never quite still."""
         pressed = self._clicked_mark
         if pressed is not None:
-            if (here - pressed).manhattanLength() < QApplication.startDragDistance():
+            if (point - pressed).manhattanLength() < QApplication.startDragDistance():
                 return False
             self._clicked_mark = None
         return True

@@ -103,8 +103,8 @@ class LinkController(QObject):
 
     def show_dialog(self) -> None:
         """Let the user paste a link; the field starts with one from the clipboard."""
-        there = QApplication.clipboard().text().strip()
-        initial = there if is_link(there) else ""
+        clipboard = QApplication.clipboard().text().strip()
+        initial = clipboard if is_link(clipboard) else ""
         dialog = line_dialog(self._window, "link", "Open link", LINK_PROMPT, initial)
         dialog.resize(480, dialog.sizeHint().height())
         dialog.textValueSelected.connect(self._on_link)

@@ -218,8 +218,8 @@ class BookmarkController(NamedController):
     def _places(self) -> list[int]:
         """Return the place of each open run in a bookmark."""
         runs, current = list(self._display.session), self._display.current
-        here = runs.index(current) if current is not None else 0
-        return [0 if k == here else k + (k < here) for k in range(len(runs))]
+        row = runs.index(current) if current is not None else 0
+        return [0 if k == row else k + (k < row) for k in range(len(runs))]
 
     def remove(self, name: str) -> None:
         assert self._path is not None

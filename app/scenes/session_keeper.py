@@ -239,14 +239,14 @@ class SessionKeeper(QObject):
             return False
         scene = self.previous.scene
         gone = [path for path in scene.runs if not path.exists()]
-        there = tuple(path for path in scene.runs if path not in gone)
+        present = tuple(path for path in scene.runs if path not in gone)
         if gone:
             verb = "is" if len(gone) == 1 else "are"
             names = ", ".join(path.name for path in gone)
             self.message.emit(f"{names} {verb} missing and could not be reopened.")
-        if not there:
+        if not present:
             return False
-        if not self._scenes.show(replace(self._with_palette(scene), runs=there)):
+        if not self._scenes.show(replace(self._with_palette(scene), runs=present)):
             return False
         self.restored.emit()
         return True

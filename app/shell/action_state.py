@@ -144,8 +144,8 @@ class ActionStateController(QObject):
         """Offer the last runs of the library under Open recent, after the files opened last."""
         from app.library.columns import name_of
 
-        there = [one for one in listing.entries if one.readable and not one.is_trashed]
-        last = sorted(there, key=attrgetter("modified"), reverse=True)[:MOST_RECENT]
+        readable = [one for one in listing.entries if one.readable and not one.is_trashed]
+        last = sorted(readable, key=attrgetter("modified"), reverse=True)[:MOST_RECENT]
         names = [(str(one.path), ", ".join((one.facts.title, name_of(one)))) for one in last]
         self._window.set_recorded(names)
 

@@ -186,7 +186,7 @@ class CommandController(QObject):
         from core.observables.observable import Shape
         from core.observables.registry import is_loop_number, of_shape
 
-        here = self._curve_choice.observables()
+        observables = self._curve_choice.observables()
         shown = self._curve_choice.any_run
         for one in of_shape(Shape.SCALAR):
             reason = NOT_OF_THESE.format(where=one.where or "others") if shown else NO_RUN
@@ -195,10 +195,10 @@ class CommandController(QObject):
                 "Curve",
                 one.title,
                 one.formula,
-                reason="" if one.name in here else reason,
+                reason="" if one.name in observables else reason,
                 words=one.name,
             )
-        for name, item in here.items():
+        for name, item in observables.items():
             if is_loop_number(name):
                 yield make_entry(f"{CURVE}:{name}", "Curve", *definition(item), words=name)
 
@@ -219,7 +219,9 @@ class CommandController(QObject):
         elif sort == RUN:
             self.open_requested.emit([name], add)
         else:  # search again: a menu may have been refilled while the palette was open
-            action = next((one for there, _, one in self._in_menus() if there == key), None)
+            action = next(
+                (one for action_key, _, one in self._in_menus() if action_key == key), None
+            )
             if action is not None:
                 action.trigger()
 

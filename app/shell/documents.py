@@ -105,8 +105,8 @@ def slug(heading: str) -> str:
 
 def find_pages(pages: Sequence[Document], words: str) -> tuple[Document, ...]:
     """Return the pages that contain all words of a text, ignoring case; all pages for no words."""
-    wanted = words.lower().split()
-    return tuple(page for page in pages if all(word in page.text.lower() for word in wanted))
+    search_words = words.lower().split()
+    return tuple(page for page in pages if all(word in page.text.lower() for word in search_words))
 
 
 def with_phrase(pages: Sequence[Document], words: str) -> tuple[Document, ...]:
@@ -126,8 +126,8 @@ def excerpt(page: Document, words: str) -> str:
     >>> excerpt(Document(Path("a.md"), "A", "One sees that the margin grows."), "margin")
     '\u2026 that the margin grows.'
     """
-    text, wanted = _readable(page.text), words.lower().split()
-    places = (text.lower().find(part) for part in (" ".join(wanted), wanted[0]))
+    text, search_words = _readable(page.text), words.lower().split()
+    places = (text.lower().find(part) for part in (" ".join(search_words), search_words[0]))
     place = next((place for place in places if place >= 0), 0)
     start = text.rfind(" ", 0, max(place - 8, 0)) + 1
     return ("\u2026 " if start else "") + text[start : start + EXCERPT]

@@ -51,9 +51,9 @@ class StartupController(QObject):
         self._names = tuple(names)
         self.restores = restores
         previous = keeper.previous
-        there = previous is not None and bool(previous.scene.runs) and not names
-        self._needs_answer = there and previous is not None and not previous.ended
-        self._restores = there and restores and not self._needs_answer
+        has_session = previous is not None and bool(previous.scene.runs) and not names
+        self._needs_answer = has_session and previous is not None and not previous.ended
+        self._restores = has_session and restores and not self._needs_answer
         self._ready = False
         keeper.restore_answered.connect(self._on_answer)
 

@@ -68,8 +68,10 @@ def library_holder(text: str) -> str:
     >>> library_holder("f2"), library_holder("Ctrl+Alt+F2")
     ('Rename', '')
     """
-    wanted = portable_text(text)
-    names = (name for _, name, keys, _ in OF_LIBRARY if wanted and portable_text(keys) == wanted)
+    key_text = portable_text(text)
+    names = (
+        name for _, name, keys, _ in OF_LIBRARY if key_text and portable_text(keys) == key_text
+    )
     return _plain(next(names, ""))
 
 

@@ -48,13 +48,13 @@ def resolve_keys(own: Keys) -> tuple[dict[str, str], tuple[Clash, ...]]:
     keys = {key: "" for key, text in own.items() if key in DEFAULTS and not text}
     lost: dict[str, str] = {}
     for key, text in own.items():
-        wanted = portable_text(text)
-        if key not in DEFAULTS or not wanted:
+        key_text = portable_text(text)
+        if key not in DEFAULTS or not key_text:
             continue
-        if find_holder(keys, wanted, key):
-            lost[key] = wanted
+        if find_holder(keys, key_text, key):
+            lost[key] = key_text
         else:
-            keys[key] = wanted
+            keys[key] = key_text
     for key, usual in DEFAULTS.items():
         if key in keys:
             continue
@@ -79,8 +79,10 @@ def custom_keys(keys: Keys) -> dict[str, str]:
 
 def find_holder(keys: Keys, text: str, but: str) -> str:
     """Return another action with the same keys, or ""."""
-    wanted = portable_text(text)
-    return next((key for key, one in keys.items() if wanted and one == wanted and key != but), "")
+    key_text = portable_text(text)
+    return next(
+        (key for key, one in keys.items() if key_text and one == key_text and key != but), ""
+    )
 
 
 def native_text(text: str) -> str:

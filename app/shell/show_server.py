@@ -158,6 +158,6 @@ def _answers(place: Path) -> bool:
     """Return True if a window listens at the address."""
     socket = QLocalSocket()
     socket.connectToServer(str(place))
-    there = socket.waitForConnected(GREETING_MS)
+    is_connected = socket.waitForConnected(GREETING_MS)
     socket.abort()
-    return there
+    return is_connected

@@ -206,9 +206,9 @@ class WelcomePage(QScrollArea):
         self._offer()
 
     def _offer(self) -> None:
-        there = [key for key, action in self._actions.items() if action.isEnabled()]
+        enabled = [key for key, action in self._actions.items() if action.isEnabled()]
         self._start_lines.offer(
-            [(key, OFFERED[key], self._actions[key].toolTip()) for key in there]
+            [(key, OFFERED[key], self._actions[key].toolTip()) for key in enabled]
         )
         self._arrange()
         self._chain()

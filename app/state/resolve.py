@@ -186,14 +186,14 @@ def advance(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
     if not intent.playing or intent.follow or not snapshot.all_runs:
         return intent
     span = span_of(snapshot)
-    here = _cursor(intent, span)
+    position = _cursor(intent, span)
     # In fractions of the slider, so that the handle moves evenly in any coordinate.
-    share = span.share(here) + intent.pace * seconds / PLAY_SECONDS
+    share = span.share(position) + intent.pace * seconds / PLAY_SECONDS
     cursor = span.moment(share)
     if intent.interval is not None:
         first, last = intent.interval
         # From outside the interval, or from its end, jump to its start.
-        if not first - NEAR <= here <= last + NEAR or cursor >= min(last, span.high):
+        if not first - NEAR <= position <= last + NEAR or cursor >= min(last, span.high):
             return replace(intent, cursor=clamp(first, span))
     if share < 1.0 and cursor < span.edge:
         return replace(intent, cursor=cursor)

@@ -264,8 +264,8 @@ class Session:
 
     def other_live_runs(self, key: int) -> list[OpenRun]:
         """Return the live runs except the one with a key; none if that run is not open."""
-        there = self.get(key) is not None
-        return [run for run in self.live if there and run.key != key]
+        is_open = self.get(key) is not None
+        return [run for run in self.live if is_open and run.key != key]
 
     def remove(self, key: int) -> None:
         """Close the run with a key; pending runs remain."""

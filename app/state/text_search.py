@@ -82,8 +82,8 @@ def find(text: str, entries: Iterable[SearchEntry], used: Sequence[str] = ()) ->
 
 def _in_turn(some: Sequence[SearchEntry], places: Mapping[str, int]) -> list[SearchEntry]:
     """Return available entries, those used before first, then unavailable ones."""
-    there = _first_used([one for one in some if not one.reason], places)
-    return there + [one for one in some if one.reason]
+    available = _first_used([one for one in some if not one.reason], places)
+    return available + [one for one in some if one.reason]
 
 
 def _first_used(entries: Iterable[SearchEntry], places: Mapping[str, int]) -> list[SearchEntry]:

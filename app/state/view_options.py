@@ -281,9 +281,9 @@ def _parse_plane(texts: Texts) -> NodePlane:
     if kind not in PLANES:
         raise ValueError(f"expected {' or '.join(PLANES)}")
     values = tuple(parse_whole(text) for text in numbers.split(",")) if numbers else ()
-    wanted = {COORDINATES.kind: 2, "nodes": 3}.get(kind, 0)
-    if len(values) != wanted:
-        raise ValueError(f"{kind} needs {wanted} numbers")
+    count = {COORDINATES.kind: 2, "nodes": 3}.get(kind, 0)
+    if len(values) != count:
+        raise ValueError(f"{kind} needs {count} numbers")
     return NodePlane(kind, values)
 
 

@@ -168,13 +168,13 @@ class StudyBrowser(QDialog):
         self.line.clear()
         self._search()
         studies = [(row, line.study) for row, line in enumerate(self.lines) if line.study]
-        wanted = [
+        rows = [
             row
             for row, one in studies
             if paper in (one.source, "") and (paper or one.id == present)
         ]
-        if wanted:
-            row = wanted[0]
+        if rows:
+            row = rows[0]
             self._choose(row)
             if paper:  # with its heading
                 above = self.list.item(row - 1)
@@ -191,12 +191,12 @@ class StudyBrowser(QDialog):
         found = {one.key for one in find(self.line.text(), entries)}
         self.lines = lines = []
         for source in (*PAPERS, ""):
-            here = [one for one in self._studies if _group(one) == source and one.id in found]
-            if here:
+            studies = [one for one in self._studies if _group(one) == source and one.id in found]
+            if studies:
                 lines.append(Line(_heading(source)))
             lines += [
                 Line("", one, sentence(one.note), self._pictures.get(one.id, NO_PICTURE))
-                for one in here
+                for one in studies
             ]
         self.list.clear()
         for line in lines:

@@ -206,9 +206,9 @@ class CellTable(RunTable):
     def _widen(self) -> None:
         """Widen the columns whose numbers would be cut; none becomes narrower under the pointer."""
         for column in range(self.model_.columnCount() - 1):  # the last column holds sentences
-            wanted = self.sizeHintForColumn(column)
-            if wanted > self.columnWidth(column):
-                self.setColumnWidth(column, wanted)
+            width = self.sizeHintForColumn(column)
+            if width > self.columnWidth(column):
+                self.setColumnWidth(column, width)
 
     def set_danger(self, colour: str) -> None:
         """Set the colour of cells that failed."""

@@ -51,8 +51,8 @@ class StudyChooser(QWidget):
         """Show the titles of the list uncut, as far as the window allows."""
         view = self.box.view()
         scroll = view.verticalScrollBar().sizeHint().width()
-        wanted = view.sizeHintForColumn(0) + scroll + EDGES
-        view.setMinimumWidth(max(min(wanted, self.window().width() - EDGES), 0))
+        width = view.sizeHintForColumn(0) + scroll + EDGES
+        view.setMinimumWidth(max(min(width, self.window().width() - EDGES), 0))
 
     def _fill(self) -> None:
         for study in shipped_summaries():  # damaged studies do not stop the window from opening

@@ -150,8 +150,8 @@ class ResultController(QObject):
             return
         ratio = picture.devicePixelRatioF()
         width = round(picture.pixels_wide() / ratio)
-        if (wanted := (study.id, self._palette.name, width)) != self._drawn:
-            self._drawn = wanted
+        if (key := (study.id, self._palette.name, width)) != self._drawn:
+            self._drawn = key
             self.worker.request(study, self._palette.name, width, ratio, self._process)
 
     def _on_result(self, shown: ShownResult | None) -> None:

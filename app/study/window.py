@@ -194,10 +194,10 @@ class StudyWindow(QWidget):
         add_all(space(QVBoxLayout(self), spacing=0), head, (self.split, 1), foot)
         self.bar.float_over(self.split)
 
-    def set_has_figure(self, there: bool) -> None:
+    def set_has_figure(self, has_figure: bool) -> None:
         """Show the figure's tab; without a figure the points are in front."""
-        self.tabs.setTabVisible(0, there)
-        self.figure.setVisible(there)
+        self.tabs.setTabVisible(0, has_figure)
+        self.figure.setVisible(has_figure)
 
     def set_colours(self, palette: Palette) -> None:
         """Set the palette of the parts that paint themselves."""

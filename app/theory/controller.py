@@ -377,8 +377,8 @@ class TheoryController(QObject):
         """Return the bounds drawn in a figure of a run."""
         from core.figures.options import BoundCurve
 
-        wanted = self._display.view.wishes.shown_bounds
-        return tuple(BoundCurve(*one[:4]) for one in self.results(key).find_bounds(wanted))
+        names = self._display.view.wishes.shown_bounds
+        return tuple(BoundCurve(*one[:4]) for one in self.results(key).find_bounds(names))
 
     def sources_of(self, key: int) -> tuple[str, ...]:
         """Return the sources of the drawn margins and judged statements of a run."""

@@ -51,15 +51,15 @@ class TheoryResults:
 
         return () if self.final is None else traces(self.final)
 
-    def find_bounds(self, wanted: Container[str]) -> Iterator[tuple[str, str, str, Any, str]]:
+    def find_bounds(self, names: Container[str]) -> Iterator[tuple[str, str, str, Any, str]]:
         """Yield key, name, view, values at the frames and tool tip of each wanted bound."""
         for one in self.judgement.assessments if self.judgement else ():
             trace, view = one.comparison.bound_trace, one.comparison.view
             key, statement = one.statement.key, one.statement
-            if trace is not None and key in wanted and view:
+            if trace is not None and key in names and view:
                 tip = f"<p>{rich(statement.text)}</p><p>{rich(statement.source)}</p>"
                 yield key, statement.name, view, trace, tip
-        for name, trace in self.final_ends() if FINAL in wanted else ():
+        for name, trace in self.final_ends() if FINAL in names else ():
             yield FINAL, name, "margins", trace, self.final_words()[2]
 
     def final_words(self, run: OpenRun | None = None) -> tuple[str, str, str]:

@@ -39,11 +39,11 @@ class KindChoice:
     def reset(self, section: str) -> None:
         """Restore the kind of the shipped study."""
         edits = self._edits
-        wanted = StudyEdits(origin_of(edits.base)).kind(section)
+        default = StudyEdits(origin_of(edits.base)).kind(section)
         self._drop_companions(section)
         edits.restore_kinds(section)
-        if f"{section}.kind" not in edits.base.axes and edits.kind(section) != wanted:
-            self.choose(section, wanted)
+        if f"{section}.kind" not in edits.base.axes and edits.kind(section) != default:
+            self.choose(section, default)
 
     def notes(self) -> dict[str, str]:
         """Return by key why kinds were chosen automatically."""

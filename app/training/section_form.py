@@ -135,9 +135,9 @@ class SectionForm(QWidget):
         self._wrap()
         self.show_problems({}, edits)
 
-    def set_filter(self, wanted: RowFilter) -> None:
+    def set_filter(self, row_filter: RowFilter) -> None:
         """Show only the rows that pass a filter, from the next `show_problems` on."""
-        self._filter = wanted
+        self._filter = row_filter
 
     def set_changed(self, keys: frozenset[str]) -> None:
         """Mark the settings that differ from the study's, from the next `show_problems` on."""
@@ -169,14 +169,14 @@ class SectionForm(QWidget):
 
     def _show_heading(self, edits: StudyEdits) -> None:
         """Show the kind, or in a folded section a summary of its rows; nothing without rows."""
-        key, wanted, searched = f"{self.section}.kind", self._filter, self._filter.is_active
+        key, row_filter, searched = f"{self.section}.kind", self._filter, self._filter.is_active
         changed = key in self._changed
         self.mark.setVisible(changed)
-        fits = self.kinds is not None and self._names_kinds(wanted.words)
-        fits = fits and (changed or not wanted.only_changed)
-        there = bool(self.rows) or self.kinds is not None
+        fits = self.kinds is not None and self._names_kinds(row_filter.words)
+        fits = fits and (changed or not row_filter.only_changed)
+        has_rows = bool(self.rows) or self.kinds is not None
         found = fits or any(row.is_shown for row in self.rows) or bool(self.problem.text())
-        self.setVisible(there and (found or not searched))
+        self.setVisible(has_rows and (found or not searched))
         open_ = searched or not self.folded
         self.heading.setText(f"{OPEN if open_ else CLOSED} {self._title}")
         self.heading.setAccessibleName(f"{self._title} settings{'' if open_ else ', folded'}")

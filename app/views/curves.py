@@ -339,8 +339,8 @@ class SpectrumView(TraceView):
             return Overlay(
                 note=WAITING if data.background.pending else "all inner weights are zero"
             )
-        here = values[frame]
-        if here.size < 2 or not np.isfinite(here[:2]).all():
+        row = values[frame]
+        if row.size < 2 or not np.isfinite(row[:2]).all():
             return Overlay()
-        ratio = raise_powers(number_text(float(10.0 ** min(here[0] - here[1], 300.0)), 3))
+        ratio = raise_powers(number_text(float(10.0 ** min(row[0] - row[1], 300.0)), 3))
         return Overlay(corner=(f"{SIGMA}\u2081/{SIGMA}\u2082 = {ratio}",))

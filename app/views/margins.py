@@ -196,8 +196,8 @@ class MarginsView(TraceView):
         node = self._hovered if self._hovered >= 0 else alone
         corner = self._weights(data, node) if 0 <= node < data.m else ()
         shown = np.isfinite(data.margins[: frame + 1]).any()
-        why = why_no_margin(data.run.experiment.network)
-        note = "" if shown else f"no margin: {why}"
+        reason = why_no_margin(data.run.experiment.network)
+        note = "" if shown else f"no margin: {reason}"
         if not corner:
             corner = self._of_share(data)
         if not corner and data.past.too_long:

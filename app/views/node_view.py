@@ -24,8 +24,10 @@ def absence_of_nodes(data: DisplayData) -> str:
     return "" if data.has_nodes else "a kernel predictor has no neurons"
 
 
-def stepped_node(places: Floats, nodes: NDArray[np.int64], here: int, way: tuple[int, int]) -> int:
-    """Return the node to which an arrow leads from the node `here`; `here` if there is none.
+def stepped_node(
+    places: Floats, nodes: NDArray[np.int64], current: int, way: tuple[int, int]
+) -> int:
+    """Return the node to which an arrow leads from the node `current`; `current` if there is none.
 
     It is the nearest one in the direction `way` that is less far to the side than ahead. For -1 it
     is the node that comes first. `places` (k, 2) are pixels of `nodes` (k,). Nodes at the same
@@ -36,15 +38,15 @@ def stepped_node(places: Floats, nodes: NDArray[np.int64], here: int, way: tuple
     [1, 2, 0]
     """
     progress = places @ np.array(way, dtype=np.float64)
-    if here < 0:
+    if current < 0:
         return int(nodes[np.argmin(progress)])
-    start = int(np.flatnonzero(nodes == here)[0])
+    start = int(np.flatnonzero(nodes == current)[0])
     across = places @ np.array(way[::-1], dtype=np.float64)
     progress, side = progress - progress[start], np.abs(across - across[start])
-    there = (progress > 0.5) & (side <= progress)
-    if not there.any():
-        return here
-    distance = np.where(there, np.hypot(progress, side), np.inf)
+    is_ahead = (progress > 0.5) & (side <= progress)
+    if not is_ahead.any():
+        return current
+    distance = np.where(is_ahead, np.hypot(progress, side), np.inf)
     return int(nodes[np.argmin(distance)])
 
 
@@ -134,9 +136,9 @@ class NodeView(RunView):
         known = np.flatnonzero(self._visible_nodes())
         if not known.size:
             return
-        here = self._hovered if self._hovered in known else next(iter(self._pinned), -1)
-        here = here if here in known else -1
-        self.node_hovered.emit(self._neighbour(here, known, x, y))
+        node = self._hovered if self._hovered in known else next(iter(self._pinned), -1)
+        node = node if node in known else -1
+        self.node_hovered.emit(self._neighbour(node, known, x, y))
 
     def _visible_nodes(self) -> NDArray[np.bool_]:
         """Return which nodes are within the shown range, (m,)."""
@@ -146,12 +148,12 @@ class NodeView(RunView):
         low, high = (box.left() - 0.5, box.top() - 0.5), (box.right() + 0.5, box.bottom() + 0.5)
         return np.asarray(((places >= low) & (places <= high)).all(axis=1))
 
-    def _neighbour(self, here: int, known: NDArray[np.int64], x: int, y: int) -> int:
+    def _neighbour(self, node: int, known: NDArray[np.int64], x: int, y: int) -> int:
         """Return the node of `known` to which an arrow leads; the node itself without one.
 
         From no node (-1) it is the one that comes first.
         """
-        return stepped_node(self.plot.pixels(self.plot.points[known]), known, here, (x, y))
+        return stepped_node(self.plot.pixels(self.plot.points[known]), known, node, (x, y))
 
     def _press(self) -> None:
         if self._hovered >= 0:

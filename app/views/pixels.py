@@ -57,7 +57,7 @@ def nearest_point(
     best, found = REACH, (-1, -1)
     if not plot.plot_area().contains(x, y):
         return found
-    here = np.array([x, y])
+    point = np.array([x, y])
     for number, (places, heights) in enumerate(lines):
         known = np.flatnonzero(np.isfinite(places) & np.isfinite(heights))
         if known.size == 0:
@@ -70,21 +70,21 @@ def nearest_point(
             ends = np.searchsorted(places[known], [left, right])
             part = known[max(int(ends[0]) - 1, 0) : int(ends[1]) + 1]
         points = plot.pixels(np.stack([places[part], heights[part]], axis=1))
-        distance, at = _to_segments(points, here)
+        distance, at = _to_segments(points, point)
         if distance < best:
             best, found = distance, (number, int(part[at]))
     return found
 
 
-def _to_segments(points: Floats, here: Floats) -> tuple[float, int]:
+def _to_segments(points: Floats, point: Floats) -> tuple[float, int]:
     """Return the distance of a broken line (k, 2) from a point, and its nearest point."""
-    away = np.hypot(*(points - here).T)
+    away = np.hypot(*(points - point).T)
     if len(points) == 1:
         return float(away[0]), 0
     way = np.diff(points, axis=0)
     squared = np.maximum(np.square(way).sum(axis=1), 1e-300)
-    share = np.clip(((here - points[:-1]) * way).sum(axis=1) / squared, 0.0, 1.0)
-    distances = np.hypot(*(points[:-1] + share[:, None] * way - here).T)
+    share = np.clip(((point - points[:-1]) * way).sum(axis=1) / squared, 0.0, 1.0)
+    distances = np.hypot(*(points[:-1] + share[:, None] * way - point).T)
     nearest = int(np.argmin(distances))
     return float(distances[nearest]), nearest + int(away[nearest + 1] < away[nearest])
 

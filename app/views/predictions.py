@@ -64,10 +64,10 @@ def find_refusals(
 
 def _tip(prediction: Prediction, residual: Floats) -> str:
     """Return the definition of a prediction, and how far the run is from it."""
-    there = residual[np.isfinite(residual)]
+    finite = residual[np.isfinite(residual)]
     gap = ""
-    if there.size:
-        largest, last = (number_text(float(one), 3) for one in (np.abs(there).max(), there[-1]))
+    if finite.size:
+        largest, last = (number_text(float(one), 3) for one in (np.abs(finite).max(), finite[-1]))
         gap = f"<br>Measured less predicted: at most {largest}, at the end {last}."
     words = f"{prediction.title}: {prediction.formula} ({prediction.source})"
     return f"{rich(words)}.{gap}"

@@ -265,23 +265,23 @@ class PredictorView(RunView):
         if pointed := self._pointed_target(data, answer, x, y):
             return pointed
         point = self.plot.place(x, y)
-        column, here = _on_grid(point[0], answer.question.first)
-        row, there = (0, point[1])
+        column, first = _on_grid(point[0], answer.question.first)
+        row, second = (0, point[1])
         if data.run.dataset.d > 1:
-            row, there = _on_grid(point[1], answer.question.second)
+            row, second = _on_grid(point[1], answer.question.second)
         value = float(np.atleast_2d(answer.values)[row, column])
-        at = resolved_text(here, pixel_width(self.plot))
+        at = resolved_text(first, pixel_width(self.plot))
         if data.run.dataset.d > 1:
-            at += f", {resolved_text(there, self.plot.pixel_height())}"
+            at += f", {resolved_text(second, self.plot.pixel_height())}"
         if data.run.network.k > 1:
-            return HoverReadout(here, there, f"({at})\nclass {value:.0f}")
+            return HoverReadout(first, second, f"({at})\nclass {value:.0f}")
         if data.run.dataset.d == 1:
-            there = value * 10.0 ** min(answer.log10_scale, 300.0)
-            text = resolved_text(there, self.plot.pixel_height())
+            second = value * 10.0 ** min(answer.log10_scale, 300.0)
+            text = resolved_text(second, self.plot.pixel_height())
         else:
             text = _physical(abs(value), answer.log10_scale) if value else "0"
             text = f"{MINUS}{text}" if value < 0.0 else text
-        return HoverReadout(here, there, f"({at})\nf = {text}")
+        return HoverReadout(first, second, f"({at})\nf = {text}")
 
     def _pointed_target(
         self, data: DisplayData, answer: PredictorAnswer, x: float, y: float

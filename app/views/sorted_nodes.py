@@ -167,14 +167,14 @@ class SortedView(NodeView):
         self.dots.show_at(self.plot.points[order], chosen[order].astype(np.int64))
         self._show_marks(data)
 
-    def _neighbour(self, here: int, known: Indices, x: int, y: int) -> int:
+    def _neighbour(self, node: int, known: Indices, x: int, y: int) -> int:
         """Return the next node along the rank; arrows up lead to larger values."""
         order = known[np.argsort(self.plot.points[known, 0], kind="stable")]
         values = self.plot.points[order, 1]
         way = x or (-y if values[-1] >= values[0] else y)
-        if here < 0:
+        if node < 0:
             return int(order[0 if way > 0 else -1])
-        place = int(np.flatnonzero(order == here)[0]) + way
+        place = int(np.flatnonzero(order == node)[0]) + way
         return int(order[min(max(place, 0), order.size - 1)])
 
     def _mark_nodes(self, data: DisplayData) -> None:

@@ -373,8 +373,8 @@ class TraceView(RunView):
         """Show the tooltip of a level."""
         level = level_at(self.plot.drawn_levels, x, y)
         if level is not None and level.tip:
-            here = self.plot.viewport().mapToGlobal(QPoint(round(x), round(y)))
-            QToolTip.showText(here, rich_tip(level.tip), self.plot)
+            position = self.plot.viewport().mapToGlobal(QPoint(round(x), round(y)))
+            QToolTip.showText(position, rich_tip(level.tip), self.plot)
         elif QToolTip.isVisible():
             QToolTip.hideText()
 

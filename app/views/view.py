@@ -307,8 +307,8 @@ class RunView(QWidget):
     # ----------------------------------------------------------------------------- the pointer
 
     def _point(self, x: float, y: float) -> None:
-        there = self.data is not None and self.frame >= 0 and not self._absent
-        self._set_readout(self._readout_at(x, y) if there else None)
+        can_point = self.data is not None and self.frame >= 0 and not self._absent
+        self._set_readout(self._readout_at(x, y) if can_point else None)
 
     def _point_nowhere(self) -> None:
         self._set_readout(None)

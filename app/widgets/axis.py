@@ -189,9 +189,9 @@ class PlotAxis(pg.AxisItem):
     def ticks(self, low: float, high: float, size: float) -> Ticks:
         """Return as many ticks as fit apart."""
         # Requested at least twice: to measure the room, and to paint.
-        wanted = (low, high, size, self._maker, self.strips)
-        if wanted != self._found[0]:
-            self._found = wanted, self._find_ticks(low, high, size)
+        key = (low, high, size, self._maker, self.strips)
+        if key != self._found[0]:
+            self._found = key, self._find_ticks(low, high, size)
         return self._found[1]
 
     def tick_places(self) -> list[float]:

@@ -34,7 +34,7 @@ class EndLabel:
     y: Floats
 
 
-def spread_heights(wanted: Sequence[float], height: float, top: float, bottom: float) -> Floats:
+def spread_heights(targets: Sequence[float], height: float, top: float, bottom: float) -> Floats:
     """Return the tops of labels of one height, as near to the wanted ones as possible.
 
     Labels keep the order of the wanted tops. What does not fit at all overlaps evenly.
@@ -44,12 +44,12 @@ def spread_heights(wanted: Sequence[float], height: float, top: float, bottom: f
     >>> spread_heights([-50.0, 0.0], 10.0, 0.0, 100.0).tolist()
     [0.0, 10.0]
     """
-    count = len(wanted)
-    order = np.argsort(wanted, kind="stable")
+    count = len(targets)
+    order = np.argsort(targets, kind="stable")
     step = min(height, max(bottom - top, 0.0) / max(count, 1))
     # After subtracting the heights of the labels above, ordered tops become non-decreasing values.
     offsets = step * np.arange(count)
-    free = np.clip(np.asarray(wanted, dtype=np.float64)[order] - offsets, top, None)
+    free = np.clip(np.asarray(targets, dtype=np.float64)[order] - offsets, top, None)
     blocks: list[tuple[float, int]] = []  # mean and number of labels in contact
     for value in free.tolist():
         blocks.append((value, 1))
@@ -140,8 +140,8 @@ class EndLabels(UnboundedItem):
         heights = [min(max(point.y(), inside.top()), inside.bottom()) for point in points]
         # Centred on the end of a curve, but above a level, whose line continues below its label.
         shares = [0.5 if self.labels[k].x.size else 1.0 for k in shown]
-        wanted = [y - share * height for y, share in zip(heights, shares, strict=True)]
-        tops = spread_heights(wanted, height, inside.top(), inside.bottom())
+        targets = [y - share * height for y, share in zip(heights, shares, strict=True)]
+        tops = spread_heights(targets, height, inside.top(), inside.bottom())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self.font)
         boxes = [QRectF(marker_x, top, inside.right() - marker_x, height) for top in tops.tolist()]

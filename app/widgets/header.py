@@ -133,14 +133,14 @@ class ViewHeader(QWidget):
         event.accept()  # the first click counts already, and a double click would toggle twice
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        here = event.globalPosition().toPoint()
+        position = event.globalPosition().toPoint()
         if self._pressed is None:
             return
-        way = (here - self._pressed).manhattanLength()
+        way = (position - self._pressed).manhattanLength()
         if self._dragging or way >= QApplication.startDragDistance():
             self._dragging = True
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
-            self.dragged.emit(here)
+            self.dragged.emit(position)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._pressed is None or event.button() != Qt.MouseButton.LeftButton:

@@ -313,21 +313,21 @@ class Plot(pg.GraphicsView):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         event.accept()
-        here = event.position()
+        point = event.position()
         if self._pressed is None:
-            self.hovered.emit(here.x(), here.y())
+            self.hovered.emit(point.x(), point.y())
             return
-        way = here - self._pressed
+        way = point - self._pressed
         self._dragged = self._dragged or way.manhattanLength() > CLICK_PIXELS
         if not self._dragged:
             return
         if self._button != Qt.MouseButton.LeftButton or self._drag is Drag.PAN:
             self._pan(way)
         elif self._drag is Drag.BOX:
-            box = QRectF(self._pressed, here).normalized()
+            box = QRectF(self._pressed, point).normalized()
             self.set_overlay(replace(self.overlay, box=box))
         else:
-            self.plot_dragged.emit(here.x(), here.y())
+            self.plot_dragged.emit(point.x(), point.y())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         event.accept()
@@ -339,13 +339,13 @@ class Plot(pg.GraphicsView):
             self.menu_requested.emit(event.globalPosition().toPoint())
         if self._button != Qt.MouseButton.LeftButton:
             return
-        here = event.position()
+        position = event.position()
         if not self._dragged:
-            self.clicked.emit(here.x(), here.y())
-            self.point_clicked.emit(self.find_nearest(self.points, here.x(), here.y()))
+            self.clicked.emit(position.x(), position.y())
+            self.point_clicked.emit(self.find_nearest(self.points, position.x(), position.y()))
         elif self._drag is Drag.BOX:
             self.set_overlay(replace(self.overlay, box=None))
-            corners = [QPointF(*self.place(point.x(), point.y())) for point in (pressed, here)]
+            corners = [QPointF(*self.place(point.x(), point.y())) for point in (pressed, position)]
             self.box_drawn.emit(QRectF(*corners).normalized())
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -362,10 +362,10 @@ class Plot(pg.GraphicsView):
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()
         # Keep the place under the pointer fixed, even if wider ticks move the plot.
-        here, turn = event.position().toTuple(), event.angleDelta().y()
-        point = QPointF(*self.place(*here))
+        position, turn = event.position().toTuple(), event.angleDelta().y()
+        point = QPointF(*self.place(*position))
         self.set_zoom(ranges.turn_wheel(self.visible_range(), point, turn, self._extent()))
-        self.set_zoom(self.visible_range().translated(point - QPointF(*self.place(*here))))
+        self.set_zoom(self.visible_range().translated(point - QPointF(*self.place(*position))))
         self.zoomed.emit()
 
     def leaveEvent(self, _: QEvent) -> None:

@@ -162,12 +162,12 @@ def _select_nodes(
         parse_nodes(text)
     except ValueError as error:
         known = ", ".join(dict.fromkeys(name for sets in saved_sets for name in sets))
-        there = (
+        offer = (
             f"the saved sets of these runs are {known}"
             if known
             else "these runs have no saved sets"
         )
-        raise InputError(f"{text[:60]!r}: {there}; {error}.", option="--select") from None
+        raise InputError(f"{text[:60]!r}: {offer}; {error}.", option="--select") from None
     return [NodeSet("", _nodes(text, runs, "--select"))] * len(runs)
 
 

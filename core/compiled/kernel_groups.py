@@ -62,21 +62,21 @@ def report_compiling(kernel: str) -> None:
 
 def ready_groups() -> frozenset[str]:
     """Return the groups whose kernels are all in the cache."""
-    there = store.names()
+    names = store.names()
     return frozenset(
-        group for group in GROUPS if group + MARK in there and _is_complete(group, there)
+        group for group in GROUPS if group + MARK in names and _is_complete(group, names)
     )
 
 
-def _is_complete(group: str, there: frozenset[str]) -> bool:
+def _is_complete(group: str, names: frozenset[str]) -> bool:
     content = store.load(group + MARK)
-    return content is not None and there.issuperset(json.loads(content))
+    return content is not None and names.issuperset(json.loads(content))
 
 
 def missing(requested: Iterable[str] = GROUPS) -> tuple[str, ...]:
     """Return the requested groups that are not ready, in the same order."""
-    there = ready_groups()
-    return tuple(group for group in requested if group not in there)
+    ready = ready_groups()
+    return tuple(group for group in requested if group not in ready)
 
 
 def mark(group: str, files: Iterable[str]) -> bool:

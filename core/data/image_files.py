@@ -142,10 +142,10 @@ def _read_idx(file: BinaryIO | gzip.GzipFile, path: Path, magic: int) -> NDArray
             f"{MOST_BYTES:.0e} values are read."
         )
     # Before memory is allocated: a header of 16 bytes can claim gigabytes.
-    there, most = path.stat().st_size, RATIO if path.suffix == ".gz" else 1
-    if size > there * most:
+    n_bytes, most = path.stat().st_size, RATIO if path.suffix == ".gz" else 1
+    if size > n_bytes * most:
         raise InputError(
-            f"data.path: {path} is cut off: it has {there} bytes and claims {size} values."
+            f"data.path: {path} is cut off: it has {n_bytes} bytes and claims {size} values."
         )
     content = file.read(size)
     if len(content) < size:

@@ -106,11 +106,11 @@ class Choice:
         classes = self.classes or tuple(np.unique(images.labels).tolist())
         self._check(images, classes, where)
         chosen = images.of_classes(classes)
-        there = chosen.labels.size
-        count = there if self.n is None else self.n
-        if count > there:
+        available = chosen.labels.size
+        count = available if self.n is None else self.n
+        if count > available:
             raise InputError(
-                f"data.n = {count}, but {where} has {there} images of these classes; lower n."
+                f"data.n = {count}, but {where} has {available} images of these classes; lower n."
             )
         if count * chosen.pixels.shape[1] > MAX_ELEMENTS:
             most = MAX_ELEMENTS // chosen.pixels.shape[1]
@@ -118,19 +118,19 @@ class Choice:
                 f"data.n: {count} images are more than a run holds; choose n = {most} or fewer."
             )
         # Permute all images even if few are used: with one seed, a larger n extends a smaller one.
-        order = generator.permutation(there)
+        order = generator.permutation(available)
         train = chosen.part(order[:count])
         rest = chosen.part(order[count:]) if test is None else test.of_classes(classes)
         most = min(MOST_TEST_IMAGES, max(1, MAX_ELEMENTS // chosen.pixels.shape[1]))
         return self._scale_pixels(train, rest.part(np.arange(rest.labels.size)[:most]), classes)
 
     def _check(self, images: Images, classes: tuple[int, ...], where: str) -> None:
-        there = np.unique(images.labels).tolist()
-        missing = [number for number in classes if number not in there]
+        labels = np.unique(images.labels).tolist()
+        missing = [number for number in classes if number not in labels]
         if missing:
             raise InputError(
                 f"data.classes: {where} has no image of class {missing[0]}; it has the classes "
-                f"{', '.join(map(str, there))}."
+                f"{', '.join(map(str, labels))}."
             )
         if len(classes) < 2:
             raise InputError(
@@ -254,11 +254,11 @@ class DigitsData(DataSection, Distribution):
     @model_validator(mode="after")
     def _check_count(self) -> DigitsData:
         check_classes(self.classes)
-        there = sum(DIGIT_COUNTS[number] for number in self.classes or range(10))
-        if self.n >= there:
+        available = sum(DIGIT_COUNTS[number] for number in self.classes or range(10))
+        if self.n >= available:
             raise RuleError(
-                f"n = {self.n} leaves none of the {there} digits of these classes for testing; "
-                f"choose at most {there - 1}",
+                f"n = {self.n} leaves none of the {available} digits of these classes for testing; "
+                f"choose at most {available - 1}",
                 keys=("n",),
             )
         return self

@@ -153,8 +153,8 @@ class ModularData(DataSection, Distribution):
         if self.p % 2 == 0:
             raise RuleError(f"p = {self.p} is even; choose an odd p such as 5 or 23", keys=("p",))
         sizes = {"d": 2 * self.p, "n": pair_count(self.p, self.fraction)}
-        there = f"p = {self.p} with fraction = {self.fraction:g} has {{name}} = {{size}}"
-        set_sizes(self, sizes, there, "p")
+        clause = f"p = {self.p} with fraction = {self.fraction:g} has {{name}} = {{size}}"
+        set_sizes(self, sizes, clause, "p")
         return self
 
     def sample(self, generator: Generator) -> Dataset:

@@ -67,12 +67,12 @@ class ParityData(DataSection, Law):
             raise RuleError(
                 f"k = {self.k} is larger than d = {self.d}; k may be 1 to d", keys=("k", "d")
             )
-        needed, why = self.k + self.freeze, "a frozen coordinate" if self.freeze else ""
+        needed, reason = self.k + self.freeze, "a frozen coordinate" if self.freeze else ""
         if self.law == "decoy":
-            needed, why = needed + 1, f"a decoy and {why}" if why else "a decoy"
+            needed, reason = needed + 1, f"a decoy and {reason}" if reason else "a decoy"
         if needed > self.d:
             raise RuleError(
-                f"k = {self.k} with {why} needs d >= {needed}, but d = {self.d}; raise d",
+                f"k = {self.k} with {reason} needs d >= {needed}, but d = {self.d}; raise d",
                 keys=("k", "d"),
             )
         return self

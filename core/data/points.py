@@ -55,8 +55,8 @@ def fault_of(points: Sequence[Sequence[float]], real: bool = False) -> str:
     'all points have the label +1, but a study needs both classes; give one of them the label -1'
     """
     if not 2 <= len(points) <= MAX_POINTS:
-        there = "1 point is given" if len(points) == 1 else f"{len(points)} points are given"
-        return f"{there}; give 2 to {MAX_POINTS}"
+        count_text = "1 point is given" if len(points) == 1 else f"{len(points)} points are given"
+        return f"{count_text}; give 2 to {MAX_POINTS}"
     width = len(points[0])
     for number, row in enumerate(points, start=1):
         if width < 2:

@@ -277,7 +277,7 @@ class DataSection(Section):
         return ()
 
 
-def set_sizes(section: DataSection, sizes: Mapping[str, int], there: str, key: str) -> None:
+def set_sizes(section: DataSection, sizes: Mapping[str, int], place: str, key: str) -> None:
     """Set n and d, if left out, to the values that follow from another key.
 
     Parameters
@@ -286,7 +286,7 @@ def set_sizes(section: DataSection, sizes: Mapping[str, int], there: str, key: s
         Section under validation.
     sizes : mapping of str to int
         Value of each size.
-    there : str
+    place : str
         Clause about `{name}` and `{size}`, for the error.
     key : str
         Key that the sizes follow from.
@@ -302,7 +302,7 @@ def set_sizes(section: DataSection, sizes: Mapping[str, int], there: str, key: s
             # Only the section's validator may set a field of a frozen section.
             object.__setattr__(section, name, size)
         elif stated != size:
-            clause = there.format(name=name, size=size)
+            clause = place.format(name=name, size=size)
             raise RuleError(f"{name} = {stated}, but {clause}; leave {name} out", keys=(name, key))
 
 
@@ -358,9 +358,9 @@ def check_stated(path: Path, sizes: Iterable[tuple[str, int | None, int]]) -> No
 
     `sizes` are (name, stated, size in the file); None states nothing.
     """
-    for name, stated, there in sizes:
-        if stated is not None and stated != there:
+    for name, stated, place in sizes:
+        if stated is not None and stated != place:
             raise InputError(
                 f"data.{name} = {stated} conflicts with {path}, which has "
-                f"{name} = {there}; leave data.{name} out or correct it."
+                f"{name} = {place}; leave data.{name} out or correct it."
             )

@@ -239,7 +239,7 @@ def _is_one_hot(table: Array) -> bool:
 
 
 def lay_out(
-    names: list[str] | None, first: Row, rows: TextRows, wanted: TableChoices, origin: Origin
+    names: list[str] | None, first: Row, rows: TextRows, choices: TableChoices, origin: Origin
 ) -> Layout:
     """Return the columns of a table, from its header, if any, and the first row of values.
 
@@ -247,7 +247,7 @@ def lay_out(
     is not clear, or no coordinates are left.
     """
     line, cells = first
-    from_comment = names is None and wanted.header is None and bool(rows.comment)
+    from_comment = names is None and choices.header is None and bool(rows.comment)
     if from_comment:
         names = names_in_comment(rows, len(cells))
         from_comment = names is not None
@@ -257,18 +257,18 @@ def lay_out(
     if width < 2:
         raise _too_narrow(names, line, origin)
     cells = [*cells, *[""] * width][:width]
-    label = _label_by_name(names, width, wanted, origin)
+    label = _label_by_name(names, width, choices, origin)
     index = _index_columns(names or (), cells, label)
     blanks = frozenset(i for i in range(width) if not cells[i] and i not in (label, *index))
-    if wanted.label in ("first", "last") and label is None:
+    if choices.label in ("first", "last") and label is None:
         columns = [i for i in range(width) if i not in blanks and i not in index]
-        label = columns[0 if wanted.label == "first" else -1] if columns else None
+        label = columns[0 if choices.label == "first" else -1] if columns else None
     words = [i for i in range(width) if is_word(cells[i]) and i not in index]
-    inferred = label is None and len(words) == 1 and not wanted.real
+    inferred = label is None and len(words) == 1 and not choices.real
     if inferred:
         label = words[0]
     lower = [name.casefold() for name in names or ()]
-    plane = wanted.label is None and label is not None and "x" in lower and lower[label] == "y"
+    plane = choices.label is None and label is not None and "x" in lower and lower[label] == "y"
     coordinates = [i for i in range(width) if i not in blanks and i not in (label, *index)]
     for i in coordinates if names else ():
         if not names[i] or names[i].lower().startswith(UNNAMED):  # type: ignore[index]
@@ -321,10 +321,10 @@ def _too_narrow(names: list[str] | None, line: int, origin: Origin) -> InputErro
 
 
 def _label_by_name(
-    names: list[str] | None, width: int, wanted: TableChoices, origin: Origin
+    names: list[str] | None, width: int, choices: TableChoices, origin: Origin
 ) -> int | None:
     """Return the label column by the user's choice or its name; None if neither names one."""
-    stated = wanted.label
+    stated = choices.label
     if stated is not None:
         exact = [i for i, name in enumerate(names or ()) if name == stated]
         exact = exact or [
@@ -337,8 +337,8 @@ def _label_by_name(
         if not exact and stated.isascii() and stated.isdigit() and 1 <= int(stated[:9]) <= width:
             return int(stated) - 1
         hint = did_you_mean(stated, names) if names else f"it has no names and {width} columns."
-        there = "more than one column" if exact else "no column"
-        raise origin.error_in_text(f"has {there} {stated[:SHOWN]!r} for data.label; {hint}")
+        clause = "more than one column" if exact else "no column"
+        raise origin.error_in_text(f"has {clause} {stated[:SHOWN]!r} for data.label; {hint}")
     found = [i for i, name in enumerate(names or ()) if name.casefold() in LABEL_NAMES]
     if len(found) < 2 or names is None:
         return found[0] if found else None

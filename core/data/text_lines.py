@@ -286,28 +286,28 @@ def fitting_names(
         The row has another number of values.
     """
     count = max(i for i, name in enumerate(names, start=1) if name) if any(names) else len(names)
-    there = len(cells)
-    while there > count and not cells[there - 1]:
-        there -= 1
-    if there == count + 1 and (separator != "," or any("." in cell for cell in cells[1:])):
+    width = len(cells)
+    while width > count and not cells[width - 1]:
+        width -= 1
+    if width == count + 1 and (separator != "," or any("." in cell for cell in cells[1:])):
         return ["", *names[:count]]
-    if there > count or (there < count and len(cells) < count):
+    if width > count or (width < count and len(cells) < count):
         raise origin.error_at_line(line, width_fault(len(cells), count, header=True))
     return names[:count]
 
 
-def width_fault(there: int, needed: int, header: bool) -> str:
+def width_fault(width: int, needed: int, header: bool) -> str:
     """Return the error in the number of values of a line, as a clause.
 
     Parameters
     ----------
-    there : int
+    width : int
         Number of values.
     needed : int
         Number of columns.
     header : bool
         True if a header counts the columns.
     """
-    counted = "1 value" if there == 1 else f"{there} values"
+    counted = "1 value" if width == 1 else f"{width} values"
     other = f"its header {needed}" if header else f"the lines before it have {needed}"
     return f"has {counted}, and {other}; check its separators, and that no number has a comma."

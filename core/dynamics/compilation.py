@@ -95,14 +95,14 @@ def warm_up(
 ) -> None:
     """Compile kernels missing from the cache; report each group when it is ready."""
     requested = tuple(dict.fromkeys(groups))
-    there = kernel_groups.ready_groups()
-    order = [group for group in requested if group in there]
-    order += [group for group in requested if group not in there]
+    ready = kernel_groups.ready_groups()
+    order = [group for group in requested if group in ready]
+    order += [group for group in requested if group not in ready]
     for i, group in enumerate(order, 1):
         start = time.perf_counter()
-        if group not in there:
+        if group not in ready:
             with jit.trace_kernels() as files:
                 _compile(group)
             kernel_groups.mark(group, files)
-        seconds = 0.0 if group in there else round(time.perf_counter() - start, 3)
+        seconds = 0.0 if group in ready else round(time.perf_counter() - start, 3)
         report(Progress(i, len(order), group, seconds))

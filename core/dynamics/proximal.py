@@ -191,8 +191,8 @@ class Proximal:
                 move, then, forces = result
                 w, size = w.plus(move), move.norm()
                 w = Weights(w.a, self._remove_normals(w.U, then))
-                there = size <= SMALL * scale and np.array_equal(then, sides)
-                if there and self._objective(w, start, dt) <= most * (1.0 + ROUNDING):
+                has_converged = size <= SMALL * scale and np.array_equal(then, sides)
+                if has_converged and self._objective(w, start, dt) <= most * (1.0 + ROUNDING):
                     return w, sides
                 sides = then
         return None

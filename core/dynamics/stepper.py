@@ -67,7 +67,7 @@ class EqualSteps(Integrator):
         return Chunk(tuple(frames), outcome, step, self._clock.log10_time(step), event)
 
     def _diverged_chunk(
-        self, frames: Sequence[Frame], why: str = "the risk grew without bound"
+        self, frames: Sequence[Frame], reason: str = "the risk grew without bound"
     ) -> Chunk:
         """Return the last chunk of a diverged run, with its reason."""
         payload = {
@@ -75,7 +75,7 @@ class EqualSteps(Integrator):
             "log10_time": self._clock.log10_time(self._current_step()),
             "step_size": self.step_size,
             "suggested_step": self.suggested_step(),
-            "why": why,
+            "why": reason,
         }
         return self._chunk(frames, Outcome.DIVERGED, ("diverged", payload))
 

@@ -170,8 +170,8 @@ class Stream(ABC):
         """
         if self._place == self._ys.shape[0]:
             self._fill()
-        there = (self._ys.shape[0] - self._place) // self._batch
-        batches = min(count, there)
+        available = (self._ys.shape[0] - self._place) // self._batch
+        batches = min(count, available)
         part = slice(self._place, self._place + batches * self._batch)
         self._place = part.stop
         return self._xs[part], self._ys[part], batches

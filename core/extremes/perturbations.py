@@ -156,8 +156,8 @@ class StartSpace(ArraySpace):
         # Keys that draw a start do not apply to one read from a file.
         table |= {"init": "file", "init_path": str(file)}
         table.pop("seed", None)
-        why = "The start of this study cannot be varied, so nothing can be searched"
-        return replace_section(experiment, "network", table, why)
+        reason = "The start of this study cannot be varied, so nothing can be searched"
+        return replace_section(experiment, "network", table, reason)
 
 
 @final
@@ -286,8 +286,8 @@ class DataSpace(ArraySpace):
     def with_file(self, experiment: Experiment, file: Path) -> Experiment:
         targets = "real" if experiment.data.real else "labels"
         table = {"kind": "file", "path": str(file), "targets": targets}
-        why = "The data of this study cannot be varied, so nothing can be searched"
-        return replace_section(experiment, "data", table, why)
+        reason = "The data of this study cannot be varied, so nothing can be searched"
+        return replace_section(experiment, "data", table, reason)
 
 
 def space_of(over: str, ground: Ground, flips: bool = False, with_test: bool = False) -> Space:

@@ -214,7 +214,7 @@ class SeedSpace(Space):
 
 
 def replace_section(
-    experiment: Experiment, section: str, table: dict[str, Any], why: str
+    experiment: Experiment, section: str, table: dict[str, Any], reason: str
 ) -> Experiment:
     """Return the experiment with another section.
 
@@ -226,7 +226,7 @@ def replace_section(
         Name of the section.
     table : dict
         Content of the section.
-    why : str
+    reason : str
         Start of the error.
 
     Returns
@@ -244,7 +244,7 @@ def replace_section(
         return Experiment.model_validate({**parts, section: table})
     except ValidationError as error:
         text = "; ".join(clause.text for clause in clauses_of(error, {section: table}))
-        raise InputError(f"{why}: {text}.") from error
+        raise InputError(f"{reason}: {text}.") from error
 
 
 # --------------------------------------------------------------------------------------- the search

@@ -169,13 +169,13 @@ class Library:
         finally:
             self.index.save_rows(read)
 
-    def _add_computed_margins(self, rows: dict[str, Row], there: Container[str]) -> None:
+    def _add_computed_margins(self, rows: dict[str, Row], present: Container[str]) -> None:
         """Add margins that were computed since their runs were read."""
         from core.reference.margin import load_margin, saved_margins_folder
 
         changed = {}
         for path, row in rows.items():
-            new = {name: file for name, file in row.facts.waiting.items() if file in there}
+            new = {name: file for name, file in row.facts.waiting.items() if file in present}
             if not new:
                 continue
             margins, waiting = dict(row.facts.margins), dict(row.facts.waiting)

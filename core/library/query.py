@@ -268,8 +268,8 @@ def _tag_condition(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) 
     value = other.value if isinstance(other, ast.Constant) else None
     if not isinstance(sign, ast.Eq | ast.NotEq) or not isinstance(value, str):
         raise InputError(f'{_cut(text)}: write tag == "talk", or tag != "talk" for the others.')
-    wanted, there = value.casefold(), isinstance(sign, ast.Eq)
-    return lambda entry: any(tag.casefold() == wanted for tag in entry.about.tags) is there
+    tag_text, is_equality = value.casefold(), isinstance(sign, ast.Eq)
+    return lambda entry: any(tag.casefold() == tag_text for tag in entry.about.tags) is is_equality
 
 
 def _side(node: ast.expr, text: str) -> Side:

@@ -49,10 +49,10 @@ def certificate(run: Run, index: int) -> Certificate:
     # In units with min p = 1: theta^ = c theta. grad p(theta^) is c^(L-1) times grad p(theta) in
     # the homogeneous parameters, but c^L times in the others.
     c = float(p.min()) ** (-1.0 / degree)
-    there = np.concatenate([c * flat[: network.scaled], flat[network.scaled :]])
+    point = np.concatenate([c * flat[: network.scaled], flat[network.scaled :]])
     p = p / p.min()
-    squared = float(np.dot(there[: network.scaled], there[: network.scaled]))
-    return nearest_multipliers(score_gram(run, there), degree * p, squared, p)
+    squared = float(np.dot(point[: network.scaled], point[: network.scaled]))
+    return nearest_multipliers(score_gram(run, point), degree * p, squared, p)
 
 
 def score_gram(run: Run, flat: Array) -> Array:

@@ -259,14 +259,14 @@ def final_margin(
     if sentence := refusal(run):
         raise ValueError(sentence)
     index = range(run.frames)[index]
-    below, why = lower_end(run, index)
+    below, reason = lower_end(run, index)
     always, name = upper_end(run, references)
     if _is_leaky(run):
         held: tuple[ConditionalBound, ...] = (_while_leaky(run, index, watch),)
     else:
         held = tuple(_conditional_bound(run, index, one, watch, precision) for one in conditions)
     time = float(run.log10_time[index])
-    return FinalMargin(index, time, hard_margin(run, index), below, why, always, name, held)
+    return FinalMargin(index, time, hard_margin(run, index), below, reason, always, name, held)
 
 
 def lower_end(run: Run, index: int) -> tuple[float, str]:
@@ -382,8 +382,8 @@ def find_first_frame(run: Run, index: int, pattern: FixedPattern, watch: CancelT
     frame = index
     while frame > 0:
         watch.check()
-        before, there = _places(run, frame - 1)
-        crossed = np.where(active, there < -AT_KINK, there > AT_KINK) & counted
+        before, earlier = _places(run, frame - 1)
+        crossed = np.where(active, earlier < -AT_KINK, earlier > AT_KINK) & counted
         if crossed.any() or not np.array_equal(before, signs):
             break
         frame -= 1

@@ -65,12 +65,12 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
     wrong = [name for name in names if name not in known]
     if wrong:
         inside = wrong[0] in {item.name for item in available_observables(run)}
-        why = "has one number per node, which only an NPZ can hold" if inside else ""
+        reason = "has one number per node, which only an NPZ can hold" if inside else ""
         refused = [one.refusal(run) for one in PREDICTIONS.values() if wrong[0] in one.names]
         if refused:
-            why = f"is a prediction that does not apply: {refused[0]}"
+            reason = f"is a prediction that does not apply: {refused[0]}"
         raise InputError(
-            f"the column {wrong[0][:60]!r} {why or 'does not exist in this run'}; "
+            f"the column {wrong[0][:60]!r} {reason or 'does not exist in this run'}; "
             f"{did_you_mean(wrong[0], list(known))}",
             where=run.path,
         )

@@ -329,8 +329,8 @@ def global_margin(
     inner, basis = row_space(x / scale)
     watch.check()
     if near < SMALLEST * scale:
-        why = "two examples of opposite labels have the same direction up to rounding"
-        return result_without_network(unresolved_bracket(near, scale, True, why), d)
+        reason = "two examples of opposite labels have the same direction up to rounding"
+        return result_without_network(unresolved_bracket(near, scale, True, reason), d)
     search = Search(inner, y, watch, seed, near / scale if near < EDGE * scale else 1.0)
     search.add_directions(
         None if columns is None else np.asarray(columns, dtype=np.float64) @ basis.T

@@ -198,11 +198,11 @@ class BiasMargin(SampleMargin):
         data = problem.dataset
         lower, upper, rounds = l1_margin(data.x, data.y, watch)
         if not lower > 0.0:
-            why = "separability by a network is lost in rounding"
+            reason = "separability by a network is lost in rounding"
             if watch.timed_out:
-                why = "the time limit came before a positive margin; raise it"
+                reason = "the time limit came before a positive margin; raise it"
             return unresolved_bracket(
-                upper, float(np.linalg.norm(lift(data.x), axis=1).max()), True, why
+                upper, float(np.linalg.norm(lift(data.x), axis=1).max()), True, reason
             )
         method = (
             f"linear program with exact pricing between breakpoints, {rounds} rounds; relative gap "

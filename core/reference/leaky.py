@@ -203,8 +203,8 @@ def _unsolved_bracket(M: Array) -> Bracket:
     q = separate_from_origin(coordinates(M)).q
     error = rounding(len(M), float(sizes.max()))
     upper = float(np.sqrt(max(float(q @ M @ q), 0.0) + error))
-    why = "feasibility of problem (3) is lost in rounding"
-    return unresolved_bracket(upper, float(np.sqrt(sizes.max())), True, why)
+    reason = "feasibility of problem (3) is lost in rounding"
+    return unresolved_bracket(upper, float(np.sqrt(sizes.max())), True, reason)
 
 
 def _solved_bracket(best: Optimum) -> Bracket:

@@ -65,8 +65,8 @@ def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float =
     # Widened by rounding: a proof in floating point holds up to the error of its sums.
     lower, upper = (best.lower - slack) / divisor, (best.upper + slack) / divisor
     if not lower > 0.0:
-        why = f"separability by {what} is lost in rounding"
-        return unresolved_bracket(upper, best.scale / divisor, True, why)
+        reason = f"separability by {what} is lost in rounding"
+        return unresolved_bracket(upper, best.scale / divisor, True, reason)
     gap = max(best.upper - best.lower, 0.0) / divisor
     method = f"active-set NNLS, primal and dual; gap {gap:.1e}"
     return Bracket(lower, upper, min(best.lower / divisor, upper), True, method)
@@ -133,9 +133,9 @@ class KernelMargin(SampleMargin):
     def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data = problem.dataset
         # Data that no finite network separates are not separated by limits of networks either.
-        why = why_not(data.x, data.y)
-        if why:
-            return zero_bracket(f"The tangent kernel has no margin: {why}")
+        reason = why_not(data.x, data.y)
+        if reason:
+            return zero_bracket(f"The tangent kernel has no margin: {reason}")
         K = tangent_kernel(data.x, data.x) * data.y[:, None] * data.y
         return in_space(K, rounding(data.d + data.n, float(K.diagonal().max())))
 
@@ -151,8 +151,8 @@ def in_space(K: Array, error: float) -> Bracket:
     square = max(float(q @ tight), 0.0)
     upper = float(np.sqrt(square + error))
     if not square > 0.0 or not tight.min() > error:
-        why = "separability by the tangent kernel is lost in rounding"
-        return unresolved_bracket(upper, size, True, why)
+        reason = "separability by the tangent kernel is lost in rounding"
+        return unresolved_bracket(upper, size, True, reason)
     lower, value = (float(tight.min()) - error) / upper, float(tight.min() / np.sqrt(square))
     method = f"active-set NNLS, primal and dual; gap {upper - lower:.1e}"
     return Bracket(lower, upper, min(value, upper), True, method)

@@ -86,8 +86,8 @@ def linear_margin(G: Array, p: float, watch: CancelToken) -> Bracket:
         best = separate_from_origin(G)
         if best.farkas:
             return bracket_of(best, HYPERPLANE)
-        why = f"separability by {HYPERPLANE} is lost in rounding"
-        return unresolved_bracket(upper * unit, unit, True, why)
+        reason = f"separability by {HYPERPLANE} is lost in rounding"
+        return unresolved_bracket(upper * unit, unit, True, reason)
     method = f"linear program, primal and dual; gap {max(gap, 0.0) * unit:.1e}"
     return Bracket(lower * unit, max(upper, reached) * unit, reached * unit, True, method)
 

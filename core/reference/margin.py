@@ -77,7 +77,7 @@ def zero_bracket(sentence: str) -> Bracket:
 NO_NETWORK = "the search found no network with a margin above rounding errors"
 
 
-def unresolved_bracket(upper: float, size: float, certified: bool, why: str) -> Bracket:
+def unresolved_bracket(upper: float, size: float, certified: bool, reason: str) -> Bracket:
     """Return a bracket of which only 0 <= margin <= upper is known.
 
     Parameters
@@ -88,7 +88,7 @@ def unresolved_bracket(upper: float, size: float, certified: bool, why: str) -> 
         Size of the data, such as max |x_i|, for the sentence.
     certified : bool
         True if the upper bound is proved.
-    why : str
+    reason : str
         Reason, as a clause.
 
     Returns
@@ -103,7 +103,7 @@ def unresolved_bracket(upper: float, size: float, certified: bool, why: str) -> 
     """
     sentence = (
         f"Not resolved: between 0 and {upper:.2g}, that is {upper / size:.2g} of the data's size; "
-        f"{why}."
+        f"{reason}."
     )
     return Bracket(0.0, upper, NAN, certified, sentence)
 

@@ -384,9 +384,9 @@ class TangentMargin(SampleMargin):
 
     def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data = problem.dataset
-        why = why_not(data.x, data.y)
-        if why:
-            return zero_bracket(f"gamma_ntk is 0: {why}")
+        reason = why_not(data.x, data.y)
+        if reason:
+            return zero_bracket(f"gamma_ntk is 0: {reason}")
         sample = sample_of(data.x, data.y)
         stages = search_stages(sample)
         weights = find_weights(sample.rows, sample.y, sample.d, stages, watch)

@@ -136,7 +136,7 @@ def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> JudgedCla
     return make_judged(claim, result, *_verdict(claim, result, size))
 
 
-def make_judged(claim: Claim, result: Measurement, verdict: Verdict, why: str) -> JudgedClaim:
+def make_judged(claim: Claim, result: Measurement, verdict: Verdict, reason: str) -> JudgedClaim:
     """Return a claim with its verdict on a measurement, in words.
 
     Parameters
@@ -147,7 +147,7 @@ def make_judged(claim: Claim, result: Measurement, verdict: Verdict, why: str) -
         Number measured on the study's runs.
     verdict : Verdict
         Verdict of the comparison.
-    why : str
+    reason : str
         Method of measurement, or the reason why the claim is not judged.
 
     Returns
@@ -157,7 +157,9 @@ def make_judged(claim: Claim, result: Measurement, verdict: Verdict, why: str) -
     """
     measurement = _measurement(claim, result)
     stated = verdict if verdict != NOT_HERE else NOT_TESTABLE
-    explained = f": {why.rstrip('.')}" if why and (verdict == NOT_HERE or result.missing) else ""
+    explained = (
+        f": {reason.rstrip('.')}" if reason and (verdict == NOT_HERE or result.missing) else ""
+    )
     return JudgedClaim(
         text=claim.text,
         verdict=verdict,
@@ -169,7 +171,7 @@ def make_judged(claim: Claim, result: Measurement, verdict: Verdict, why: str) -
         tolerance=claim.tolerance,
         runs=result.count,
         basis=claim.basis,
-        why=why,
+        why=reason,
         line=f"{stated}: {claim.text} Measured {measurement}{explained}.",
         measurement=measurement,
         asked=result.requested,

@@ -137,10 +137,10 @@ class GradientFlow(DynamicsSection):
                 'goes to zero; use dynamics.kind = "gd", or the exponential or logistic loss',
                 keys=("loss.kind", "dynamics.kind"),
             )
-        why = experiment.network.not_homogeneous()
-        if why:
+        reason = experiment.network.not_homogeneous()
+        if reason:
             raise RuleError(
-                f"{why}, so its flow cannot be followed in log time; use "
+                f"{reason}, so its flow cannot be followed in log time; use "
                 'dynamics.kind = "gd", or smooth = false',
                 keys=("network.smooth", "dynamics.kind"),
             )

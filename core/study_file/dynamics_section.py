@@ -80,12 +80,12 @@ class DynamicsSection(Section):
     def check(self, experiment: Any) -> None:
         """Raise RuleError if it does not go with the other sections of an experiment."""
 
-    def _needs_standard(self, experiment: Any, why: str, linear: bool = False) -> None:
+    def _needs_standard(self, experiment: Any, reason: str, linear: bool = False) -> None:
         allowed = (StandardNetwork, LinearNetwork) if linear else StandardNetwork
         known = '"standard" or "linear"' if linear else '"standard"'
         if not isinstance(experiment.network, allowed):
             raise RuleError(
-                f'dynamics.kind = "{self.kind}" {why}, so it does not go with network.kind = '
+                f'dynamics.kind = "{self.kind}" {reason}, so it does not go with network.kind = '
                 f'"{experiment.network.kind}"; use network.kind = {known}',
                 keys=("dynamics.kind", "network.kind"),
             )

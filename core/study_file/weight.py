@@ -190,10 +190,10 @@ def room_at(folder: Path) -> MachineLimits:
     with suppress(OSError):
         found = psutil.virtual_memory()
         memory, free = float(found.total), float(found.available)
-    there = next((path for path in (folder, *folder.parents) if path.is_dir()), None)
-    if there is not None:
+    existing = next((path for path in (folder, *folder.parents) if path.is_dir()), None)
+    if existing is not None:
         with suppress(OSError):
-            disk = float(shutil.disk_usage(there).free)
+            disk = float(shutil.disk_usage(existing).free)
     return MachineLimits(memory, free, disk)
 
 

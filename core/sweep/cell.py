@@ -152,8 +152,8 @@ def run_cell(task: Task, control: Control | None = None) -> Row:
         return _failed_row(task, f"{type(error).__name__}: {error}", start, worker)
 
 
-def _failed_row(task: Task, why: str, start: float, worker: str) -> Row:
-    return Row(task.name, "failed", why, time.perf_counter() - start, worker=worker)
+def _failed_row(task: Task, reason: str, start: float, worker: str) -> Row:
+    return Row(task.name, "failed", reason, time.perf_counter() - start, worker=worker)
 
 
 def row_of_recording(task: Task, path: Path, worker: str = "") -> Row:

@@ -204,12 +204,12 @@ def judged_rows(
     paths = run_paths(study, folder)
     # Drop rows whose run file was deleted, except failed cells, which never had one and count among
     # the runs of a claim.
-    there = {
+    present = {
         name: row
         for name, row in rows.items()
         if name in paths and (row.state == "failed" or paths[name].is_file())
     }
-    return judge(study, trials_of(study, there, paths, opened), size)
+    return judge(study, trials_of(study, present, paths, opened), size)
 
 
 def results_in(

@@ -120,8 +120,8 @@ class _Work:
         for task in reversed(batch):
             self.tries[task.name] = self.tries.get(task.name, 0) + 1
             if self.tries[task.name] >= RETRIES:
-                why = f"its worker ended {RETRIES} times ({type(error).__name__}: {error})"
-                rows.append(Row(task.name, "failed", why[:500]))
+                reason = f"its worker ended {RETRIES} times ({type(error).__name__}: {error})"
+                rows.append(Row(task.name, "failed", reason[:500]))
             else:
                 self.queue.appendleft(task)
         return rows

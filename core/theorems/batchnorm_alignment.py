@@ -69,13 +69,13 @@ def along_reference(
 
     @wraps(compare)
     def compared(context: Context) -> Comparison:
-        why = "too many examples for the reference directions"
+        reason = "too many examples for the reference directions"
         if has_batch_norm_potential(context.run):
             reference = batch_norm_reference(context.run)
             if reference is not None:
                 return compare(context, reference)
-            why = "the features of the start do not separate the data in both layers"
-        return common.leave_open(">=", common.NAN, common.NAN, why)
+            reason = "the features of the start do not separate the data in both layers"
+        return common.leave_open(">=", common.NAN, common.NAN, reason)
 
     return compared
 
@@ -116,7 +116,7 @@ def alignment(context: Context, reference: Reference) -> Comparison:
     for k in np.flatnonzero(frames):
         least[k] = slopes_along(run, int(k), direction).min()
     bound = gamma(context) * math.sqrt(run.network.m) / 2.0
-    return common.compare_all_frames(">=", bound, least, frames=frames, why=AWAY)
+    return common.compare_all_frames(">=", bound, least, frames=frames, reason=AWAY)
 
 
 @along_reference
@@ -137,7 +137,7 @@ def progress(context: Context, reference: Reference) -> Comparison:
         p = run.network.margins(now, run.inputs, run.dataset.y)
         least[k] = (slopes_along(run, int(k), direction) - p).min()
     bound = r * gamma(context) * math.sqrt(m) / 4.0
-    return common.compare_all_frames(">=", bound, least, frames=frames, why=AWAY)
+    return common.compare_all_frames(">=", bound, least, frames=frames, reason=AWAY)
 
 
 # ------------------------------------------------------------------------------------ Lemma E.1

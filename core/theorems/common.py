@@ -258,10 +258,10 @@ def compare_once(
 
 
 def margin_at_least(
-    context: Context, name: str, bound: float, view: str = "margins", why: str = ""
+    context: Context, name: str, bound: float, view: str = "margins", reason: str = ""
 ) -> Comparison:
     """Compare the upper end of a margin of the data with a lower bound."""
-    return where_proved(context, name, compare_once(">=", bound, context.upper(name), view, why))
+    return where_proved(context, name, compare_once(">=", bound, context.upper(name), view, reason))
 
 
 def where_proved(context: Context, name: str, comparison: Comparison) -> Comparison:
@@ -271,12 +271,14 @@ def where_proved(context: Context, name: str, comparison: Comparison) -> Compari
     return comparison
 
 
-def leave_open(sense: str, bound: float, measured: float, why: str, view: str = "") -> Comparison:
-    return Comparison(sense, bound, measured, None, view, why=why)
+def leave_open(
+    sense: str, bound: float, measured: float, reason: str, view: str = ""
+) -> Comparison:
+    return Comparison(sense, bound, measured, None, view, why=reason)
 
 
 def compare_all_frames(
-    sense: str, bound: Any, measured: Any, view: str = "", frames: Any = None, why: str = ""
+    sense: str, bound: Any, measured: Any, view: str = "", frames: Any = None, reason: str = ""
 ) -> Comparison:
     """Compare a trace with a trace or a number at the frames of a mask; the worst frame decides.
 
@@ -292,8 +294,8 @@ def compare_all_frames(
     holds, found = states.held_finitely(found, finite)
     if holds is None:
         infinite = (mask & (np.isinf(bound) | np.isinf(measured))).any()
-        why = INFINITE if infinite else why or "the statement applies to no recorded frame"
-        return Comparison(sense, NAN, NAN, None, view, bound, measured, why, found)
+        reason = INFINITE if infinite else reason or "the statement applies to no recorded frame"
+        return Comparison(sense, NAN, NAN, None, view, bound, measured, reason, found)
     share = states.relative_room(sense, bound, measured)
     worst = int(np.where(finite & ~np.isnan(share), share, np.inf).argmin())
     at_worst = float(bound[worst]), float(measured[worst])

@@ -50,8 +50,8 @@ def becomes_kkt(context: Context) -> Comparison:
     comparison = common.compare_once("<=", 0.01, residual, KKT, frame=-1)
     if comparison.holds:
         return comparison
-    why = "a limit without a rate: not reached yet"
-    return replace(common.leave_open("<=", 0.01, residual, why, KKT), frame=-1)
+    reason = "a limit without a rate: not reached yet"
+    return replace(common.leave_open("<=", 0.01, residual, reason, KKT), frame=-1)
 
 
 def time_bound(context: Context) -> Comparison:

@@ -190,14 +190,14 @@ def item(
     def compare(context: Context) -> Comparison:
         point = KktPoint(context.run)
         if not point.least > 0.0:
-            why = "some example is on the wrong side: no W has min p = 1"
-            return replace(common.leave_open(sense, bound, common.NAN, why), frame=-1)
+            reason = "some example is on the wrong side: no W has min p = 1"
+            return replace(common.leave_open(sense, bound, common.NAN, reason), frame=-1)
         comparison = common.compare_once(sense, bound, measure(point, context), frame=-1)
-        why = why_not_near(context)
+        reason = why_not_near(context)
         # An item that fails before the run is near its limit contradicts nothing.
-        if comparison.holds or not why:
+        if comparison.holds or not reason:
             return comparison
-        return replace(common.leave_open(sense, bound, comparison.measured, why), frame=-1)
+        return replace(common.leave_open(sense, bound, comparison.measured, reason), frame=-1)
 
     return compare
 

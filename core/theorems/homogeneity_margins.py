@@ -107,9 +107,9 @@ def after_time(context: Context, log10_needed: float, bound: float) -> Compariso
     """
     run = context.run
     frames = run.log10_time[: run.frames] >= log10_needed
-    why = f"t = 10^{common.format_number(log10_needed)} is not reached"
+    reason = f"t = 10^{common.format_number(log10_needed)} is not reached"
     return common.compare_all_frames(
-        ">=", bound, context.trace("hard_margin"), "margins", frames, why
+        ">=", bound, context.trace("hard_margin"), "margins", frames, reason
     )
 
 
@@ -145,8 +145,8 @@ def features_stay(context: Context) -> Comparison:
     """Compare inf over s of min_i <pbar, z_i(s)> with gamma/2: (5)."""
     bound, trace = initial_gamma(context) / 2.0, context.trace("pbar_margin")
     if not bound > 0.0:
-        why = "the initial features have no margin"
-        return common.leave_open(">=", bound, float(trace.min()), why, "pbar_margin")
+        reason = "the initial features have no margin"
+        return common.leave_open(">=", bound, float(trace.min()), reason, "pbar_margin")
     return common.compare_all_frames(">=", bound, trace, "pbar_margin")
 
 
@@ -161,8 +161,8 @@ def margin_grows(context: Context) -> Comparison:
     margins = np.array([monotone_margin(run, frame) for frame in range(run.frames)])
     before = np.concatenate([[np.nan], margins[:-1]])
     frames = np.concatenate([[False], after_fit(context)[:-1]])
-    why = "R < l(0)/n is not reached"
-    return common.compare_all_frames(">=", before, margins, "margins", frames, why)
+    reason = "R < l(0)/n is not reached"
+    return common.compare_all_frames(">=", before, margins, "margins", frames, reason)
 
 
 def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

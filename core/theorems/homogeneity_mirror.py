@@ -177,9 +177,9 @@ def growth_bound(context: Context) -> Comparison:
         least, most = (u[0] * np.exp(2.0 * grown.cumsum()) for grown in sum_bounds(context.run))
     # The spacing of frames limits the accuracy of int G: between both bounds the result is open.
     bound = np.where(u <= least, least, np.where(u > most, most, np.nan))
-    why = "the frames are too far apart to evaluate int G"
+    reason = "the frames are too far apart to evaluate int G"
     # At t = 0 both sides are equal.
-    return common.compare_all_frames("<=", bound, u, "u", np.arange(u.size) > 0, why)
+    return common.compare_all_frames("<=", bound, u, "u", np.arange(u.size) > 0, reason)
 
 
 def size_bound(context: Context) -> Comparison:
@@ -222,17 +222,17 @@ def lemma_margin(context: Context) -> Comparison:
         ratio = target_kl(context) / target_scale(context)
     # <z_i, u>/|u|_1 is twice the margin over |a|^2 + |b|^2.
     bound = running_gamma(context) / (4.0 * (1.0 + ratio))
-    why = not_yet(context)
+    reason = not_yet(context)
     frames = past_first_time(context)
     return common.compare_all_frames(
-        ">=", bound, context.trace("hard_margin"), "margins", frames, why
+        ">=", bound, context.trace("hard_margin"), "margins", frames, reason
     )
 
 
 def lemma_a_3(context: Context) -> Comparison:
     """Compare psi/|u| with gamma - (1 + 2 ln n)/|u| - D(|u| pbar, u0)/(|u| xi) for t >= t_1."""
     run, frames = context.run, past_first_time(context)
-    why = not_yet(context)
+    reason = not_yet(context)
     n, u, pbar = run.dataset.n, sizes(run), reference_distribution(run)
     start, smoothed = reparametrise(run, 0), context.trace("smoothed_margin")
     psi = smoothed * context.trace("norm_squared")
@@ -245,7 +245,7 @@ def lemma_a_3(context: Context) -> Comparison:
         divergence = np.array([kl(size * pbar, start) for size in u])
         bound = running_gamma(context) - (1.0 + 2.0 * math.log(n)) / u - divergence / (u * xi)
     known = np.logical_and(frames, xi > 0.0)
-    return common.compare_all_frames(">=", 0.5 * bound, smoothed, "margins", known, why)
+    return common.compare_all_frames(">=", 0.5 * bound, smoothed, "margins", known, reason)
 
 
 REPARAMETRISED = (reparametrises, "normalised networks and heads, logistic loss, gradient flow")

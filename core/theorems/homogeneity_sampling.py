@@ -137,8 +137,8 @@ def measure_exists(context: Context) -> Comparison:
         )
     if not found.ceiling < margin:
         return common.leave_open(">=", margin, common.NAN, "the search for a measure did not end")
-    why = "no measure has the margin gamma/4: measured is the largest margin, from above"
-    return replace(common.compare_once(">=", margin, found.ceiling), why=why)
+    reason = "no measure has the margin gamma/4: measured is the largest margin, from above"
+    return replace(common.compare_once(">=", margin, found.ceiling), why=reason)
 
 
 @cached_per_run

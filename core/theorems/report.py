@@ -34,17 +34,17 @@ def timing_words(one: Assessment, style: Style = PLAIN) -> str:
     comparison, timing = one.comparison, one.timing
     if not one.statement.constants:
         return ""
-    there = "" if timing.told is None else f" at {style.moment(timing.told, one.steps)}"
+    moment = "" if timing.told is None else f" at {style.moment(timing.told, one.steps)}"
     if comparison.states is None:
         slack = _slack(one, style)
-        return f"{slack}{there}" if slack else there.removeprefix(" ")
+        return f"{slack}{moment}" if slack else moment.removeprefix(" ")
     when = ""
     if comparison.holds and timing.holds_from is not None:
         when = f"from {style.moment(timing.holds_from, one.steps)} on"
     elif comparison.holds is False and timing.first_violated is not None:
         when = f"first violated at {style.moment(timing.first_violated, one.steps)}"
     slack = _slack(one, style, "" if comparison.limit else "least ")
-    return ", ".join(part for part in (when, f"{slack}{there}" if slack else "") if part)
+    return ", ".join(part for part in (when, f"{slack}{moment}" if slack else "") if part)
 
 
 def _slack(one: Assessment, style: Style, least: str = "") -> str:

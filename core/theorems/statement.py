@@ -347,8 +347,8 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
         states_left = states_left.astype(np.int8)
     comparison = replace(comparison, states=states_left)
     if not (fails & ~spared).any():
-        there = float(room[int(short.argmax())])
-        text = f"off by {most:.1e}, within the integration error {there:.1e}"
+        tolerance = float(room[int(short.argmax())])
+        text = f"off by {most:.1e}, within the integration error {tolerance:.1e}"
         return replace(comparison, holds=True, why=text)
     if not (states_left == State.FAILS).any():
         text = f"off by {most:.1e}; the integration error of this run is not known"

@@ -221,11 +221,11 @@ def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Co
         scale = math.sqrt(context.run.dataset.d) if root_d else 1.0
         bound = context.lower("gamma_linear") / (factor * scale)
         linear = context.margins.get("gamma_linear")
-        why = ""
+        reason = ""
         if linear is not None and not linear.bracket.exists:
             nothing = linear.bracket.is_zero
-            why = "no linear margin exists" if nothing else "no linear margin is known"
-        return common.margin_at_least(context, name, bound, why=why)
+            reason = "no linear margin exists" if nothing else "no linear margin is known"
+        return common.margin_at_least(context, name, bound, reason=reason)
 
     return compare
 

@@ -45,8 +45,8 @@ def compare_limit(sense: str, bound: float, trace: common.Array, context: Contex
     if comparison.holds is not False or end >= LATE - 1e-9:
         return comparison
     reached = common.format_number(end)
-    why = f"for large t only: not reached by log10 t = {reached}, judged from {LATE:g} on"
-    return replace(comparison, holds=None, why=why)
+    reason = f"for large t only: not reached by log10 t = {reached}, judged from {LATE:g} on"
+    return replace(comparison, holds=None, why=reason)
 
 
 # --------------------------------------------------------------------------- Proposition 2.6

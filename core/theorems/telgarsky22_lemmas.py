@@ -259,8 +259,8 @@ def compare_promise(context: Context) -> Comparison:
         bound[tau + 1 :] = np.where(total > 0.0, rate(context) - spent / total, np.nan)
     best = np.full(run.frames, np.nan)
     best[tau:] = np.fmax.accumulate(margins[tau:])
-    why = "the potential is not finite at two frames yet"
-    return common.compare_all_frames(">=", bound, best, "margins", why=why)
+    reason = "the potential is not finite at two frames yet"
+    return common.compare_all_frames(">=", bound, best, "margins", reason=reason)
 
 
 # --------------------------------------------------------------------- Proposition 2.6, item 1

@@ -198,18 +198,18 @@ def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def distance_stays(context: Context) -> Comparison:
     frames = frames_after_crossing(context)
-    why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
+    reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     return common.compare_all_frames(
-        ">=", radius(context), context.trace("distance"), "distance", frames, why
+        ">=", radius(context), context.trace("distance"), "distance", frames, reason
     )
 
 
 def smoothed_after(context: Context) -> Comparison:
     bound = common.power(context.lower("gamma_ntk"), 2) / 4096.0
-    why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
+    reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     trace = context.trace("smoothed_margin")
     return common.compare_all_frames(
-        ">=", bound, trace, "margins", frames_after_crossing(context), why
+        ">=", bound, trace, "margins", frames_after_crossing(context), reason
     )
 
 
@@ -236,12 +236,12 @@ def rebalanced_at(context: Context) -> Comparison:
     The lemma speaks of that time alone.
     """
     bound = context.lower("gamma_ntk") / 4096.0
-    why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
+    reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     after = frames_after_crossing(context)
     frames = np.zeros(after.size, bool)
     frames[np.flatnonzero(after)[:1]] = True
     return common.compare_all_frames(
-        ">=", bound, rebalanced_margin(context), "margins", frames, why
+        ">=", bound, rebalanced_margin(context), "margins", frames, reason
     )
 
 

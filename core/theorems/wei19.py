@@ -121,8 +121,8 @@ def path_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def path(context: Context) -> Comparison:
     """Compare the margin at this lambda with gamma*, its limit; always undecided."""
     measured = common.last_value(context.trace("hard_margin"))
-    why = "a limit in lambda: one run is one point of the path"
-    return common.leave_open(">=", best(context, False), measured, why, "margins")
+    reason = "a limit in lambda: one run is one point of the path"
+    return common.leave_open(">=", best(context, False), measured, reason, "margins")
 
 
 def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -132,8 +132,8 @@ def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def classes_path(context: Context) -> Comparison:
     measured = common.last_value(context.trace("hard_margin"))
-    why = "gamma* of several classes is not computed, and one run is one point of the path"
-    return common.leave_open(">=", common.NAN, measured, why, "margins")
+    reason = "gamma* of several classes is not computed, and one run is one point of the path"
+    return common.leave_open(">=", common.NAN, measured, reason, "margins")
 
 
 def approximate_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -169,8 +169,8 @@ def regression_path(context: Context) -> Comparison:
     measured = float(context.trace("risk")[index]) + l2 * float(flat @ flat)
     most = fitting_norm(run, index)
     if not math.isfinite(most):
-        why = "no network that fits is known: none has the run's directions"
-        return common.leave_open("<=", common.NAN, measured, why, "log10_risk")
+        reason = "no network that fits is known: none has the run's directions"
+        return common.leave_open("<=", common.NAN, measured, reason, "log10_risk")
     return common.compare_once("<=", l2 * most, measured, "log10_risk", frame=-1)
 
 

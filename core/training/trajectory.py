@@ -107,18 +107,18 @@ class PaceWatch:
         )
 
     def _steps_left(self, seconds: float) -> float:
-        here = self._samples[-1][1]
-        ratio = 10.0 ** (self._start - here)  # relative to the present t, which may exceed float64
-        decades = min(self._end - here, 300.0)
+        now = self._samples[-1][1]
+        ratio = 10.0 ** (self._start - now)  # relative to the present t, which may exceed float64
+        decades = min(self._end - now, 300.0)
         return seconds * (10.0**decades - 1.0) / (1.0 - ratio) if ratio < 1.0 else math.nan
 
     def _log_time_left(self, seconds: float) -> float:
-        (first, before), (middle, then), (_, here) = self._samples[-3:]
+        (first, before), (middle, previous), (_, now) = self._samples[-3:]
         doublings = math.log2(seconds / middle)
-        gain, left = (here - then) / doublings, self._end - here
+        gain, left = (now - previous) / doublings, self._end - now
         if not math.isfinite(gain) or gain <= 0.0:
             return math.nan
-        earlier = (then - before) / math.log2(middle / first)
+        earlier = (previous - before) / math.log2(middle / first)
         ratio = gain / earlier if math.isfinite(earlier) and earlier > 0.0 else 1.0
         # One chunk of 17 ms more or less is no acceleration.
         ratio = ratio if ratio > ACCELERATES else 1.0

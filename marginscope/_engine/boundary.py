@@ -86,12 +86,12 @@ def in_notebook() -> bool:
     return "IPKernelApp" in getattr(get_ipython() if get_ipython else None, "config", {})
 
 
-def is_interactive(wanted: bool) -> bool:
+def is_interactive(requested: bool) -> bool:
     """Return True on a terminal or in a notebook, if bars are wanted."""
-    return wanted and (in_notebook() or (sys.stderr is not None and sys.stderr.isatty()))
+    return requested and (in_notebook() or (sys.stderr is not None and sys.stderr.isatty()))
 
 
-def progress(label: str, total: int, unit: str, wanted: bool) -> AbstractContextManager[Bar]:
+def progress(label: str, total: int, unit: str, requested: bool) -> AbstractContextManager[Bar]:
     """Return a progress bar on a terminal or in a notebook, and a bar that shows nothing elsewhere.
 
     Parameters
@@ -102,14 +102,14 @@ def progress(label: str, total: int, unit: str, wanted: bool) -> AbstractContext
         Number of items.
     unit : str
         Name of one item.
-    wanted : bool
+    requested : bool
         False for no bar anywhere.
 
     Returns
     -------
     context manager of Bar
     """
-    return progress_bar(label, total, is_interactive(wanted), unit)
+    return progress_bar(label, total, is_interactive(requested), unit)
 
 
 def import_optional(package: str, function: str) -> Any:

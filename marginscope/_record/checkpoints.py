@@ -241,9 +241,9 @@ class StateReader:
                 step = own if own_steps is None else own_steps[count]
                 step = step_of(content) if step is None else step
                 if step is None:
-                    why = self._unnumbered or f"state {count + 1} has none"
+                    reason = self._unnumbered or f"state {count + 1} has none"
                     raise InputError(
-                        f"The steps are not known: {why}, and its content has no step; give "
+                        f"The steps are not known: {reason}, and its content has no step; give "
                         "steps, one number per state."
                     )
                 if own_steps is None and isinstance(state, str | os.PathLike) and step <= last:

@@ -163,15 +163,15 @@ class NetworkReader:
             options = replace(options, network=found)
         network = options.network
         factor = network.step_factor(weights["a"] is not None, weights["c"] is not None)
-        why = f"with scale = {network.scale:.4g}"
+        reason = f"with scale = {network.scale:.4g}"
         if options.dynamics == "adam" and network.scale != 1.0:
             factor = None
         if self._source.layers is not None and not self._source.layers.are_trained:
-            factor, why = None, "where some of them are not trained"
+            factor, reason = None, "where some of them are not trained"
         if factor is None and options.dynamics:
             self._warn(
                 "dynamics",
-                f'{why} the recorded weights do not follow dynamics = "{options.dynamics}", so '
+                f'{reason} the recorded weights do not follow dynamics = "{options.dynamics}", so '
                 "statements that need it stay undecided",
             )
             options = replace(options, dynamics="")

@@ -55,9 +55,9 @@ class Optimizer:
         kind = self.settings["kind"]
         allowed = DESCENTS if self.dynamics in DESCENTS else (self.dynamics,)
         if dynamics in DYNAMICS and dynamics not in allowed:
-            why = f", {self.why}" if self.why else ""
+            reason = f", {self.why}" if self.why else ""
             raise InputError(
-                f'dynamics = "{dynamics}" contradicts optimizer = {kind}{why}; leave dynamics out.'
+                f'dynamics = "{dynamics}" contradicts optimizer = {kind}{reason}; omit dynamics.'
             )
         lr = self.settings.get("lr")
         if eta is None or lr is None:
@@ -217,8 +217,8 @@ def _optimizer_of(settings: Settings) -> Optimizer:
     if not (_is_number(lr) and lr > 0):
         return Optimizer(settings, "recorded", why=f"whose lr is {_words(lr)}")
     if kind in DESCENTS:
-        why = _changing(settings, OF_SGD)
-        return Optimizer(settings, "recorded" if why else "gd", why=why)
+        reason = _changing(settings, OF_SGD)
+        return Optimizer(settings, "recorded" if reason else "gd", why=reason)
     if kind in ADAMS:
         return _adam(settings, kind)
     return Optimizer(settings, "recorded", why="whose steps are its own")
@@ -228,7 +228,7 @@ def _adam(settings: Settings, kind: str) -> Optimizer:
     """Return Adam, or AdamW by either name; PyTorch's Adam has an L2 penalty in its gradient."""
     decoupled = kind == "adamw" or settings.get("decoupled_weight_decay") is True
     more = ("weight_decay", "decoupled_weight_decay") if decoupled else ()
-    why = _changing(settings, (*OF_ADAM, *more))
+    reason = _changing(settings, (*OF_ADAM, *more))
     betas = settings.get("betas")
     section = {
         "beta1": betas[0] if isinstance(betas, list) else betas,
@@ -237,9 +237,13 @@ def _adam(settings: Settings, kind: str) -> Optimizer:
         "weight_decay": settings.get("weight_decay"),
     }
     section = {name: value for name, value in section.items() if value is not None}
-    if not why and not all(_is_allowed(name, value) for name, value in section.items()):
-        why = "whose betas, eps or weight_decay are not those of Adam"
-    return Optimizer(settings, "recorded", why=why) if why else Optimizer(settings, "adam", section)
+    if not reason and not all(_is_allowed(name, value) for name, value in section.items()):
+        reason = "whose betas, eps or weight_decay are not those of Adam"
+    return (
+        Optimizer(settings, "recorded", why=reason)
+        if reason
+        else Optimizer(settings, "adam", section)
+    )
 
 
 def _is_allowed(name: str, value: Any) -> bool:

@@ -135,9 +135,9 @@ class FoundRecording:
                 yield f"optimizer: {name} = {old.get(name)} in the file, {new.get(name)} now"
         factors = meta.get("loop") or {}
         for name, words in (("scale", "scale"), ("loss_factor", "reduction, the loss over R")):
-            there, here = factors.get(name, 1.0), options.factors.get(name, 1.0)
-            if not math.isclose(there, here, rel_tol=1e-6):
-                yield f"{words}: {there:.6g} in the file, {here:.6g} now"
+            saved, present = factors.get(name, 1.0), options.factors.get(name, 1.0)
+            if not math.isclose(saved, present, rel_tol=1e-6):
+                yield f"{words}: {saved:.6g} in the file, {present:.6g} now"
 
     def with_factors(self, network: NetworkOptions) -> NetworkOptions:
         """Return the network with the file's scale and slope, which a model is to confirm."""

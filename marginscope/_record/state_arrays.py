@@ -153,8 +153,8 @@ def find_name(state: Any, name: str, which: str) -> Path:
         text = " and ".join(_place_text(place) for place in places[:FEW])
         raise InputError(f"{which}: a state has {name!r} at {text}; name one of these.")
     if not places:
-        there = [printable(str(key)) for _, one in mappings(state) for key in one][:MOST_NAMES]
-        raise InputError(f"{which}: a state has no {name!r}; {did_you_mean(name, there)}")
+        names = [printable(str(key)) for _, one in mappings(state) for key in one][:MOST_NAMES]
+        raise InputError(f"{which}: a state has no {name!r}; {did_you_mean(name, names)}")
     return places[0]
 
 

@@ -235,14 +235,14 @@ def test_every_public_function_is_at_the_boundary() -> None:
 def test_a_bar_is_drawn_where_somebody_watches(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with progress("quiet", 3, "frame", wanted=True) as bar:
+    with progress("quiet", 3, "frame", requested=True) as bar:
         bar.set_done(2)
     assert capsys.readouterr().err == ""  # no terminal
     monkeypatch.setattr(boundary, "in_notebook", lambda: True)
-    with progress("seen", 3, "frame", wanted=True) as bar:
+    with progress("seen", 3, "frame", requested=True) as bar:
         bar.set_done(2)
     assert "seen" in capsys.readouterr().err
-    with progress("unwanted", 3, "frame", wanted=False) as bar:
+    with progress("unwanted", 3, "frame", requested=False) as bar:
         bar.set_done(2)
     assert capsys.readouterr().err == ""
 

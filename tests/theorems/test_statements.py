@@ -377,7 +377,7 @@ def test_throughout_is_told_by_the_worst_frame() -> None:
     assert (found.holds, found.measured) == (False, 1.5)
     found = common.compare_all_frames("<=", [1.0, math.inf], [0.5, math.inf])
     assert (found.holds, found.measured) == (True, 0.5)
-    found = common.compare_all_frames("<=", 1.0, [float("nan")], why="nothing yet")
+    found = common.compare_all_frames("<=", 1.0, [float("nan")], reason="nothing yet")
     assert (found.holds, found.why) == (None, "nothing yet")
 
 
