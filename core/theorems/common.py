@@ -271,10 +271,8 @@ def where_proved(context: Context, name: str, comparison: Comparison) -> Compari
     return comparison
 
 
-def leave_open(
-    sense: str, bound: float, measured: float, reason: str, view: str = ""
-) -> Comparison:
-    return Comparison(sense, bound, measured, None, view, why=reason)
+def leave_open(sense: str, bound: float, measured: float, cause: str, view: str = "") -> Comparison:
+    return Comparison(sense, bound, measured, None, view, why=cause)
 
 
 def compare_all_frames(
