@@ -122,8 +122,8 @@ def test_engines_agree_on_every_layout(case: Case, dtype: Any) -> None:
             kind(at, rule, dtype, 1e6, at.dataset.n, True) for kind in (CompiledEngine, ArrayEngine)
         ]
         for engine in engines:
-            assert engine.steps(*nothing, 12, 0) == 12
-            assert engine.steps(*nothing, 18, 12) == 18
+            assert engine.take_steps(*nothing, 12, 0) == 12
+            assert engine.take_steps(*nothing, 18, 12) == 18
         one, other = (engine.flat() for engine in engines)
         bound = 1e-11 if dtype == np.float64 else 2e-4
         assert np.allclose(one, other, rtol=bound, atol=bound)
