@@ -65,12 +65,14 @@ def sentences_about(error: ImportError | OSError) -> str:
     found = NOT_FOUND.search(str(error))
     if found is None:
         return ""
-    named = found["library"]
+    library_name = found["library"]
     known = [library for library, _, _ in PACKAGES]
     # Check all: the loader names only the first missing library.
-    missing = [one for one in known if one == named or not can_load(one)]
-    lacks = LACKS.format(libraries=", ".join([*([] if named in known else [named]), *missing]))
-    words = [lacks, SEARCH.format(named)] if named not in known else [lacks]
+    missing = [one for one in known if one == library_name or not can_load(one)]
+    lacks = LACKS.format(
+        libraries=", ".join([*([] if library_name in known else [library_name]), *missing])
+    )
+    words = [lacks, SEARCH.format(library_name)] if library_name not in known else [lacks]
     if missing:
         rows = [row for row in PACKAGES if row[0] in missing]
         apt, dnf = (_join_packages(row[place] for row in rows) for place in (1, 2))

@@ -227,16 +227,16 @@ def read_text(path: Path, most: int, what: str) -> str:
 
 
 @contextmanager
-def replace_file(path: Path, named: Path | None = None) -> Iterator[tuple[Path, BinaryIO]]:
+def replace_file(path: Path, final: Path | None = None) -> Iterator[tuple[Path, BinaryIO]]:
     """Yield a temporary neighbour of a file, open for writing, which replaces the file at the end.
 
     So no reader sees a half-written file, and the previous file stays if the block raises. The
-    neighbour has the suffix of `named`, if given, instead of the file's own.
+    neighbour has the suffix of `final`, if given, instead of the file's own.
     Raises InputError for a folder that cannot be written, DiskError for a full disk.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open_beside(named or path) as (temporary, descriptor):
+        with open_beside(final or path) as (temporary, descriptor):
             with os.fdopen(descriptor, "wb") as file:
                 yield temporary, file
             temporary.replace(path)

@@ -180,9 +180,9 @@ def power_text(exponent: float, digits: int = 3) -> str:
     """
     if abs(exponent) >= LARGE:
         return f"10^({number_text(exponent)})"
-    whole = round(exponent)
-    if abs(exponent - whole) < 1e-9 and not -1 <= whole <= 1:
-        return f"10^{whole}"
+    integer = round(exponent)
+    if abs(exponent - integer) < 1e-9 and not -1 <= integer <= 1:
+        return f"10^{integer}"
     return _power(exponent, digits)
 
 
@@ -191,15 +191,15 @@ def _power(exponent: float, digits: int = 3, padded: bool = False) -> str:
     # A decimal that ends in 5 may be slightly less in binary, and would be rounded down.
     exponent += 1e-9
     small = math.log10(SMALL) <= exponent < math.log10(LARGE)
-    whole = 0 if small else math.floor(exponent)
-    value = float(f"{10.0 ** (exponent - whole):.{digits - 1}e}")
+    integer = 0 if small else math.floor(exponent)
+    value = float(f"{10.0 ** (exponent - integer):.{digits - 1}e}")
     if not small and value >= 10.0:  # such as 9.996 with three digits
-        value, whole = value / 10.0, whole + 1
+        value, integer = value / 10.0, integer + 1
     decimals = max(digits - 1 - math.floor(math.log10(value) + 1e-12), 0)
     text = dropped_zero(f"{value:.{decimals}f}" if padded else fixed_text(value, decimals))
     if small:
         return text
-    return f"10^{whole}" if text == "1" else f"{text} 10^{whole}"
+    return f"10^{integer}" if text == "1" else f"{text} 10^{integer}"
 
 
 def time_text(log10_time: float, steps: bool = False, padded: bool = False) -> str:

@@ -31,9 +31,9 @@ def with_outer_name(source: str) -> str:
     lines = source.encode().splitlines(keepends=True)  # positions in a syntax tree count bytes
     for node in sorted(_imports(source), key=_position, reverse=True):
         name = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
-        whole = isinstance(node, ast.Import) and name in INNER
+        is_import = isinstance(node, ast.Import) and name in INNER
         old = f"import {name}" if isinstance(node, ast.Import) else f"from {name}"
-        new = f"from {OUTER} {old}" if whole else old.replace(" ", f" {OUTER}.", 1)
+        new = f"from {OUTER} {old}" if is_import else old.replace(" ", f" {OUTER}.", 1)
         line, start = lines[node.lineno - 1], node.col_offset
         if not line[start:].startswith(old.encode()):
             raise ValueError(f"Line {node.lineno}: write this import as {old!r}, on one line.")

@@ -1,10 +1,12 @@
 """Modules, functions, methods, classes and signals have names that say what they do or are.
 
-Names of files' keys, of parameters, fields and local functions are not examined.
+Parameters and variables of functions have no vague words. Names of files' keys, of fields and local
+functions are not examined.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +23,8 @@ VAGUE = re.compile(
     "looks?|looked|looking|tells?|told|asks?|asked|asking|says?|said|keeps?|kept|keeping|begins?"
     "|begun|news|deeds?|comes?|came|dear|heat|mends?|mended|quick"
 )
+# Words that are vague for a variable, beside these.
+VARIABLE = re.compile("ahead|apart|beside|drawn|given|moved|there|wanted|why")
 # Bare participles, adverbs and prepositions: a verb and its object, or a noun, is missing.
 INCOMPLETE = re.compile(
     "above|across|after|again|ahead|alike|all|alone|along|also|always|anew|another|any|anywhere"
@@ -70,6 +74,41 @@ def test_modules_are_nouns() -> None:
             if why and place not in EXCEPTIONS:
                 wrong.append(f"{place} {why}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_variables_have_no_vague_words() -> None:
+    wrong = []
+    for package in ("app", "core", "marginscope"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            place = path.relative_to(ROOT).as_posix()
+            for line, name in variables_of(path.read_text(encoding="utf-8")):
+                if is_vague(name):
+                    wrong.append(f"{place}:{line}: {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def f(told): ...",
+        "def f(*, keep_pool=False): ...",
+        "def f():\n    asked = 1",
+        "def f():\n    kept, x = 1, 2",
+        "class A:\n    def f(self):\n        for drawn in (): ...",
+        "def f():\n    return lambda given: 1",
+        "def f():\n    with a as beside: ...",
+    ],
+)
+def test_vague_variables_are_found(line: str) -> None:
+    assert any(is_vague(name) for _, name in variables_of(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["told = 1", "def f(reply, thread): ...", "class A:\n    drawn: int = 1\n    def f(self): ..."],
+)
+def test_other_variables_pass(line: str) -> None:
+    assert not any(is_vague(name) for _, name in variables_of(line))
 
 
 def test_exceptions_are_needed() -> None:
@@ -135,6 +174,23 @@ def names_of(source: str) -> Iterator[tuple[str, bool]]:
             yield ".".join([*(outer for _, _, outer in around), name or signal]), bool(signal)
         if keyword:
             around.append((indent, keyword, name))
+
+
+def variables_of(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each parameter, and of each variable that a function assigns."""
+    for function in ast.walk(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for node in ast.walk(function):
+                if isinstance(node, ast.arg):
+                    yield node.lineno, node.arg
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.lineno, node.id
+
+
+def is_vague(name: str) -> bool:
+    """Return True if a variable has a vague word, or is one."""
+    words = re.findall("[a-z0-9]+", name.lower())
+    return bool(VARIABLE.fullmatch(name)) or any(VAGUE.fullmatch(word) for word in words)
 
 
 def objection(name: str, is_signal: bool) -> str:

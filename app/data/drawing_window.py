@@ -132,8 +132,8 @@ class DrawingWindow(QWidget):
             action = QAction(row.text, self)
             action.setObjectName(row.key)
             action.setShortcuts([QKeySequence(keys) for keys in row.keys])
-            named = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            action.setToolTip(plain_tip(f"{row.tip} ({named})" if named else row.tip))
+            keys_text = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            action.setToolTip(plain_tip(f"{row.tip} ({keys_text})" if keys_text else row.tip))
             action.triggered.connect(answers[row.key])
             self.addAction(action)
             actions[row.key] = action
@@ -207,8 +207,8 @@ class DrawingWindow(QWidget):
         notes = add_all(space(QVBoxLayout(), spacing=0), self.counts, self.note)
         foot = space(QHBoxLayout(), (16, 8, 16, 12), 12)
         add_all(foot, (notes, 1), self.biases, self.always, self.train)
-        whole = space(QVBoxLayout(self), spacing=0)
-        add_all(whole, head, tools, (self.split, 1), foot)
+        layout = space(QVBoxLayout(self), spacing=0)
+        add_all(layout, head, tools, (self.split, 1), foot)
         self.bar.float_over(self.split)
 
     def _connect(self) -> None:

@@ -99,8 +99,8 @@ class PreviewDialog(QDialog):
         add_all(right, data, self.facts, classes, self.counts, 1)
         self.sides = QWidget(self)
         add_all(space(QHBoxLayout(self.sides), spacing=16), (plot_column, 1), right)
-        whole = space(QVBoxLayout(self), (16, 16, 16, 16), 8)
-        add_all(whole, self.problem, self.caution, self.understood, (self.sides, 1), self.strip)
+        layout = space(QVBoxLayout(self), (16, 16, 16, 16), 8)
+        add_all(layout, self.problem, self.caution, self.understood, (self.sides, 1), self.strip)
 
     # ------------------------------------------------------------------------------- showing
 

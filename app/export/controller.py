@@ -255,9 +255,9 @@ class ExportController(QObject):
         if dialog is not None and not 0.9 < dialog.pixels() / dialog.drawn_pixels < 1.1:
             self._preview_timer.start()
 
-    def _on_preview(self, made: Preview | list[DataColumn]) -> None:
+    def _on_preview(self, preview: Preview | list[DataColumn]) -> None:
         if self.dialog is not None:
-            self.dialog.show_preview(made)
+            self.dialog.show_preview(preview)
 
     def _on_preview_error(self, sentence: str) -> None:
         if self.dialog is not None:

@@ -320,13 +320,13 @@ class ExportDialog(QDialog):
 
     # ------------------------------------------------------------------------------- showing
 
-    def show_preview(self, made: Preview | list[DataColumn]) -> None:
+    def show_preview(self, preview: Preview | list[DataColumn]) -> None:
         """Show the picture, or the columns, that the preview thread has made."""
-        if isinstance(made, Preview):
-            self.preview.show_png(made.png)
-            self.measures.setText(made.words)
+        if isinstance(preview, Preview):
+            self.preview.show_png(preview.png)
+            self.measures.setText(preview.words)
         elif isinstance(self.form, DataForm):
-            self.form.show_columns(made)
+            self.form.show_columns(preview)
 
     def show_error(self, sentence: str) -> None:
         """Show why the export has no preview."""

@@ -92,9 +92,9 @@ class FilmForm(ExportForm):
     def interval(self) -> tuple[float, float] | None:
         """Return the interval in log10 t, None for the whole run. Raises ValueError."""
         ends = []
-        for field, whole in ((self.since, -math.inf), (self.until, math.inf)):
+        for field, default in ((self.since, -math.inf), (self.until, math.inf)):
             text = field.text().strip()
-            time = parse_time(text) if text else whole
+            time = parse_time(text) if text else default
             if time is None:
                 raise ValueError(f"{text[:40]!r} is not a time. Try 300, 10^2.5 or 0.")
             ends.append(time)

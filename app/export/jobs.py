@@ -264,10 +264,10 @@ class ComparisonJob(ExportJob):
 
         with open_run_files(self.runs) as every:
             places = self.shown or range(len(every))
-            named = differing_of(every, self.slots).select_runs(places)
+            differences = differing_of(every, self.slots).select_runs(places)
             runs = [every[k] for k in places]
             count = _frame_counter(runs * len(self.questions), progress, cancelled)
-            arguments = (runs, count, self.log10_time, named)
+            arguments = (runs, count, self.log10_time, differences)
             return [compare_runs(question, *arguments) for question in self.questions]
 
     @final
@@ -311,11 +311,11 @@ class CompareJob(ComparisonJob, PreviewedJob):
 
     def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
         answers = self.answer(lambda done, total: None, cancelled)
-        made = scene_preview(self._scene(answers), pixels, draw)
+        result = scene_preview(self._scene(answers), pixels, draw)
         if self.path.suffix.lower() != TABLE:
-            return made
+            return result
         count = sum(len(answer.lines) for answer in answers)
-        return Preview(made.png, f"Table of the values of {count} lines.")
+        return Preview(result.png, f"Table of the values of {count} lines.")
 
     def _scene(self, answers: Sequence[Comparison]) -> FigureScene:
         from core.figures.comparison import comparison_scene

@@ -293,8 +293,8 @@ class CompareController(QObject):
         self._show_moment()
 
     def _show_answers(self) -> None:
-        of, page, named = self._of, self.page, self.model.named
-        if page is None or of is None or named is None or not self.model.answers:
+        of, page, differences = self._of, self.page, self.model.named
+        if page is None or of is None or differences is None or not self.model.answers:
             return
         palette, answers = PALETTES[self._palette], self.model.answers
         for name, plot in page.grid.plots.items():
@@ -305,8 +305,10 @@ class CompareController(QObject):
         page.grid.share_axes()
         page.show_notes(dict.fromkeys(x for one in answers.values() for x in one.answer.notes))
         values = [value_heading(question) for question in of.questions]
-        page.table.show_rows(values, named.keys, legend_rows(self.model.runs, named, of.shown_runs))
-        page.table.show_colours([run_colour(x, palette) for x in named.shades], palette)
+        page.table.show_rows(
+            values, differences.keys, legend_rows(self.model.runs, differences, of.shown_runs)
+        )
+        page.table.show_colours([run_colour(x, palette) for x in differences.shades], palette)
         page.fit()
         self._on_rows_selected()
 

@@ -103,12 +103,15 @@ class CompareModel(QObject):
         from core.comparison.setting_differences import differing_of
 
         self.named = differing_of([one.run for one in self.runs], of.colours)
-        runs, named = [self.runs[k] for k in of.shown_runs], self.named.select_runs(of.shown_runs)
+        runs, differences = (
+            [self.runs[k] for k in of.shown_runs],
+            self.named.select_runs(of.shown_runs),
+        )
         for question in self._questions:
             if question.is_by_rank:
-                known = compare_nodes(question, runs, named, cursor)
+                known = compare_nodes(question, runs, differences, cursor)
             else:
-                known = compare_over_time(question, runs, named)
+                known = compare_over_time(question, runs, differences)
             if known is not None:
                 self.answers[question.observable] = known
 

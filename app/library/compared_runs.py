@@ -91,14 +91,19 @@ def close_compared(runs: Iterable[ComparedRun]) -> None:
 
 
 def legend_rows(
-    runs: Sequence[ComparedRun], named: Differing, shown: Collection[int]
+    runs: Sequence[ComparedRun], differences: Differing, shown: Collection[int]
 ) -> list[LegendRow]:
     """Return the rows of the legend; `shown` are the places of the drawn runs."""
     return [
         LegendRow(
-            raise_powers(name), _tip(one), k in shown, tuple(map(_setting, named.keys, settings))
+            raise_powers(name),
+            _tip(one),
+            k in shown,
+            tuple(map(_setting, differences.keys, settings)),
         )
-        for k, (one, name, settings) in enumerate(zip(runs, named.labels, named.rows, strict=True))
+        for k, (one, name, settings) in enumerate(
+            zip(runs, differences.labels, differences.rows, strict=True)
+        )
     ]
 
 
@@ -229,7 +234,7 @@ def _frame(one: ComparedRun, cursor: float) -> int:
 
 
 def compare_over_time(
-    question: CompareQuestion, runs: Sequence[ComparedRun], named: Differing
+    question: CompareQuestion, runs: Sequence[ComparedRun], differences: Differing
 ) -> ComparedValues:
     """Compare the known values over time."""
     from core.comparison.alignment import first_passages, keys_of
@@ -237,7 +242,7 @@ def compare_over_time(
     from core.comparison.setting_differences import traced_of
 
     traced = []
-    for one, label, family in zip(runs, named.labels, named.families, strict=True):
+    for one, label, family in zip(runs, differences.labels, differences.families, strict=True):
         frames, known = one.run.frames, np.ones(one.run.frames, dtype=bool)
         values: dict[str, Array] = {}
         for name in question.names:
@@ -250,7 +255,7 @@ def compare_over_time(
     keys = [keys_of(run, question.against) for run in traced]
     moments = [np.asarray(coordinate(run.log10_time)) for run in traced]
     return ComparedValues(
-        compare_over_time(question, traced, named.shades),
+        compare_over_time(question, traced, differences.shades),
         tuple(np.fmax.accumulate(key) if key.size else key for key in keys),
         tuple(RunSnapshot(-1, one, 0.0, False, 0) for one in moments),
         tuple(
@@ -261,7 +266,7 @@ def compare_over_time(
 
 
 def compare_nodes(
-    question: CompareQuestion, runs: Sequence[ComparedRun], named: Differing, cursor: float
+    question: CompareQuestion, runs: Sequence[ComparedRun], differences: Differing, cursor: float
 ) -> ComparedValues | None:
     """Compare the nodes of the last computed frames, each run's near the cursor.
 
@@ -271,7 +276,7 @@ def compare_nodes(
     from core.comparison.comparison import compared_nodes
 
     ranked = []
-    for one, label, family in zip(runs, named.labels, named.families, strict=True):
+    for one, label, family in zip(runs, differences.labels, differences.families, strict=True):
         known = one.background.nodes.known
         if known is None or question.observable not in known[1]:
             return None
@@ -279,7 +284,7 @@ def compare_nodes(
         values, counts = every[np.isfinite(every)], one.run.counts_steps
         ranked.append(RankedNodes(label, family, np.sort(values), every.size, counts))
     log10_time = float(inverse_coordinate(cursor)) if math.isfinite(cursor) else -math.inf
-    return ComparedValues(compared_nodes(question, ranked, log10_time, named.shades))
+    return ComparedValues(compared_nodes(question, ranked, log10_time, differences.shades))
 
 
 def value_at(places: Array, values: Array, place: float) -> float:

@@ -235,8 +235,8 @@ class LibraryController(QObject):
             return
         path = run.path.absolute()
         own = run.data.run.frames - run.data.run.frames_before
-        whole = judgement.frames and judgement.frames == own
-        if whole and path.is_relative_to(self._places.runs.absolute()):
+        is_complete = judgement.frames and judgement.frames == own
+        if is_complete and path.is_relative_to(self._places.runs.absolute()):
             words = [one.verdict.value for one in judgement.assessments]
             self.librarian.set_verdicts(path, {word: words.count(word) for word in words})
             self.refresh()

@@ -106,20 +106,20 @@ class SceneController(QObject):
         """Files that are shown or compared, or that undo or redo would reopen."""
         history = self.history
         scenes = [self.scene, *(step.scene for step in (*history.past, *history.future))]
-        named = {path for scene in scenes for path in scene.runs}
+        paths = {path for scene in scenes for path in scene.runs}
         compared = [scene.intent.compared for scene in scenes]
-        return frozenset(named | {Path(name) for one in compared if one for name in one.runs})
+        return frozenset(paths | {Path(name) for one in compared if one for name in one.runs})
 
-    def shareable_scene(self, named: bool = True) -> Scene:
+    def shareable_scene(self, with_names: bool = True) -> Scene:
         """Return the scene at the shown cursor; the intent may request a later one.
 
-        `named`: with the views, plane and curves that are shown, also those the study proposed.
+        `with_names`: with the shown views, plane and curves, also those the study proposed.
         """
         scene, view = self.scene, self._display.view
         wishes = scene.intent
         if wishes.cursor > view.span.low:
             wishes = replace(wishes, cursor=view.cursor)
-        if named:
+        if with_names:
             wishes = replace(with_proposals(wishes), views=view.wishes.views)
         return replace(scene, intent=wishes)
 

@@ -278,7 +278,7 @@ class SessionKeeper(QObject):
         """Save the session; a folder that cannot be written is no error."""
         if not (self.owns_lock and self._started):
             return
-        text = session_text(LastSession(self._scenes.shareable_scene(named=False), ended))
+        text = session_text(LastSession(self._scenes.shareable_scene(with_names=False), ended))
         if text != self._written:
             with contextlib.suppress(MarginscopeError, OSError):
                 write_whole(self._path, text.encode())

@@ -155,8 +155,10 @@ class ActionStateController(QObject):
         shown = len(session) > 0
         self._enable()
         self.enable_views()
-        held = any(run.control is not None and run.control.pause_requested for run in session.live)
-        self._actions["pause"].setChecked(held)
+        has_pause_request = any(
+            run.control is not None and run.control.pause_requested for run in session.live
+        )
+        self._actions["pause"].setChecked(has_pause_request)
         window = self._window
         self.show_chips()
         if self.views_made:

@@ -165,29 +165,29 @@ class Marginscope(Components):
     def _make_actions(self) -> None:
         """Make the actions, and pass them to the controllers that use them."""
         settings, window = self.settings.values, self.window
-        self.actions = made = actions.make_actions(window, self._handlers())
+        self.actions = table = actions.make_actions(window, self._handlers())
         users = (self.commands, self.shortcuts, self.tour, self.action_state, self.appearance)
         for user in (window, *users, self.drawers, self.first):
-            user.set_actions(made)
-        self.scenes.set_actions(made, self.drawers.automatic)
+            user.set_actions(table)
+        self.scenes.set_actions(table, self.drawers.automatic)
         window.columns.widths.update(settings.drawer_widths)
         window.form.fold(settings.folded_sections)
         window.set_recent(settings.recent)
         if settings.drawer in DRAWERS:
             self.drawers.show(settings.drawer)
-        made["times"].setChecked(settings.times_open)
-        made["dark"].setChecked(self.display.intent.palette == "dark")
-        made["system"].setChecked(settings.follows_system)
-        made["restores"].setChecked(settings.restores)
-        made["site"].setVisible(site() is not None)
-        made["last"].setEnabled(self.keeper.previous is not None)
-        made["library"].triggered.connect(self.library.focus_search)
-        self.library.run_requested.connect(made["run"].trigger)
-        self.library.open_requested.connect(made["open"].trigger)
-        self.help.welcome_shown.connect(made["welcome"].setChecked)
-        self.compare.visibility_changed.connect(made["compare"].setChecked)
-        window.status.cancel_requested.connect(made["margins_stop"].trigger)
-        window.status.clicked.connect(made["times"].toggle)
+        table["times"].setChecked(settings.times_open)
+        table["dark"].setChecked(self.display.intent.palette == "dark")
+        table["system"].setChecked(settings.follows_system)
+        table["restores"].setChecked(settings.restores)
+        table["site"].setVisible(site() is not None)
+        table["last"].setEnabled(self.keeper.previous is not None)
+        table["library"].triggered.connect(self.library.focus_search)
+        self.library.run_requested.connect(table["run"].trigger)
+        self.library.open_requested.connect(table["open"].trigger)
+        self.help.welcome_shown.connect(table["welcome"].setChecked)
+        self.compare.visibility_changed.connect(table["compare"].setChecked)
+        window.status.cancel_requested.connect(table["margins_stop"].trigger)
+        window.status.clicked.connect(table["times"].toggle)
 
     def _handlers(self) -> actions.Handlers:
         """Return the method of each action."""

@@ -259,8 +259,8 @@ def plain(text: str) -> str:
     >>> plain("&Open ..."), plain("Runs && &figures"), plain("end\tt = 10")
     ('Open ...', 'Runs & figures', 'end, t = 10')
     """
-    whole = text.replace("&&", "\0").replace("&", "").replace("\0", "&")
-    return whole.replace("\t", ", ")
+    text_without_marks = text.replace("&&", "\0").replace("&", "").replace("\0", "&")
+    return text_without_marks.replace("\t", ", ")
 
 
 def run_entries(runs: Sequence[RunEntry]) -> list[SearchEntry]:

@@ -101,14 +101,14 @@ class MainWindow(QMainWindow):
             self.columns.add(key, page)
         self.columns.add("result", self.result, WIDTH)
         self.times.hide()
-        whole = QWidget(self)
+        body = QWidget(self)
         content = space(QVBoxLayout(), spacing=0)
         add_all(content, (self.columns, 1), self.times, self.transport)
         row = add_all(space(QHBoxLayout(), spacing=0), self.rail, (content, 1))
-        add_all(space(QVBoxLayout(whole), spacing=0), self.top, (row, 1))
-        self.bar.setParent(whole)
+        add_all(space(QVBoxLayout(body), spacing=0), self.top, (row, 1))
+        self.bar.setParent(body)
         self.bar.float_in_corner(self.pages)
-        return whole
+        return body
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
         """Fill menus, top bar, rail and transport with the table's actions."""

@@ -46,13 +46,13 @@ def resolve_keys(own: Keys) -> tuple[dict[str, str], tuple[Clash, ...]]:
     are ignored: a settings file may be of another version, or written by hand.
     """
     keys = {key: "" for key, text in own.items() if key in DEFAULTS and not text}
-    lost: dict[str, str] = {}
+    replaced_keys: dict[str, str] = {}
     for key, text in own.items():
         key_text = portable_text(text)
         if key not in DEFAULTS or not key_text:
             continue
         if find_holder(keys, key_text, key):
-            lost[key] = key_text
+            replaced_keys[key] = key_text
         else:
             keys[key] = key_text
     for key, usual in DEFAULTS.items():
@@ -60,9 +60,10 @@ def resolve_keys(own: Keys) -> tuple[dict[str, str], tuple[Clash, ...]]:
             continue
         keys[key] = usual_if_free(keys, key)
         if keys[key] != usual:
-            lost.setdefault(key, usual)
+            replaced_keys.setdefault(key, usual)
     clashes = [
-        Clash(text, find_holder(keys, text, key), key, keys[key]) for key, text in lost.items()
+        Clash(text, find_holder(keys, text, key), key, keys[key])
+        for key, text in replaced_keys.items()
     ]
     return {key: keys[key] for key in DEFAULTS}, tuple(clashes)
 

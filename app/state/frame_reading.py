@@ -87,26 +87,26 @@ class ParentHistory:
             if not self._is_requested and self._run.history_bytes() > MOST_BYTES:
                 self._left, self.too_long = 0, True
                 return
-            whole = self._run.whole_run
+            full_run = self._run.whole_run
             if not self._is_requested:
                 self._is_requested = True
                 # A gap would join frame 0 to frames long after it.
-                self._left = whole.frames_before if whole.complete else 0
+                self._left = full_run.frames_before if full_run.complete else 0
             while self._left:
-                self._read_one(whole, len(self._values))
+                self._read_one(full_run, len(self._values))
                 self._left -= 1
                 if time.perf_counter() >= deadline:
                     break
         except (MarginscopeError, OSError):  # without its past; the run's own frames are read
             self._left, self._values = 0, []
 
-    def _read_one(self, whole: Run, index: int) -> None:
+    def _read_one(self, full_run: Run, index: int) -> None:
         from core.observables.registry import OBSERVABLES
 
-        self._values.append([OBSERVABLES[name].value_at(whole, index) for name in self._names])
-        length = whole.network.norm(whole.parameters(index))
+        self._values.append([OBSERVABLES[name].value_at(full_run, index) for name in self._names])
+        length = full_run.network.norm(full_run.parameters(index))
         unit = math.log10(length) if length > 0.0 else -math.inf
-        self._log10_norm.append(2.0 * (unit + float(whole.rho[index]) / math.log(10.0)))
+        self._log10_norm.append(2.0 * (unit + float(full_run.rho[index]) / math.log(10.0)))
 
     # --------------------------------------------------------------------------------- read frames
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def file_name(study: Study, cell: Cell, base: Study) -> str:
     """Return the start of a run's file name: its study, changes of the original study, the cell."""
     changes = changes_between(origin_of(base), study)
-    named = [key for key in changes if key not in study.axes and key != "variant"]
-    parts = [f"{key}={value_text(changes[key])}" for key in named[:MOST_NAMED]]
+    keys = [key for key in changes if key not in study.axes and key != "variant"]
+    parts = [f"{key}={value_text(changes[key])}" for key in keys[:MOST_NAMED]]
     head = f"{value_text(study.id)}-modified" if is_modified(study.title) else value_text(study.id)
     return "__".join(filter(None, (head, *parts, cell.name)))
 

@@ -67,12 +67,12 @@ def find(text: str, entries: Iterable[SearchEntry], used: Sequence[str] = ()) ->
         return _first_used(entries, places)
     word_starts = [re.compile(START + re.escape(word)).search for word in words]
     first = initials_regex(words)
-    whole = " ".join(words)
+    phrase = " ".join(words)
     # Lists of existing entries instead of tuples with ranks: ten thousand new objects per key
     # would trigger the garbage collector, which takes longer than all the rest.
     ranked: list[list[SearchEntry]] = [[] for _ in range(NONE + 1)]
     for one in entries:
-        rank = WHOLE if one.low == whole else _rank(one, words, word_starts, first)
+        rank = WHOLE if one.low == phrase else _rank(one, words, word_starts, first)
         ranked[rank].append(one)
     if sum(map(len, ranked[:LOOSE])) < ENOUGH:
         loose = subsequence_regex(words).search

@@ -62,8 +62,8 @@ class ViewKind:
         if not isinstance(self.maker, str):
             return self.maker
         module, _, name = self.maker.partition(":")
-        made: Callable[[Any, Any], Any] = getattr(import_module(module), name)
-        return made
+        factory: Callable[[Any, Any], Any] = getattr(import_module(module), name)
+        return factory
 
 
 INNER = "Only for networks whose neurons have inner weights"

@@ -129,9 +129,9 @@ class ClaimList(QWidget):
         self.note.setText(NO_CLAIMS)
         self._show()
 
-    def show_judged(self, judged: Sequence[JudgedClaim], note: str = "") -> None:
+    def show_judged(self, claims: Sequence[JudgedClaim], note: str = "") -> None:
         """Show verdicts in the order of the claims; later claims wait."""
-        self._judged = tuple(judged)
+        self._judged = tuple(claims)
         self.note.setText(note if self._texts else NO_CLAIMS)
         self.note.setVisible(bool(self.note.text()))
         self._show()
@@ -155,19 +155,19 @@ class ClaimList(QWidget):
 
     def _show(self) -> None:
         for place, (mark, label) in enumerate(self._rows):
-            judged = self._judged[place] if place < len(self._judged) else None
-            style = CLAIM_STYLES[judged.verdict if judged is not None else "waiting"]
+            claim = self._judged[place] if place < len(self._judged) else None
+            style = CLAIM_STYLES[claim.verdict if claim is not None else "waiting"]
             mark.show_style(style, self._palette)
-            reasons = () if judged is None else (judged.why, judged.basis)
+            reasons = () if claim is None else (claim.why, claim.basis)
             label.setToolTip(rich_tip("<br>".join(_signs(text) for text in reasons if text)))
-            label.setText(self._text(place, style, judged))
+            label.setText(self._text(place, style, claim))
 
-    def _text(self, place: int, style: VerdictStyle, judged: JudgedClaim | None) -> str:
+    def _text(self, place: int, style: VerdictStyle, claim: JudgedClaim | None) -> str:
         colour = hue_of(style.hue, self._palette)
         muted = f"<span style='color:{self._palette.muted}'>"
         lines = [_signs(self._texts[place]), f"<span style='color:{colour}'>{style.word}</span>"]
-        if judged is not None and not math.isnan(judged.measured):
-            lines[-1] += f" {muted}\u00b7 {_signs(judged.measurement)}</span>"
-        if judged is not None and judged.why and judged.verdict == NOT_HERE:
-            lines.append(f"{muted}{_signs(judged.why)}</span>")
+        if claim is not None and not math.isnan(claim.measured):
+            lines[-1] += f" {muted}\u00b7 {_signs(claim.measurement)}</span>"
+        if claim is not None and claim.why and claim.verdict == NOT_HERE:
+            lines.append(f"{muted}{_signs(claim.why)}</span>")
         return "<br>".join(lines)

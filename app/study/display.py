@@ -227,13 +227,13 @@ class StudyDisplay(QObject):
             self._to_judge = False
             self.judge.request(self._runs)
 
-    def _on_judged(self, judged: tuple[JudgedClaim, ...]) -> None:
+    def _on_judged(self, claims: tuple[JudgedClaim, ...]) -> None:
         runs = self._runs
         if runs is None or not self._resting:
             return
-        self._judged = judged
+        self._judged = claims
         note = "" if len(runs.done) == len(runs.cells) else PARTLY
-        self._window.claims.show_judged(judged, note)
+        self._window.claims.show_judged(claims, note)
 
     # -------------------------------------------------------------------------------- saving
 

@@ -111,9 +111,9 @@ class StudyOptions(QWidget):
             ("Save runs to", self.folder, second),
             ("", None, third),
         )
-        for row, (text, named, line) in enumerate(rows):
-            if named is not None:
-                grid.addWidget(self._label(text, named), row, 0)
+        for row, (text, label, line) in enumerate(rows):
+            if label is not None:
+                grid.addWidget(self._label(text, label), row, 0)
             grid.addLayout(line, row, 1)
         self.jobs.setFixedHeight(line_height(self))
         add_all(space(QVBoxLayout(self), spacing=8), grid, self.problem)
@@ -298,8 +298,8 @@ class SweepProgress(QWidget):
             line.addWidget(part, share)
         self.show_idle(0, 0, 0, possible=False)
 
-    def _on_pause_toggled(self, held: bool) -> None:
-        self.pause.setText("Resume" if held else "Pause")
+    def _on_pause_toggled(self, paused: bool) -> None:
+        self.pause.setText("Resume" if paused else "Pause")
 
     def show_idle(self, done: int, failed: int, total: int, possible: bool) -> None:
         """Show how many cells are recorded while nothing runs."""

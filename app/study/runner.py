@@ -210,10 +210,10 @@ class StudyRunner(QObject):
             return False
         return True
 
-    def pause(self, held: bool) -> None:
+    def pause(self, paused: bool) -> None:
         """Pause after the running cells, or resume."""
         control = self.worker.control
-        (control.pause if held else control.resume)()
+        (control.pause if paused else control.resume)()
         self._show_status()
 
     def cancel(self) -> None:

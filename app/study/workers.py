@@ -65,8 +65,8 @@ def claims_judged(request: Request, runs: StudyRuns) -> tuple[JudgedClaim, ...]:
     from core.studies.verdicts import each_judged
 
     trials = trials_of(runs.study, runs.rows, runs.paths)
-    judged = each_judged(runs.study, trials, runs.size if runs.study.sizes else None)
-    return tuple(takewhile(lambda _: not request.is_cancelled(), judged))
+    claims = each_judged(runs.study, trials, runs.size if runs.study.sizes else None)
+    return tuple(takewhile(lambda _: not request.is_cancelled(), claims))
 
 
 def figure_drawn(
@@ -220,19 +220,19 @@ def run_sweep(request: Request, order: SweepOrder, control: SweepControl) -> Non
     from core.sweep.plan import plan
     from core.sweep.pools import pool_for
 
-    made = plan(order.study, order.folder, order.size, shared=order.cluster is not None)
-    paths = dict(made.paths)
-    request.progress(SweepUpdate(paths, {row.name: row for row in made.kept}))
+    sweep_plan = plan(order.study, order.folder, order.size, shared=order.cluster is not None)
+    paths = dict(sweep_plan.paths)
+    request.progress(SweepUpdate(paths, {row.name: row for row in sweep_plan.kept}))
     if control.stop_requested:  # cancelled while it was planned
         return
-    if made.tasks:
-        made.tasks[0].problem()  # raises an error of the data before anything starts
-    pool = pool_for(made.tasks, order.jobs, order.cluster, control.cell)
+    if sweep_plan.tasks:
+        sweep_plan.tasks[0].problem()  # raises an error of the data before anything starts
+    pool = pool_for(sweep_plan.tasks, order.jobs, order.cluster, control.cell)
     reported = -1.0
-    for status in sweep(made, pool, control):
+    for status in sweep(sweep_plan, pool, control):
         if status.ended or time.monotonic() - reported > SWEEP_REPORT_S:
             reported = time.monotonic()
-            request.progress(SweepUpdate(paths, made.ledger.rows))
+            request.progress(SweepUpdate(paths, sweep_plan.ledger.rows))
 
 
 def run_hunt(request: Request, order: HuntOrder, control: SweepControl) -> None:
@@ -242,36 +242,36 @@ def run_hunt(request: Request, order: HuntOrder, control: SweepControl) -> None:
     from core.studies.cell_table import write_rows
     from core.studies.tables import MAX_CELLS
 
-    made = hunt_for(order.study, order.question, FileRetention(order.folder), order.size)
+    hunt = hunt_for(order.study, order.question, FileRetention(order.folder), order.size)
     if control.stop_requested:  # cancelled while its data were read
         return
-    pool = pool_of(made, order.jobs, order.cluster, control.cell)
+    pool = pool_of(hunt, order.jobs, order.cluster, control.cell)
     budget, reported = Budget(order.runs or MAX_CELLS, order.seconds), -1.0
-    status = made.status()
-    for status in made.run(pool, control, budget):
+    status = hunt.status()
+    for status in hunt.run(pool, control, budget):
         if time.monotonic() - reported > HUNT_REPORT_S:
             reported = time.monotonic()
-            request.progress(HuntUpdate(status, findings(made)))
-    request.progress(HuntUpdate(status, findings(made), made.exhausted))
-    if rows := table(made):
+            request.progress(HuntUpdate(status, findings(hunt)))
+    request.progress(HuntUpdate(status, findings(hunt), hunt.exhausted))
+    if rows := table(hunt):
         write_rows(rows, order.folder / f"{order.study.id}.hunt.csv")
 
 
-def findings(made: Hunt) -> tuple[Finding, ...]:
+def findings(hunt: Hunt) -> tuple[Finding, ...]:
     """List the tried runs, the best first, those without a value last."""
     from core.extremes.hunt_building import seeds_words, state_of
     from core.extremes.objective import VERDICT, verdict_words
 
-    ranked = made.ranked_runs()
+    ranked = hunt.ranked_runs()
     lines = []
-    for rank, one in enumerate([*ranked, *made.unranked_runs()][:MOST_LISTED], start=1):
-        file = made.run_file(one.index)
-        values = made.space.cells[one.place].values
+    for rank, one in enumerate([*ranked, *hunt.unranked_runs()][:MOST_LISTED], start=1):
+        file = hunt.run_file(one.index)
+        values = hunt.space.cells[one.place].values
         lines.append(
             Finding(
                 rank if rank <= len(ranked) else 0,
                 one.value,
-                seeds_words(one, values, made.space.over),
+                seeds_words(one, values, hunt.space.over),
                 _describe_origin(one),
                 state_of(one),
                 verdict_words(one.row.moments.get(VERDICT, math.nan)),

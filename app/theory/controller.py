@@ -383,9 +383,9 @@ class TheoryController(QObject):
     def sources_of(self, key: int) -> tuple[str, ...]:
         """Return the sources of the drawn margins and judged statements of a run."""
         judgement = self.results(key).judgement
-        judged = judgement.assessments if judgement is not None else ()
+        assessments = judgement.assessments if judgement is not None else ()
         margins = [one.reference.source for one in self.lines_of(key)]
-        return (*margins, *(one.statement.source for one in judged))
+        return (*margins, *(one.statement.source for one in assessments))
 
     def _lines_of(self, known: TheoryResults) -> list[ReferenceMargin]:
         hidden = self._display.view.wishes.hidden_margins

@@ -97,8 +97,8 @@ def parts_of(tex: str) -> tuple[str, ...]:
             parts.append(tex[start:cut].strip())
             start = cut
         elif tex[place] == "\\":
-            named = re.match(r"\\[A-Za-z]+", tex[place:])
-            step = len(named[0]) if named else 2
+            command = re.match(r"\\[A-Za-z]+", tex[place:])
+            step = len(command[0]) if command else 2
         place += step
     return tuple(part for part in (*parts, tex[start:].strip()) if part)
 

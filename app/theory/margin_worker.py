@@ -111,9 +111,9 @@ class MarginWorker(QObject):
                 self._cancel(lane)
         self.wake()
 
-    def set_hold_condition(self, held: Callable[[], bool]) -> None:
+    def set_hold_condition(self, condition: Callable[[], bool]) -> None:
         """Compute no margin while `held()` is true. Call `wake` when it may have become false."""
-        self._held = held
+        self._held = condition
 
     def set_cpu_share(self, share: Callable[[], float]) -> None:
         """Limit each thread to `share()` of a core (core.reference.cancel_token)."""

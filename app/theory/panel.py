@@ -271,13 +271,13 @@ class TheoryPanel(QWidget):
         self.note.setText(NO_STATEMENT if assessments is not None else JUDGING)
         self.note.setVisible(live and not assessments)
         self._bounds = shown_bounds
-        judged = {one.statement.key: one.verdict.value for one in assessments or ()}
-        self.summary.setText(summary(list(judged.values())))
-        self.summary.setVisible(bool(judged))
-        self.summary_changed.emit(short_summary(list(judged.values())))
+        verdicts = {one.statement.key: one.verdict.value for one in assessments or ()}
+        self.summary.setText(summary(list(verdicts.values())))
+        self.summary.setVisible(bool(verdicts))
+        self.summary_changed.emit(short_summary(list(verdicts.values())))
         # Do not reorder rows under the pointer or the keyboard focus.
-        if judged.keys() != self._arranged.keys() or (
-            judged != self._arranged and not self._is_in_use()
+        if verdicts.keys() != self._arranged.keys() or (
+            verdicts != self._arranged and not self._is_in_use()
         ):
             self._arrange(assessments or ())
         over_time = {line.key: line for line in lines}
@@ -330,9 +330,9 @@ class TheoryPanel(QWidget):
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
-        judged = [one for row in self._rows.values() if (one := row.assessment) is not None]
-        if any(self._arranged[one.statement.key] != one.verdict.value for one in judged):
-            self._arrange(judged)
+        assessed = [one for row in self._rows.values() if (one := row.assessment) is not None]
+        if any(self._arranged[one.statement.key] != one.verdict.value for one in assessed):
+            self._arrange(assessed)
 
     def _new_row(self, key: str) -> StatementRow:
         row = StatementRow(key, self._palette, self._content)

@@ -72,10 +72,10 @@ class TheoryResults:
             return "", "", ""
         low, high = (shown_number(value) for value in (found.below, found.upper_end))
         ends = f"\u2264 {high}" if found.why else f"{low} to {high}"
-        held = found.weakest_bound
-        since = raise_powers(time_text(held.since, run is not None and run.counts_steps))
-        began = "true from the start" if held.frame == 0 else f"true since {since}"
-        if held.frame == found.frame > 0:
+        bound = found.weakest_bound
+        since = raise_powers(time_text(bound.since, run is not None and run.counts_steps))
+        began = "true from the start" if bound.frame == 0 else f"true since {since}"
+        if bound.frame == found.frame > 0:
             began = "true at the last frame only"
         lasting = f"as long as {found.condition} ({began})"
         condition = lasting if found.condition else "unconditionally"
@@ -121,12 +121,12 @@ def _final_tip(found: FinalMargin) -> str:
         lines.append(
             f"Upper bound at all times: {shown_number(found.above_always)}, {found.always}."
         )
-    held = found.weakest_bound
-    lines.append(f"Upper bound {shown_number(held.above)} while {held.condition}.")
-    examples = ", ".join(f"{i} ({shown_number(q, 2)})" for i, q in held.examples[:SHOWN])
+    bound = found.weakest_bound
+    lines.append(f"Upper bound {shown_number(bound.above)} while {bound.condition}.")
+    examples = ", ".join(f"{i} ({shown_number(q, 2)})" for i, q in bound.examples[:SHOWN])
     nodes = "; ".join(
         f"{', '.join(map(str, one.nodes[:SHOWN]))} ({shown_number(one.weight, 2)})"
-        for one in held.nodes[:SHOWN]
+        for one in bound.nodes[:SHOWN]
     )
     lines.append(f"Examples that determine this bound, with weights q: {examples or 'none'}.")
     lines.append(f"Neurons that determine this bound, with shares: {nodes or 'none'}.")

@@ -352,10 +352,10 @@ class TrainingController(QObject):
         """Files of the runs started last, or of the open ones."""
         return tuple(run.path for run in self._session.pending or self._session)
 
-    def pause(self, held: bool) -> None:
+    def pause(self, paused: bool) -> None:
         """Pause the training, or resume it."""
         for control in [run.control for run in self._session.live if run.control is not None]:
-            (control.pause if held else control.resume)()
+            (control.pause if paused else control.resume)()
         self._worker.wake()
 
     def stop(self) -> None:

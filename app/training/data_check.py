@@ -102,9 +102,9 @@ class DataFileCheck(QObject):
 
     def _update_form(self) -> None:
         """Show the findings; an empty path is wrong only once Run is pressed."""
-        named = [one for one in self._questions if one[0][0].path]
-        problem = next(filter(None, map(self._problem_of, named)), "")
-        note = self._findings.get(named[0][0], ("",))[0] if named and not problem else ""
+        with_file = [one for one in self._questions if one[0][0].path]
+        problem = next(filter(None, map(self._problem_of, with_file)), "")
+        note = self._findings.get(with_file[0][0], ("",))[0] if with_file and not problem else ""
         if self._stated[0]:
             self._form.show_finding(self._stated[0], "", self._stated[1])
         else:
@@ -166,16 +166,16 @@ def class_conflict(network: str, classes: int, column: str = "") -> str:
     ('', '')
     """
     what = f"The label column {column} has" if column else "The labels have"
-    named = f"the network {kind_words('network', network)}"
+    network_text = f"the network {kind_words('network', network)}"
     if classes > 2 and NETWORKS[network].classes == "two":
         return (
-            f"{what} {classes} values, and {named} needs 2. Choose the network "
+            f"{what} {classes} values, and {network_text} needs 2. Choose the network "
             f"{kind_words('network', 'multiclass')} with the loss "
             f"{kind_words('loss', 'cross_entropy')}, or data of two classes."
         )
     if classes == 2 and NETWORKS[network].classes == "several":
         return (
-            f"{what} 2 values, and {named} needs 3 or more. Choose the network "
+            f"{what} 2 values, and {network_text} needs 3 or more. Choose the network "
             f"{kind_words('network', 'standard')} with the loss {kind_words('loss', 'logistic')}."
         )
     return ""

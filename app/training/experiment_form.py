@@ -100,11 +100,11 @@ class ExperimentForm(QWidget):
             section.preview_requested.connect(self.preview_requested)
         self.fold(FOLDED)
         self._scroll = fill_scrolled(self, content)
-        whole = self.layout()
-        assert isinstance(whole, QVBoxLayout)
-        whole.insertWidget(0, self.branch)
-        whole.insertWidget(1, self.search)
-        whole.addLayout(self._foot())
+        layout = self.layout()
+        assert isinstance(layout, QVBoxLayout)
+        layout.insertWidget(0, self.branch)
+        layout.insertWidget(1, self.search)
+        layout.addLayout(self._foot())
         for part in (content, self.run):
             part.setEnabled(False)
 

@@ -189,10 +189,10 @@ class SectionForm(QWidget):
         self.heading.setToolTip(plain_tip("\n".join(filter(None, (summed_up, self._tip)))))
 
     def _names_kinds(self, words: Sequence[str]) -> bool:
-        named = f"{self._title} {self.section}.kind"
+        label = f"{self._title} {self.section}.kind"
         texts = [f"{kind} {kind_words(self.section, kind)}" for kind in KINDS[self.section]]
-        named = " ".join((named, *texts)).lower()
-        return all(word in named for word in words)
+        label = " ".join((label, *texts)).lower()
+        return all(word in label for word in words)
 
     def _summed_up(self, edits: StudyEdits) -> str:
         """Return kind and values in a line, without the visible ones."""

@@ -100,8 +100,8 @@ def is_trained(study: Study, runs: Sequence[Experiment]) -> bool:
     """Return True if some runs are all of a study; False without any."""
     rest = list(runs)
     for cell in islice(study.iter_cells(), MAX_EXAMINED):
-        made = (cell.experiment, with_playback_frames(cell.experiment))
-        rest = [one for one in rest if one not in made]
+        pair = (cell.experiment, with_playback_frames(cell.experiment))
+        rest = [one for one in rest if one not in pair]
         if not rest:
             return bool(runs)
     return False

@@ -187,8 +187,8 @@ class MarginsView(TraceView):
         ]
         # With shares, the range contains 1, however far the curves are from it.
         margin = None if self._promise is None else self._promise.margin
-        whole = [] if margin is None else [scale * margin.bracket.upper * (margin.factor or 0.0)]
-        return [0.0, *whole, *(value for value in values if 0.0 < value <= REACH * top)]
+        levels = [] if margin is None else [scale * margin.bracket.upper * (margin.factor or 0.0)]
+        return [0.0, *levels, *(value for value in values if 0.0 < value <= REACH * top)]
 
     def words(self, data: DisplayData, frame: int) -> Overlay:
         """Return the texts at a frame. A node has no margin: its weights are in a corner."""

@@ -39,8 +39,8 @@ def pen_of(colour: Any, width: float = 1.0, dashes: Sequence[float] = ()) -> QPe
 
     Equal pens are one shared object, which must not be changed.
     """
-    named = colour if isinstance(colour, str) else tuple(int(part) for part in colour)
-    return _pen(named, width, tuple(dashes))
+    rgb = colour if isinstance(colour, str) else tuple(int(part) for part in colour)
+    return _pen(rgb, width, tuple(dashes))
 
 
 # Cached, since few pens differ and each painting would create them (docs/decisions/0015).

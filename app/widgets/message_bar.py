@@ -116,10 +116,10 @@ class MessageBar(QWidget):
             button.show()  # a layout makes room for a new widget once it is visible
             self.buttons.append(button)
 
-    def set_held(self, held: bool) -> None:
+    def set_held(self, is_held: bool) -> None:
         """Keep messages back while something else covers their place; then show the last one."""
-        self._is_held = held
-        self.setVisible(bool(self.text) and not held)
+        self._is_held = is_held
+        self.setVisible(bool(self.text) and not is_held)
 
     def clear(self) -> None:
         self.show_message("")

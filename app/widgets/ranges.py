@@ -62,18 +62,18 @@ def used_share(span: QRectF, size: QSizeF) -> float:
     >>> used_share(QRectF(0.0, 0.0, 1.0, 1.0), QSizeF(200.0, 100.0))
     0.5
     """
-    whole = equalise_units(span, size)
-    area = whole.width() * whole.height()
+    full_span = equalise_units(span, size)
+    area = full_span.width() * full_span.height()
     return span.width() * span.height() / area if area > 0.0 else 1.0
 
 
-def wheel_factor(turned: int) -> float:
-    """Return the factor of a range by which the wheel zooms; a notch is 120 of `turned`.
+def wheel_factor(degrees: int) -> float:
+    """Return the factor of a range by which the wheel zooms; a notch is 120 of `degrees`.
 
     >>> round(wheel_factor(-120), 3), wheel_factor(10**6) == wheel_factor(10**9)
     (1.197, True)
     """
-    return float(ZOOM_STEP ** -min(max(turned, -MOST_TURNED), MOST_TURNED))
+    return float(ZOOM_STEP ** -min(max(degrees, -MOST_TURNED), MOST_TURNED))
 
 
 def is_drawable(span: QRectF) -> bool:

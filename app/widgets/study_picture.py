@@ -103,9 +103,9 @@ class StudyPicture(QScrollArea):
         image, room = self._canvas.image, self.viewport().size()
         height = 0
         if not image.isNull():
-            whole = 2.0 * EDGE + (room.width() - 2.0 * EDGE) * image.height() / image.width()
+            full_height = 2.0 * EDGE + (room.width() - 2.0 * EDGE) * image.height() / image.width()
             # Shrink a figure that is slightly too high, instead of showing scroll bars.
-            height = round(whole) if whole > HIGHER * room.height() else 0
+            height = round(full_height) if full_height > HIGHER * room.height() else 0
         self._canvas.setMinimumHeight(height)
         self._canvas.update()
 

@@ -57,10 +57,10 @@ def compare(arguments: argparse.Namespace) -> int:
         total = len(questions) * sum(run.frames for run in runs)
         with progress("compare", total, arguments.quiet) as bar:
             found = [compare_runs(one, runs, bar.add, moment) for one in questions]
-        named = differing_of(runs)
+        differences = differing_of(runs)
         _check(found)
-        _write(found, named, out, arguments)
-    _print(named, arguments.runs)
+        _write(found, differences, out, arguments)
+    _print(differences, arguments.runs)
     print_line(out)
     return 0
 
@@ -90,7 +90,7 @@ def _question(name: str, arguments: argparse.Namespace, mixed: bool) -> CompareQ
 
 
 def _write(
-    found: Sequence[Comparison], named: Differing, out: Path, arguments: argparse.Namespace
+    found: Sequence[Comparison], differences: Differing, out: Path, arguments: argparse.Namespace
 ) -> None:
     from core.figures.comparison import comparison_scene
     from core.figures.export import save_figure
@@ -101,7 +101,7 @@ def _write(
         for note in dict.fromkeys(note for one in found for note in one.notes):
             print_notice(note)  # figures print the note below their panels
         return
-    title = f"{len(named.labels)} runs compared"
+    title = f"{len(differences.labels)} runs compared"
     palette, width = DARK if arguments.dark else LIGHT, _width(arguments.size)
     scene = comparison_scene(found, title, palette, width)
     save_figure(scene, out, dpi=arguments.dpi)
@@ -122,8 +122,10 @@ def _width(text: str | None) -> float:
     return width
 
 
-def _print(named: Differing, paths: Sequence[str]) -> None:
+def _print(differences: Differing, paths: Sequence[str]) -> None:
     """Print the settings in which runs differ, a line for each run."""
-    for path, row in zip(paths, named.rows, strict=True):
-        words = ", ".join(f"{key} = {value}" for key, value in zip(named.keys, row, strict=True))
+    for path, row in zip(paths, differences.rows, strict=True):
+        words = ", ".join(
+            f"{key} = {value}" for key, value in zip(differences.keys, row, strict=True)
+        )
         print_line(f"{path}: {words or 'the same settings'}")

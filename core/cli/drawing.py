@@ -104,8 +104,8 @@ def figure(arguments: argparse.Namespace) -> int:
     sheet, until = sheet_of(arguments), time_of(arguments.until, "--until")
     with ExitStack() as stack:
         # Options on panels mean single runs; the study's own layout is only the default.
-        named = any(getattr(arguments, name) not in (None, [], False) for name in OF_RUNS)
-        found = None if named else study_folder(arguments, stack)
+        is_of_runs = any(getattr(arguments, name) not in (None, [], False) for name in OF_RUNS)
+        found = None if is_of_runs else study_folder(arguments, stack)
         scene = None
         if found is not None:
             folder, fresh = found

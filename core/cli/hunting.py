@@ -38,14 +38,14 @@ def hunt(arguments: argparse.Namespace) -> int:
     # Check everything before anything is written.
     counts = Counts() if hunt_table is None else hunt_table.counts(arguments.size)
     budget = budget_of(arguments, counts)
-    made = make_hunt(study, hunt_table, counts, arguments)
+    plan = make_hunt(study, hunt_table, counts, arguments)
     control = SweepControl()
-    pool = pool_of(made, arguments.jobs, arguments.cluster, control.cell)
-    ended = _run(made, pool, control, budget, arguments.quiet)
-    _report(made, ended, control.stop_requested)
-    rows = table(made)
+    pool = pool_of(plan, arguments.jobs, arguments.cluster, control.cell)
+    ended = _run(plan, pool, control, budget, arguments.quiet)
+    _report(plan, ended, control.stop_requested)
+    rows = table(plan)
     if rows:
-        write_rows(rows, made.retention.folder / f"{study.id}.hunt.csv")
+        write_rows(rows, plan.retention.folder / f"{study.id}.hunt.csv")
         if arguments.table is not None:
             write_rows(rows, Path(arguments.table))
     return INTERRUPTED if control.stop_requested else 0
@@ -89,8 +89,8 @@ def make_hunt(
         arguments.flip_labels,
     )
     best = check_positive(arguments.best, "--best") or BEST
-    keeping = FileRetention(Path(arguments.output), best, arguments.keep_all, arguments.force)
-    return hunt_for(study, question, keeping, arguments.size)
+    retention = FileRetention(Path(arguments.output), best, arguments.keep_all, arguments.force)
+    return hunt_for(study, question, retention, arguments.size)
 
 
 def _frames(own: HuntTable | None, arguments: argparse.Namespace) -> Frames:
@@ -142,12 +142,12 @@ def budget_of(arguments: argparse.Namespace, counts: Counts) -> Budget:
 # ------------------------------------------------------------------------------------ running
 
 
-def _run(made: Hunt, pool: Pool, control: SweepControl, budget: Budget, quiet: bool) -> HuntStatus:
+def _run(hunt: Hunt, pool: Pool, control: SweepControl, budget: Budget, quiet: bool) -> HuntStatus:
     status = HuntStatus()
     total = budget.runs if budget.seconds == math.inf else 0
     stopping = first_signal(control.cell.stop)
     with answered_elsewhere(), stopping, progress("hunt", total, quiet) as bar:
-        for status in print_progress(made.run(pool, control, budget), "runs"):
+        for status in print_progress(hunt.run(pool, control, budget), "runs"):
             bar.set_done(status.tried, _words(status))
     return status
 
@@ -160,22 +160,22 @@ def _words(status: HuntStatus) -> str:
 # ------------------------------------------------------------------------------------- telling
 
 
-def _report(made: Hunt, status: HuntStatus, stopped: bool) -> None:
-    ranked, others = made.ranked_runs(), made.unranked_runs()
-    question = made.question
-    moment = "" if made.objective.statement else f" ({question['frames']})"
+def _report(hunt: Hunt, status: HuntStatus, stopped: bool) -> None:
+    ranked, others = hunt.ranked_runs(), hunt.unranked_runs()
+    question = hunt.question
+    moment = "" if hunt.objective.statement else f" ({question['frames']})"
     print_line(
         f"{question['sense']} {question['objective']}{moment} over {question['over']}: "
-        f"{len(made.tried)} runs in {status.seconds:.0f} s"
+        f"{len(hunt.tried)} runs in {status.seconds:.0f} s"
     )
-    for rank, one in enumerate(ranked[: made.retention.best], start=1):
-        values = made.space.cells[one.place].values
+    for rank, one in enumerate(ranked[: hunt.retention.best], start=1):
+        values = hunt.space.cells[one.place].values
         parent = f" from run {one.parent}" if one.parent >= 0 else ""
         verdict = verdict_words(one.row.moments.get(VERDICT, math.nan))
         line = f"{rank:>3}  {one.value:<12.6g} run {one.index}, {one.phase}{parent}: "
-        line += seeds_words(one, values, made.space.over) + (f"; {verdict}" if verdict else "")
+        line += seeds_words(one, values, hunt.space.over) + (f"; {verdict}" if verdict else "")
         print_line(line)
-        file = made.run_file(one.index)
+        file = hunt.run_file(one.index)
         if file.is_file():
             print_indented(str(file), " " * 5, " " * 7)
     if not ranked:
@@ -184,7 +184,7 @@ def _report(made: Hunt, status: HuntStatus, stopped: bool) -> None:
         print_notice(f"run {one.index} ({one.phase}) has no rank: {state_of(one)}")
     if len(others) > LISTED:
         print_notice(f"{len(others)} runs have no rank; the table lists the reasons.")
-    if made.exhausted:
+    if hunt.exhausted:
         print_notice("Every candidate has been tried.")
     if stopped:
         print_notice("Interrupted; repeat the command to continue.")

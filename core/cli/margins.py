@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 def margins(arguments: argparse.Namespace) -> int:
     """Print the reference margins of a run, or of the cells of a study."""
     check_limit(arguments.limit)
-    named = named_problems(arguments.target, arguments.settings)
+    problems = named_problems(arguments.target, arguments.settings)
     rows: list[tuple[str, ReferenceMargin]] = []
-    for cell, problem in named:
+    for cell, problem in problems:
         margins = list(compute_margins(problem, arguments.limit, arguments.quiet))
         if not margins:
             print_notice(f"{cell}: no reference margin is defined for this network and these data.")
         rows += [(cell, margin) for margin in margins]
     if arguments.json:
-        several = len(named) > 1
+        several = len(problems) > 1
         print_json(
             [margin.as_json() | ({"cell": cell} if several else {}) for cell, margin in rows]
         )
@@ -77,12 +77,12 @@ def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]
         return [(path.stem, run.problem)]
 
 
-def _drop_equal(named: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
+def _drop_equal(problems: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
     """Return the first problem of each set of equal margins."""
     from core.reference.registry import references_of
 
     seen: dict[tuple[tuple[str, str], ...], tuple[str, Problem]] = {}
-    for name, problem in named:
+    for name, problem in problems:
         # Margins depend on data, network and start: cells that differ only in their dynamics share
         # them.
         key = tuple((item.name, item.key(problem)) for item in references_of(problem))
@@ -207,9 +207,9 @@ def directions(arguments: argparse.Namespace) -> int:
     from core.network.parametrisation import TwoLayer
     from core.reference.extremal import extremal_vectors
 
-    named = named_problems(arguments.target, arguments.settings)
+    problems = named_problems(arguments.target, arguments.settings)
     found = []
-    for cell, problem in named:
+    for cell, problem in problems:
         check_has_vectors(problem, cell)
         assert isinstance(problem.network, TwoLayer)
         slope = problem.network.activation.slope
@@ -217,7 +217,7 @@ def directions(arguments: argparse.Namespace) -> int:
             (cell, slope, extremal_vectors(problem.inputs, problem.dataset.y, slope), problem)
         )
     if arguments.json:
-        several = len(named) > 1
+        several = len(problems) > 1
         print_json(
             [
                 vector_as_json(one, problem) | ({"cell": cell} if several else {})

@@ -89,10 +89,10 @@ def info(arguments: argparse.Namespace) -> int:
 def _setup(study: dict[str, Any], factors: dict[str, float]) -> str:
     """Return network, loss and dynamics of a run, and the factors of a recorded loop, as text."""
     network = study["network"]
-    named = [network["kind"], network.get("activation", "").replace("_", " ")]
-    named += [words for key, words in PARTS if network.get(key)]
+    kind_words = [network["kind"], network.get("activation", "").replace("_", " ")]
+    kind_words += [words for key, words in PARTS if network.get(key)]
     parts = [
-        f"network: {', '.join(filter(None, named))}",
+        f"network: {', '.join(filter(None, kind_words))}",
         f"loss: {study['loss']['kind']}",
         f"dynamics: {study['dynamics']['kind']}",
         *(f"{words}: {factors[key]:.6g}" for key, words in FACTORS if key in factors),

@@ -85,25 +85,27 @@ def run_sweep(
         print_notice("--together has no effect: processes train the cells.")
     control = SweepControl()
     # Workers of a cluster may run on other machines, which cannot share a WAL (decision 0009).
-    made = plan(study, folder, size, options.force, shared=options.cluster is not None)
-    if made.kept and prints:
-        print_notice(f"{len(made.kept)} of {len(made.paths)} cells are already finished.")
+    sweep_plan = plan(study, folder, size, options.force, shared=options.cluster is not None)
+    if sweep_plan.kept and prints:
+        print_notice(
+            f"{len(sweep_plan.kept)} of {len(sweep_plan.paths)} cells are already finished."
+        )
     # Report errors in the data before anything is started.
-    if made.tasks and (understood := made.tasks[0].problem().dataset.reading_sentence):
+    if sweep_plan.tasks and (understood := sweep_plan.tasks[0].problem().dataset.reading_sentence):
         print_notice(understood)
-    pool = pool_for(made.tasks, options.jobs, options.cluster, control.cell)
+    pool = pool_for(sweep_plan.tasks, options.jobs, options.cluster, control.cell)
     status = control.status
     with (
         answered_elsewhere(),
         first_signal(control.cell.stop),
-        progress(study.id, len(made.paths), options.quiet) as bar,
+        progress(study.id, len(sweep_plan.paths), options.quiet) as bar,
     ):
-        for status in print_progress(sweep(made, pool, control), "cells"):
+        for status in print_progress(sweep(sweep_plan, pool, control), "cells"):
             bar.set_done(status.done + status.failed, _words(status))
     if table is not None:
-        write_table(rows_of(study, made.ledger.rows), table)
-    _report(made, status, prints)
-    return _code(made, status), made
+        write_table(rows_of(study, sweep_plan.ledger.rows), table)
+    _report(sweep_plan, status, prints)
+    return _code(sweep_plan, status), sweep_plan
 
 
 def _words(status: SweepStatus) -> str:
@@ -117,9 +119,9 @@ def _words(status: SweepStatus) -> str:
     return f"{status.running} running{failed}{time_left}"
 
 
-def _report(made: Plan, status: SweepStatus, prints: bool) -> None:
-    for name, path in made.paths.items():
-        entry = made.ledger.entries.get(name)
+def _report(sweep: Plan, status: SweepStatus, prints: bool) -> None:
+    for name, path in sweep.paths.items():
+        entry = sweep.ledger.entries.get(name)
         if entry is not None and entry.row.state == "failed":
             print_notice(f"{path.name} failed: {entry.row.reason}")
         elif entry is not None and entry.row.state == "done" and prints:
@@ -132,11 +134,11 @@ def _report(made: Plan, status: SweepStatus, prints: bool) -> None:
         )
 
 
-def _code(made: Plan, status: SweepStatus) -> int:
+def _code(sweep: Plan, status: SweepStatus) -> int:
     """Return the exit status of a sweep."""
     if status.stopped:
         return INTERRUPTED
-    rows = [entry.row for entry in made.ledger.entries.values()]
+    rows = [entry.row for entry in sweep.ledger.entries.values()]
     # A cell that was not recorded outranks a run that diverged.
     if any(row.state == "failed" for row in rows):
         return FAILED
@@ -153,21 +155,21 @@ def check(arguments: argparse.Namespace) -> int:
     target = Path(arguments.target)
     # A folder with a study's name does not hide the study; `./NAME` means the folder.
     if target.is_dir() and arguments.target not in shipped_ids():
-        status, judged = _checked_folder(target, arguments.size)
+        status, claims = _checked_folder(target, arguments.size)
     else:
-        status, judged = _checked_study(arguments)
+        status, claims = _checked_study(arguments)
     if status == INTERRUPTED:
         return status
     if arguments.json:
-        print_json([one.as_dict() for one in judged])
+        print_json([one.as_dict() for one in claims])
     else:
-        for one in judged:
+        for one in claims:
             print_line(one.line)
             if one.basis:
                 print_indented(one.basis, INDENT, INDENT)
-        if not judged:
+        if not claims:
             print_notice("The study makes no claims.")
-    refuted = any(one.verdict == "refuted" for one in judged)
+    refuted = any(one.verdict == "refuted" for one in claims)
     # A diverged run is a finished run that the claims cover: its status is no failure.
     return 1 if refuted or status == 1 else 0
 
@@ -182,21 +184,21 @@ def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[JudgedClaim
     study = study.at_size(size).with_settings(arguments.settings)
     with ExitStack() as stack:
         folder = arguments.out or stack.enter_context(temporary_folder("check"))
-        status, made = run_sweep(study, Path(folder), size, arguments, prints=False)
+        status, sweep = run_sweep(study, Path(folder), size, arguments, prints=False)
         if status == INTERRUPTED:
             return status, []
         judged_size = size if study.sizes else None
-        return status, judged_rows(study, made.ledger.rows, Path(folder), judged_size)
+        return status, judged_rows(study, sweep.ledger.rows, Path(folder), judged_size)
 
 
 def _checked_folder(folder: Path, size: str | None) -> tuple[int, list[JudgedClaim]]:
     """Judge the claims of the sweeps in a folder; return exit status and verdicts."""
     from core.sweep.folder import existing_sweeps, judged_in
 
-    judged, status = [], 0
+    claims, status = [], 0
     # Without the table's values, which take a second a run if there is no ledger: claims need few.
     for ledger in existing_sweeps(folder, values=False):
         if any(row.state == "failed" for row in ledger.rows.values()):
             status = 1
-        judged += judged_in(folder, ledger, size)
-    return status, judged
+        claims += judged_in(folder, ledger, size)
+    return status, claims

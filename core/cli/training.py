@@ -78,10 +78,10 @@ def train(
             for note in status.notes[n_printed:]:  # while the run can still be stopped
                 bar.print_above(f"{path.name}: {note}")
             n_printed = len(status.notes)
-    made = status.path
+    run_path = status.path
     # Return the path as typed (the recorder's is absolute), unless an existing run was kept and the
     # new one got another name.
-    return status, path if made is None or made.name == path.name else made
+    return status, path if run_path is None or run_path.name == path.name else run_path
 
 
 def run_study(arguments: argparse.Namespace) -> int:
@@ -149,11 +149,11 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
     if size > 100e6:
         print_notice(f"{path.name} will take about {size / 1e6:.0f} MB.")
     with progress(label, frames, quiet) as bar:
-        status, made = train(problem, path, force, bar, Control())
+        status, run_path = train(problem, path, force, bar, Control())
     if status.committed >= 0:
-        print_line(made)
-    report(status, made)
-    if made != path:
+        print_line(run_path)
+    report(status, run_path)
+    if run_path != path:
         print_notice(f"The earlier finished run {path} was not replaced.")
     assert status.reason is not None
     return EXIT[status.reason]

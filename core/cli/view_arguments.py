@@ -155,9 +155,9 @@ def _select_nodes(
     text: str, runs: Sequence[Run], saved_sets: Sequence[dict[str, NodeSet]]
 ) -> list[NodeSet | None]:
     """Return a named set, or given nodes, in some runs."""
-    named = [sets.get(text) for sets in saved_sets]
-    if any(named):
-        return named
+    sets_of_name = [sets.get(text) for sets in saved_sets]
+    if any(sets_of_name):
+        return sets_of_name
     try:
         parse_nodes(text)
     except ValueError as error:
@@ -199,10 +199,10 @@ def theory_of(
         bounds.append(_bounds(arguments, run, margins))
         if arguments.share:
             promises.append(_promise(run, margins))
-    lost = [name for name in names if name not in (*known, ALL, NONE)]
-    if lost:
+    unknown = [name for name in names if name not in (*known, ALL, NONE)]
+    if unknown:
         raise InputError(
-            f"{lost[0][:60]!r}: these runs have {', '.join(sorted(known)) or 'no margins'}; "
+            f"{unknown[0][:60]!r}: these runs have {', '.join(sorted(known)) or 'no margins'}; "
             "choose among these, all, or none.",
             option="--margins",
         )
@@ -268,9 +268,9 @@ def _bounds(
     if not arguments.bound:
         return ()
     final = _final(run, margins) if FINAL in arguments.bound else ()
-    named = {one.reference.name: one for one in margins}
+    by_name = {one.reference.name: one for one in margins}
     with cancelled_by_signals(CancelToken()) as watch:
-        assessed = assess_all(run, named, arguments.delta, watch)
+        assessed = assess_all(run, by_name, arguments.delta, watch)
     found = []
     for one in assessed:
         key, trace, view = one.statement.key, one.comparison.bound_trace, one.comparison.view
@@ -286,7 +286,7 @@ def _final(run: Run, margins: Sequence[ReferenceMargin]) -> tuple[BoundCurve, ..
 
     if refusal(run) or run.frames == 0:
         return ()
-    named = {one.reference.name: one for one in margins}
+    by_name = {one.reference.name: one for one in margins}
     with cancelled_by_signals(CancelToken()) as watch:
-        found = final_margin(run, -1, named, watch, (FixedPattern.OWN_LABEL,), DRAWN)
+        found = final_margin(run, -1, by_name, watch, (FixedPattern.OWN_LABEL,), DRAWN)
     return tuple(BoundCurve(FINAL, name, "margins", trace) for name, trace in traces(found))

@@ -59,10 +59,10 @@ class RunDescription:
 
     def __post_init__(self) -> None:
         parts = [part.partition("=") for part in MOMENT.sub("", self.stem).split("__")[1:]]
-        named = {key: text for key, equals, text in parts if equals}
-        variant = {VARIANT: variant_words(named[VARIANT])} if VARIANT in named else {}
+        shared = {key: text for key, equals, text in parts if equals}
+        variant = {VARIANT: variant_words(shared[VARIANT])} if VARIANT in shared else {}
         values = {**self.settings, **variant}
-        keys = [key for key in named if key in values]
+        keys = [key for key in shared if key in values]
         if "data.points" in keys and "data.kind" in keys:
             keys.remove("data.kind")
         object.__setattr__(self, "values", values)
@@ -194,8 +194,8 @@ def naming_keys(runs: Sequence[RunDescription]) -> list[str]:
     varied = [key for key in hints if len({run.texts.get(key, ABSENT) for run in runs}) > 1]
     lasting = [key for key in every if not key.startswith(INCIDENTAL)]
     lasting, every = (list(dict.fromkeys((*varied, *keys))) for keys in (lasting, every))
-    wanted = _count(runs, every)
-    return next((some for some in (varied, lasting) if _count(runs, some) == wanted), every)
+    target = _count(runs, every)
+    return next((some for some in (varied, lasting) if _count(runs, some) == target), every)
 
 
 def _count(runs: Sequence[RunDescription], keys: Sequence[str]) -> int:

@@ -251,7 +251,7 @@ def compare_runs(
     runs: Sequence[Run],
     progress: Callable[[int], None] | None = None,
     log10_time: float = math.inf,
-    named: Differing | None = None,
+    differences: Differing | None = None,
 ) -> Comparison:
     """Compare runs over all their frames; nodes at the last frame of each not after a time.
 
@@ -265,7 +265,7 @@ def compare_runs(
         Called with 1 after each frame of each run.
     log10_time : float
         log10 of the time at which nodes are compared; inf for the end of each run.
-    named : Differing, optional
+    differences : Differing, optional
         Names and colours of the runs, where these are compared as part of more runs.
 
     Returns
@@ -279,11 +279,11 @@ def compare_runs(
         A run cannot be compared.
     """
     check_runs(question, runs)
-    named = named or differing_of(runs)
+    differences = differences or differing_of(runs)
     if question.is_by_rank:
-        return _compare_nodes(question, runs, named, log10_time)
+        return _compare_nodes(question, runs, differences, log10_time)
     traced = []
-    for run, label, family in zip(runs, named.labels, named.families, strict=True):
+    for run, label, family in zip(runs, differences.labels, differences.families, strict=True):
         values: dict[str, Array] = {name: np.empty(run.frames) for name in question.names}
         for index in range(run.frames):
             for name in question.names:
@@ -291,17 +291,17 @@ def compare_runs(
             if progress is not None:
                 progress(1)
         traced.append(traced_of(run, label, family, values, most_of(run)))
-    return compare_over_time(question, traced, named.shades)
+    return compare_over_time(question, traced, differences.shades)
 
 
 def _compare_nodes(
-    question: CompareQuestion, runs: Sequence[Run], named: Differing, log10_time: float
+    question: CompareQuestion, runs: Sequence[Run], differences: Differing, log10_time: float
 ) -> Comparison:
     ranked = []
-    for run, label, family in zip(runs, named.labels, named.families, strict=True):
+    for run, label, family in zip(runs, differences.labels, differences.families, strict=True):
         after = int(np.searchsorted(run.log10_time[: run.frames], log10_time, side="right"))
         ranked.append(ranked_of(run, label, family, question.observable, max(after - 1, 0)))
-    return compared_nodes(question, ranked, log10_time, named.shades)
+    return compared_nodes(question, ranked, log10_time, differences.shades)
 
 
 def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> RankedNodes:

@@ -100,7 +100,7 @@ def has_reported_problem() -> bool:
 def compiling_words(groups: Sequence[str]) -> str:
     """Return the sentence before kernels are compiled, with why they cannot be saved, if so."""
     problem = unreported_problem()
-    named = f"Compiling kernels ({', '.join(groups)})"
+    clause = f"Compiling kernels ({', '.join(groups)})"
     if has_reported_problem():
-        return f"{problem} {named}.".lstrip()
-    return f"{named}, once for this machine."
+        return f"{problem} {clause}.".lstrip()
+    return f"{clause}, once for this machine."

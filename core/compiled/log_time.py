@@ -386,5 +386,5 @@ def moves(s: State, G: Array) -> bool:
         total += G[k] * G[k]
     s.speed = sqrt(total)
     least = STATIONARY_SPEED * (min(1.0, sqrt(s.eigenvalue)) if s.eigenvalue > 0.0 else 1.0)
-    there: bool = s.rho >= s.peak_rho - VANISHED
-    return there and bool(s.speed >= least)
+    is_at_peak: bool = s.rho >= s.peak_rho - VANISHED
+    return is_at_peak and bool(s.speed >= least)

@@ -152,13 +152,13 @@ def normalise(work: Work, s: State, base: Array) -> float:
 @compile_kernel
 def measure(work: Work, s: State, norm: float) -> float:
     """Normalise u by `norm`, set p; return the distance of (a, b) to that of lambda."""
-    u, whole = work.u, work.u0
+    u, full = work.u, work.u0
     if s.half == 2:
-        weights(work, s.kept_rho, work.theta, whole)
+        weights(work, s.kept_rho, work.theta, full)
     squared = 0.0
     for j in range(u.size):
         u[j] /= norm * norm
-        turn = sqrt(u[j]) - sqrt(whole[j])
+        turn = sqrt(u[j]) - sqrt(full[j])
         squared += 2.0 * turn * turn
     margins(work.Z, u, work.p)
     return sqrt(squared)

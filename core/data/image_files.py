@@ -296,8 +296,8 @@ def _python(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     if not (isinstance(pixels, np.ndarray) and pixels.ndim == 2 and pixels.shape[1] == PIXELS):
         raise InputError(f"data.path: {path} has no array data with rows of {PIXELS} pixels.")
     numbers = labels if isinstance(labels, list) else []
-    whole = all(type(label) is int for label in numbers)
-    if pixels.dtype != np.uint8 or not whole or len(numbers) != pixels.shape[0]:
+    are_integers = all(type(label) is int for label in numbers)
+    if pixels.dtype != np.uint8 or not are_integers or len(numbers) != pixels.shape[0]:
         raise InputError(
             f"data.path: {path} needs pixels as unsigned bytes and a list labels with one whole "
             "number for each image."

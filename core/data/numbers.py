@@ -127,8 +127,8 @@ def without_groups(text: str) -> str | None:
         return None
     if found[3] == "." and found[4] is None and found[2].count(".") == 1:
         return None
-    whole = found[1] + re.sub(r"\D", "", found[2])
-    return whole if found[4] is None else f"{whole}.{found[4]}"
+    digits = found[1] + re.sub(r"\D", "", found[2])
+    return digits if found[4] is None else f"{digits}.{found[4]}"
 
 
 @final

@@ -314,12 +314,14 @@ def _arrays_beside(path: Path, what: str, alone: bool) -> dict[str, Path]:
                 "X.npy next to y.npy."
             )
         raise _single_array(path, what, "its name has no X to replace by y")
-    wanted = _partner_names(path.stem)
-    found = [one for one in (path.with_name(f"{name}.npy") for name in wanted) if one.is_file()]
+    names_of_partner = _partner_names(path.stem)
+    found = [
+        one for one in (path.with_name(f"{name}.npy") for name in names_of_partner) if one.is_file()
+    ]
     # On a case-insensitive file system two names may be the same file.
     found = [one for k, one in enumerate(found) if not any(map(one.samefile, found[:k]))]
     if len(found) != 1:
-        reason = f"{wanted[0]}.npy is missing"
+        reason = f"{names_of_partner[0]}.npy is missing"
         if found:
             reason = f"{' and '.join(one.name for one in found)} are next to it"
         raise _single_array(path, what, reason)

@@ -180,8 +180,8 @@ class Layout:
     def _check_numbering(self, x: Array) -> None:
         """Raise InputError if the first column has row numbers and no name of a coordinate."""
         place = self.coordinates[0]
-        named = self.names is not None and self.names[place].lower() not in ROW_NAMES
-        if named or place or x.shape[0] < FEW or x.shape[1] < 2:
+        has_name = self.names is not None and self.names[place].lower() not in ROW_NAMES
+        if has_name or place or x.shape[0] < FEW or x.shape[1] < 2:
             return
         start = float(x[0, 0])
         if start in (0.0, 1.0) and np.array_equal(x[:, 0], np.arange(x.shape[0]) + start):

@@ -205,14 +205,14 @@ def is_word(cell: str) -> bool:
     return number_of(cell) is None and not is_missing(cell)
 
 
-def has_header(rows: Sequence[Row], wanted: TableChoices, origin: Origin) -> bool:
+def has_header(rows: Sequence[Row], choices: TableChoices, origin: Origin) -> bool:
     """Return True if the first row of a table has names.
 
     Parameters
     ----------
     rows : sequence of Row
         First two rows, or the only one.
-    wanted : TableChoices
+    choices : TableChoices
         Choices of the user.
     origin : Origin
         Origin of the text, for error messages.
@@ -223,8 +223,8 @@ def has_header(rows: Sequence[Row], wanted: TableChoices, origin: Origin) -> boo
         The first row may be a header or data.
     """
     line, first = rows[0]
-    if wanted.header is not None:
-        return wanted.header
+    if choices.header is not None:
+        return choices.header
     words = [i for i, cell in enumerate(first) if is_word(cell)]
     numbers = [cell for cell in first if not is_missing(cell) and not is_word(cell)]
     second = rows[1][1] if len(rows) > 1 else None

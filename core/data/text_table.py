@@ -224,7 +224,7 @@ class Table:
     is_guess: bool
 
 
-def read_text(path: Path, what: str, wanted: TableChoices | None = None) -> Table:
+def read_text(path: Path, what: str, choices: TableChoices | None = None) -> Table:
     """Return the table of a text file.
 
     Parameters
@@ -233,7 +233,7 @@ def read_text(path: Path, what: str, wanted: TableChoices | None = None) -> Tabl
         CSV, TSV or other text; UTF-8, or UTF-16 as spreadsheets write it.
     what : str
         Key or option that named the file, for sentences.
-    wanted : TableChoices, optional
+    choices : TableChoices, optional
         Which column is the label, if the first line has names, and if labels are real targets.
 
     Returns
@@ -247,11 +247,11 @@ def read_text(path: Path, what: str, wanted: TableChoices | None = None) -> Tabl
         If the file is no such table, is larger than a run may be, or can be read in two ways.
     """
     with open_text(path, what) as (file, encoding):
-        return read_table(file, Origin(what, path), wanted or TableChoices(), Bounds(), encoding)
+        return read_table(file, Origin(what, path), choices or TableChoices(), Bounds(), encoding)
 
 
 def read_table(
-    file: TextIO, origin: Origin, wanted: TableChoices, bounds: Bounds, encoding: str = COMMON[0]
+    file: TextIO, origin: Origin, choices: TableChoices, bounds: Bounds, encoding: str = COMMON[0]
 ) -> Table:
     """Return the table of an open text, as `read_text` does.
 
@@ -261,7 +261,7 @@ def read_table(
         Text.
     origin : Origin
         Origin of the text, for error messages.
-    wanted : TableChoices
+    choices : TableChoices
         Choices of the user.
     bounds : Bounds
         Limits beyond the size of a run.
@@ -273,14 +273,14 @@ def read_table(
     start = [row for row in (next(numbered, None), next(numbered, None)) if row is not None]
     if not start:
         raise origin.error(origin.empty)
-    named = has_header(start, wanted, origin)
-    names = start.pop(0)[1] if named else None
+    has_names = has_header(start, choices, origin)
+    names = start.pop(0)[1] if has_names else None
     below = chain(start, numbered)
     first = next(below, None)
     if first is None:
         raise origin.error(origin.header_only)
-    layout = lay_out(names, first, rows, wanted, origin)
-    return _Reader(layout, origin, wanted, bounds, rows.separator).read(
+    layout = lay_out(names, first, rows, choices, origin)
+    return _Reader(layout, origin, choices, bounds, rows.separator).read(
         chain((first,), below), encoding
     )
 

@@ -172,8 +172,8 @@ class ArrayEngine(BatchEngine):
         factors = self._rule.factors(first, count, self._dtype)
         for index in range(count):
             part = slice(index * self._batch, (index + 1) * self._batch)
-            whole = (self._inputs, self._labels) if self._full else (xs[part], ys[part])
-            if not self._step(*whole, float(factors[index]) if factors.size else 1.0):
+            batch = (self._inputs, self._labels) if self._full else (xs[part], ys[part])
+            if not self._step(*batch, float(factors[index]) if factors.size else 1.0):
                 return index
         return count
 

@@ -173,12 +173,12 @@ class _LockedVectors:
         """
         known = len(self.values) >= self._count
         x = float(self.values[self._count - 1]) + 0.25 * self._goal() if known else -math.inf
-        wanted = max(1, self._count - len(self.values))
+        n_missing = max(1, self._count - len(self.values))
         while not process.is_finished:
             process.step()
             if not known or process.exceeds(x):
-                near = process.steps >= wanted and process.finite
-                if near and process.residual(wanted) <= 0.5 * share * self.goal(process):
+                near = process.steps >= n_missing and process.finite
+                if near and process.residual(n_missing) <= 0.5 * share * self.goal(process):
                     break
             elif process.probability(x) <= MISS:
                 break
@@ -323,8 +323,8 @@ class _Lanczos:
     @property
     def is_invariant(self) -> bool:
         """True if the space of the start is invariant: the remainder is rounding."""
-        whole = self._metric is None and self.steps == self._whole
-        return whole or (self.steps > 0 and self._ahead <= self._nothing * self.scale)
+        is_full = self._metric is None and self.steps == self._whole
+        return is_full or (self.steps > 0 and self._ahead <= self._nothing * self.scale)
 
     @property
     def is_finished(self) -> bool:

@@ -151,9 +151,9 @@ class PerturbedDescent(Stepper):
         if state is None:
             return
         block, first = float(state["draws"][0]), float(state["draws"][-1])
-        whole = block % BLOCK == 0.0 and first == round(first)
+        is_block = block % BLOCK == 0.0 and first == round(first)
         # The next replacement may be blocks ahead, without any in between.
-        if not (whole and 0.0 <= first <= now and 0.0 <= block < solver_state.LARGEST_INTEGER):
+        if not (is_block and 0.0 <= first <= now and 0.0 <= block < solver_state.LARGEST_INTEGER):
             raise solver_state.invalid_state("the replacements' place is none")
         self._replacements.restore(state["draws"][:-1])
         self._first = int(first)

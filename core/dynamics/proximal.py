@@ -230,8 +230,10 @@ class Proximal:
         then = np.where(newer > 0.0, 1, -1)
         # A force solved to its bound equals the bound up to the rounding of held + change.
         edge = 1e-15 * model.jump[kinks]
-        held = forces[kinks]
-        then[kinks] = np.where(held <= edge, -1, np.where(held >= model.jump[kinks] - edge, 1, 0))
+        kink_forces = forces[kinks]
+        then[kinks] = np.where(
+            kink_forces <= edge, -1, np.where(kink_forces >= model.jump[kinks] - edge, 1, 0)
+        )
         return move, then, forces
 
     def _solve(
@@ -248,18 +250,18 @@ class Proximal:
         """
         js, ks = np.nonzero(kinks)
         jump = reduced.model.jump[js, ks]
-        held = np.clip(forces[js, ks], 0.0, jump)
+        clipped = np.clip(forces[js, ks], 0.0, jump)
         lasting = np.zeros_like(forces)
-        lasting[js, ks] = held
+        lasting[js, ks] = clipped
         pull = Weights(pull.a, pull.U + lasting @ self.planes.normals)
         free = reduced.inverse(pull)
         if js.size == 0:
             return Weights(-free.a, -free.U), lasting
         b = z[js, ks] - np.einsum("kd,kd->k", self.planes.normals[ks], free.U[js])
-        change = forces_at_kinks(reduced.kink_displacements(js, ks), b, -held, jump - held)
+        change = forces_at_kinks(reduced.kink_displacements(js, ks), b, -clipped, jump - clipped)
         if change is None:
             return None
-        lasting[js, ks] = held + change
+        lasting[js, ks] = clipped + change
         pull.U[:] += self._spread(js, ks, change, pull.U.shape[0])
         back = reduced.inverse(pull)
         return Weights(-back.a, -back.U), lasting

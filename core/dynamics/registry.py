@@ -103,8 +103,8 @@ def prepare(problem: Problem) -> Problem:
         step = engines.default_step(problem)
         notes = (*problem.notes, step.note) if isinstance(step, ShortenedStep) else problem.notes
         stated = None if step is None else float(step)
-        made = with_dynamics(problem, dynamics.model_copy(update={"step": stated}))
-        return replace(made, notes=notes)
+        prepared = with_dynamics(problem, dynamics.model_copy(update={"step": stated}))
+        return replace(prepared, notes=notes)
     return problem
 
 
@@ -122,7 +122,7 @@ def make_integrator(problem: Problem) -> Integrator:
     make = engines.integrator
     if engines.general is not None and not problem.network.compiled:
         make = engines.general
-    made = make(problem)
+    integrator = make(problem)
     if problem.reduction is not None:
-        made.engine = f"{made.engine}, row space"
-    return made
+        integrator.engine = f"{integrator.engine}, row space"
+    return integrator

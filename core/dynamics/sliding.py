@@ -209,12 +209,12 @@ class Sliding:
 
         None if that is above 1, or a proximal step was not found.
         """
-        whole = self._proximal.step(start, dt)
-        half = None if whole is None else self._proximal.step(start, 0.5 * dt)
+        full_step = self._proximal.step(start, dt)
+        half = None if full_step is None else self._proximal.step(start, 0.5 * dt)
         second = None if half is None else self._proximal.step(half[0], 0.5 * dt)
-        if whole is None or second is None:
+        if full_step is None or second is None:
             return None
-        (w, sides), (rough, rough_sides) = second, whole
+        (w, sides), (rough, rough_sides) = second, full_step
         difference = w.minus(rough)
         measure = _measure(start, w, difference)
         if not measure <= 1.0:

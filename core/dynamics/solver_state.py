@@ -53,8 +53,8 @@ def set_state(parts: Parts, state: State) -> None:
         if np.isnan(values).any():
             raise invalid_state(f"{name} holds a value that is not a number")
         if part.dtype.kind == "i":
-            whole = np.abs(values) < LARGEST_INTEGER
-            if not (whole.all() and np.array_equal(values, np.round(values))):
+            are_integers = np.abs(values) < LARGEST_INTEGER
+            if not (are_integers.all() and np.array_equal(values, np.round(values))):
                 raise invalid_state(f"{name} holds a value that is not an integer")
         part[...] = values.reshape(part.shape)
 
@@ -90,8 +90,13 @@ def generator_words(generator: np.random.Generator) -> NDArray[np.float64]:
 
 def set_generator(generator: np.random.Generator, words: NDArray[np.float64]) -> None:
     """Set a PCG64 generator to `generator_words`. Raises InputError for invalid words."""
-    whole = np.array_equal(words, np.round(words))
-    if words.shape != (GENERATOR_WORDS,) or not whole or words.min() < 0 or words.max() >= WORD:
+    are_integers = np.array_equal(words, np.round(words))
+    if (
+        words.shape != (GENERATOR_WORDS,)
+        or not are_integers
+        or words.min() < 0
+        or words.max() >= WORD
+    ):
         raise invalid_state("the random generator's state is not one")
     values = [int(word) for word in words]
     numbers = [sum(values[4 * part + k] << (32 * k) for k in range(4)) for part in range(2)]

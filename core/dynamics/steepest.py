@@ -136,8 +136,8 @@ class Steepest(Stepper):
         self._weights = problem.physical_start().astype(self.dtype)
         # A copy: numba would compile a second kernel for a run file's read-only arrays.
         self._inputs = np.array(problem.inputs, self.dtype, order="C")
-        made = "compiled" if problem.network.compiled else problem.network.engine
-        self.engine = f"{made} {self.dtype.name}"
+        engine = "compiled" if problem.network.compiled else problem.network.engine
+        self.engine = f"{engine} {self.dtype.name}"
         size = self._weights.size if dynamics.momentum > 0.0 else 0
         self._mean = np.zeros(size, self.dtype)
         self._work: Work | None = None

@@ -202,8 +202,8 @@ class Hunt:
         new = [one for one in generation if not self._is_known(one.index)]
         self._add_results(generation, ())
         if new:
-            made = self._plan(new, pool.shared)
-            for status in sweep(made, pool, control, retain_pool=True):
+            sweep_plan = self._plan(new, pool.shared)
+            for status in sweep(sweep_plan, pool, control, retain_pool=True):
                 self._add_results(generation, new)
                 yield self._status_of(status)
             self._add_results(generation, new)
@@ -215,8 +215,8 @@ class Hunt:
             self._points[index] for _, index in self._best if not self.run_file(index).is_file()
         ]
         if missing:
-            made = self._plan(missing, pool.shared)
-            for status in sweep(made, pool, SweepControl(), retain_pool=True):
+            sweep_plan = self._plan(missing, pool.shared)
+            for status in sweep(sweep_plan, pool, SweepControl(), retain_pool=True):
                 yield self._status_of(status)
 
     def _status_of(self, sweep: SweepStatus) -> HuntStatus:

@@ -42,7 +42,7 @@ def ledger_identity(question: Question, objective: Objective) -> Mapping[str, st
     return words | ({"runs": "that fit"} if question.fit else {})
 
 
-def hunt_for(study: Study, question: Question, keeping: FileRetention, size: str | None) -> Hunt:
+def hunt_for(study: Study, question: Question, retention: FileRetention, size: str | None) -> Hunt:
     """Make the hunt that answers a question about a study.
 
     Parameters
@@ -51,7 +51,7 @@ def hunt_for(study: Study, question: Question, keeping: FileRetention, size: str
         Study at the size.
     question : Question
         Objective, frames, space and seeds.
-    keeping : Keeping
+    retention : Keeping
         Folder, and the files to keep.
     size : str or None
         Name of the study's size.
@@ -75,7 +75,7 @@ def hunt_for(study: Study, question: Question, keeping: FileRetention, size: str
     return Hunt(
         space,
         objective,
-        keeping,
+        retention,
         ledger_identity(question, objective),
         question.drawn or DRAWN,
         size,
@@ -90,12 +90,12 @@ def symbols(study: Study) -> tuple[str, ...]:
     return (*SYMBOLS, *factors)
 
 
-def pool_of(made: Hunt, jobs: int | None, cluster: str | None, control: Control) -> Pool:
+def pool_of(hunt: Hunt, jobs: int | None, cluster: str | None, control: Control) -> Pool:
     """Return the workers for a hunt's runs.
 
     Parameters
     ----------
-    made : Hunt
+    hunt : Hunt
         Hunt.
     jobs : int or None
         Number of processes, by default one for each core.
@@ -108,8 +108,8 @@ def pool_of(made: Hunt, jobs: int | None, cluster: str | None, control: Control)
     -------
     Pool
     """
-    task = task_of(made.space.ground.study, made.space.cells[0], made.run_file(0))
-    return pool_for([task] * max(GENERATION, made.drawn), jobs, cluster, control)
+    task = task_of(hunt.space.ground.study, hunt.space.cells[0], hunt.run_file(0))
+    return pool_for([task] * max(GENERATION, hunt.drawn), jobs, cluster, control)
 
 
 def table(hunt: Hunt) -> list[dict[str, Any]]:

@@ -237,12 +237,12 @@ def check_arithmetic(text: str) -> None:
 def find_statement(text: str) -> Statement:
     """Return the statement of a name, or of its beginning; raise InputError for none or several."""
     slugs = {slug(name): one for name, one in STATEMENTS.items()}
-    wanted = slug(text)
-    if wanted in slugs:
-        return slugs[wanted]
-    found = [name for name in slugs if wanted and name.startswith(f"{wanted}-")]
+    slug_of_text = slug(text)
+    if slug_of_text in slugs:
+        return slugs[slug_of_text]
+    found = [name for name in slugs if slug_of_text and name.startswith(f"{slug_of_text}-")]
     if len(found) == 1:
         return slugs[found[0]]
     if found:
         raise InputError(f"{text} may be {' or '.join(found)}; write one of them.")
-    raise InputError(f"{text} is not a statement; {did_you_mean(wanted, slugs)}")
+    raise InputError(f"{text} is not a statement; {did_you_mean(slug_of_text, slugs)}")

@@ -143,8 +143,8 @@ def _horizontal_axis(comparison: Comparison) -> tuple[Axis, list[Array]]:
     ticks = linear_ticks(low, high, 6)
     if against in ("step", "norm_squared"):
         ticks = _decades(low, high)
-    named = "step" if against == "time" and comparison.steps else against
-    label = math_words(AGAINST[named])
+    quantity = "step" if against == "time" and comparison.steps else against
+    label = math_words(AGAINST[quantity])
     return Axis(low - pad, high + pad, ticks, label), places
 
 

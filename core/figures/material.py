@@ -124,13 +124,13 @@ class PanelData:
 
     def _with_rest(self, panel: Panel, row: int) -> PanelContent:
         """Return the ink of a panel of curves at the last frame, with the later part faint."""
-        whole, now = panel.ink, self.ink(panel, self.lasts[row], ())
-        later = [replace(one, colours=with_opacity(one.colours, FAINT)) for one in whole.curves]
+        full, now = panel.ink, self.ink(panel, self.lasts[row], ())
+        later = [replace(one, colours=with_opacity(one.colours, FAINT)) for one in full.curves]
         # The ring is drawn as on the screen, also if the moment is later.
         known = {dots.name for dots in now.dots}
-        rings = [one for one in whole.dots if one.marker is Marker.RING and one.name not in known]
+        rings = [one for one in full.dots if one.marker is Marker.RING and one.name not in known]
         return replace(
-            now, curves=(*later, *now.curves), dots=(*now.dots, *rings), words=whole.words
+            now, curves=(*later, *now.curves), dots=(*now.dots, *rings), words=full.words
         )
 
     def _build_panel(

@@ -172,9 +172,9 @@ class FigureOptions:
         promise = self.promise_of(row)
         if promise is None or promise.margin is None:
             return margins
-        whole = promise.margin
-        others = tuple(one for one in margins if one.reference.name != whole.reference.name)
-        return scale_margins((*others, whole), promise.scale)
+        promised = promise.margin
+        others = tuple(one for one in margins if one.reference.name != promised.reference.name)
+        return scale_margins((*others, promised), promise.scale)
 
 
 USUAL = FigureOptions()

@@ -237,7 +237,7 @@ def _views(material: PanelData, row: int, stops: Frames) -> Json:
     last = data_factor(track, projection)
     zoomed = material.shown.view.region(row, "neurons") is not None
     box = _box(material, row, "neurons")
-    whole = material.panel(row, "neurons", "", box)[0]
+    panel = material.panel(row, "neurons", "", box)[0]
     # Scaled at every stop; ranges need no nodes, whose frames would all be scaled each time.
     bare = replace(track, points=track.points[:, :0])
     dots = data_dots(projection, 1.0, material.palette, bare)
@@ -245,8 +245,8 @@ def _views(material: PanelData, row: int, stops: Frames) -> Json:
     for place in range(stops.size):
         seen = bare if zoomed else follow_nodes(bare, place)
         if seen is bare:
-            x, y, scale = whole.x, whole.y, 1.0
-            key = whole.key
+            x, y, scale = panel.x, panel.y, 1.0
+            key = panel.key
         else:
             x, y, entry, _ = neurons_frame(box, seen, projection, material.palette, dots)
             scale, key = data_factor(seen, projection) / last, (entry,)

@@ -181,8 +181,8 @@ class PredictorPanel:
         if words := why_no_output(self.run.experiment.network):
             return words.replace(", ", ",\n")
         d = int(self.run.dataset.d)
-        lost = [c + 1 for c in self.coordinates if c >= d > 1]
-        return f"the inputs have no\ncoordinate {lost[0]}" if lost else ""
+        absent = [c + 1 for c in self.coordinates if c >= d > 1]
+        return f"the inputs have no\ncoordinate {absent[0]}" if absent else ""
 
     def panel(self, row: int, letter: str, box: Box) -> Panel:
         """Build the panel at the last frame.

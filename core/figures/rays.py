@@ -89,8 +89,8 @@ def rays_of(projection: Projection) -> Rays | None:
     if not found:
         return None
     # Without the bias, as in the nodes' directions.
-    whole = [one.u for one in found] if run.reduction is None else _in_full(projection)
-    u = np.array(whole)[:, : run.dataset.d]
+    directions = [one.u for one in found] if run.reduction is None else _in_full(projection)
+    u = np.array(directions)[:, : run.dataset.d]
     lengths = np.linalg.norm(u, axis=1)[:, None]
     u = np.divide(u, lengths, out=np.zeros_like(u), where=lengths > 0.0)
     return Rays(

@@ -115,8 +115,8 @@ def _own_ticks(places: Array, scale: Scale) -> tuple[tuple[float, str], ...]:
     # Rounded: logarithms of one value may differ in their last digits between runs.
     own = np.unique(np.round(places, 9))
     values = [float(10.0**place) if scale.log else float(place) for place in own]
-    whole = all(abs(v - round(v)) < 1e-6 * max(abs(v), 1.0) and abs(v) < 1e4 for v in values)
-    if not whole or not 2 <= own.size <= MOST_TICKS + 1:
+    are_integers = all(abs(v - round(v)) < 1e-6 * max(abs(v), 1.0) and abs(v) < 1e4 for v in values)
+    if not are_integers or not 2 <= own.size <= MOST_TICKS + 1:
         return ()
     # With less distance the numbers would touch.
     if np.diff(own).min() < 0.12 * (own[-1] - own[0]):
@@ -139,8 +139,8 @@ def y_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
         if high - low < 1e-9 * max(abs(high), 1.0):
             low, high = low - 0.5, high + 0.5
         pad = 0.06 * (high - low)
-        named = scale.place([mark.value for mark in layout.levels if mark.text])
-        if named.size and np.nanmax(named, initial=-math.inf) > high - 2.0 * pad:
+        level_places = scale.place([mark.value for mark in layout.levels if mark.text])
+        if level_places.size and np.nanmax(level_places, initial=-math.inf) > high - 2.0 * pad:
             high += 2.0 * pad  # space for the text above the level
     return Axis(
         low - pad, high + pad, scale.ticks(low - pad, high + pad), layout.y_label or _y(layout)

@@ -209,8 +209,8 @@ def _value_text(value: Any) -> str:
 
 def _number(value: float) -> str:
     """Return a setting's value: whole numbers in full, others to three digits."""
-    whole = value == round(value) and abs(value) < 1e5
-    return str(int(value)) if whole else math_text(number_text(value))
+    is_integer = value == round(value) and abs(value) < 1e5
+    return str(int(value)) if is_integer else math_text(number_text(value))
 
 
 def _dashes(lines: Sequence[Line]) -> list[Dash]:

@@ -82,8 +82,8 @@ class TimeAxis:
         ticks = tuple((float(self.place(x)), self.text(x)) for x in self._ticks())
         shows = "far" if self.far else "powers"
         if len(ticks) < 2:
-            made = MAKERS[shows](low, high, MOST_TICKS - 2)
-            ticks = tuple((x, math_number(text)) for x, text in made)
+            tick_list = MAKERS[shows](low, high, MOST_TICKS - 2)
+            ticks = tuple((x, math_number(text)) for x, text in tick_list)
         label = self.name if self.steps else f"time {self.name}"
         return Axis(low - pad, high + pad, ticks, label, shows)
 
@@ -331,10 +331,10 @@ def horizontal_axis(
         return time
     low, high = _quantity_limits(runs, lasts, against)
     # The range covers the whole runs at every moment, as on the screen.
-    whole = _quantity_limits(runs, [run.frames - 1 for run in runs], against)
+    limits = _quantity_limits(runs, [run.frames - 1 for run in runs], against)
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
-    return QuantityAxis(against, low, high, against == "step" or needs_logarithm(*whole))
+    return QuantityAxis(against, low, high, against == "step" or needs_logarithm(*limits))
 
 
 def _quantity_limits(

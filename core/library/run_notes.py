@@ -233,7 +233,7 @@ def check_notes(about: RunNotes) -> RunNotes:
 
 def _checked_sets(sets: Iterable[NodeSet]) -> tuple[NodeSet, ...]:
     """Return the sets sorted by name; of equal names the last one counts."""
-    named: dict[str, NodeSet] = {}
+    by_name: dict[str, NodeSet] = {}
     for one in sets:
         name = " ".join(one.name.split())
         if not name or len(name) > LONGEST_NAME:
@@ -242,15 +242,15 @@ def _checked_sets(sets: Iterable[NodeSet]) -> tuple[NodeSet, ...]:
             raise InputError("A set needs at least one node; select some first.")
         if len(nodes_text(one.nodes)) > LONGEST_SET:
             raise InputError("This set has too many single nodes; choose fewer.")
-        named[name] = NodeSet(name, one.nodes)
-    if len(named) > MOST_SETS:
+        by_name[name] = NodeSet(name, one.nodes)
+    if len(by_name) > MOST_SETS:
         raise InputError(f"A run has at most {MOST_SETS} sets of nodes; remove some first.")
-    return tuple(named[name] for name in sorted(named))
+    return tuple(by_name[name] for name in sorted(by_name))
 
 
 def _checked_bookmarks(bookmarks: Iterable[Bookmark]) -> tuple[Bookmark, ...]:
     """Return bookmarks sorted by time; of equal names the last one counts."""
-    named: dict[str, Bookmark] = {}
+    by_name: dict[str, Bookmark] = {}
     for mark in bookmarks:
         name = " ".join(mark.name.split())
         if not name or len(name) > LONGEST_NAME:
@@ -259,10 +259,10 @@ def _checked_bookmarks(bookmarks: Iterable[Bookmark]) -> tuple[Bookmark, ...]:
             raise InputError(
                 "This picture is too large for a bookmark; unpin some nodes, or save a view."
             )
-        named[name] = Bookmark(name, mark.log10_time, mark.picture)
-    if len(named) > MOST_BOOKMARKS:
+        by_name[name] = Bookmark(name, mark.log10_time, mark.picture)
+    if len(by_name) > MOST_BOOKMARKS:
         raise InputError(f"A run has at most {MOST_BOOKMARKS} bookmarks; remove some first.")
-    return tuple(sorted(named.values(), key=attrgetter("log10_time", "name")))
+    return tuple(sorted(by_name.values(), key=attrgetter("log10_time", "name")))
 
 
 def tags_of(text: str) -> tuple[str, ...]:

@@ -249,8 +249,8 @@ class Network(ABC):
             return " ".join(texts), "\\,".join(f"\\Vert {name}\\Vert" for name in self.product)
         ends = accumulate(block.size for block in self.layout)
         names = [one.name for one, end in zip(self.layout, ends, strict=True) if end <= self.scaled]
-        whole = len(names) == len(self.layout) and not self.fixed
-        inside = names[0] if len(names) == 1 else "W" if whole else f"({', '.join(names)})"
+        is_complete = len(names) == len(self.layout) and not self.fixed
+        inside = names[0] if len(names) == 1 else "W" if is_complete else f"({', '.join(names)})"
         power = f"^{self.degree}" if self.degree != 1 else ""
         tex = inside.replace("_", "\\_")  # names of a user's network
         return f"|{inside}|{power}", f"\\Vert {tex}\\Vert{power}"

@@ -209,8 +209,8 @@ def _is_rectified(run: Run) -> bool:
     network = run.network
     if not isinstance(network, TwoLayer) or not (network.homogeneous and network.plain_sum):
         return False
-    whole = network.degree == 2 and not network.product and not network.centred
-    return whole and network.k == 1 and network.activation.code == RELU
+    is_plain = network.degree == 2 and not network.product and not network.centred
+    return is_plain and network.k == 1 and network.activation.code == RELU
 
 
 def _is_leaky(run: Run) -> bool:
@@ -262,11 +262,11 @@ def final_margin(
     below, reason = lower_end(run, index)
     always, name = upper_end(run, references)
     if _is_leaky(run):
-        held: tuple[ConditionalBound, ...] = (_while_leaky(run, index, watch),)
+        bounds: tuple[ConditionalBound, ...] = (_while_leaky(run, index, watch),)
     else:
-        held = tuple(_conditional_bound(run, index, one, watch, precision) for one in conditions)
+        bounds = tuple(_conditional_bound(run, index, one, watch, precision) for one in conditions)
     time = float(run.log10_time[index])
-    return FinalMargin(index, time, hard_margin(run, index), below, reason, always, name, held)
+    return FinalMargin(index, time, hard_margin(run, index), below, reason, always, name, bounds)
 
 
 def lower_end(run: Run, index: int) -> tuple[float, str]:

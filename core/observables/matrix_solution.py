@@ -92,12 +92,12 @@ class MatrixSolution:
     def _state(self, t: float) -> Array:
         if not np.isfinite(self.part):
             return self._step(self.states[0], t)
-        whole = int(min(t / self.part, MOST_PARTS))
+        part = int(min(t / self.part, MOST_PARTS))
         with self._lock:
-            while len(self.states) <= whole:
+            while len(self.states) <= part:
                 self.states.append(self._step(self.states[-1], self.part))
-            state = self.states[whole]
-        return self._step(state, min(t - whole * self.part, self.part))
+            state = self.states[part]
+        return self._step(state, min(t - part * self.part, self.part))
 
     def _step(self, X: Array, t: float) -> Array:
         """Return the state after a time t from X."""

@@ -26,8 +26,8 @@ SOURCE = "definition; docs/theory.md, 3.3"
 def has_norms(run: Run) -> bool:
     """Return True for labels and a two-layer network that is homogeneous in all of W."""
     network = run.network
-    whole = network.homogeneous and network.scaled == network.size and not network.product
-    return has_labels(run) and isinstance(network, TwoLayer) and whole
+    is_homogeneous = network.homogeneous and network.scaled == network.size and not network.product
+    return has_labels(run) and isinstance(network, TwoLayer) and is_homogeneous
 
 
 def blocks_at(run: Run, index: int) -> list[Array]:

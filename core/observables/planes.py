@@ -44,8 +44,8 @@ class PlaneKind:
         if not isinstance(self.maker, str):
             return self.maker
         module, _, name = self.maker.partition(":")
-        made: Callable[[Any, tuple[int, ...]], Any] = getattr(import_module(module), name)
-        return made
+        factory: Callable[[Any, tuple[int, ...]], Any] = getattr(import_module(module), name)
+        return factory
 
 
 PAIR = re.compile(r"([0-9]{1,9}),([0-9]{1,9})", re.ASCII)

@@ -113,19 +113,19 @@ def sum_bounds(run: Run) -> tuple[Array, Array]:
         Lower and upper bounds. Entry k is about the interval that ends at frame k; entry 0 about
         the time before the run.
     """
-    whole, first = run.whole_run, run.whole_run.frames_before - run.frames_before
+    full_run, first = run.whole_run, run.whole_run.frames_before - run.frames_before
     last = first + run.frames
-    fine = np.array([_log_increment(whole, k - 1, k) for k in range(1, last)])
-    coarse = np.array([_log_increment(whole, k - 1, k + 1) for k in range(1, last - 1)])
+    fine = np.array([_log_increment(full_run, k - 1, k) for k in range(1, last)])
+    coarse = np.array([_log_increment(full_run, k - 1, k + 1) for k in range(1, last - 1)])
     pairs = np.logaddexp(fine[:-1], fine[1:])
     with np.errstate(invalid="ignore"):
         # Both are -inf if nothing has grown.
         gaps = np.where(coarse == pairs, 0.0, 2.0 * np.abs(coarse - pairs))
     if fine.size == 1:
-        gaps = np.array([abs(log_mean_slope(whole, 0) - log_mean_slope(whole, 1))])
+        gaps = np.array([abs(log_mean_slope(full_run, 0) - log_mean_slope(full_run, 1))])
     room = LEAST_ROOM + np.maximum(np.append(gaps, 0.0), np.append(0.0, gaps))[: fine.size]
-    if not isinstance(whole.experiment.dynamics, GradientFlow):
-        room[np.diff(whole.steps[:last]) == 1] = 0.0  # no interpolation: every step is recorded
+    if not isinstance(full_run.experiment.dynamics, GradientFlow):
+        room[np.diff(full_run.steps[:last]) == 1] = 0.0  # no interpolation: every step is recorded
     with np.errstate(over="ignore", invalid="ignore"):
         least, most = (np.append(0.0, np.exp(fine + sign * room)) for sign in (-1.0, 1.0))
     least[first], most[first] = least[: first + 1].sum(), most[: first + 1].sum()
@@ -151,13 +151,13 @@ def _log_increment(run: Run, start: int, stop: int) -> float:
     # Every step between is recorded: the sum is exact, without interpolation.
     if last == first + 1:
         return log_unit + low
-    whole = _power_law(_logarithm(first), _logarithm(last), low, high)
-    top = max(low, high, whole)
+    integral = _power_law(_logarithm(first), _logarithm(last), low, high)
+    top = max(low, high, integral)
     if not np.isfinite(top):
         return top
     with np.errstate(under="ignore"):
         ends = 0.5 * (np.exp(low - top) - np.exp(high - top))
-        return log_unit + top + _logarithm(float(np.exp(whole - top) + ends))
+        return log_unit + top + _logarithm(float(np.exp(integral - top) + ends))
 
 
 def _logarithm(value: float) -> float:

@@ -172,11 +172,11 @@ def pattern_count(X: Array, y: Array) -> int:
     >>> pattern_count(np.eye(3), np.ones(3))
     54
     """
-    used = (y != 0.0) & (X != 0.0).any(axis=1)
-    if not used.any():
+    is_used = (y != 0.0) & (X != 0.0).any(axis=1)
+    if not is_used.any():
         return 0
-    rank = _row_space(X[used]).shape[1]
-    return int(2 * comb(int(used.sum()), rank - 1) * 3 ** (rank - 1))
+    rank = _row_space(X[is_used]).shape[1]
+    return int(2 * comb(int(is_used.sum()), rank - 1) * 3 ** (rank - 1))
 
 
 def _row_space(X: Array) -> Array:

@@ -165,11 +165,11 @@ def gates_and_nodes(
     active, signs = U @ problem.inputs.T > 0.0, np.sign(alpha)
     if pattern is FixedPattern.OWN_LABEL:
         active &= signs[:, None] * problem.dataset.y > 0.0
-    used = np.flatnonzero((signs != 0.0) & active.any(axis=1))
-    pairs = np.column_stack([signs[used] > 0.0, active[used]])
+    used_nodes = np.flatnonzero((signs != 0.0) & active.any(axis=1))
+    pairs = np.column_stack([signs[used_nodes] > 0.0, active[used_nodes]])
     pairs, place = np.unique(pairs, axis=0, return_inverse=True)
     place = place.reshape(-1)
-    nodes = tuple(tuple(used[place == k].tolist()) for k in range(len(pairs)))
+    nodes = tuple(tuple(used_nodes[place == k].tolist()) for k in range(len(pairs)))
     return Gates(np.where(pairs[:, 0], 1.0, -1.0), pairs[:, 1:]), nodes
 
 

@@ -232,9 +232,9 @@ def _read_locks(path: Path) -> list[list[str]] | None:
     except (OSError, ValueError):
         return None
     # Format of a line: 2: POSIX  ADVISORY  READ 26883 fe:00:2344305 1073741826 1073742335
-    held = (line.split()[-4:] for line in lines)
+    locks = (line.split()[-4:] for line in lines)
     return [
-        [pid, *bounds] for pid, place, *bounds in held if place.rpartition(":")[2] == str(number)
+        [pid, *bounds] for pid, place, *bounds in locks if place.rpartition(":")[2] == str(number)
     ]
 
 

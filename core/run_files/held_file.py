@@ -192,6 +192,6 @@ def is_whole(path: Path) -> bool:
     """Return True for a run that reached its end, which no shorter one may replace."""
     with suppress(sqlite3.Error, OSError), closing(connect_to_read(path)) as connection:
         meta = read_meta(connection, ("status", "reason"))
-        whole = {dump_json(reason) for reason in WHOLE}
-        return meta.get("status") == '"finished"' and meta.get("reason") in whole
+        reasons = {dump_json(reason) for reason in WHOLE}
+        return meta.get("status") == '"finished"' and meta.get("reason") in reasons
     return False

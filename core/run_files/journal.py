@@ -125,9 +125,9 @@ def start_journal(connection: sqlite3.Connection, journal: Journal) -> None:
     """Choose the journal of a recording. Raises sqlite3.OperationalError if it is not possible."""
     connection.execute("PRAGMA synchronous=NORMAL")
     # PERSIST keeps the rollback journal, whose lock shows who records.
-    wanted = "wal" if journal is Journal.WAL else "persist"
-    if connection.execute(f"PRAGMA journal_mode={wanted}").fetchone()[0] != wanted:
-        error = sqlite3.OperationalError(f"the journal mode {wanted} is refused")
+    mode = "wal" if journal is Journal.WAL else "persist"
+    if connection.execute(f"PRAGMA journal_mode={mode}").fetchone()[0] != mode:
+        error = sqlite3.OperationalError(f"the journal mode {mode} is refused")
         error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMMAP
         raise error
     # A checkpoint waits for the disk; one every 4096 pages (32 MiB).

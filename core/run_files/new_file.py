@@ -66,17 +66,17 @@ def claim(path: Path, force: bool) -> Path:
         if path.is_dir():
             raise InputError(f"{path} is a folder; name the run file to write in it.")
         path.parent.mkdir(parents=True, exist_ok=True)
-        made = path
+        target = path
         if force:
-            made = new_beside(path) if path.exists() else path
-            for one in (path, made):
+            target = new_beside(path) if path.exists() else path
+            for one in (path, target):
                 if is_recorded(one):
                     raise InputError(
                         f"{one} is being recorded",
                         remedy="wait until the recording ends, or choose another name",
                         typed="wait until the recording ends, or choose another file with --out",
                     )
-            for leftover in (made, *(sqlite_companion(made, suffix) for suffix in SIDE_FILES)):
+            for leftover in (target, *(sqlite_companion(target, suffix) for suffix in SIDE_FILES)):
                 leftover.unlink(missing_ok=True)
         elif path.exists():
             raise InputError(
@@ -93,7 +93,7 @@ def claim(path: Path, force: bool) -> Path:
                 typed="move it back to its file, or remove it with --force",
             )
         # O_EXCL: of two recorders that start at once only one gets the name.
-        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", None) in FULL:
             raise DiskError(
@@ -105,7 +105,7 @@ def claim(path: Path, force: bool) -> Path:
             remedy="choose a writable folder",
             typed="choose a writable folder, with --out",
         ) from error
-    return made
+    return target
 
 
 def new_beside(path: Path) -> Path:
@@ -117,24 +117,24 @@ def new_beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}.new{path.suffix}")
 
 
-def place_of(made: Path) -> Path | None:
+def place_of(path: Path) -> Path | None:
     """Return the final path of a file recorded beside an old one; None for any other file.
 
     >>> place_of(Path("runs/a.new.msrun")).name, place_of(Path("runs/a.msrun"))
     ('a.msrun', None)
     """
-    stem, mark, _ = made.stem.rpartition(".new")
-    return made.with_name(f"{stem}{made.suffix}") if mark and made.stem.endswith(mark) else None
+    stem, mark, _ = path.stem.rpartition(".new")
+    return path.with_name(f"{stem}{path.suffix}") if mark and path.stem.endswith(mark) else None
 
 
-def replace_target(made: Path, path: Path) -> None:
+def replace_target(temporary: Path, path: Path) -> None:
     """Replace an old file and its side files by a closed one. Raises OSError."""
     for suffix in SIDE_FILES:
         sqlite_companion(path, suffix).unlink(missing_ok=True)
-    made.replace(path)
+    temporary.replace(path)
     for suffix in SIDE_FILES:  # none, unless another program keeps the file open
         with suppress(FileNotFoundError):
-            sqlite_companion(made, suffix).replace(sqlite_companion(path, suffix))
+            sqlite_companion(temporary, suffix).replace(sqlite_companion(path, suffix))
 
 
 def create_run_file(

@@ -174,11 +174,11 @@ def insert_rows(table: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[Stateme
     if not rows:
         return
     row = f"({', '.join('?' * len(rows[0]))})"
-    whole = len(rows) - len(rows) % ROWS_PER_STATEMENT
+    n_full = len(rows) - len(rows) % ROWS_PER_STATEMENT
     many = [
         tuple(chain.from_iterable(rows[first : first + ROWS_PER_STATEMENT]))
-        for first in range(0, whole, ROWS_PER_STATEMENT)
+        for first in range(0, n_full, ROWS_PER_STATEMENT)
     ]
     yield f"INSERT INTO {table} VALUES {', '.join([row] * ROWS_PER_STATEMENT)}", many
     # Single rows, so that SQLite prepares two statements in all, not one per length.
-    yield f"INSERT INTO {table} VALUES {row}", rows[whole:]
+    yield f"INSERT INTO {table} VALUES {row}", rows[n_full:]

@@ -74,8 +74,8 @@ def columns_of(history: History) -> dict[str, NDArray[np.float64]]:
     steps, complete = history.steps.astype(np.float64), np.array([float(history.complete)])
     errors = np.zeros(0) if history.errors is None else history.errors
     columns = (steps, history.log10_time, history.rho, history.parameters, complete, errors)
-    named = zip(COLUMNS, columns, strict=True)
-    return {f"{HISTORY}{name}": column for name, column in named if column.size}
+    pairs = zip(COLUMNS, columns, strict=True)
+    return {f"{HISTORY}{name}": column for name, column in pairs if column.size}
 
 
 def estimated_bytes(problem: Problem, planned: int) -> int:

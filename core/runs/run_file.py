@@ -135,8 +135,8 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
     if experiment.run.precision != meta.dtype:
         raise connection.fault("its experiment and its dtype contradict each other")
     for section in (data, network):
-        named = section.embedded and getattr(section, "path", None) is not None
-        if named or getattr(section, "init_path", None) is not None:
+        has_path = section.embedded and getattr(section, "path", None) is not None
+        if has_path or getattr(section, "init_path", None) is not None:
             raise connection.fault("its experiment names a file; a run holds the content instead")
     # Before arrays of that size are allocated (decision 0012).
     for name, size in (("n * d", sizes.n * sizes.d), ("m * d", sizes.m * sizes.d)):

@@ -199,5 +199,5 @@ def with_history(run: Run) -> Run:
         return run
     if run.history_bytes() > MOST_HISTORY:
         return run
-    whole = run.whole_run
-    return whole if isinstance(whole, WholeRun) and whole.complete else run
+    full_run = run.whole_run
+    return full_run if isinstance(full_run, WholeRun) and full_run.complete else run

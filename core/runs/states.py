@@ -182,5 +182,5 @@ def read_history(connection: Connection, header: RunHeader) -> History | None:
         raise connection.fault("its earlier frames are not in the order of time")
     if (np.diff(np.append(steps, header.meta.start.step)) < 0.0).any() or steps.min() < 0.0:
         raise connection.fault("its earlier frames are not in the order of steps")
-    whole = steps.astype(np.int64)
-    return History(whole, times, rho, parameters, complete=bool(complete[0]), errors=errors)
+    integer_steps = steps.astype(np.int64)
+    return History(integer_steps, times, rho, parameters, complete=bool(complete[0]), errors=errors)

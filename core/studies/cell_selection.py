@@ -42,8 +42,8 @@ def worth_seeing(study: Study, count: int, names: Collection[str] = ()) -> tuple
         The study says a cell that it does not have, or a value is not allowed.
     """
     places: list[Place] = []
-    for number, wanted in enumerate(study.opens_with.cells):
-        place = next((place for place in _first_places(study) if _has(place, wanted)), None)
+    for number, settings in enumerate(study.opens_with.cells):
+        place = next((place for place in _first_places(study) if _has(place, settings)), None)
         if place is None:
             raise InputError(f"window.cells[{number}] is not a cell of the study.", where=study.id)
         places.append(place)
@@ -69,8 +69,8 @@ def _first_places(study: Study) -> islice[Place]:
     return islice(study.places(), MOST_EXAMINED)
 
 
-def _has(place: Place, wanted: Mapping[str, Any]) -> bool:
-    return all(key in place and place[key] == value for key, value in wanted.items())
+def _has(place: Place, settings: Mapping[str, Any]) -> bool:
+    return all(key in place and place[key] == value for key, value in settings.items())
 
 
 def _choose_places(study: Study, count: int) -> list[Place]:

@@ -133,8 +133,8 @@ def statistics(rows: Sequence[TableRow], column: str, exclude_unfit: bool) -> Sp
     Spread
     """
     done = [row for row in rows if row.row.state == "done"]
-    used = [row for row in done if not (exclude_unfit and row.fit is False)]
-    values = [row.row.values.get(column, math.nan) for row in used]
+    fit_rows = [row for row in done if not (exclude_unfit and row.fit is False)]
+    values = [row.row.values.get(column, math.nan) for row in fit_rows]
     return spread(values, sum(row.fit is False for row in done), exclude_unfit)
 
 

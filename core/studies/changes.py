@@ -87,8 +87,8 @@ def _changes_of_shipped(origin: Study, study: Study) -> tuple[Study, dict[str, A
     Settings of how a run is recorded count only where they differ from the run's.
     """
     is_run = origin.folder is None and not (origin.axes or origin.derived or origin.variants)
-    named = (one.id for one in shipped_summaries() if is_derived_title(origin.title, one.title))
-    identifier = next(named, None) if is_run and is_modified(origin.title) else None
+    ids = (one.id for one in shipped_summaries() if is_derived_title(origin.title, one.title))
+    identifier = next(ids, None) if is_run and is_modified(origin.title) else None
     if identifier is None:
         return None
     before, since = _values_in_runs(identifier), changes_between(origin, study)

@@ -141,7 +141,7 @@ def dotted_name(node: ast.expr) -> str:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
-def arithmetic(node: ast.expr, formula: str, named: Names, depth: int = 0) -> Number:
+def arithmetic(node: ast.expr, formula: str, resolve: Names, depth: int = 0) -> Number:
     """Compile a syntax tree to a function of values; NaN stays NaN.
 
     The function raises ArithmeticError, ValueError or TypeError where there is no number.
@@ -152,7 +152,7 @@ def arithmetic(node: ast.expr, formula: str, named: Names, depth: int = 0) -> Nu
         Tree from `parse`.
     formula : str
         Its text, for messages.
-    named : callable
+    resolve : callable
         Returns the function of values that a name stands for.
     depth : int
         Depth of the node, at most DEEPEST.
@@ -160,7 +160,7 @@ def arithmetic(node: ast.expr, formula: str, named: Names, depth: int = 0) -> Nu
     Returns
     -------
     callable
-        Values, as `named` reads them, to a float.
+        Values, as `resolve` reads them, to a float.
 
     Raises
     ------
@@ -173,19 +173,19 @@ def arithmetic(node: ast.expr, formula: str, named: Names, depth: int = 0) -> Nu
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return _constant(node.value, formula)
     if name := dotted_name(node):
-        return named(name)
+        return resolve(name)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        operand = arithmetic(node.operand, formula, named, deeper)
+        operand = arithmetic(node.operand, formula, resolve, deeper)
         return lambda values: -operand(values)
     if isinstance(node, ast.BinOp):
-        left = arithmetic(node.left, formula, named, deeper)
-        right = arithmetic(node.right, formula, named, deeper)
+        left = arithmetic(node.left, formula, resolve, deeper)
+        right = arithmetic(node.right, formula, resolve, deeper)
         if isinstance(node.op, ast.Pow):
             return lambda values: _power(left(values), right(values), formula)
         if (sign := BINARY.get(type(node.op))) is not None:
             return lambda values: float(sign(left(values), right(values)))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        return _call(node, node.func.id, formula, named, deeper)
+        return _call(node, node.func.id, formula, resolve, deeper)
     raise not_a_formula(formula)
 
 
@@ -206,11 +206,11 @@ def _power(left: float, right: float, formula: str) -> float:
     return float(left**right)
 
 
-def _call(node: ast.Call, name: str, formula: str, named: Names, depth: int) -> Number:
+def _call(node: ast.Call, name: str, formula: str, resolve: Names, depth: int) -> Number:
     if name not in FUNCTIONS:
         raise InputError(f"{formula}: {name} is not a function; {did_you_mean(name, FUNCTIONS)}")
     function = FUNCTIONS[name]
-    arguments = [arithmetic(argument, formula, named, depth) for argument in node.args]
+    arguments = [arithmetic(argument, formula, resolve, depth) for argument in node.args]
 
     def called(values: Any) -> float:
         numbers = [one(values) for one in arguments]
@@ -266,5 +266,5 @@ def apply_formulas(
                 known[symbol] = float(value)
         section, name = key.split(".", 1)
         number = evaluate(formula, known)
-        whole = abs(number - round(number)) <= 1e-12 * abs(number)
-        tables.setdefault(section, {})[name] = round(number) if whole else number
+        is_integer = abs(number - round(number)) <= 1e-12 * abs(number)
+        tables.setdefault(section, {})[name] = round(number) if is_integer else number

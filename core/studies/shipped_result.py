@@ -64,8 +64,8 @@ def shipped_result(study_id: str) -> ShippedResult | None:
 def digest_of(study: Study) -> str:
     """Return a digest of all that a study's numbers depend on, at the size of its result."""
     sized = at_result_size(study)
-    whole = (sized.tables, sized.axes, sized.derived, sized.variants, sized.figure, sized.results)
-    text = json.dumps([_without_words(one) for one in whole], sort_keys=True)
+    content = (sized.tables, sized.axes, sized.derived, sized.variants, sized.figure, sized.results)
+    text = json.dumps([_without_words(one) for one in content], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -81,7 +81,7 @@ def _without_words(value: Any) -> Any:
 
 
 def result_text(
-    study: Study, runs: int, cells: Sequence[StudyCell], judged: Sequence[JudgedClaim]
+    study: Study, runs: int, cells: Sequence[StudyCell], judged_claims: Sequence[JudgedClaim]
 ) -> str:
     """Return the file of a result.
 
@@ -93,7 +93,7 @@ def result_text(
         How many of its runs are done.
     cells : sequence of StudyCell
         Runs of its figure, none if it has no layout.
-    judged : sequence of JudgedClaim
+    judged_claims : sequence of JudgedClaim
         Verdicts on its claims, in their order.
 
     Returns
@@ -104,7 +104,7 @@ def result_text(
     layout = study.layout()
     panels = [] if layout is None else [lines_of(panel, cells) for panel in layout.panels]
     lines = [[_line_table(study.id, line) for line in panel] for panel in panels]
-    claims = [replace_nonfinite(one.as_dict()) for one in judged]
+    claims = [replace_nonfinite(one.as_dict()) for one in judged_claims]
     head = {"digest": digest_of(study), "runs": runs}
     rows = [json.dumps(one, ensure_ascii=False, allow_nan=False) for one in (lines, claims)]
     first = json.dumps(head, ensure_ascii=False)[:-1]

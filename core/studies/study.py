@@ -146,9 +146,9 @@ class Study:
             yield error
             return
         first = {key: values[0] for key, values in axes.items()}
-        whole = (dict(zip(axes, v, strict=True)) for v in itertools.product(*axes.values()))
+        all_cells = (dict(zip(axes, v, strict=True)) for v in itertools.product(*axes.values()))
         single_changes = ({**first, key: value} for key, values in axes.items() for value in values)
-        choices = whole if self.count <= MOST_CHECKED else single_changes
+        choices = all_cells if self.count <= MOST_CHECKED else single_changes
         for chosen, (variant, study) in itertools.product(choices, varied):
             try:
                 self._cell(chosen, variant, study)
@@ -230,8 +230,8 @@ class Study:
         table = tables.setdefault(section, {})
         axes = dict(self.axes)
         if name == "kind" and section in KINDS:
-            lost = study_tables.change_kind(tables, section, value)
-            names = section_class(section, table).model_fields.keys() - lost
+            dropped_keys = study_tables.change_kind(tables, section, value)
+            names = section_class(section, table).model_fields.keys() - dropped_keys
             axes = {k: v for k, v in axes.items() if not study_tables.is_dropped(k, section, names)}
         varied = study_tables.set_in_variants(tables, self.variants, key, value)
         if varied:

@@ -87,13 +87,13 @@ def change_kind(tables: dict[str, dict[str, Any]], section: str, kind: Any) -> s
     table = tables.setdefault(section, {})
     before, table["kind"] = table.get("kind"), kind
     cls = section_class(section, table)
-    lost = set() if before == kind else set(cls.own)
-    for key in [key for key in table if key not in cls.model_fields or key in lost]:
+    dropped_keys = set() if before == kind else set(cls.own)
+    for key in [key for key in table if key not in cls.model_fields or key in dropped_keys]:
         del table[key]
     for other, usual in cls.others.items():
         if not cls.is_compatible_with(section_class(other, tables.get(other, {}))):
             change_kind(tables, other, usual)
-    return lost
+    return dropped_keys
 
 
 def kinds_first(key: str) -> bool:
@@ -198,8 +198,8 @@ def _exact(value: Any) -> str:
     """Return a value to its last digit, the same for 1 and 1.0."""
     if isinstance(value, list | tuple):
         return f"[{' '.join(map(_exact, value))}]"
-    whole = isinstance(value, int) and abs(value) < 2**53
-    return repr(float(value) if whole else value)
+    is_exact = isinstance(value, int) and abs(value) < 2**53
+    return repr(float(value) if is_exact else value)
 
 
 def split_key(key: str) -> tuple[str, str]:

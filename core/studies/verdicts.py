@@ -74,8 +74,8 @@ class JudgedClaim:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as plain values that JSON has; numbers that are not finite are None."""
-        whole: dict[str, Any] = replace_nonfinite(asdict(self))
-        return whole
+        result: dict[str, Any] = replace_nonfinite(asdict(self))
+        return result
 
     def __repr__(self) -> str:
         return f"<{self.verdict}: {self.text}>"

@@ -176,8 +176,8 @@ class MirrorFlow(DynamicsSection):
 
     def check(self, experiment: Any) -> None:
         network, loss = experiment.network, experiment.loss
-        made = NETWORKS[network.kind]
-        if not made.factored:
+        network_class = NETWORKS[network.kind]
+        if not network_class.factored:
             *most, last = (f'"{kind}"' for kind, cls in NETWORKS.items() if cls.factored)
             raise RuleError(
                 'dynamics.kind = "mirror" needs outer weights a_j b_j, but network.kind = '
@@ -196,13 +196,13 @@ class MirrorFlow(DynamicsSection):
                 keys=("loss.l2", "dynamics.kind"),
             )
         self._needs_float64(experiment)
-        if made.fixed_features and self.step is not None:
+        if network_class.fixed_features and self.step is not None:
             raise RuleError(
                 f'dynamics.step is not used by the mirror flow of network.kind = "{network.kind}", '
                 "which chooses its own steps; leave it out",
                 keys=("dynamics.step", "network.kind"),
             )
-        if not made.fixed_features and self.until_log10_time > 15.0:
+        if not network_class.fixed_features and self.until_log10_time > 15.0:
             raise RuleError(
                 f"dynamics.until_log10_time = {self.until_log10_time:g} cannot be reached by "
                 'steps; choose at most 15, or network.kind = "scalar", which is followed in log '

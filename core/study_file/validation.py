@@ -328,8 +328,8 @@ def _keys(location: Sequence[str], item: ErrorDetails) -> tuple[str, ...]:
     """Return the keys that a clause is about: that of the value, or those that a rule names."""
     if len(location) > 1:
         return (".".join(location[:2]),)
-    named = getattr(item.get("ctx", {}).get("error"), "keys", ())
-    return tuple(".".join((*location, key)) for key in named)
+    keys = getattr(item.get("ctx", {}).get("error"), "keys", ())
+    return tuple(".".join((*location, key)) for key in keys)
 
 
 def value_text(value: object) -> str:

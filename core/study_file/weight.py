@@ -246,19 +246,19 @@ def blocking_reason(weight: ResourceEstimate, room: MachineLimits) -> str:
     """
     size = weight.size
     if size.memory > room.memory:
-        take, there = (
+        take, limit = (
             f"{size_text(size.memory)} of memory",
             f"this machine has {size_text(room.memory)}",
         )
     elif size.file > room.disk:
-        take, there = f"{size_text(size.file)} on disk", f"{size_text(room.disk)} are free there"
+        take, limit = f"{size_text(size.file)} on disk", f"{size_text(room.disk)} are free there"
     else:
         return ""
     keys = _keys(weight, memory=size.memory > room.memory)
-    named = " and ".join(f"{key} = {value}" for key, value in keys.items())
+    settings_text = " and ".join(f"{key} = {value}" for key, value in keys.items())
     lower = LOWER.format(keys=_join_names(list(keys)))
     remedy = lower if size.memory > room.memory else f"free some space there, or {lower}"
-    return f"{named} take about {take}, but {there}; {remedy}."
+    return f"{settings_text} take about {take}, but {limit}; {remedy}."
 
 
 def check_room(experiments: Iterable[Experiment], folder: Path, memory: bool = True) -> None:

@@ -36,8 +36,8 @@ def shorten(text: str, most: int = NAME) -> str:
     if len(text) <= most:
         return text
     head = text[: most - 1]
-    whole = head if text[most - 1] == " " else head.rpartition(" ")[0]
-    return f"{(whole or head).rstrip(' ,;:')}…"
+    words = head if text[most - 1] == " " else head.rpartition(" ")[0]
+    return f"{(words or head).rstrip(' ,;:')}…"
 
 
 def is_steering(character: str) -> bool:

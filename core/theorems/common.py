@@ -244,14 +244,14 @@ def compare_once(
     bound: float,
     measured: float,
     view: str = "",
-    why: str = "",
+    reason: str = "",
     frame: int | None = None,
 ) -> Comparison:
     """Compare a number with a bound, of a frame or of none; undecided unless both are finite."""
     if not (math.isfinite(bound) and math.isfinite(measured)):
         unknown = math.isnan(bound) or math.isnan(measured)
-        reason = (why or "the bound or the measured value is not known") if unknown else INFINITE
-        return Comparison(sense, bound, measured, None, view, why=reason, frame=frame)
+        text = (reason or "the bound or the measured value is not known") if unknown else INFINITE
+        return Comparison(sense, bound, measured, None, view, why=text, frame=frame)
     room = ROUNDING * max(abs(bound), abs(measured))
     holds = measured <= bound + room if sense == "<=" else measured >= bound - room
     return Comparison(sense, bound, measured, bool(holds), view, frame=frame)

@@ -151,8 +151,8 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain JSON values; numbers that are not finite are None."""
-        whole: dict[str, Any] = replace_nonfinite(asdict(self))
-        return whole
+        result: dict[str, Any] = replace_nonfinite(asdict(self))
+        return result
 
     def __repr__(self) -> str:
         return f"<{self.source}, {self.name}: {self.verdict}>"

@@ -322,8 +322,10 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
     exact mirror flow) decide nothing if they fall short by less than `UNCHECKED`.
     """
     bound, measured = comparison.bound_trace, comparison.measured_trace
-    judged = comparison.holds is False and comparison.view == "margins" and not comparison.limit
-    if not judged or bound is None or measured is None or not run.experiment.dynamics.log_time:
+    is_violated = (
+        comparison.holds is False and comparison.view == "margins" and not comparison.limit
+    )
+    if not is_violated or bound is None or measured is None or not run.experiment.dynamics.log_time:
         return comparison
     errors = _errors(run, measured.size)
     sign = 1.0 if comparison.sense == "<=" else -1.0

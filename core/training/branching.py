@@ -288,12 +288,12 @@ def _with_labels(problem: Problem, changes: Changes) -> Problem:
     new = draw(section, np.random.default_rng(seed), None)
     same = new.x.shape == old.x.shape and np.array_equal(new.x, old.x)
     if not same or new.classes != old.classes:
-        named = changes_text({k: v for k, v in changes.items() if k.startswith("data.")})
+        data_changes = changes_text({k: v for k, v in changes.items() if k.startswith("data.")})
         what = "other points" if not same else f"{new.classes} classes"
         raise InputError(
-            f"{named} gives {what}, but a branch keeps its parent's points; only their labels "
-            "can change, as by data.flips of a gaussian_mixture, or data.path of a file with the "
-            "same x."
+            f"{data_changes} gives {what}, but a branch keeps its parent's points; only their "
+            "labels can change, as by data.flips of a gaussian_mixture, or data.path of a file "
+            "with the same x."
         )
     if isinstance(section, FileSection):
         experiment = experiment.model_copy(update={"data": section.with_read(new)})
@@ -318,9 +318,9 @@ def _with_network(problem: Problem, experiment: Experiment) -> Problem:
             f"{old.kind} network, do not fit this kind, or give another function; "
             f"{_allowed_text(problem, arrays)}"
         )
-    made, flat = network
+    new_network, flat = network
     start = replace(problem.start, parameters=flat, origin=flat, rho=0.0)
-    return replace(problem, network=made, start=start)
+    return replace(problem, network=new_network, start=start)
 
 
 def same_function(

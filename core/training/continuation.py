@@ -244,30 +244,30 @@ def _find_earlier_state(run: RecordedRun, saved: list[int]) -> tuple[int, Start]
 
 def earlier_frames(run: RecordedRun, index: int) -> History:
     """Return the frames before a frame, those before the run included; thinned beyond 64 MiB."""
-    whole = run.whole_run
+    full_run = run.whole_run
     # Frames at t = 0 equal the origin, which every file stores.
-    chosen = list(range(1, whole.frames_before + index))
+    chosen = list(range(1, full_run.frames_before + index))
     # Thin out evenly, since statements cover all s <= t.
     most = most_earlier(run.network.size) - 1
     if len(chosen) > most:
         chosen = np.unique(np.linspace(1, chosen[-1], most).astype(int)).tolist()
-    rows = np.array([whole.parameters(frame) for frame in chosen])
-    ends = [*chosen, whole.frames_before + index]
+    rows = np.array([full_run.parameters(frame) for frame in chosen])
+    ends = [*chosen, full_run.frames_before + index]
     return History(
-        whole.steps[chosen],
-        whole.log10_time[chosen],
-        whole.rho[chosen],
+        full_run.steps[chosen],
+        full_run.log10_time[chosen],
+        full_run.rho[chosen],
         rows.reshape(len(chosen), run.network.size),
-        whole.complete,
-        _errors(whole, ends),
+        full_run.complete,
+        _errors(full_run, ends),
     )
 
 
-def _errors(whole: Run, frames: list[int]) -> Array | None:
+def _errors(full_run: Run, frames: list[int]) -> Array | None:
     """Return the `margin_error` of these frames, each the largest since the one before it."""
     errors = np.full(frames[-1] + 1, np.nan)
     for frame in range(1, errors.size):
-        errors[frame] = whole.diagnostics(frame).get("margin_error", np.nan)
+        errors[frame] = full_run.diagnostics(frame).get("margin_error", np.nan)
     if not np.isfinite(errors).any():
         return None
     firsts = np.array([0, *frames[:-1]]) + 1

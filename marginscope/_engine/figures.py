@@ -90,19 +90,21 @@ def draw(
         check_figure_path(place)
     elif f".{kind}" not in SUFFIXES:
         raise InputError(f"kind = {kind!r:.40}; choose 'png', 'svg' or 'pdf'.")
-    made = scene()  # last: it may have to be trained, and everything else is valid by now
+    result = scene()  # last: it may have to be trained, and everything else is valid by now
     if place is None:
-        check_resolution(made, f".{kind}", dpi)
-        return bytes(figure_bytes(made, f".{kind}", dpi))
-    save_figure(made, place, dpi=dpi)
+        check_resolution(result, f".{kind}", dpi)
+        return bytes(figure_bytes(result, f".{kind}", dpi))
+    save_figure(result, place, dpi=dpi)
     return place
 
 
 def _check_names(function: str, names: Iterable[str], known: Iterable[str]) -> None:
     """Raise InputError for an option that a function does not have."""
-    lost = next((name for name in names if name not in known), None)
-    if lost is not None:
-        raise InputError(f"{function} has no option {lost!r:.60}; {did_you_mean(lost, known)}")
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None:
+        raise InputError(
+            f"{function} has no option {unknown!r:.60}; {did_you_mean(unknown, known)}"
+        )
 
 
 def options_of(values: Mapping[str, Any]) -> Options:

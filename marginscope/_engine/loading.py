@@ -86,9 +86,9 @@ def load(
     folder = Folder("load") if path is None else None
     place = Path(path or "") if folder is None else folder.path / "load.msrun"
     try:
-        made = write_states(place, states, steps, (x, y), reader, loss=loss, **settings)
+        run_path = write_states(place, states, steps, (x, y), reader, loss=loss, **settings)
     except BaseException:
         if folder is not None:
             folder.close()
         raise
-    return hold_object(open_run(made), folder)
+    return hold_object(open_run(run_path), folder)

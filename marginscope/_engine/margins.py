@@ -113,9 +113,12 @@ class Margins(Mapping[str, Bracket]):
     def __getitem__(self, name: str) -> Bracket:
         if name not in self._references:
             raise _missing(name, self._references)
-        made = self.compute_margin(name)
-        about: dict[str, Any] = {"formula": made.reference.formula, "source": made.reference.source}
-        return Bracket(**made.as_json(), **about, factor=made.factor)
+        margin = self.compute_margin(name)
+        about: dict[str, Any] = {
+            "formula": margin.reference.formula,
+            "source": margin.reference.source,
+        }
+        return Bracket(**margin.as_json(), **about, factor=margin.factor)
 
     def compute_margin(self, name: str) -> ReferenceMargin:
         """Return the program's own margin of a name, computed at the first call.
@@ -133,10 +136,10 @@ class Margins(Mapping[str, Bracket]):
             watch = CancelToken(self._limit)
             with interruptible(watch.cancel):
                 try:
-                    made = compute(self._references[name], self._problem, watch)
+                    margin = compute(self._references[name], self._problem, watch)
                 except CancelledError:
                     raise KeyboardInterrupt from None
-            self._known[name] = made
+            self._known[name] = margin
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -299,9 +302,9 @@ def _problem(
             raise InputError(f"{name} has shape {array.shape}; it must be {parts[name].shape}.")
         arrays.check_finite(array, name)
         parts[name] = array
-    made = build_network(experiment.network, shape, parts)
-    flat = made.pack(parts)
-    return Problem(experiment, dataset, made, Start(flat, flat))
+    network = build_network(experiment.network, shape, parts)
+    flat = network.pack(parts)
+    return Problem(experiment, dataset, network, Start(flat, flat))
 
 
 # ------------------------------------------------------------------------------------ statements

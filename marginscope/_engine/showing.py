@@ -257,7 +257,7 @@ def _train_study(study: Study, stack: ExitStack) -> Path:
     """Train a study for one figure, and return the folder of its runs."""
     folder = Folder("figure")
     stack.callback(folder.close)  # the stack keeps the folder until the figure is drawn
-    made = train(study, out=folder.path)
-    for run in [made] if isinstance(made, Run) else made:
+    sweep = train(study, out=folder.path)
+    for run in [sweep] if isinstance(sweep, Run) else sweep:
         run.close()
     return folder.path

@@ -260,12 +260,12 @@ def find_study(
     if size is not None and size not in SIZES:
         raise InputError(f"size = {size!r} does not exist; {did_you_mean(str(size), SIZES)}")
     if isinstance(name, Study):
-        made = name if size is None else Study(name._study.at_size(size), size)
+        study = name if size is None else Study(name._study.at_size(size), size)
     else:
         loaded = load_study(_check_name(name))
         check_code(loaded, str(name))
-        made = Study(loaded.at_size(size), size)
-    return Study(change_study(made._study, settings), made._size) if settings else made
+        study = Study(loaded.at_size(size), size)
+    return Study(change_study(study._study, settings), study._size) if settings else study
 
 
 def _check_name(name: str | os.PathLike[str]) -> str:

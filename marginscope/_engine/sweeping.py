@@ -96,8 +96,8 @@ class Sweep:
     `len(sweep)` is the number of cells that have ended.
     """
 
-    def __init__(self, study: Study, made: Plan, folder: Folder | None) -> None:
-        self.study, self._plan, self._folder = study, made, folder
+    def __init__(self, study: Study, plan: Plan, folder: Folder | None) -> None:
+        self.study, self._plan, self._folder = study, plan, folder
 
     @property
     def folder(self) -> Path:
@@ -257,16 +257,18 @@ def run_sweep(
     folder = Folder("sweep") if out is None else None
     into = Path(out) if folder is None and out is not None else folder.path if folder else Path()
     address = None if dask is None else _address(dask)
-    made = plan(core_study(study), into, size_of(study), overwrite, shared=address is not None)
-    if made.tasks:
-        made.tasks[0].problem()  # reports errors in the data before anything is started
+    sweep_plan = plan(
+        core_study(study), into, size_of(study), overwrite, shared=address is not None
+    )
+    if sweep_plan.tasks:
+        sweep_plan.tasks[0].problem()  # reports errors in the data before anything is started
     control = SweepControl()
-    pool = pool_for(made.tasks, workers, address, control.cell)
+    pool = pool_for(sweep_plan.tasks, workers, address, control.cell)
     with interruptible(control.stop):
-        total = len(made.paths)
+        total = len(sweep_plan.paths)
         with progress(study.name, total, "run", watched) as bar:
             announced = lacking = False
-            for status in statuses(made, pool, control):
+            for status in statuses(sweep_plan, pool, control):
                 if status.compiling and not announced and is_interactive(watched):
                     print(compiling_words(status.compiling), file=sys.stderr, flush=True)
                     announced = True
@@ -276,7 +278,7 @@ def run_sweep(
                 bar.set_done(status.done + status.failed, _words(status))
     if control.stop_requested:
         raise KeyboardInterrupt
-    result = Sweep(study, made, folder)
+    result = Sweep(study, sweep_plan, folder)
     _warn(result)
     return result
 
@@ -381,8 +383,8 @@ def check(
     chosen = find_study(study, {}, size)
     if size_of(chosen) is None:
         chosen = find_study(chosen, {}, "quick")
-    made = run_sweep(find_study(chosen, settings), folder, (workers, dask), overwrite, progress)
-    return _judge_all(made.folder, [made._plan.ledger], size_of(made.study))
+    sweep = run_sweep(find_study(chosen, settings), folder, (workers, dask), overwrite, progress)
+    return _judge_all(sweep.folder, [sweep._plan.ledger], size_of(sweep.study))
 
 
 def _is_folder(target: str | os.PathLike[str]) -> bool:

@@ -126,20 +126,20 @@ def train(
     places, folder = _places(chosen, path, out)
     for place in places:
         check_free(place, overwrite)
-    made = core_study(chosen)
-    check_room((cell.experiment for cell in made.cells()), places[0].parent)
+    chosen_study = core_study(chosen)
+    check_room((cell.experiment for cell in chosen_study.cells()), places[0].parent)
     several = len(places) > 1
     for _ in (
-        problems(made, print_notice) if several else ()
+        problems(chosen_study, print_notice) if several else ()
     ):  # read all input before writing anything
         pass
     recorded = []
     for problem, place in zip(
-        problems(made, None if several else print_notice), places, strict=True
+        problems(chosen_study, None if several else print_notice), places, strict=True
     ):
         recorded.append(_record(problem, place, overwrite, progress))
     if out is not None:
-        note_runs(made, Path(out), size_of(chosen))
+        note_runs(chosen_study, Path(out), size_of(chosen))
     opened = [hold_object(open_run(run), folder) for run in recorded]
     return opened[0] if len(opened) == 1 else opened
 
@@ -180,9 +180,9 @@ def _record(problem: Problem, place: Path, overwrite: bool, watched: bool) -> Pa
             for status in record(problem, open_sink, control):
                 bar.set_done(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
     status = control.status
-    made = status.path or place
+    path = status.path or place
     if status.reason is FinishReason.CANCELLED:  # stopped by a program that handles Ctrl-C itself
         raise KeyboardInterrupt
-    for sentence in describe_end(status, made):
+    for sentence in describe_end(status, path):
         warnings.warn(sentence, TrainingWarning, stacklevel=4)
-    return made
+    return path

@@ -168,11 +168,11 @@ def record(
     """
     examples = arrays.examples(x, y, (x_test, y_test), targets == "real")
     earlier, overwrite = _find_left(Path(path), resume, overwrite)
-    named = read_loss(loss, reduction)
+    loss_reader = read_loss(loss, reduction)
     batch = _read_batch(batch, len(examples.y))
     start = {"V": V0, "a": a0, "b": b0, "c": c0}
     options = Options(
-        loss=_loss_of_file(named.name, examples),
+        loss=_loss_of_file(loss_reader.name, examples),
         classes=examples.k,
         targets=targets,
         network=_read_network(activation, slope, scale),
@@ -184,26 +184,26 @@ def record(
         source=str(source)[:500],
         overwrite=overwrite,
         strict=strict,
-        loss_factor=_loss_factor(named.reduction, batch, len(examples.y)),
+        loss_factor=_loss_factor(loss_reader.reduction, batch, len(examples.y)),
     )
-    found = _find_layers(layers, model, start, examples, options, named.outputs)
-    read = Source(found, model, activation == AUTO, scale, named.outputs, optimizer)
-    made = Recording(path, examples, options, read)
-    _warn_of_labels(made, named.name, examples, y)
-    return _start(made, earlier, start)
+    found = _find_layers(layers, model, start, examples, options, loss_reader.outputs)
+    read = Source(found, model, activation == AUTO, scale, loss_reader.outputs, optimizer)
+    recording = Recording(path, examples, options, read)
+    _warn_of_labels(recording, loss_reader.name, examples, y)
+    return _start(recording, earlier, start)
 
 
-def _start(made: Recording, earlier: FoundRecording | None, start: Weights) -> Recording:
+def _start(recording: Recording, earlier: FoundRecording | None, start: Weights) -> Recording:
     """Make the file of a recording, or leave nothing behind after an error."""
     try:
         if earlier is None:
-            made.start(start)
+            recording.start(start)
         else:
-            made.resume(earlier, start)
+            recording.resume(earlier, start)
     except BaseException:
-        made.close("failed")  # releases the modules of the loop
+        recording.close("failed")  # releases the modules of the loop
         raise
-    return made
+    return recording
 
 
 def _as_number(name: str, value: Any) -> float | None:
@@ -259,10 +259,10 @@ def _read_plan(
 
 
 def _read_network(activation: str | None, slope: float, scale: float | None) -> NetworkOptions:
-    named = {AUTO: "relu", None: UNKNOWN}.get(activation, activation or UNKNOWN)
+    activation_name = {AUTO: "relu", None: UNKNOWN}.get(activation, activation or UNKNOWN)
     factor = _as_number("scale", scale)
     return NetworkOptions(
-        named, _as_number("slope", slope) or 0.0, 1.0 if factor is None else factor
+        activation_name, _as_number("slope", slope) or 0.0, 1.0 if factor is None else factor
     )
 
 
@@ -302,10 +302,10 @@ def _loss_factor(reduction: str, batch: int | None, n: int) -> float:
     return 1.0 if reduction == "mean" else float(batch or n)
 
 
-def _warn_of_labels(made: Recording, loss: str | None, examples: Examples, y: Any) -> None:
+def _warn_of_labels(recording: Recording, loss: str | None, examples: Examples, y: Any) -> None:
     """Warn of squares of labels 0 and 1, which are -1 and +1 in the file."""
     if loss in SQUARES and not examples.real and (arrays.as_numpy(y, "y") == 0.0).any():
-        made.warn(
+        recording.warn(
             "targets",
             f'y holds 0 and 1, which are labels -1 and +1 of loss="{loss}" here; if the loop fits '
             'outputs to 0 and 1, give targets="real"',

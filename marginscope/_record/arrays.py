@@ -78,8 +78,8 @@ class Examples:
     @property
     def arrays(self) -> dict[str, Floats]:
         """The arrays of the run file, by name."""
-        named = {"x": self.x, "y": self.y, "x_test": self.x_test, "y_test": self.y_test}
-        return {name: array for name, array in named.items() if array is not None}
+        arrays = {"x": self.x, "y": self.y, "x_test": self.x_test, "y_test": self.y_test}
+        return {name: array for name, array in arrays.items() if array is not None}
 
     @property
     def content(self) -> str:
@@ -163,8 +163,8 @@ def _classes(y: Floats) -> int:
             "y - 1."
         )
     most = max(values)
-    whole = all(value == int(value) and value >= 0.0 for value in values)
-    if not whole or most >= MAX_CLASSES:
+    are_classes = all(value == int(value) and value >= 0.0 for value in values)
+    if not are_classes or most >= MAX_CLASSES:
         odd = next((v for v in sorted(values) if v not in (-1.0, 1.0)), most)
         raise InputError(
             f"y has the label {odd:g}; labels are -1 and +1, or 0 and 1, or the class numbers "
@@ -190,8 +190,8 @@ def inner_weights(value: Any, d: int) -> Floats:
     """Return inner weights V (m, d). Raises InputError for another shape."""
     V = as_numpy(value, "V")
     if V.ndim != 2 or V.shape[1] != d or 0 in V.shape:
-        turned = V.ndim == 2 and V.shape[0] == d
-        hint = "; its rows must be the nodes, so give V.T" if turned else ""
+        is_transposed = V.ndim == 2 and V.shape[0] == d
+        hint = "; its rows must be the nodes, so give V.T" if is_transposed else ""
         raise InputError(f"V has shape {V.shape}; it must be (m, {d}){hint}.")
     return V
 

@@ -162,25 +162,25 @@ def write_states(
     InputError
         A state cannot be read, or steps do not increase; no file is left.
     """
-    made = None
+    recording = None
     try:
         with ExitStack() as stack:
             for step, state in reader.read(states, steps, stack):
                 parts = reader.select(state)
-                if made is None:
+                if recording is None:
                     settings.setdefault("source", reader.source)
-                    made = record(place, *data, strict=True, **settings)
-                made.frame(step, **parts)
-        if made is None:
+                    recording = record(place, *data, strict=True, **settings)
+                recording.frame(step, **parts)
+        if recording is None:
             raise InputError("No states are given; give at least one.")
     except BaseException:
-        if made is not None:
-            made.close("failed")
-            if made.frames:
-                made.path.unlink(missing_ok=True)
+        if recording is not None:
+            recording.close("failed")
+            if recording.frames:
+                recording.path.unlink(missing_ok=True)
         raise
-    made.close()
-    return made.path
+    recording.close()
+    return recording.path
 
 
 @final

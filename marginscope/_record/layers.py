@@ -123,11 +123,11 @@ def find_layers(model: Any, d: int) -> tuple[Layers, ...]:
             others.append((name or "the model itself", module))
     if not linear and len(others) == 1:
         return _from_parameters(model, d)
-    named = ", ".join(f"{name} ({type(module).__name__})" for name, module in linear + others)
+    names_text = ", ".join(f"{name} ({type(module).__name__})" for name, module in linear + others)
     if others or len(linear) != 2:
         raise InputError(
-            f"model has trained parameters in {named or 'no layer'}; a recorded network has two "
-            f"linear layers. If two of these form the network, {LAYERS_REMEDY}."
+            f"model has trained parameters in {names_text or 'no layer'}; a recorded network has "
+            f"two linear layers. If two of these form the network, {LAYERS_REMEDY}."
         )
     found = tuple(
         Layers(_as_layer(inner, "inner"), _as_layer(outer, "outer"))
@@ -136,7 +136,7 @@ def find_layers(model: Any, d: int) -> tuple[Layers, ...]:
     )
     if not found:
         raise InputError(
-            f"the layers of model, {named}, do not lead from x in R^{d} to outputs; "
+            f"the layers of model, {names_text}, do not lead from x in R^{d} to outputs; "
             f"{LAYERS_REMEDY}."
         )
     return found
@@ -246,8 +246,8 @@ def _with_inner(shapes: Mapping[str, tuple[int, ...]], V: str, columns: bool) ->
         rest = [name for name in shapes if name not in {V, a, b}]
         if len(rest) > 1 or any(len(shapes[name]) > 1 for name in rest):
             continue
-        turned = len(shapes[a]) == 2 and shapes[a][0] == m and shapes[a][1] != m
-        yield _Names(V, a, b, rest[0] if rest else None, columns, turned)
+        is_transposed = len(shapes[a]) == 2 and shapes[a][0] == m and shapes[a][1] != m
+        yield _Names(V, a, b, rest[0] if rest else None, columns, is_transposed)
 
 
 # ---------------------------------------------------------------------------- first forward pass

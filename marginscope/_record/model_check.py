@@ -232,12 +232,12 @@ def _coefficients(bases: list[Floats], f: Floats, offset: bool) -> tuple[float, 
 
 def _slopes_near(value: float, near: NetworkOptions, error: float) -> list[float]:
     """Slopes that a program may have written near a fitted one, and that one itself."""
-    named = [near.slope] if near.activation == "leaky_relu" else []
-    found = [*named, 0.0, 1.0, _shortest(value, 0.1 * error, 6), value]
+    stated = [near.slope] if near.activation == "leaky_relu" else []
+    found = [*stated, 0.0, 1.0, _shortest(value, 0.1 * error, 6), value]
     return [one for one in dict.fromkeys(found) if abs(one - value) <= error * max(abs(value), 1.0)]
 
 
-def _scales_near(value: float, named: float, m: int, passed: ModelOutputs) -> list[float]:
+def _scales_near(value: float, stated: float, m: int, passed: ModelOutputs) -> list[float]:
     """Factors that a program may have written near a fitted one, and that one itself.
 
     The one that was named or found before; 1, m or sqrt(m), also over sqrt(d); a short number.
@@ -245,7 +245,7 @@ def _scales_near(value: float, named: float, m: int, passed: ModelOutputs) -> li
     d = passed.x.shape[1]
     roots = (1.0, 1.0 / m, m**-0.5, m**0.5, float(m))
     sizes = (root / inner for inner in (1.0, d**0.5) for root in roots)
-    usual = [named, *(float(np.copysign(size, value)) for size in sizes)]
+    usual = [stated, *(float(np.copysign(size, value)) for size in sizes)]
     found = [*usual, _shortest(value, passed.error, 3), value]
     return [one for one in dict.fromkeys(found) if abs(one - value) <= passed.error * abs(value)]
 

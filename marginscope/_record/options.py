@@ -253,15 +253,15 @@ def _experiment(
     fixed: Mapping[str, Floats],
     precision: str,
 ) -> dict[str, Any]:
-    made = hashlib.sha256(start.astype("<f8").tobytes())
+    hasher = hashlib.sha256(start.astype("<f8").tobytes())
     for name in sorted(fixed):
-        made.update(fixed[name].astype("<f8").tobytes())
+        hasher.update(fixed[name].astype("<f8").tobytes())
     data = {"kind": "file", "n": form.n, "d": form.d, "content": examples.content}
     if examples.real:
         data["targets"] = "real"
     return {
         "data": data,
-        "network": form.section(made.hexdigest()),
+        "network": form.section(hasher.hexdigest()),
         "loss": {"kind": options.loss},
         "dynamics": options.dynamics_section(),
         "recording": {"frames": options.frames},

@@ -88,9 +88,9 @@ def rescue(
     tuple[RunWriter, str]
         Writer of the new file, and a sentence for the user.
     """
-    sums, lost, bare = old.sums, list[int](), list[int]()
+    sums, lost_frames, bare = old.sums, list[int](), list[int]()
     try:
-        saved = _read_saved(old, sums, lost, bare)
+        saved = _read_saved(old, sums, lost_frames, bare)
         first, events = next(saved, None), _read_events(old)
         start = first[1] if first is not None else next(iter(waiting), None)
         if start is None:
@@ -113,11 +113,11 @@ def rescue(
         raise FileLostError(text, error.loss, remedy=error.remedy) from cause
     finally:
         old.discard(error.loss)
-    return new, _describe_loss(old, error, new.path, len(sums), lost, bare)
+    return new, _describe_loss(old, error, new.path, len(sums), lost_frames, bare)
 
 
 def _read_saved(
-    old: RunWriter, sums: Sequence[int], lost: list[int], bare: list[int]
+    old: RunWriter, sums: Sequence[int], lost_frames: list[int], bare: list[int]
 ) -> Iterator[tuple[int, Frame]]:
     assert old.connection is not None
     # Like SQLite's recovery, read a file that is shorter than its header states.
@@ -125,7 +125,7 @@ def _read_saved(
     frames = read_saved(old.connection, sums, old.description.dtype, bare)
     for index, frame in enumerate(frames):
         if frame is None:
-            lost.append(index)
+            lost_frames.append(index)
         else:
             yield index, frame
 
@@ -160,22 +160,22 @@ def _describe_loss(
     error: FileLostError,
     new: Path,
     count: int,
-    lost: Sequence[int],
+    lost_frames: Sequence[int],
     bare: Sequence[int],
 ) -> str:
     what = f"{old.path.name}-wal" if error.loss.of_journal else old.path.name
     began = f"{old.path}: {what} was {error.loss.how} while it was being recorded; "
-    n_intact = count - len(lost)
+    n_intact = count - len(lost_frames)
     if not count:
         rest = f"no frame is lost, and new ones are in {new}"
-    elif not lost:
+    elif not lost_frames:
         rest = f"no frame is lost: all {count} and the new ones are in {new}"
     elif not n_intact:
         rest = f"its {count} frames are lost, and the recording continues in {new}"
     else:
         rest = (
-            f"{_as_ranges(lost)} of its {count} frames are lost; the other {n_intact} and the new "
-            f"ones are in {new}"
+            f"{_as_ranges(lost_frames)} of its {count} frames are lost; the other {n_intact} and "
+            f"the new ones are in {new}"
         )
     if bare:
         rest += f"; numbers recorded with {_as_ranges(bare)}, if any, are lost"

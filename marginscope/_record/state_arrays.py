@@ -265,7 +265,7 @@ def unnamed_arrays(
     level = state
     for part in where:
         level = level[part]
-    named = {path[-1] for path in paths.values() if path[:-1] == where}
+    names = {path[-1] for path in paths.values() if path[:-1] == where}
     fits = {"b": ((m,),), "c": ((sizes.k,),), "a": sizes.outer(m)}
     selected, ignored = known
     missing = [part for part in ("b", "c", "a") if part not in paths and part not in selected]
@@ -274,7 +274,7 @@ def unnamed_arrays(
     own = {part: bias_of(paths[weight][-1]) for part, weight in weights.items() if weight in paths}
     found: dict[str, tuple[Shape, str]] = {}
     for key in islice(level, MOST_ARRAYS):
-        shape = None if key in named or str(key) in ignored else shape_of(level, key)
+        shape = None if key in names or str(key) in ignored else shape_of(level, key)
         if shape is None or shape in unseen:
             continue
         layer = len(shape) == 2 and set(shape) <= {m, sizes.d, sizes.k}
@@ -289,7 +289,7 @@ def unnamed_arrays(
 def unnamed_text(found: Mapping[str, tuple[Shape, str]], where: Path) -> str:
     """Return the sentence about arrays that were not named."""
     few = list(found.items())[:FEW]
-    held = ", ".join(f"{printable(name)} {shape}" for name, (shape, _) in few)
+    arrays_text = ", ".join(f"{printable(name)} {shape}" for name, (shape, _) in few)
     more = f" and {len(found) - FEW} more" if len(found) > FEW else ""
     parts = {part: name for name, (_, part) in reversed(few)}
     words = [f"{p}={_argument((*where, parts[p]))}" for p in PARTS if p in parts]
@@ -297,8 +297,8 @@ def unnamed_text(found: Mapping[str, tuple[Shape, str]], where: Path) -> str:
     how += " they do not" if words else " they do not belong to it"
     names = printable(", ".join(map(repr, found)))[:500]
     return (
-        f"The states also hold {held}{more}, whose shapes fit the network, and it is recorded "
-        f"without them. {how}, give ignore=[{names}]."
+        f"The states also hold {arrays_text}{more}, whose shapes fit the network, and it is "
+        f"recorded without them. {how}, give ignore=[{names}]."
     )
 
 
@@ -312,10 +312,10 @@ def _place_text(path: Path) -> str:
 
 def _list_arrays(state: Any) -> str:
     """Return the names and shapes of a state's arrays, as far as a sentence has room."""
-    held = [
+    arrays = [
         f"{printable(str(key))} {shape}"
         for _, one in mappings(state)
         for key in one
         if (shape := shape_of(one, key)) is not None
     ]
-    return (", ".join(held[:8]) + (" and others" if len(held) > 8 else "")) or "no arrays"
+    return (", ".join(arrays[:8]) + (" and others" if len(arrays) > 8 else "")) or "no arrays"

@@ -130,10 +130,10 @@ def _are_counts(values: Any, most: int) -> TypeGuard[list[int]]:
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of the header. Raises ValueError where a name is there twice."""
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         raise ValueError("a name is in its header twice")
-    return made
+    return result
 
 
 # ------------------------------------------------------------------------------------ torch.save
@@ -223,12 +223,12 @@ def refusal(path: Path, types: list[str], torch: bool = True) -> InputError:
     first = printable(types[0])[:LONGEST].replace("\n", " ")
     others = f" and {len(types) - 1} more" if len(types) > 1 else ""
     if torch:
-        whole = any(MODULE.match(name) for name in types)
-        part = ".state_dict()" if whole else "[KEY]"
+        has_module = any(MODULE.match(name) for name in types)
+        part = ".state_dict()" if has_module else "[KEY]"
         fresh = path.with_name(f"{path.stem}-weights.pt")
         old, new = (json.dumps(str(one), ensure_ascii=False) for one in (path, fresh))
         code = f"import torch; torch.save(torch.load({old}, weights_only=False){part}, {new})"
-        key = "" if whole else ", with the KEY of the weights in it"
+        key = "" if has_module else ", with the KEY of the weights in it"
         how = f"with python -c {shlex.quote(code)}{key}"
     else:
         how = "with numpy.savez(NAME, **arrays)"

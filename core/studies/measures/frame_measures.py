@@ -45,8 +45,8 @@ def span(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     numbers = []
     for trial in trials:
         values = _values_over_frames(trial, quantity)
-        whole = values.size > 0 and bool(np.isfinite(values).all())
-        numbers.append(aggregate([*values], by) if whole else NAN)
+        is_finite = values.size > 0 and bool(np.isfinite(values).all())
+        numbers.append(aggregate([*values], by) if is_finite else NAN)
     return aggregate_values(numbers, quantity.over)
 
 
@@ -63,8 +63,8 @@ def fall(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
         room = np.zeros(values.size)
         if "room" in quantity.options:
             room = _values_over_frames(trial, quantity, "room")
-        whole = values.size > 1 and bool(np.isfinite(values).all() and np.isfinite(room).all())
-        numbers.append(largest_fall(values, room) if whole else NAN)
+        is_finite = values.size > 1 and bool(np.isfinite(values).all() and np.isfinite(room).all())
+        numbers.append(largest_fall(values, room) if is_finite else NAN)
     return aggregate_values(numbers, quantity.over)
 
 
