@@ -178,7 +178,7 @@ class _ExampleSpan:
         return bool(max(off, largest_change) <= SAME)
 
     def _complement(self, mu: float) -> Array:
-        """Return the matrix of the proof, its upper triangle."""
+        """Return the Schur complement whose negative eigenvalues count, its upper triangle."""
         over = mu * mu - self._squares
         F = mu * self._A
         F += self._B

@@ -130,7 +130,7 @@ def top_eigenvalues(
         return process.run_until_largest(tolerance)
     process.run(count, 0.5 * tolerance)
     locked = _LockedVectors(size, count, tolerance)
-    locked.take(process, 0.5)
+    locked.lock_vectors(process, 0.5)
     for round_ in range(ROUNDS):
         if locked.is_complete or not locked.finite:
             break
@@ -184,7 +184,7 @@ class _LockedVectors:
                 break
         if not process.finite or not known or process.exceeds(x):
             coupling = self._coupling
-            self.take(process, share)
+            self.lock_vectors(process, share)
             if not process.is_finished or process.is_invariant:
                 return not self.finite
             self._coupling = coupling
@@ -194,7 +194,7 @@ class _LockedVectors:
         self._products += process.steps
         return True
 
-    def take(self, process: _Lanczos, share: float) -> None:
+    def lock_vectors(self, process: _Lanczos, share: float) -> None:
         """Lock the Ritz vectors of a process whose residuals are a share of the goal together."""
         self._products += process.steps
         self.finite &= process.finite
@@ -269,7 +269,7 @@ class _Lanczos:
                 break
 
     def run_until_largest(self, tolerance: float) -> Top:
-        """Step until an eigenvalue above the largest Ritz value has a probability of `MISS`."""
+        """Step until an eigenvalue above the largest Ritz value is at most as probable as `MISS`."""
         x = -math.inf
         while not self.is_finished:
             self.step()
@@ -295,7 +295,7 @@ class _Lanczos:
         return self._ahead
 
     def _orthogonalise(self, v: Array) -> Array:
-        """Return v less its part in all vectors so far; twice, for the rounding of the first."""
+        """Subtract from v its part in all vectors so far; twice, for the rounding of the first."""
         basis, dual, locked = self._basis[: self.steps], self._dual[: self.steps], self._locked
         for _ in range(2):
             if len(locked):

@@ -216,7 +216,7 @@ class LogTimeFlow(Integrator):
         return self._chunk(frames, outcome, event)
 
     def _advance_once(self) -> int:
-        """Advance the companion to the next frame, and then the flow; return the scheme's code."""
+        """Integrate the companion while it is behind, else the flow; return the scheme's code."""
         units, companion = self.pace.start(), self._companion
         if companion is None or not companion.is_behind:
             return self.integrate_for(units)

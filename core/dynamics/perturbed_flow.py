@@ -24,7 +24,7 @@ from core.dynamics import solver_state
 from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, make_batch_engine
 from core.dynamics.step_size import default_step, round_down
 from core.dynamics.stepper import Stepper
-from core.dynamics.stream import generator_at
+from core.dynamics.stream import make_generator
 from core.dynamics.update_rule import Rule
 from core.network.standard import draw_on_sphere
 from core.problem.problem import Problem, Start
@@ -74,13 +74,13 @@ class Replacements:
         self._probability = probability
         self._left: deque[tuple[int, int]] = deque()
         self._after = 0  # step before the next block
-        self._mark_block()
+        self._store_block_state()
 
-    def _mark_block(self) -> None:
+    def _store_block_state(self) -> None:
         self._block = np.array([self._after, *solver_state.generator_words(self._generator)])
 
-    def part(self) -> Array:
-        """Return how the present block is drawn.
+    def get_place(self) -> Array:
+        """Return the state from which the present block is drawn.
 
         Returns
         -------
@@ -89,11 +89,11 @@ class Replacements:
         """
         return self._block
 
-    def restore(self, values: Array) -> None:
-        """Return to the start of the block where `part` was taken."""
+    def set_place(self, values: Array) -> None:
+        """Return to the start of the block where `get_place` was called."""
         self._after, self._left = int(values[0]), deque()
         solver_state.set_generator(self._generator, values[1:])
-        self._mark_block()
+        self._store_block_state()
 
     def find_next(self, last: int) -> Replacement | None:
         """Return the next replacement; None if the block of step `last` and earlier ones have none.
@@ -103,7 +103,7 @@ class Replacements:
         while not self._left:
             if self._after >= last or not self._probability > 0.0:
                 return None
-            self._mark_block()
+            self._store_block_state()
             counts = self._generator.binomial(self._m, self._probability, BLOCK)
             steps = np.flatnonzero(counts).tolist()
             self._left = deque((self._after + i + 1, int(counts[i])) for i in steps)
@@ -129,7 +129,7 @@ class PerturbedDescent(Stepper):
         self._engine, self.engine = engine, engine.name
         # Among the updates with the mean of equation 3.2: independent particles of equal masses.
         probability = min(1.0, self.step_size * dynamics.sigma)
-        generator, start = generator_at(problem, 4), problem.start
+        generator, start = make_generator(problem, 4), problem.start
         self._replacements = Replacements(
             generator, problem.network.m, problem.inputs.shape[1], probability
         )
@@ -141,7 +141,7 @@ class PerturbedDescent(Stepper):
         self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
 
     def _parts(self) -> solver_state.Parts:
-        draws = np.append(self._replacements.part(), self._first)
+        draws = np.append(self._replacements.get_place(), self._first)
         return {**super()._parts(), "draws": draws}
 
     def _resume(self) -> None:
@@ -155,7 +155,7 @@ class PerturbedDescent(Stepper):
         # The next replacement may be blocks ahead, without any in between.
         if not (is_block and 0.0 <= first <= now and 0.0 <= block < solver_state.LARGEST_INTEGER):
             raise solver_state.invalid_state("the replacements' place is none")
-        self._replacements.restore(state["draws"][:-1])
+        self._replacements.set_place(state["draws"][:-1])
         self._first = int(first)
 
     def _find_next(self, last: int) -> None:

@@ -87,7 +87,7 @@ class Stochastic(Stepper):
         return int(self.schedule[-1])
 
     def _parts(self) -> solver_state.Parts:
-        order = {} if self._stream is None else {"order": self._stream.part()}
+        order = {} if self._stream is None else {"order": self._stream.get_place()}
         return {**super()._parts(), **self._engine.parts(), **order}
 
     def _resume(self) -> None:
@@ -107,7 +107,7 @@ class Stochastic(Stepper):
             if name == "scale" and not (part[0].is_integer() and part[0] < MOST_DOUBLINGS):
                 raise solver_state.invalid_state("the scale of the moments is no power of 2")
         if self._stream is not None:
-            self._stream.restore(state["order"])
+            self._stream.set_place(state["order"])
 
     def _examples_per_step(self, n: int) -> int:
         return getattr(self._dynamics, "batch", 0) or n
@@ -125,7 +125,7 @@ class Stochastic(Stepper):
             return self._engine.take_steps(*self._nothing, count, self._step)
         done = 0
         while done < count:
-            xs, ys, batches = self._stream.take(count - done)
+            xs, ys, batches = self._stream.next_batches(count - done)
             now = self._engine.take_steps(xs, ys, batches, self._step + done)
             done += now
             if now < batches:

@@ -67,8 +67,8 @@ class FreshSource:
         return examples
 
 
-def generator_at(problem: Problem, place: int) -> np.random.Generator:
-    """Return generator number `place` of a run's dynamics; a new dynamics has its own."""
+def make_generator(problem: Problem, place: int) -> np.random.Generator:
+    """Return random generator number `place` of a run; a changed dynamics has its own ones."""
     seed, start = problem.experiment.run.seed, problem.start
     return np.random.default_rng(
         [seed, place] if start.same_dynamics else [seed, place, start.step]
@@ -80,16 +80,16 @@ class Stream(ABC):
 
     def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
         self._problem, self._dtype = problem, dtype
-        self._generator = generator_at(problem, 2)
+        self._generator = make_generator(problem, 2)
         # Derived from the problem's sizes only: chunks and machines must not change the order.
         fits = max(1, min(MOST_EXAMPLES, BLOCK_VALUES // problem.inputs.shape[1]) // batch)
         self.block_size = fits * batch
         self._batch, self._place = batch, 0
         self._xs = self._ys = np.zeros((0, 1), dtype=dtype)
-        self._mark_block()
+        self._store_block_state()
         start = problem.start
         if start.state is None and start.same_dynamics:
-            self._skip(start.step * batch)
+            self._skip_examples(start.step * batch)
 
     @abstractmethod
     def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -103,11 +103,11 @@ class Stream(ABC):
     def _set_leftover(self, values: Array) -> None:
         """Set what was drawn for the blocks to come."""
 
-    def _mark_block(self) -> None:
-        """Store how the next block is drawn."""
+    def _store_block_state(self) -> None:
+        """Store the state from which the next block is drawn."""
         self._block = (solver_state.generator_words(self._generator), self._remaining_order())
 
-    def part(self) -> Array:
+    def get_place(self) -> Array:
         """Return the place in the order of examples.
 
         Returns
@@ -118,40 +118,40 @@ class Stream(ABC):
         words, leftover = self._block
         return np.concatenate([[self._place, self._ys.shape[0]], words, leftover])
 
-    def restore(self, values: Array) -> None:
-        """Return to where `part` was taken. Raises InputError for values that do not fit."""
+    def set_place(self, values: Array) -> None:
+        """Return to where `get_place` was called. Raises InputError for values that do not fit."""
         place, size = values[:2].tolist()
         if size not in (0, self.block_size) or not 0 <= place <= size or place % self._batch:
             raise solver_state.invalid_state("the place in the order of examples is none")
         solver_state.set_generator(self._generator, values[2 : 2 + solver_state.GENERATOR_WORDS])
         self._set_leftover(values[2 + solver_state.GENERATOR_WORDS :])
-        self._mark_block()
+        self._store_block_state()
         if size:
             self._fill()
         self._place = int(place)
 
-    def _skip(self, examples: int) -> None:
+    def _skip_examples(self, examples: int) -> None:
         """Skip the examples of a run that was continued without its state."""
         blocks, rest = divmod(examples, self.block_size)
         for _ in range(blocks):
-            self._advance()
-        self._mark_block()
+            self._skip_block()
+        self._store_block_state()
         if rest:
             self._fill()
             self._place = rest
 
-    def _advance(self) -> None:
-        """Draw a block that is not needed."""
+    def _skip_block(self) -> None:
+        """Draw a block, and drop it."""
         self._draw()
 
     def _fill(self) -> None:
-        self._mark_block()
+        self._store_block_state()
         xs, ys = self._draw()
         self._xs = np.ascontiguousarray(xs, dtype=self._dtype)
         self._ys = np.ascontiguousarray(ys, dtype=self._dtype)
         self._place = 0
 
-    def take(self, count: int) -> tuple[NDArray[Any], NDArray[Any], int]:
+    def next_batches(self, count: int) -> tuple[NDArray[Any], NDArray[Any], int]:
         """Return the next batches of the present block.
 
         Parameters
@@ -205,7 +205,7 @@ class ReshuffledStream(Stream):
         part, self._order = self._order[: self.block_size], self._order[self.block_size :]
         return part
 
-    def _advance(self) -> None:
+    def _skip_block(self) -> None:
         self._next_indices()
 
     def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -23,7 +23,7 @@ from core.dynamics import solver_state
 from core.dynamics.integrator import Pace, first_units
 from core.dynamics.step_size import round_down
 from core.dynamics.stepper import Stepper
-from core.dynamics.stream import FreshSource, generator_at
+from core.dynamics.stream import FreshSource, make_generator
 from core.problem.problem import Problem
 from core.problem.schedule import first_log10_time
 from core.study_file.dynamics import TwoPhase
@@ -54,7 +54,7 @@ def first_phase(problem: Problem) -> Array:
         total = _correlations(V, problem.dataset.x, problem.dataset.y)
     else:
         source = FreshSource(problem)
-        generator = generator_at(problem, 2)
+        generator = make_generator(problem, 2)
         for first in range(0, dynamics.first_batch, BLOCK):
             count = min(BLOCK, dynamics.first_batch - first)
             total += _correlations(V, *source.draw(generator, count))

@@ -79,7 +79,7 @@ def test_every_pass_holds_every_example_once() -> None:
     stream = ReshuffledStream(at, 5, np.float64)
     seen: list[float] = []
     while len(seen) < 64 * 20:
-        xs, _, batches = stream.take(7)
+        xs, _, batches = stream.next_batches(7)
         assert xs.shape[0] == 5 * batches
         seen.extend(xs @ np.arange(1.0, 21.0) ** 2)
     everything = np.sort(at.inputs @ np.arange(1.0, 21.0) ** 2)
@@ -90,7 +90,7 @@ def test_every_pass_holds_every_example_once() -> None:
 
 def test_fresh_examples_follow_the_distribution_and_the_seed() -> None:
     at = problem(SGD, "dynamics.fresh=true")
-    xs, ys, batches = FreshStream(at, 1, np.float64).take(10**6)
+    xs, ys, batches = FreshStream(at, 1, np.float64).next_batches(10**6)
     assert batches == ys.size > 1000
     generator = np.random.default_rng([0, 2])
     wanted = generator.choice([-1, 1], xs.shape) / np.sqrt(20)
@@ -134,7 +134,7 @@ def test_results_do_not_depend_on_the_chunks(settings: tuple[str, ...]) -> None:
 
 def test_engines_agree() -> None:
     at = small_problem(Case("bias"), {"kind": "sgd", "batch": 4, "step": 0.1})
-    xs, ys, batches = ReshuffledStream(at, 4, np.float64).take(50)
+    xs, ys, batches = ReshuffledStream(at, 4, np.float64).next_batches(50)
     for rule in (Rule(0.05), Rule(0.01, adam=True)):
         engines = [kind(at, rule, np.float64, 1e6, 4) for kind in (CompiledEngine, ArrayEngine)]
         for engine in engines:
