@@ -269,7 +269,7 @@ class _Lanczos:
                 break
 
     def run_until_largest(self, tolerance: float) -> Top:
-        """Step until an eigenvalue above the largest Ritz value is at most as probable as `MISS`."""
+        """Step until the largest Ritz value is exceeded with a probability of at most `MISS`."""
         x = -math.inf
         while not self.is_finished:
             self.step()
