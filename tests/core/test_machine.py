@@ -30,7 +30,7 @@ from core.studies.study import parse_study
 from core.sweep import cell
 from core.sweep.plan import plan
 from tests.core.test_stopping import dead
-from tests.support.foreign_loop import Apart
+from tests.support.foreign_loop import LoopProcess
 from tests.support.loops import loop
 from tests.support.small_studies import QUICK
 
@@ -146,7 +146,7 @@ def test_copies_of_killed_readers_go_with_the_next_one(
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    with Apart(tmp_path / "a.msrun") as other:
+    with LoopProcess(tmp_path / "a.msrun") as other:
         copied = partial(connection._connected_to_copy, other.path, other.path)
         first = retry_while_changing(
             other.path, copied
@@ -195,12 +195,12 @@ def test_what_another_container_records_is_not_replaced(
     one, locks = loop(), tmp_path / "locks"
     locks.touch()  # which lists no locks of other containers
     monkeypatch.setattr(active_recorders, "LOCKS", locks)
-    with Apart(tmp_path / "a.msrun") as other:
+    with LoopProcess(tmp_path / "a.msrun") as other:
         assert active_recorders.held_elsewhere(other.path) is True
         with pytest.raises(ms.InputError, match=r"a\.msrun is being recorded; wait"):
             ms.record(other.path, one.x, one.y, loss="logistic", V0=one.V, a0=one.a, overwrite=True)
         other.frames(2)
-        other.end()
+        other.stop()
         assert active_recorders.held_elsewhere(other.path) is False
         assert len(ms.open(other.path)) == 3
 

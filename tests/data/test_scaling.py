@@ -24,7 +24,7 @@ from core.studies.study import parse_study
 from core.training.trajectory import run as train
 from tests.data.measured_data import measured_data
 from tests.support.run_changes import array
-from tests.support.run_files import refused, tamper
+from tests.support.run_files import refusal, tamper
 
 STUDY = """
 title = "Scaled"
@@ -177,9 +177,9 @@ def test_a_run_says_how_it_was_scaled(tmp_path: Path, capsys: pytest.CaptureFixt
     np.testing.assert_array_equal(told["divisor"], x.std(axis=0))
     # Of a damaged file nothing is taken for what it says.
     tamper(path, array("scale_divisor", np.array([1.0] * 7 + [0.0])))
-    assert "a value that is not positive" in refused(path)
+    assert "a value that is not positive" in refusal(path)
     tamper(path, "DELETE FROM array WHERE name = 'scale_divisor'")
-    assert "its array scale_divisor is missing" in refused(path)
+    assert "its array scale_divisor is missing" in refusal(path)
 
 
 def test_the_preview_warns_of_columns_that_reach_far(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ from core.observables.planes import parse_plane
 from core.problem.problem import Problem, resolve_problem
 from core.reference.margin import ReferenceMargin
 from core.studies.study import Study
-from tests.support.made_up_figures import DEGENERATE, far_run, problem_of, two_runs, written
-from tests.support.pages import HOSTILE, data_of, decoded, flat, page_of, points_at
+from tests.support.made_up_figures import DEGENERATE, far_run, problem_of, two_runs, write_run
+from tests.support.pages import HOSTILE, data_of, decode_array, flat, page_of, points_at
 from tests.support.theory_stand_ins import FAR, GLOBAL, LINEAR, NARROW, TANGENT
 
 LINES = tuple(
@@ -173,7 +173,7 @@ def test_reference_margins_have_their_names_colours_and_dashes() -> None:
 
 
 def test_moments_of_several_runs_pass_evenly_and_of_one_are_its_own() -> None:
-    short, long = written(problem_of(), (-np.inf, 0.0, 1.0)), two_runs()[0]
+    short, long = write_run(problem_of(), (-np.inf, 0.0, 1.0)), two_runs()[0]
     assert frames_of([long], 5)[0].tolist() == [0, 3, 6, 8, 11]
     assert frames_of([long], 400)[0].tolist() == list(range(long.frames))
     first, second = frames_of([short, long], 400)
@@ -200,7 +200,7 @@ def test_every_run_that_a_figure_can_show_has_a_page(name, panels) -> None:
 
 
 def test_a_head_has_the_views_that_exist() -> None:
-    head = written(problem_of("network.kind=head", "dynamics.kind=gd", "dynamics.step=.1"))
+    head = write_run(problem_of("network.kind=head", "dynamics.kind=gd", "dynamics.step=.1"))
     assert views_of([head]) == ("norms", "margins")
     assert page_of([head])["kinds"] == ["norms", "margins"]
     both = page_of([head, two_runs()[0]])
@@ -227,7 +227,7 @@ def test_selected_and_pinned_nodes_are_told_apart() -> None:
 @pytest.mark.parametrize("shape", [(0,), (1,), (7,), (3, 4), (5, 2, 3)])
 def test_arrays_come_back_to_the_last_bit(kind, shape) -> None:
     values = (200 * np.random.default_rng(3).random(shape)).astype(kind)
-    found = decoded(encode(values))
+    found = decode_array(encode(values))
     assert found.dtype == values.dtype
     assert (found == values).all()
     assert found.shape == shape
@@ -242,19 +242,19 @@ def test_numbers_beyond_single_precision_are_kept_in_double() -> None:
 def test_precision_is_what_is_promised() -> None:
     generator = np.random.default_rng(4)
     points = generator.standard_normal((4, 50, 2)) * 10.0 ** generator.uniform(-3, 2, (4, 50, 2))
-    packed, reach = (decoded(part) for part in encode_places(points))
+    packed, reach = (decode_array(part) for part in encode_places(points))
     found = packed.astype(float) * reach[:, None, None]
     assert np.abs(points).min() < 1e-5 * reach.max()
     assert np.abs(found / points - 1.0).max() < 2.0**-16
     share = np.append(generator.random((3, 40)), [np.full(40, np.nan)], axis=0)
-    assert decoded(encode_trimmed(share)) == pytest.approx(share, rel=2.0**-16, nan_ok=True)
-    assert decoded(encode_trimmed(share, True)) == pytest.approx(share, rel=1e-7, nan_ok=True)
+    assert decode_array(encode_trimmed(share)) == pytest.approx(share, rel=2.0**-16, nan_ok=True)
+    assert decode_array(encode_trimmed(share, True)) == pytest.approx(share, rel=1e-7, nan_ok=True)
 
 
 def test_whole_numbers_have_room_for_the_largest(tmp_path: Path) -> None:
     for most in (0, 255, 256, 65_535, 70_000):  # in two bytes node 70,000 was 4,464
         values = np.array([[most, 0], [1, most]])
-        assert np.array_equal(decoded(encode_integers(values)), values)
+        assert np.array_equal(decode_array(encode_integers(values)), values)
     classes = np.arange(300)
     np.savez(tmp_path / "data.npz", x=np.stack([np.cos(classes), np.sin(classes)], 1), y=classes)
     tables = {
@@ -268,7 +268,7 @@ def test_whole_numbers_have_room_for_the_largest(tmp_path: Path) -> None:
         """Node j is of class j."""
         return problem.network.pack({"A": np.eye(300), "V": np.ones((300, 2))}), 0.0
 
-    run = written(problem, (-np.inf, 0.0), diagonal)
+    run = write_run(problem, (-np.inf, 0.0), diagonal)
     (row,) = page_of([run], ("neurons",))["rows"]
     assert np.array_equal(row["nodes"]["kinds"], [classes, classes])  # 299 was 43
 
@@ -321,7 +321,7 @@ def seen_in(text: str) -> Seen:
 
 
 def hostile_run():
-    return written(problem_of(title=HOSTILE))
+    return write_run(problem_of(title=HOSTILE))
 
 
 def test_texts_of_runs_stay_texts() -> None:

@@ -28,7 +28,7 @@ from core.observables.registry import OBSERVABLES
 from core.reference.margin import ReferenceMargin
 from tests.figures.test_page import LOOKS, material_of
 from tests.support.browser import Browser, browser, browser_path
-from tests.support.made_up_figures import DEGENERATE, far_run, problem_of, two_runs, written
+from tests.support.made_up_figures import DEGENERATE, far_run, problem_of, two_runs, write_run
 from tests.support.pages import HOSTILE, data_of, flat
 from tests.support.theory_stand_ins import GLOBAL, NARROW
 
@@ -87,8 +87,8 @@ def shown(chromium: Browser, tmp_path: Path):
         return chromium
 
     yield show
-    assert chromium.said == []
-    assert [address for address in chromium.asked if not address.startswith("file:")] == []
+    assert chromium.log == []
+    assert [address for address in chromium.requests if not address.startswith("file:")] == []
 
 
 def figure(**more) -> str:
@@ -497,7 +497,7 @@ def test_what_is_lowered_and_raised_is_not_cut(size: tuple[int, int], shown) -> 
 
 
 def test_hostile_texts_do_not_run(shown) -> None:
-    run = written(problem_of(title=HOSTILE))
+    run = write_run(problem_of(title=HOSTILE))
     look = FigureOptions(LIGHT, selected=[NodeSet(HOSTILE, frozenset({1}))])
     page = shown(page_html([run], None, look, PageOptions(title=HOSTILE)))
     assert page.value("document.images.length") == 0
@@ -521,7 +521,7 @@ def test_nothing_else_is_let_in(chromium, tmp_path) -> None:
     refused = chromium.value(f"fetch('{ELSEWHERE}').then(() => false, () => true)")
     assert refused
     assert chromium.value("document.body.dataset.ran === undefined")
-    assert sum("Content Security Policy" in words for words in chromium.said) >= 3
+    assert sum("Content Security Policy" in words for words in chromium.log) >= 3
 
 
 @pytest.mark.slow
@@ -546,7 +546,7 @@ def test_two_pages_in_one_do_not_clash(chromium, tmp_path) -> None:
     chromium.value(f"{frames}[0].dispatchEvent({event})")
     places = chromium.value(f"{frames}.map((one) => Number(one.querySelector('input').value))")
     assert places == [0, 11]
-    assert chromium.said == []
+    assert chromium.log == []
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from core.figures.time_axis import MOST_MOMENTS, Moments, TimeAxis, moments, tim
 from core.observables.nodes import outer_signs, positions
 from core.observables.planes import NodePlane
 from core.observables.registry import OBSERVABLES
-from tests.support.made_up_figures import DEGENERATE, far_run, problem_of, two_runs, written
+from tests.support.made_up_figures import DEGENERATE, far_run, problem_of, two_runs, write_run
 
 
 def panel_of(scene, kind, row=0):
@@ -154,18 +154,18 @@ def test_size_letters_and_texts() -> None:
 
 
 def test_headings_name_what_differs() -> None:
-    runs = [written(problem_of(f"run.seed={seed}"), (1.0,)) for seed in (0, 3)]
+    runs = [write_run(problem_of(f"run.seed={seed}"), (1.0,)) for seed in (0, 3)]
     assert headings(runs) == ("seed 0", "seed 3")
     line = settings_line(runs, [0, 0])
     assert "seed" not in line
     assert "parity" in line
-    other = written(problem_of("loss.kind=logistic"), (1.0,))
+    other = write_run(problem_of("loss.kind=logistic"), (1.0,))
     assert headings([runs[0], other]) == ("exponential loss", "logistic loss")
-    descent = written(problem_of("dynamics.kind=gd", "dynamics.step=0.5"), (1.0,))
+    descent = write_run(problem_of("dynamics.kind=gd", "dynamics.step=0.5"), (1.0,))
     assert headings([runs[0], descent]) == ("gradient flow", "gradient descent")
     assert differing_keys([runs[0], runs[0]]) == ()
     assert headings([runs[0]] * 2) == ("A title", "A title (2)")
-    longer = written(problem_of("dynamics.until_log10_time=3"), (1.0,))
+    longer = write_run(problem_of("dynamics.until_log10_time=3"), (1.0,))
     assert headings([runs[0], longer]) == ("to $t$ = $10^{4}$", "to $t$ = 1000")
 
 
@@ -253,7 +253,7 @@ def test_near_runs_show_t() -> None:
 
 
 def test_moments_are_few_and_end_with_the_last_frame() -> None:
-    dense = written(problem_of("recording.log10_times=[]"), np.linspace(-2, 9, 45).tolist())
+    dense = write_run(problem_of("recording.log10_times=[]"), np.linspace(-2, 9, 45).tolist())
     axis = time_axis([dense], [44])
     chosen = moments([dense], [44], axis)
     assert len(chosen.times) <= MOST_MOMENTS
@@ -262,7 +262,7 @@ def test_moments_are_few_and_end_with_the_last_frame() -> None:
 
 
 def test_the_key_tells_the_time_that_a_frame_really_has() -> None:
-    late = written(problem_of("dynamics.kind=gd"), (-np.inf, 0.5, 1.13, 2.0, 3.0))
+    late = write_run(problem_of("dynamics.kind=gd"), (-np.inf, 0.5, 1.13, 2.0, 3.0))
     panel = panel_of(build_scene([late, two_runs()[0]]), "rotations")
     assert panel.key.texts[0] == "13.5"
     chosen = Moments(TimeAxis(0.0, 3.0), (1.0, 2.0, 3.0))

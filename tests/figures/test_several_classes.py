@@ -8,7 +8,7 @@ from core.figures.palette import LIGHT, class_colours, kind_colours
 from core.figures.scene import build_scene
 from core.observables.nodes import outer_classes
 from core.observables.registry import OBSERVABLES
-from tests.support.made_up_figures import problem_of, two_runs, written
+from tests.support.made_up_figures import problem_of, two_runs, write_run
 
 DIGITS = (
     "data.kind=digits",
@@ -23,7 +23,7 @@ DIGITS = (
 
 
 def test_nodes_and_data_have_the_colours_of_their_classes() -> None:
-    run = written(problem_of(*DIGITS))
+    run = write_run(problem_of(*DIGITS))
     scene = build_scene([run], ["neurons"])
     panel = scene.panels[0]
     last = run.frames - 1

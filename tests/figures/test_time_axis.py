@@ -21,8 +21,8 @@ from core.run_files.frame import Frame
 from core.runs import Recorder, open_run
 from tests.app.options import set_options
 from tests.figures.test_scene import panel_of
-from tests.support.loops import recorded
-from tests.support.made_up_figures import growing, problem_of, written
+from tests.support.loops import record_loop
+from tests.support.made_up_figures import growing, problem_of, write_run
 from tests.support.pages import flat, page_of
 
 
@@ -31,7 +31,7 @@ def test_moments_of_runs_that_end_before_t_1_are_in_their_own_range() -> None:
 
     def times_of(first: float, last: float, marks: str = "[]") -> list[float]:
         times = np.linspace(first, last, 45)
-        run = written(problem_of(f"recording.log10_times={marks}"), times.tolist())
+        run = write_run(problem_of(f"recording.log10_times={marks}"), times.tolist())
         return list(moments([run], [44], time_axis([run], [44])).times)
 
     assert times_of(-6.0, -1.0) == [-6.0, -5.0, -4.0, -3.0, -2.0, -1.0]
@@ -56,8 +56,8 @@ def test_axes_of_many_decades_have_few_ticks_and_soon() -> None:
 
 def test_axes_and_keys_of_a_loop_that_counts_steps_say_so(tmp_path: Path) -> None:
     """They had "time $t$" where t was the number of steps."""
-    recorded(tmp_path / "a.msrun", 300)
-    recorded(tmp_path / "b.msrun", 300, dynamics="gd", eta=0.5)
+    record_loop(tmp_path / "a.msrun", 300)
+    record_loop(tmp_path / "b.msrun", 300, dynamics="gd", eta=0.5)
     with open_run(tmp_path / "a.msrun") as run, open_run(tmp_path / "b.msrun") as timed:
         assert (run.counts_steps, timed.counts_steps) == (True, False)
         scene = build_scene([run], ("rotations", "margins"))

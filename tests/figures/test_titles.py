@@ -22,7 +22,7 @@ from core.figures.study_figure import WIDTHS as STUDY_WIDTHS
 from core.observables.registry import OBSERVABLES, title_with_unit
 from core.studies.study import shipped_summaries
 from core.terminal.text import shorten
-from tests.support.made_up_figures import problem_of, written
+from tests.support.made_up_figures import problem_of, write_run
 
 FONTS = {"sans": "DejaVu Sans", "serif": "STIXGeneral"}
 WIDTH = sorted({COLUMN, PAGE, *WIDTHS.values(), *STUDY_WIDTHS.values()})
@@ -35,7 +35,7 @@ LONG = (
 @cache
 def long_run():
     """A run with a title of three lines."""
-    return written(problem_of(title=LONG))
+    return write_run(problem_of(title=LONG))
 
 
 @cache
@@ -90,7 +90,7 @@ def test_names_in_keys_end_at_a_word() -> None:
     assert shorten("a name") == "a name"
     assert shorten(LONG) == "Modified from Boursier and Flammarion 2025, early\u2026"
     assert shorten("x" * 61) == "x" * 59 + "\u2026"
-    runs = [written(problem_of("network.m=6", title=f"{LONG} {k}")) for k in range(2)]
+    runs = [write_run(problem_of("network.m=6", title=f"{LONG} {k}")) for k in range(2)]
     assert all(len(name) < 100 for name in headings(runs))
 
 

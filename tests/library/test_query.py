@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.library.entry import Entry, RunNotes
 from core.library.query import query
-from tests.support.made_up_library import chosen, entry, many, with_headings
+from tests.support.made_up_library import chosen, entry, many_entries, with_headings
 
 RUNS = (
     entry(1, {"dynamics.kind": "gd"}, {"hard_margin": 0.03}, {"gamma_gl": 0.08}),
@@ -180,7 +180,7 @@ CONDITIONS = st.recursive(
     ),
     max_leaves=5,
 )
-MANY = many(60)
+MANY = many_entries(60)
 
 
 @given(CONDITIONS)

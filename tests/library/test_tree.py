@@ -23,7 +23,7 @@ from core.runs.meta import lineage_of
 from tests.continuation.test_branches import PARENTS, branched_at
 from tests.problems import problem
 from tests.support.continued_runs import continued_at, recorded_at
-from tests.support.made_up_library import chosen, entry, library_of, many
+from tests.support.made_up_library import chosen, entry, library_of, many_entries
 
 
 def child_of(parent: Entry, number: int, **facts: object) -> Entry:
@@ -216,7 +216,7 @@ def test_a_first_start_that_others_go_on_from_stays() -> None:
 
 
 def test_runs_of_their_own_stay_in_their_order() -> None:
-    entries = many(500)
+    entries = many_entries(500)
     assert [row for row, _ in arrange_by_parent(entries)] == list(entries)
 
 

@@ -94,4 +94,4 @@ def test_a_browser_draws_and_reads_them(run: Run, tmp_path: Path) -> None:
                 assert lines[2] == frequency
                 assert lines[3] == f"\u03d1w / \u03c0: {w}"
                 assert lines[4] == f"(\u03d1u + \u03d1v) / \u03c0: {total}"
-        assert page.said == []
+        assert page.log == []

@@ -16,7 +16,7 @@ from core.problem.problem import Problem
 from core.runs import Run, open_run
 from core.studies.panel_lines import normalised_function
 from tests.support.loops import loop
-from tests.support.made_up_figures import problem_of, two_runs, written
+from tests.support.made_up_figures import problem_of, two_runs, write_run
 
 C = 3.0  # what weights are multiplied by
 # Activation, whether the outer weights are trained, biases, and the norm that is printed.
@@ -84,7 +84,7 @@ def test_margins_keep_their_value_when_weights_are_multiplied(
 
 
 def test_runs_of_several_norms_have_each_its_own(subtests: pytest.Subtests) -> None:
-    fixed = written(problem_of("network.kind=fixed_outer", "loss.kind=logistic"))
+    fixed = write_run(problem_of("network.kind=fixed_outer", "loss.kind=logistic"))
     text = caption_of(two_runs()[0], fixed)
     assert "\\Vert W\\Vert^2$ (a) or" in text and "\\Vert V\\Vert$ (b), its smoothed" in text
     for kind, norm in {"scalar": "|(a, b)|^2", "batch_norm": "|a| |c|"}.items():
@@ -103,7 +103,7 @@ def test_a_function_of_the_line_keeps_its_values_when_weights_are_multiplied() -
     problem = problem_of(*told, "loss.kind=logistic")
     one, large = (
         normalised_function(
-            written(problem, (-np.inf,), partial(multiplied, c)), np.linspace(-1.0, 1.0, 5)
+            write_run(problem, (-np.inf,), partial(multiplied, c)), np.linspace(-1.0, 1.0, 5)
         )
         for c in (1.0, C)
     )

@@ -20,7 +20,7 @@ from core.figures.scene import build_scene
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from tests.python.test_shown import stand_in
-from tests.support.loops import loop, recorded
+from tests.support.loops import loop, record_loop
 
 STEPS = 12
 NAMES = ("eta", "lr", "loop.risk", "train/loss", "val_acc")
@@ -70,7 +70,7 @@ def test_they_are_observables_of_their_run(
         assert run.to_xarray()["v"]["loop.risk"][0] == ("frame",)
         for name in NAMES:  # the registry is of all runs, and stays as it is
             assert name not in OBSERVABLES
-    recorded(tmp_path / "other.msrun", STEPS)
+    record_loop(tmp_path / "other.msrun", STEPS)
     with ms.open(tmp_path / "other.msrun") as other:
         assert other.observables[-1] == "eta" and "lr" not in other.observables
 
@@ -133,7 +133,7 @@ def test_they_are_curves_of_figures_and_are_compared(
     assert len(rows) == STEPS // 2 and rows[-1] == -0.5
     assert main([*compared, str(svg), "--observable", "loop.risk", "--quiet"]) == 0
     capsys.readouterr()
-    recorded(tmp_path / "plain.msrun", STEPS)
+    record_loop(tmp_path / "plain.msrun", STEPS)
     both = ["compare", str(path), str(tmp_path / "plain.msrun"), "--out", str(svg), "--quiet"]
     assert main([*both, "--observable", "val_acc"]) == 2
     assert "This run has no val_acc" in capsys.readouterr().err

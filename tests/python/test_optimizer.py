@@ -20,7 +20,7 @@ from core.library.reading import settings_of
 from core.runs import open_run
 from core.runs.settings import optimizer_text
 from core.settings import NOT_RECORDED
-from tests.support.loops import loop, recorded
+from tests.support.loops import loop, record_loop
 
 W = [torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(2))]
 SGD, ADAM, ADAMW = torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW
@@ -61,7 +61,7 @@ def test_an_optimizer_is_the_dynamics_that_it_is(tmp_path: Path, subtests: pytes
     for name, (given, beside, expected) in CASES.items():
         with subtests.test(name=name):
             path = tmp_path / f"{name}.msrun"
-            recorded(path, 4, optimizer=given, **beside)
+            record_loop(path, 4, optimizer=given, **beside)
             with ms.open(path) as run:
                 found = {key: run.settings["dynamics"].get(key) for key in expected}
                 for key, value in expected.items():
@@ -130,8 +130,8 @@ def test_what_nobody_said_is_not_recorded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = {"dynamics": "adam", "eta": 0.25}
-    recorded(tmp_path / "bare.msrun", 4, **said)
-    recorded(tmp_path / "full.msrun", 4, optimizer=ADAM(W, lr=0.25), batch=4)
+    record_loop(tmp_path / "bare.msrun", 4, **said)
+    record_loop(tmp_path / "full.msrun", 4, optimizer=ADAM(W, lr=0.25), batch=4)
     with open_run(tmp_path / "bare.msrun") as bare, open_run(tmp_path / "full.msrun") as full:
         named = differing_of([bare, full])
         table = dict(zip(named.keys, zip(*named.rows, strict=True), strict=True))
@@ -158,7 +158,7 @@ def test_what_nobody_said_is_not_recorded(
 
 def test_an_optimizer_that_a_file_made_up_is_no_text_of_the_program(tmp_path: Path) -> None:
     path = tmp_path / "a.msrun"
-    recorded(path, 4, optimizer=SGD(W, lr=0.25))
+    record_loop(path, 4, optimizer=SGD(W, lr=0.25))
     for text, allowed in (
         ('{"kind": "\\u001b[2J<b>"}', True),
         ('{"<b>": 1}', False),
@@ -180,7 +180,7 @@ def test_an_optimizer_that_a_file_made_up_is_no_text_of_the_program(tmp_path: Pa
 
 
 def test_files_without_an_optimizer_are_as_before(tmp_path: Path) -> None:
-    recorded(tmp_path / "a.msrun", 4)
+    record_loop(tmp_path / "a.msrun", 4)
     connection = sqlite3.connect(tmp_path / "a.msrun")
     keys = {row[0] for row in connection.execute("SELECT key FROM meta")}
     connection.close()

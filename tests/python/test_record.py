@@ -22,11 +22,11 @@ from core.runs import open_run
 from core.study_file.dynamics import DYNAMICS
 from core.study_file.experiment import LOSSES
 from marginscope._record import optimizer, options
-from tests.support.loops import loop, recorded
+from tests.support.loops import loop, record_loop
 
 
 def test_frames_are_what_was_handed_over(tmp_path: Path) -> None:
-    given = recorded(tmp_path / "mine.msrun")
+    given = record_loop(tmp_path / "mine.msrun")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.msrun"]
     one = loop()
     with open_run(tmp_path / "mine.msrun") as run:
@@ -46,7 +46,7 @@ def test_frames_are_what_was_handed_over(tmp_path: Path) -> None:
 
 def test_no_seed_is_named_where_nothing_was_drawn(tmp_path: Path) -> None:
     path = tmp_path / "mine.msrun"
-    recorded(path, 3)
+    record_loop(path, 3)
     with open_run(path) as run:
         line = settings_line([run], [run.frames - 1])
     assert "seed" not in line and "own data" in line
@@ -54,7 +54,7 @@ def test_no_seed_is_named_where_nothing_was_drawn(tmp_path: Path) -> None:
 
 def test_frames_are_due_on_the_programs_own_schedule(tmp_path: Path) -> None:
     """The first step at or after each time of the schedule, as descent records them."""
-    given = recorded(tmp_path / "a.msrun", steps=200, until=200, frames=12, marks=(7.0, 50.0))
+    given = record_loop(tmp_path / "a.msrun", steps=200, until=200, frames=12, marks=(7.0, 50.0))
     marks = (math.log10(7.0), math.log10(50.0))
     times = 10.0 ** log10_schedule(0.0, math.log10(200.0), 12, marks)
     wanted = sorted({math.ceil(t * (1.0 - 1e-9)) for t in times})
@@ -63,7 +63,7 @@ def test_frames_are_due_on_the_programs_own_schedule(tmp_path: Path) -> None:
 
 
 def test_without_an_end_sixty_frames_to_a_decade_are_due(tmp_path: Path) -> None:
-    given = recorded(tmp_path / "a.msrun", steps=1000, until=None)
+    given = record_loop(tmp_path / "a.msrun", steps=1000, until=None)
     times = [t for t, _, _ in given[1:]]
     assert times[:20] == list(range(1, 21))
     late = [t for t in times if 100 <= t < 1000]
@@ -75,7 +75,7 @@ def test_without_an_end_sixty_frames_to_a_decade_are_due(tmp_path: Path) -> None
 
 
 def test_time_is_eta_times_steps_where_the_loop_says_how_it_trains(tmp_path: Path) -> None:
-    recorded(tmp_path / "a.msrun", dynamics="gd", eta=0.5)
+    record_loop(tmp_path / "a.msrun", dynamics="gd", eta=0.5)
     with open_run(tmp_path / "a.msrun") as run:
         assert (run.experiment.dynamics.kind, run.experiment.dynamics.step) == ("gd", 0.5)
         assert run.log10_time[5] == np.log10(0.5 * run.steps[5])

@@ -18,7 +18,7 @@ import pytest
 import marginscope as ms
 from core.run_files.reopening import read_facts
 from core.runs import open_run
-from tests.support.foreign_loop import Apart
+from tests.support.foreign_loop import LoopProcess
 from tests.support.loops import loop
 from tests.support.run_files import record
 
@@ -324,7 +324,7 @@ def test_what_is_being_recorded_is_not_taken(tmp_path: Path) -> None:
     with start(path) as r, pytest.raises(ms.InputError, match="is being recorded"):
         start(path, resume=True)
     assert r.frames == 1
-    with Apart(path := tmp_path / "b.msrun") as other:
+    with LoopProcess(path := tmp_path / "b.msrun") as other:
         other.frames(3)
         given = np.random.default_rng(3).choice([-1.0, 1.0], (12, 4))
         with pytest.raises(ms.InputError, match="is being recorded"):
@@ -342,7 +342,7 @@ def test_a_window_that_has_the_file_open_is_no_recorder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It keeps a run that was left open as long as nothing is written."""
-    with Apart(path := tmp_path / "a.msrun") as other:
+    with LoopProcess(path := tmp_path / "a.msrun") as other:
         other.frames(3)
         wait_for(path, 4)
         other.kill()
@@ -360,7 +360,7 @@ def test_a_window_that_has_the_file_open_is_no_recorder(
 def test_a_wal_of_another_run_is_refused(tmp_path: Path) -> None:
     path, other = tmp_path / "a.msrun", tmp_path / "b.msrun"
     start(path).close()
-    with Apart(other) as loop_:
+    with LoopProcess(other) as loop_:
         loop_.frames(2)
         loop_.kill()
     (tmp_path / "a.msrun-wal").write_bytes(Path(f"{other}-wal").read_bytes())

@@ -18,7 +18,7 @@ import pytest
 import marginscope as ms
 from core.program import window_address as address
 from marginscope import _show
-from tests.support.loops import loop, recorded
+from tests.support.loops import loop, record_loop
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a caller does, in a folder that has packages of the window's names.
@@ -69,7 +69,7 @@ def test_a_second_call_uses_the_window_of_the_first(tmp_path: Path) -> None:
         (tmp_path / package / "__init__.py").write_text("raise SystemExit('the wrong package')")
     paths = [tmp_path / "first.msrun", tmp_path / "second.msrun"]
     for path in paths:
-        recorded(path, 5)
+        record_loop(path, 5)
     (tmp_path / "caller.py").write_text(CALLER)
     with tempfile.TemporaryDirectory() as sockets:  # pytest's folders are too deep
         done = subprocess.run(
@@ -125,7 +125,7 @@ def parsed(link: str) -> Any:
 def test_links_say_runs_time_and_views(tmp_path: Path, links: list[str]) -> None:
     paths = [tmp_path / f"a b&{number}.msrun" for number in range(5)]
     for path in paths:
-        recorded(path, 3)
+        record_loop(path, 3)
     ms.show(*paths[:2], at="10^2.5", views=["margins", "neurons"])
     scene = parsed(links[-1])
     assert scene.runs == tuple(paths[:2]) and scene.intent.views == ("margins", "neurons")
@@ -162,7 +162,7 @@ def test_what_cannot_be_shown_is_an_error(
     words: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    recorded(Path("mine.msrun"), 2)
+    record_loop(Path("mine.msrun"), 2)
     with pytest.raises(ms.InputError, match=words):
         ms.show(*runs, **settings)
     assert not links
@@ -190,7 +190,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(_show, "address", lambda: None)
     monkeypatch.setattr(_show, "PATIENCE_S", 60.0)
     monkeypatch.setattr(_show, "_WINDOWS", [])
-    recorded(tmp_path / "mine.msrun", 2)
+    record_loop(tmp_path / "mine.msrun", 2)
     return tmp_path / "mine.msrun"
 
 

@@ -22,7 +22,7 @@ import marginscope as ms
 from core.run_files import writer
 from core.run_files.active_recorders import LOCKS
 from core.runs import open_run
-from tests.support.foreign_loop import Apart
+from tests.support.foreign_loop import LoopProcess
 from tests.support.loops import loop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -247,11 +247,11 @@ def test_of_recorders_that_begin_at_once_one_gets_the_name(tmp_path: Path, there
 
 @pytest.mark.skipif(not LOCKS.exists(), reason="only Linux tells who holds a lock")
 def test_what_another_process_records_is_not_replaced(tmp_path: Path) -> None:
-    with Apart(tmp_path / "a.msrun") as loop:
+    with LoopProcess(tmp_path / "a.msrun") as loop:
         with pytest.raises(ms.InputError, match=r"a\.msrun is being recorded; wait"):
             begun(loop.path, overwrite=True)
         loop.frames(3)
-        loop.end()
+        loop.stop()
         with open_run(loop.path) as run:
             assert run.frames == 4
         begun(loop.path, overwrite=True, title="new").close()

@@ -24,7 +24,7 @@ from tests.support.run_files import (
     frames_of,
     record,
     recorder_at,
-    refused,
+    refusal,
     small_problem,
     tamper,
 )
@@ -139,7 +139,7 @@ def test_the_wal_may_go_between_any_two_looks(
 def test_an_error_is_believed_where_nothing_changed(tmp_path: Path) -> None:
     path = tmp_path / "a.msrun"
     path.write_bytes(b"nothing" * 100)
-    refused(path)
+    refusal(path)
     calls = 0
 
     def damaged() -> None:
@@ -186,12 +186,12 @@ def test_a_wal_of_another_run_is_not_taken(tmp_path: Path) -> None:
     mine = crash(tmp_path / "a.msrun", count=5)
     other = crash(tmp_path / "b.msrun", count=9)
     shutil.copy(f"{other}-wal", f"{mine}-wal")
-    assert "a.msrun-wal next to it from another run" in refused(mine)
+    assert "a.msrun-wal next to it from another run" in refusal(mine)
     with pytest.raises(RunFileError, match="another run"):
         code_of(mine)
     finished = record(tmp_path / "c.msrun")
     shutil.copy(f"{other}-wal", f"{finished}-wal")
-    assert "another run" in refused(finished)
+    assert "another run" in refusal(finished)
     Path(f"{finished}-wal").unlink()
     with open_run(finished) as run:
         assert run.frames == 6
@@ -231,7 +231,7 @@ def test_a_wal_of_another_run_after_checkpoints(
         with open_run(path) as run:
             assert run.frames == 5
     shutil.copy(f"{paths['other']}-wal", f"{paths['mine']}-wal")
-    assert "another run" in refused(paths["mine"])
+    assert "another run" in refusal(paths["mine"])
 
 
 def test_a_wal_goes_on_being_its_own_after_checkpoints(
@@ -324,7 +324,7 @@ def test_rows_that_are_missing_are_told(tmp_path: Path, table: str) -> None:
         "metric": "it holds 10 of its 12 diagnostics",
         "event": "it holds 0 of its 1 events",
     }
-    assert wanted[table] in refused(path)
+    assert wanted[table] in refusal(path)
 
 
 def test_the_count_of_a_run_that_ends_while_it_is_open(tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ def test_times_and_norms_that_no_run_has(tmp_path: Path, change: str) -> None:
     path = record(tmp_path / "a.msrun", count=1 if "-" in change else 6)
     last = 0 if "-" in change else 5
     tamper(path, f"UPDATE frame SET {change} WHERE idx = {last}")
-    assert "is not allowed" in refused(path)
+    assert "is not allowed" in refusal(path)
 
 
 @pytest.mark.parametrize("value", [1e308, -1e308])
@@ -366,7 +366,7 @@ def test_times_and_norms_that_no_run_has(tmp_path: Path, change: str) -> None:
 def test_starts_that_no_run_has(tmp_path: Path, key: str, value: float) -> None:
     path = record(tmp_path / "a.msrun")
     start = {"rho": 0.0, "step": 0, "log10_time": None} | {key: value}
-    assert key in refused(tamper(path, meta("start", start)))
+    assert key in refusal(tamper(path, meta("start", start)))
 
 
 def test_a_look_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from core.runs import open_run, run_file
 from tests.support.run_changes import NAN, Change, X, Y, array, experiment, meta, raw_meta
-from tests.support.run_files import refused, small_problem, tamper
+from tests.support.run_files import refusal, small_problem, tamper
 
 
 @pytest.mark.parametrize(
@@ -29,10 +29,10 @@ from tests.support.run_files import refused, small_problem, tamper
     ],
 )
 def test_missing_keys(run_path: Path, key: str) -> None:
-    assert key in refused(tamper(run_path, ("DELETE FROM meta WHERE key = ?", (key,))))
+    assert key in refusal(tamper(run_path, ("DELETE FROM meta WHERE key = ?", (key,))))
     # and of any other type
     tamper(run_path, ("INSERT INTO meta VALUES (?, '[[[3.5]]]')", (key,)))
-    assert key in refused(run_path)
+    assert key in refusal(run_path)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_missing_keys(run_path: Path, key: str) -> None:
     ],
 )
 def test_meta(run_path: Path, change: Change) -> None:
-    refused(tamper(run_path, change))
+    refusal(tamper(run_path, change))
 
 
 def test_sizes_far_beyond_the_limits(run_path: Path) -> None:
@@ -101,18 +101,18 @@ def test_sizes_far_beyond_the_limits(run_path: Path) -> None:
             meta("layout", [["a", [m]], ["V", [m, d]]]),
             experiment(data={"d": d, "n": sizes["n"]}, network={"m": m}),
         )
-        assert "5e+07" in refused(run_path)
+        assert "5e+07" in refusal(run_path)
 
 
 def test_an_experiment_that_names_a_file(run_path: Path) -> None:
     data = {"kind": "file", "path": "/etc/passwd", "n": 5, "d": 3}
     tables = small_problem().experiment.model_dump(mode="json") | {"data": data}
-    assert "names a file" in refused(tamper(run_path, meta("experiment", tables)))
+    assert "names a file" in refusal(tamper(run_path, meta("experiment", tables)))
 
 
 def test_thousands_of_keys(run_path: Path) -> None:
     many = [("INSERT INTO meta VALUES (?, '1')", (f"key{i}",)) for i in range(1000)]
-    refused(tamper(run_path, "BEGIN", *many, "COMMIT"))
+    refusal(tamper(run_path, "BEGIN", *many, "COMMIT"))
     tamper(run_path, "DELETE FROM meta WHERE key LIKE 'key%'", many[0])
     with open_run(run_path) as run:
         assert run.frames == 6
@@ -149,7 +149,7 @@ def test_thousands_of_keys(run_path: Path) -> None:
     ],
 )
 def test_arrays(run_path: Path, change: Change) -> None:
-    refused(tamper(run_path, change))
+    refusal(tamper(run_path, change))
 
 
 def test_an_array_of_single_precision_is_widened(run_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from core.runs import open_run
 from tests.support.run_changes import NAN, SIZE, Change, X, array, frame, meta
-from tests.support.run_files import FLOAT32, frame_of, record, refused, small_problem, tamper
+from tests.support.run_files import FLOAT32, frame_of, record, refusal, small_problem, tamper
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ from tests.support.run_files import FLOAT32, frame_of, record, refused, small_pr
     ],
 )
 def test_frames(run_path: Path, change: Change) -> None:
-    refused(tamper(run_path, change))
+    refusal(tamper(run_path, change))
 
 
 def test_frames_may_be_replaced_by_valid_ones(run_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_more_frames_than_a_run_has(run_path: Path) -> None:
     with open_run(run_path) as run:
         assert run.frames == 2000
     tamper(run_path, frame(2000, values, log10_time=2000.0))
-    assert "1999" in refused(run_path)
+    assert "1999" in refusal(run_path)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_more_frames_than_a_run_has(run_path: Path) -> None:
 )
 def test_frames_of_single_precision(tmp_path: Path, change: str) -> None:
     path = record(tmp_path / "a.msrun", small_problem(settings=FLOAT32))
-    refused(tamper(path, change))
+    refusal(tamper(path, change))
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_frames_of_single_precision(tmp_path: Path, change: str) -> None:
     ],
 )
 def test_metrics_and_events(run_path: Path, change: Change) -> None:
-    refused(tamper(run_path, change))
+    refusal(tamper(run_path, change))
 
 
 def test_thousands_of_metrics(run_path: Path) -> None:
     many = [("INSERT INTO metric VALUES (1, ?, 1.0)", (f"m{i}",)) for i in range(1000)]
-    assert "diagnostics of frame 1" in refused(tamper(run_path, "BEGIN", *many, "COMMIT"))
+    assert "diagnostics of frame 1" in refusal(tamper(run_path, "BEGIN", *many, "COMMIT"))
 
 
 def test_text_does_not_steer_a_terminal(run_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_nan_where_a_number_must_be(run_path: Path) -> None:
     assert place > 0
     data[place : place + 8] = struct.pack(">Q", 0x7FF8000000000001)  # NaN, which SQLite calls NULL
     run_path.write_bytes(data)
-    assert "frame 5 has a step or rho" in refused(run_path)
+    assert "frame 5 has a step or rho" in refusal(run_path)
 
 
 @pytest.mark.parametrize(
@@ -151,4 +151,4 @@ def test_types_that_the_tables_forbid(run_path: Path, table: str, change: str) -
     rename = "UPDATE sqlite_schema SET sql = ? WHERE name = ?"
     tamper(run_path, (rename, (loose, table)))
     tamper(run_path, change, (rename, (sql, table)))
-    refused(run_path)
+    refusal(run_path)

@@ -16,14 +16,22 @@ from core.run_files.schema import APPLICATION_ID, TABLES, expected_schema
 from core.runs import connection as connection_module
 from core.runs import open_run
 from core.settings import MAX_FRAMES
-from tests.support.run_files import content, crash, read_all, record, refused, small_problem, tamper
+from tests.support.run_files import (
+    content,
+    crash,
+    read_all,
+    record,
+    refusal,
+    small_problem,
+    tamper,
+)
 
 # ------------------------------------------------------------------------------ not a run file
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:
-    assert "does not exist" in refused(tmp_path / "a.msrun")
-    assert "is a folder" in refused(tmp_path)
+    assert "does not exist" in refusal(tmp_path / "a.msrun")
+    assert "is a folder" in refusal(tmp_path)
     with pytest.raises(RunFileError, match="cannot be opened"):
         open_run("a\0b")
     with pytest.raises(RunFileError, match=r"cannot be opened|does not exist"):
@@ -33,7 +41,7 @@ def test_what_is_not_there(tmp_path: Path) -> None:
 def test_loops_of_links_and_pipes(tmp_path: Path) -> None:
     loop = tmp_path / "loop.msrun"
     loop.symlink_to(loop)
-    assert "loop.msrun" in refused(loop)
+    assert "loop.msrun" in refusal(loop)
     pipe = tmp_path / "pipe.msrun"
     os.mkfifo(pipe)
     with pytest.raises(RunFileError, match="not a regular file"):
@@ -52,12 +60,12 @@ def test_a_pipe_beside_the_file(run_path: Path) -> None:
 def test_other_files(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "a.msrun"
     path.write_bytes(data)
-    refused(path)
+    refusal(path)
 
 
 def test_a_file_that_a_kill_has_left_empty_is_said_to_be(tmp_path: Path) -> None:
     (tmp_path / "a.msrun").touch()
-    assert "is empty: its recording ended before the first frame" in refused(tmp_path / "a.msrun")
+    assert "is empty: its recording ended before the first frame" in refusal(tmp_path / "a.msrun")
 
 
 def test_a_link_to_a_run_is_followed(run_path: Path, tmp_path: Path) -> None:
@@ -69,7 +77,7 @@ def test_a_link_to_a_run_is_followed(run_path: Path, tmp_path: Path) -> None:
 def test_a_database_of_another_program(tmp_path: Path) -> None:
     path = tmp_path / "a.msrun"
     tamper(path, "CREATE TABLE meta (key, value)")
-    assert "database of another program" in refused(path)
+    assert "database of another program" in refusal(path)
 
 
 # ------------------------------------------------------------------------------ header, schema
@@ -77,13 +85,13 @@ def test_a_database_of_another_program(tmp_path: Path) -> None:
 
 def test_versions(run_path: Path) -> None:
     tamper(run_path, "PRAGMA user_version=2")
-    text = refused(run_path)
+    text = refusal(run_path)
     assert "newer version" in text
     assert "update the program" in text
     for version in (0, -1):
-        assert "run format" in refused(tamper(run_path, f"PRAGMA user_version={version}"))
+        assert "run format" in refusal(tamper(run_path, f"PRAGMA user_version={version}"))
     tamper(run_path, f"PRAGMA application_id={APPLICATION_ID + 1}")
-    assert "another program" in refused(run_path)
+    assert "another program" in refusal(run_path)
 
 
 REPLACE = "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = ?"
@@ -117,17 +125,17 @@ REPLACE = "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = ?"
     ],
 )
 def test_any_other_schema(run_path: Path, statement: str | tuple[str, tuple[object, ...]]) -> None:
-    refused(tamper(run_path, statement))
+    refusal(tamper(run_path, statement))
 
 
 def test_a_schema_that_unfolds_without_end(run_path: Path) -> None:
     views = ["CREATE VIEW v0 AS SELECT 1 AS a UNION ALL SELECT 2"]
     views += [f"CREATE VIEW v{i} AS SELECT * FROM v{i - 1}, v{i - 1}" for i in range(1, 9)]
-    refused(tamper(run_path, *views))
+    refusal(tamper(run_path, *views))
 
 
 def test_thousands_of_tables(run_path: Path) -> None:
-    refused(tamper(run_path, "BEGIN", *(f"CREATE TABLE t{i} (a)" for i in range(1000)), "COMMIT"))
+    refusal(tamper(run_path, "BEGIN", *(f"CREATE TABLE t{i} (a)" for i in range(1000)), "COMMIT"))
 
 
 def test_the_schema_is_that_of_the_decision_page() -> None:
@@ -238,7 +246,7 @@ def test_a_wal_of_another_database(tmp_path: Path, page_size: int) -> None:
     data = foreign_wal(tmp_path / "other", "CREATE VIEW v AS SELECT 1", page_size)
     shutil.rmtree(tmp_path / "other")
     Path(f"{path}-wal").write_bytes(data)
-    refused(path)
+    refusal(path)
 
 
 def test_a_wal_that_adds_a_view(tmp_path: Path) -> None:
@@ -251,7 +259,7 @@ def test_a_wal_that_adds_a_view(tmp_path: Path) -> None:
     shutil.copy(f"{copy}-wal", f"{path}-wal")
     connection.close()
     shutil.rmtree(copy.parent)
-    assert "tables are not exactly" in refused(path)
+    assert "tables are not exactly" in refusal(path)
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9, 0.999])
@@ -279,4 +287,4 @@ def test_a_journal_of_another_program(run_path: Path, tmp_path: Path) -> None:
     copy.unlink()
     assert journal
     Path(f"{run_path}-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + journal[8:])
-    assert "journal of another program" in refused(run_path)
+    assert "journal of another program" in refusal(run_path)

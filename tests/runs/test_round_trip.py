@@ -19,7 +19,7 @@ from tests.support.run_files import (
     FLOAT32,
     assert_frames,
     content,
-    continued,
+    continue_problem,
     frame_of,
     frames_of,
     record,
@@ -75,7 +75,7 @@ def test_a_run_carries_its_problem(tmp_path: Path) -> None:
 
 
 def test_a_continued_run_knows_its_start(tmp_path: Path) -> None:
-    problem = continued(small_problem())
+    problem = continue_problem(small_problem())
     recorder = recorder_at(tmp_path / "a.msrun", problem)
     recorder.append([replace(frame_of(problem, 1), log10_time=2.0, step=30)])
     recorder.finish("cancelled")

@@ -17,7 +17,7 @@ from core.run_files.active_recorders import LOCKS
 from core.runs import Recorder, open_run
 from core.training import trajectory
 from core.training.control import Control
-from tests.support.foreign_loop import Apart
+from tests.support.foreign_loop import LoopProcess
 from tests.support.run_files import assert_frames, frames_of, recorder_at, small_problem
 
 pytestmark = pytest.mark.skipif(
@@ -150,7 +150,7 @@ def test_the_library_leaves_a_recording_that_rests(tmp_path: Path, old: None) ->
 def test_the_library_leaves_the_recording_of_another_program(tmp_path: Path, old: None) -> None:
     folder = tmp_path / "runs"
     folder.mkdir()
-    with Apart(folder / "a.msrun") as other:
+    with LoopProcess(folder / "a.msrun") as other:
         library = Library(folder, tmp_path / "index.db")
         (entry,) = library.refresh().entries
         with pytest.raises(InputError, match="is being recorded"):

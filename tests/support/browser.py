@@ -41,15 +41,15 @@ def browser_path() -> str | None:
 
 @final
 class Browser:
-    """One page of a browser: `said` is its console and errors, `asked` all requested addresses."""
+    """One page of a browser: `log` has console and errors, `requests` all requested addresses."""
 
     def __init__(self, incoming: int, outgoing: int) -> None:
         self._incoming, self._outgoing = incoming, outgoing
         self._rest = b""
         self._number = 0
         self._session = ""
-        self.said: list[str] = []
-        self.asked: list[str] = []
+        self.log: list[str] = []
+        self.requests: list[str] = []
         self._target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._attach(self._target)
 
@@ -89,22 +89,22 @@ class Browser:
         given = event.get("params", {})
         match event.get("method"):
             case "Runtime.consoleAPICalled":
-                self.said.append(" ".join(str(one.get("value")) for one in given["args"]))
+                self.log.append(" ".join(str(one.get("value")) for one in given["args"]))
             case "Runtime.exceptionThrown":
                 details = given["exceptionDetails"]
                 thrown = details.get("exception", {}).get("description", "")
-                self.said.append(f"{details['text']} {thrown}")
+                self.log.append(f"{details['text']} {thrown}")
             case "Log.entryAdded":
-                self.said.append(given["entry"]["text"])
+                self.log.append(given["entry"]["text"])
             case "Page.javascriptDialogOpening":
-                self.said.append(f"dialog: {given['message']}")
+                self.log.append(f"dialog: {given['message']}")
             case "Network.requestWillBeSent":
-                self.asked.append(given["request"]["url"][:200])
+                self.requests.append(given["request"]["url"][:200])
 
     # ------------------------------------------------------------------------------- a page
 
     def open(self, path: Path, ready: str, fragment: str = "") -> None:
-        self.said, self.asked = [], []
+        self.log, self.requests = [], []
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=path.as_uri() + fragment)
         self.wait(ready)
@@ -112,7 +112,7 @@ class Browser:
     def wait(self, expression: str) -> None:
         end = time.monotonic() + PATIENCE
         while not self.value(f"Boolean({expression})"):
-            assert time.monotonic() < end, f"{expression} did not come true; said: {self.said}"
+            assert time.monotonic() < end, f"{expression} did not come true; said: {self.log}"
             time.sleep(0.02)
 
     def value(self, expression: str) -> Any:

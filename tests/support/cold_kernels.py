@@ -11,12 +11,12 @@ import pytest
 
 from core.compiled import headless_process, kernel_groups
 
-# Prints the line of each group it was asked for once there is a file of that name.
+# Prints the line of each requested group once there is a file of that name.
 COMPILER = """
 import json, pathlib, sys, time
 folder = pathlib.Path(sys.argv[1])
 groups = sys.argv[sys.argv.index("--only") + 1:]
-(folder / "asked").open("a").write(" ".join(groups) + "\\n")
+(folder / "requests").open("a").write(" ".join(groups) + "\\n")
 for i, group in enumerate(groups, 1):
     while not (folder / group).exists():
         time.sleep(0.01)
@@ -43,8 +43,8 @@ class Cold:
             (self.folder / group).touch()
 
     @property
-    def asked(self) -> list[list[str]]:
-        path = self.folder / "asked"
+    def requests(self) -> list[list[str]]:
+        path = self.folder / "requests"
         return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
 
 

@@ -37,8 +37,8 @@ with ms.record(path, x, y, loss=loss, V0=V, a0=a, strict=True, **settings) as r:
 """
 
 
-class Apart:
-    """Loop: `frames(n)` records n more, `end()` ends the recording, `kill()` kills the process."""
+class LoopProcess:
+    """Loop: `frames(n)` records n more, `stop()` ends the recording, `kill()` kills the process."""
 
     def __init__(self, path: Path, **settings: object) -> None:
         import json
@@ -50,9 +50,9 @@ class Apart:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.path = Path(self._said())
+        self.path = Path(self._read_line())
 
-    def _said(self) -> str:
+    def _read_line(self) -> str:
         line = self._process.stdout.readline()
         assert line, "the loop has failed"
         return line.rstrip("\n")
@@ -61,9 +61,9 @@ class Apart:
         """Record more frames; return their number, the start included."""
         self._process.stdin.write(f"{count}\n")
         self._process.stdin.flush()
-        return int(self._said()) + 1
+        return int(self._read_line()) + 1
 
-    def end(self) -> None:
+    def stop(self) -> None:
         if self._process.stdin is not None:
             self._process.stdin.close()
         assert self._process.wait(60) == 0

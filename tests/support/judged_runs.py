@@ -85,7 +85,7 @@ def exactly(**values: float) -> dict[str, ReferenceMargin]:
     }
 
 
-def judged(run: Run, margins: Margins, delta: float = DELTA) -> dict[tuple[str, str], Assessment]:
+def judge(run: Run, margins: Margins, delta: float = DELTA) -> dict[tuple[str, str], Assessment]:
     """Return every applicable statement's assessment by (source, name)."""
     found = assess_all(run, margins, delta)
     return {(one.statement.source, one.statement.name): one for one in found}
@@ -95,7 +95,7 @@ def of_paper(
     run: Run, margins: Margins, source: str, delta: float = DELTA
 ) -> dict[str, Assessment]:
     return {
-        name: one for (paper, name), one in judged(run, margins, delta).items() if paper == source
+        name: one for (paper, name), one in judge(run, margins, delta).items() if paper == source
     }
 
 
@@ -106,7 +106,7 @@ def condition(one: Assessment, part: str) -> Hypothesis:
     return found[0]
 
 
-def violated(found: Mapping[tuple[str, str], Assessment]) -> list[str]:
+def violated_statements(found: Mapping[tuple[str, str], Assessment]) -> list[str]:
     """Return the statements that a run refutes although their hypotheses are met."""
     return [
         f"{source}, {name}: measured {one.comparison.measured:g} {one.comparison.sense} "

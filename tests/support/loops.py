@@ -40,7 +40,7 @@ def loop(n: int = 12, d: int = 4, m: int = 6, seed: int = 1) -> Loop:
     return Loop(x, y, rng.standard_normal((m, d)) / 2.0, rng.standard_normal(m) / m)
 
 
-def recorded(path: Path, steps: int = 40, **settings: Any) -> list[tuple[int, Floats, Floats]]:
+def record_loop(path: Path, steps: int = 40, **settings: Any) -> list[tuple[int, Floats, Floats]]:
     """Record a loop; return what it passed on: (t, V, a), the start first."""
     one = loop()
     given = [(0, one.V, one.a)]

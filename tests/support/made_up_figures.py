@@ -32,7 +32,7 @@ def growing(problem: Problem, position: int) -> tuple[Array, float]:
     return flat / np.linalg.norm(flat), 0.1 * position
 
 
-def written(
+def write_run(
     problem: Problem,
     times: Sequence[float] = TIMES,
     parameters: Callable[[Problem, int], tuple[Array, float]] = growing,
@@ -57,13 +57,13 @@ def written(
 
 @cache
 def two_runs() -> tuple[Run, Run]:
-    return written(problem_of()), written(problem_of("network.m=9"))
+    return write_run(problem_of()), write_run(problem_of("network.m=9"))
 
 
 @cache
 def far_run() -> Run:
     times = (-np.inf, -1.0, 0.0, 1.0, 2.0, 3.0, 10.0, 100.0, 1e3, 1e4)
-    return written(problem_of("dynamics.until_log10_time=10000"), times)
+    return write_run(problem_of("dynamics.until_log10_time=10000"), times)
 
 
 def zeros(problem: Problem, position: int) -> tuple[Array, float]:
@@ -85,17 +85,19 @@ def huge(problem: Problem, position: int) -> tuple[Array, float]:
 
 
 DEGENERATE: dict[str, Callable[[], Run]] = {
-    "one frame": lambda: written(problem_of(), (-np.inf,)),
-    "one time": lambda: written(problem_of(), (-np.inf, 2.0)),
-    "only late": lambda: written(problem_of(), (2.0,)),
-    "two close times": lambda: written(problem_of(), (2.0, 2.0 + 1e-9)),
-    "m = 1": lambda: written(problem_of("network.m=1")),
-    "m = 2": lambda: written(problem_of("network.m=2")),
-    "d = 1": lambda: written(problem_of("data.d=1", "data.k=1", "data.n=3", "data.seed=1")),
-    "dead": lambda: written(problem_of(), TIMES[:4], zeros),
-    "half dead": lambda: written(problem_of(), TIMES[:4], half_dead),
-    "huge": lambda: written(problem_of("dynamics.until_log10_time=1e200"), (1.0, 1e3, 1e200), huge),
-    "one label": lambda: written(problem_of("data.kind=two_cones", "data.d=4", "data.n=5")),
-    "stopped": lambda: written(problem_of(), TIMES[:3], reason="diverged"),
-    "signs": lambda: written(problem_of(title="5 $ for \\alpha^2_ \u4e2d\n$")),
+    "one frame": lambda: write_run(problem_of(), (-np.inf,)),
+    "one time": lambda: write_run(problem_of(), (-np.inf, 2.0)),
+    "only late": lambda: write_run(problem_of(), (2.0,)),
+    "two close times": lambda: write_run(problem_of(), (2.0, 2.0 + 1e-9)),
+    "m = 1": lambda: write_run(problem_of("network.m=1")),
+    "m = 2": lambda: write_run(problem_of("network.m=2")),
+    "d = 1": lambda: write_run(problem_of("data.d=1", "data.k=1", "data.n=3", "data.seed=1")),
+    "dead": lambda: write_run(problem_of(), TIMES[:4], zeros),
+    "half dead": lambda: write_run(problem_of(), TIMES[:4], half_dead),
+    "huge": lambda: write_run(
+        problem_of("dynamics.until_log10_time=1e200"), (1.0, 1e3, 1e200), huge
+    ),
+    "one label": lambda: write_run(problem_of("data.kind=two_cones", "data.d=4", "data.n=5")),
+    "stopped": lambda: write_run(problem_of(), TIMES[:3], reason="diverged"),
+    "signs": lambda: write_run(problem_of(title="5 $ for \\alpha^2_ \u4e2d\n$")),
 }

@@ -45,7 +45,7 @@ def with_headings(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(replace(one, heading=head) for one, head in zip(some, heads, strict=True))
 
 
-def many(count: int) -> tuple[Entry, ...]:
+def many_entries(count: int) -> tuple[Entry, ...]:
     """Return runs of which every third has no margin, and every fifth a margin that is NaN."""
     entries = []
     for number in range(count):

@@ -23,26 +23,26 @@ def data_of(text: str) -> dict[str, Any]:
     """Return the content of a page, with arrays unpacked."""
     match = DATA.search(text)
     assert match is not None
-    found: dict[str, Any] = unpacked(json.loads(match[1]))
+    found: dict[str, Any] = unpack_data(json.loads(match[1]))
     return found
 
 
-def decoded(item: dict[str, Any]) -> np.ndarray:
+def decode_array(item: dict[str, Any]) -> np.ndarray:
     """Return an array, decoded like in a page."""
     planes = np.frombuffer(zlib.decompress(base64.b64decode(item["data"])), dtype=np.uint8)
     content = planes.reshape(int(item["type"][1:]), -1).T.tobytes()
     return np.frombuffer(content, dtype=f"<{item['type']}").reshape(item["shape"])
 
 
-def unpacked(value: Any) -> Any:
+def unpack_data(value: Any) -> Any:
     """Return the data with packed arrays replaced by arrays."""
     if isinstance(value, list):
-        return [unpacked(one) for one in value]
+        return [unpack_data(one) for one in value]
     if not isinstance(value, dict):
         return value
     if set(value) == {"type", "shape", "data"}:
-        return decoded(value)
-    return {key: unpacked(one) for key, one in value.items()}
+        return decode_array(value)
+    return {key: unpack_data(one) for key, one in value.items()}
 
 
 def page_of(

@@ -132,7 +132,7 @@ def read_all(path: Path) -> int:
         return run.frames
 
 
-def refused(path: Path, read: Callable[[Path], object] = read_all) -> str:
+def refusal(path: Path, read: Callable[[Path], object] = read_all) -> str:
     """Return the sentence with which a file is refused; check that its bytes are unchanged."""
     before = content(path.parent) if path.parent.is_dir() else {}
     with pytest.raises(RunFileError) as caught:
@@ -146,7 +146,7 @@ def refused(path: Path, read: Callable[[Path], object] = read_all) -> str:
     return text
 
 
-def continued(problem: Problem) -> Problem:
+def continue_problem(problem: Problem) -> Problem:
     """Return the problem as if continued from another run's last frame."""
     start = replace(
         problem.start,

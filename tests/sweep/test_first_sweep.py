@@ -43,7 +43,7 @@ def test_cells_wait_for_kernels_that_are_compiled_once(cold: Cold, tmp_path: Pat
     assert all(one.compiling == wanted and one.done == 0 for one in told[1:5])
     assert told[-1].done == 2
     assert told[-1].compiling == ()
-    assert cold.asked == [list(wanted)]
+    assert cold.requests == [list(wanted)]
 
 
 def test_a_sweep_that_waits_for_kernels_can_be_stopped(cold: Cold, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tests.support.judged_runs import (
     Margins,
     condition,
     exactly,
-    judged,
+    judge,
     margins_of,
     problem_of,
     recorded_run,
@@ -42,7 +42,7 @@ def assessed(
     folder: Path, at: Problem, margins: Margins, source: str, name: str, delta: float = DELTA
 ) -> Assessment:
     with recorded_run(folder / "run", at) as run:
-        return judged(run, margins, delta)[source, name]
+        return judge(run, margins, delta)[source, name]
 
 
 def refuted_only_without(one: Assessment, words: str) -> None:
@@ -193,7 +193,7 @@ def test_a_degree_that_is_not_true_is_found_out(
     }
     at = resolve_problem(build_experiment(tables, "test"))
     with recorded_run(tmp_path / "run", at) as run:
-        found = judged(run, {})
+        found = judge(run, {})
     for key in (
         ("homogeneity", "Theorem 3.6"),
         ("telgarsky22", "Lemma A.4"),
@@ -211,8 +211,8 @@ def test_a_lower_end_that_is_not_proved_decides_nothing(tmp_path: Path) -> None:
     (margin,) = exactly(gamma_ntk=0.2).values()
     sampled = replace(margin, bracket=replace(margin.bracket, certified=False))
     with recorded_run(tmp_path / "run", at) as run:
-        found = judged(run, {"gamma_ntk": sampled})
-        proved = judged(run, {"gamma_ntk": margin})
+        found = judge(run, {"gamma_ntk": sampled})
+        proved = judge(run, {"gamma_ntk": margin})
     words = "Assumption 1.3: gamma_ntk of the sample"
     for name in ("Lemma 2.4 (margin)", "Lemma 2.4 (distance)", "Lemma 2.4 (rebalanced)"):
         one = found["telgarsky22", name]
@@ -232,7 +232,7 @@ def test_an_upper_end_that_is_not_proved_refutes_nothing(tmp_path: Path) -> None
         for name, one in low.items()
     }
     with recorded_run(tmp_path / "run", at) as run:
-        sure, unsure = judged(run, low), judged(run, guessed)
+        sure, unsure = judge(run, low), judge(run, guessed)
     for name in (
         "Proposition 1.5 (1)",
         "Proposition 1.5 (2)",

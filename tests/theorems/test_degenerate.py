@@ -15,7 +15,13 @@ from core.errors import InputError
 from core.problem.problem import resolve_problem
 from core.study_file.validation import build_experiment
 from core.theorems.statement import Verdict
-from tests.support.judged_runs import judged, problem_of, recorded_run, violated, without_numbers
+from tests.support.judged_runs import (
+    judge,
+    problem_of,
+    recorded_run,
+    violated_statements,
+    without_numbers,
+)
 
 FLOW = {"kind": "flow", "until_log10_time": 2.0}
 GD = {"kind": "gd", "step": 0.1, "until_log10_time": 0.5}
@@ -33,8 +39,8 @@ DEAD = {"a": np.full(2, 0.5), "V": np.full((2, 2), -0.5)}
 def check(folder: Path, problem: Any) -> None:
     """Every statement about a run of this problem, with no margin known."""
     with recorded_run(folder / "run", problem) as run:
-        found = judged(run, {})
-        assert violated(found) == []
+        found = judge(run, {})
+        assert violated_statements(found) == []
         assert without_numbers(found) == []
         for one in found.values():
             assert one.comparison.why or one.verdict is not Verdict.UNDECIDED

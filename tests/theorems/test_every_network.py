@@ -13,7 +13,13 @@ from core.problem.problem import Start
 from core.theorems.statement import Verdict
 from tests.frames_in_chunks import trajectory
 from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, small_problem
-from tests.support.judged_runs import check_margins, judged, margins_of, recorded_run, violated
+from tests.support.judged_runs import (
+    check_margins,
+    judge,
+    margins_of,
+    recorded_run,
+    violated_statements,
+)
 
 FLOW = {"kind": "flow", "until_log10_time": 2.5}
 GD = {"kind": "gd", "step": 0.1, "until_log10_time": 2.0}
@@ -36,8 +42,8 @@ def test_nothing_is_violated(case: Case, dynamics: dict[str, Any], n: int, tmp_p
     at = small_problem(case, dynamics, n=n, d=7 if n < 10 else 5, m=m, recording={"frames": 8})
     with recorded_run(tmp_path / "run", at) as run:
         margins = margins_of(at)
-        found = judged(run, margins)
-        assert violated(found) == []
+        found = judge(run, margins)
+        assert violated_statements(found) == []
         for one in found.values():
             assert all(isinstance(hypothesis.present, str) for hypothesis in one.hypotheses)
             if one.verdict is Verdict.UNDECIDED:
@@ -54,8 +60,8 @@ def test_nothing_is_violated_by_a_head_that_fits(tmp_path: Path) -> None:
     marks = np.linspace(-0.3, 0.25, 6).tolist()
     at = small_problem(HEADS[1], flow, n=6, recording={"frames": 8, "log10_times": marks})
     with recorded_run(tmp_path / "run", replace(at, start=Start(last, last))) as run:
-        found = judged(run, margins_of(at))
-        assert violated(found) == []
+        found = judge(run, margins_of(at))
+        assert violated_statements(found) == []
         for key in (("telgarsky22", "Lemma A.4"), ("homogeneity", "Theorem 3.6")):
             assert found[key].verdict is Verdict.HOLDS, key
 
@@ -74,7 +80,7 @@ def test_monotone_statements_hold_along_the_flow(seed: int, tmp_path: Path) -> N
         recording={"frames": 40},
     )
     with recorded_run(tmp_path / "run", at) as run:
-        found = judged(run, {})
+        found = judge(run, {})
         for key in (
             ("telgarsky22", "Lemma A.4"),
             ("telgarsky22", "Lemma A.5"),

@@ -22,10 +22,10 @@ from core.training.control import Control
 from core.training.trajectory import record
 from tests.support.judged_runs import (
     exactly,
-    judged,
+    judge,
     problem_of,
     recorded_run,
-    violated,
+    violated_statements,
     without_numbers,
 )
 
@@ -56,7 +56,7 @@ def test_margins_of_any_size_are_judged(
     with recorded_run(tmp_path / "run", problem_of(network, dynamics, loss, data)) as run:
         for size in (1e-300, 1e-160, 1e-20, 1e160):
             with subtests.test(size=size):
-                found = judged(run, exactly(**dict.fromkeys(REFERENCES, size)))
+                found = judge(run, exactly(**dict.fromkeys(REFERENCES, size)))
                 assert found
                 assert without_numbers(found) == []
                 for one in found.values():
@@ -101,12 +101,12 @@ def test_the_balance_of_a_network_that_vanishes(
         made = unbalanced(problem, size, 0.02)
         list(record(problem, partial(Recorder, tmp_path / "run"), control, made))
     with open_run(tmp_path / "run") as run:
-        found = judged(run, {})
+        found = judge(run, {})
     balance = found["telgarsky22", "Theorem 3.3 (balance)"]
     assert balance.verdict is verdict
     wanted = 0.02 * size**2 / max(1.0, 1.02 * size**2)
     assert balance.comparison.measured == pytest.approx(wanted, rel=1e-6)
-    others = [line for line in violated(found) if "balance" not in line]
+    others = [line for line in violated_statements(found) if "balance" not in line]
     assert others == [] or verdict is Verdict.VIOLATED
 
 
@@ -140,7 +140,7 @@ def test_inner_weights_that_vanish(tmp_path: Path) -> None:
     with open_run(tmp_path / "run") as run:
         assert np.isnan(OBSERVABLES["c_1"].trace(run)).all()
         assert (OBSERVABLES["c_2"].trace(run) == 0.0).all()
-        found = judged(run, {})
+        found = judge(run, {})
     theorem = found["homogeneity", "Theorem 3.1 (margin)"]
     assert [one.met for one in theorem.hypotheses if "C_1" in one.text] == [None]
 

@@ -11,7 +11,13 @@ import pytest
 from core.reference.registry import REFERENCES
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Assessment
-from tests.support.judged_runs import exactly, judged, problem_of, recorded_run, without_numbers
+from tests.support.judged_runs import (
+    exactly,
+    judge,
+    problem_of,
+    recorded_run,
+    without_numbers,
+)
 from tests.theorems.gallery import FLOW, GALLERY
 from tests.theorems.where_stated import EXEMPT, STANDING, STATED
 
@@ -27,7 +33,10 @@ def assessed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Key, Assessm
     for number, problem in enumerate([*GALLERY.values(), NARROW]):
         at = problem_of(**problem, frames=4)
         with recorded_run(folder / str(number), at) as run:
-            found += [judged(run, {}), judged(run, exactly(**dict.fromkeys(REFERENCES, 0.25)))]
+            found += [
+                judge(run, {}),
+                judge(run, exactly(**dict.fromkeys(REFERENCES, 0.25))),
+            ]
     return found
 
 

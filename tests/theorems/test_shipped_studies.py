@@ -15,7 +15,13 @@ from core.problem.problem import resolve_problem
 from core.studies.study import load_study, shipped_ids
 from core.theorems.statement import Verdict
 from tests.support.brackets import check_bracket
-from tests.support.judged_runs import check_margins, judged, margins_of, recorded_run, violated
+from tests.support.judged_runs import (
+    check_margins,
+    judge,
+    margins_of,
+    recorded_run,
+    violated_statements,
+)
 
 SHORT = "recording.log10_times=[]"
 SMALL: dict[str, tuple[str, ...]] = {
@@ -138,8 +144,8 @@ def test_nothing_is_violated(name: str, tmp_path: Path) -> None:
         at = resolve_problem(cell.experiment, study.folder, study.title, study.source)
         with recorded_run(tmp_path / str(number), at) as run:
             margins = margins_of(at, 0.4, without)
-            found = judged(run, margins)
-            assert violated(found) == [], cell.name
+            found = judge(run, margins)
+            assert violated_statements(found) == [], cell.name
             slips = {key for key, one in found.items() if one.verdict is Verdict.TEXT_SLIP}
             assert slips <= {("homogeneity", "Example 4.1")}
             check_margins(run, margins.get("gamma_gl"))

@@ -22,7 +22,7 @@ from core.theorems.statement import Comparison, Context, Hypothesis, Statement, 
 from tests.support.judged_runs import (
     condition,
     exactly,
-    judged,
+    judge,
     margin,
     margins_of,
     problem_of,
@@ -213,7 +213,7 @@ def test_only_shapes_have_no_constant_and_only_example_4_1_is_a_known_slip() -> 
 
 
 def test_missing_margins_leave_statements_undecided(descent: Run) -> None:
-    found = judged(descent, {})
+    found = judge(descent, {})
     for name in (
         "Proposition 1.5 (1)",
         "Proposition 1.5 (3)",
@@ -233,7 +233,7 @@ def test_missing_margins_leave_statements_undecided(descent: Run) -> None:
 def test_a_margin_that_does_not_exist_is_a_hypothesis_that_is_not_met(descent: Run) -> None:
     sentence = "the data are not separable."
     margins = {"gamma_linear": replace(margin("gamma_linear", 1.0), bracket=zero_bracket(sentence))}
-    one = judged(descent, margins)["telgarsky22", "Proposition 1.5 (1)"]
+    one = judge(descent, margins)["telgarsky22", "Proposition 1.5 (1)"]
     assert one.verdict is Verdict.UNDECIDED
     assert (one.hypotheses[0].met, one.hypotheses[0].present) == (False, sentence)
     assert one.comparison.why == "no linear margin exists"
@@ -246,7 +246,7 @@ def test_a_margin_that_is_not_known_decides_nothing(descent: Run, bracket: Brack
     """Neither that there is one, nor that there is none, nor a bound of it."""
     names = ("gamma_linear", "gamma_ntk", "gamma_gl")
     margins = {name: replace(margin(name, 1.0), bracket=bracket) for name in names}
-    found = judged(descent, margins)
+    found = judge(descent, margins)
     for name in (
         "Proposition 1.5 (1)",
         "Proposition 1.5 (3)",
@@ -264,7 +264,7 @@ def test_a_margin_that_holds_by_chance_is_not_taken_as_proved(descent: Run) -> N
     sampled = Bracket(0.001, 0.002, 0.0015, False, "by sampling")
     margins = exactly(gamma_linear=0.9, gamma_gl=0.5)
     margins["gamma_ntk"] = replace(margin("gamma_ntk", 1.0), bracket=sampled)
-    found = judged(descent, margins)
+    found = judge(descent, margins)
     one = found["telgarsky22", "Proposition 1.5 (1)"]
     assert one.comparison.measured < one.comparison.bound
     assert one.verdict is Verdict.UNDECIDED
@@ -275,17 +275,17 @@ def test_a_margin_that_holds_by_chance_is_not_taken_as_proved(descent: Run) -> N
         assert hypothesis.present.endswith("except with probability 10^-6")
     proved = replace(sampled, certified=True)
     margins["gamma_ntk"] = replace(margin("gamma_ntk", 1.0), bracket=proved)
-    assert judged(descent, margins)["telgarsky22", one.statement.name].verdict is Verdict.VIOLATED
+    assert judge(descent, margins)["telgarsky22", one.statement.name].verdict is Verdict.VIOLATED
 
 
 def test_doctored_margins_are_found_out(descent: Run) -> None:
     """Margins that contradict each other refute the propositions that relate them."""
     truth = margins_of(descent.problem)
     assert not [
-        key for key, one in judged(descent, truth).items() if one.verdict is Verdict.VIOLATED
+        key for key, one in judge(descent, truth).items() if one.verdict is Verdict.VIOLATED
     ]
     lies = exactly(gamma_linear=0.9, gamma_ntk=0.001, gamma_gl=0.01, parity_population=0.01)
-    found = judged(descent, truth | lies)
+    found = judge(descent, truth | lies)
     for name in (
         "Proposition 1.5 (1)",
         "Proposition 1.5 (2)",
@@ -302,14 +302,14 @@ def test_the_certain_end_of_a_bracket_is_used(descent: Run) -> None:
         "gamma_linear": margin("gamma_linear", 0.1, 0.9),
         "gamma_ntk": margin("gamma_ntk", 0.001, 0.01),
     }
-    one = judged(descent, wide)["telgarsky22", "Proposition 1.5 (1)"]
+    one = judge(descent, wide)["telgarsky22", "Proposition 1.5 (1)"]
     assert (one.comparison.bound, one.comparison.measured) == (0.1 / 32.0, 0.01)
     assert one.verdict is Verdict.HOLDS
 
 
 def test_delta_is_the_one_that_is_given(descent: Run) -> None:
     bounds = [
-        judged(descent, {}, delta)["telgarsky22", "Lemma A.2 (outputs)"].comparison.bound
+        judge(descent, {}, delta)["telgarsky22", "Lemma A.2 (outputs)"].comparison.bound
         for delta in (0.05, 0.001)
     ]
     assert bounds == pytest.approx([4 * math.log(16 / 0.05), 4 * math.log(16 / 0.001)])

@@ -16,7 +16,7 @@ from core.runs.run_file import Event, Index
 from core.theorems.report import timing_words
 from core.theorems.statement import Assessment, Comparison, Hypothesis, Verdict, make_timing
 from core.theorems.states import State, all_of, met_of, spans, state_of
-from tests.support.judged_runs import Margins, exactly, judged, problem_of, recorded_run
+from tests.support.judged_runs import Margins, exactly, judge, problem_of, recorded_run
 from tests.theorems.gallery import GALLERY
 from tests.theorems.test_statements import made_up
 
@@ -109,7 +109,7 @@ def told_by_its_line(one: Assessment) -> Verdict | None:
 def test_line_and_verdict_agree(run: Run, margins: Margins) -> None:
     """Read off its line every statement has the verdict that it has."""
     lines = 0
-    for key, one in judged(run, margins).items():
+    for key, one in judge(run, margins).items():
         assert one.premises is not None
         assert one.premises.shape == (run.frames,)
         met = [hypothesis.met for hypothesis in one.hypotheses]
@@ -145,13 +145,13 @@ def test_each_frame_is_compared_with_its_bound(known: Judged) -> None:
 @pytest.fixture(scope="module")
 def known(run: Run) -> Judged:
     """The assessments of the run with all margins known."""
-    return judged(run, KNOWN)
+    return judge(run, KNOWN)
 
 
 @pytest.fixture(scope="module")
 def earlier(run: Run) -> dict[int, Judged]:
     """The assessments of the run as it was after so many frames."""
-    return {count: judged(Shorter(run, count), KNOWN) for count in (2, 5, 9)}
+    return {count: judge(Shorter(run, count), KNOWN) for count in (2, 5, 9)}
 
 
 def test_a_hypothesis_is_at_each_frame_what_the_shorter_run_has(
@@ -192,7 +192,7 @@ def test_some_hypotheses_end_and_some_begin(tmp_path: Any) -> None:
     """A width that was enough for t = 1 is not for t = 100; a risk comes below l(0)/n."""
     at = problem_of({"m": 64}, {"kind": "flow", "until_log10_time": 4.0}, "exponential", frames=30)
     with recorded_run(tmp_path / "run", at) as run:
-        one = judged(run, {})["telgarsky22", "Lemma A.4"]
+        one = judge(run, {})["telgarsky22", "Lemma A.4"]
         risk = next(h for h in one.hypotheses if h.text.startswith("log10 R"))
         assert [span.state for span in spans(risk.at)] == [State.FAILS, State.HOLDS]
         assert one.premises.tolist() == risk.at.tolist()

@@ -13,13 +13,13 @@ from app.training.study_edits import Edits, StudyEdits
 from core.errors import InputError
 from core.runs import open_run
 from core.settings import NOT_RECORDED
-from tests.support.loops import recorded
+from tests.support.loops import record_loop
 
 UNKNOWN = ("beta1", "beta2", "eps", "batch", "weight_decay", "schedule")
 
 
 def test_they_are_unknown_in_the_next_session_too(tmp_path: Path) -> None:
-    recorded(tmp_path / "a.msrun", 4, optimizer={"kind": "<b>Adam</b>", "lr": 0.25})
+    record_loop(tmp_path / "a.msrun", 4, optimizer={"kind": "<b>Adam</b>", "lr": 0.25})
     with open_run(tmp_path / "a.msrun") as run:
         study = study_of(run, "a")
     text = session_text(LastSession(Scene(form=Edits(study)), True))
@@ -32,7 +32,7 @@ def test_they_are_unknown_in_the_next_session_too(tmp_path: Path) -> None:
 
 def test_settings_that_nobody_said(tmp_path: Path) -> None:
     path = tmp_path / "a.msrun"
-    recorded(path, 4, dynamics="adam", eta=0.25)
+    record_loop(path, 4, dynamics="adam", eta=0.25)
     with open_run(path) as run:
         edits = StudyEdits(study_of(run, "a"))
     fields = {field.name: field for field in edits.fields("dynamics")}

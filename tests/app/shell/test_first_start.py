@@ -66,17 +66,17 @@ def test_every_group_is_told_as_it_is_ready(
     assert [stage.group for stage in stages] == list(kernel_groups.GROUPS)
     assert not compiler.is_missing(kernel_groups.GROUPS)
     assert compiler.stage is None
-    assert cold.asked == [list(kernel_groups.GROUPS)]
+    assert cold.requests == [list(kernel_groups.GROUPS)]
 
 
 def test_what_is_waited_for_goes_first(cold: Cold, compiler: CompilerProcess, qtbot: QtBot) -> None:
     compiler.check_cache()
     compiler.request(())
-    qtbot.waitUntil(lambda: len(cold.asked) == 1)
+    qtbot.waitUntil(lambda: len(cold.requests) == 1)
     compiler.request((kernel_groups.MIRROR,))
-    qtbot.waitUntil(lambda: len(cold.asked) == 2)
-    assert cold.asked[1][0] == kernel_groups.MIRROR
-    assert sorted(cold.asked[1]) == sorted(kernel_groups.GROUPS)
+    qtbot.waitUntil(lambda: len(cold.requests) == 2)
+    assert cold.requests[1][0] == kernel_groups.MIRROR
+    assert sorted(cold.requests[1]) == sorted(kernel_groups.GROUPS)
     cold.release(kernel_groups.MIRROR)
     qtbot.waitUntil(lambda: not compiler.is_missing((kernel_groups.MIRROR,)))
     assert compiler.stage == Stage(1, len(kernel_groups.GROUPS), FIRST)
@@ -117,7 +117,7 @@ def test_where_kernels_cannot_be_kept_the_window_says_so(
 def test_closing_ends_the_process(cold: Cold, compiler: CompilerProcess, qtbot: QtBot) -> None:
     compiler.check_cache()
     compiler.request(())
-    qtbot.waitUntil(lambda: len(cold.asked) == 1)
+    qtbot.waitUntil(lambda: len(cold.requests) == 1)
     process = compiler.process
     compiler.close()
     assert process.returncode is not None
@@ -151,7 +151,7 @@ def test_a_run_waits_for_its_kernels_and_no_others(
     worker.finished.connect(ended.append)
     worker.submit(*jobs)
     worker.start()
-    qtbot.waitUntil(lambda: bool(cold.asked) and cold.asked[-1][:1] == [FIRST])
+    qtbot.waitUntil(lambda: bool(cold.requests) and cold.requests[-1][:1] == [FIRST])
     cold.release(FIRST)
     qtbot.waitUntil(lambda: ended == [1])
     assert jobs[0].control.status.state is RunState.IDLE
@@ -171,7 +171,7 @@ def test_a_run_that_waits_for_its_kernels_loses_no_frame(
     worker.finished.connect(ended.append)
     worker.submit(job)
     worker.start()
-    qtbot.waitUntil(lambda: told == [(0, True)] and bool(cold.asked))
+    qtbot.waitUntil(lambda: told == [(0, True)] and bool(cold.requests))
     assert not job.path.exists()
     cold.release(*kernel_groups.GROUPS)
     qtbot.waitUntil(lambda: ended == [0])
@@ -246,7 +246,7 @@ def test_nothing_is_asked_on_closing_before_anything_is_trained(
     cold: Cold, open_program: Opener, qtbot: QtBot
 ) -> None:
     program = open_program()
-    qtbot.waitUntil(lambda: bool(cold.asked and program.session.live))
+    qtbot.waitUntil(lambda: bool(cold.requests and program.session.live))
     assert program.shutdown.describe_unfinished() == ""
 
 

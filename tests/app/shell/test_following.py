@@ -24,7 +24,7 @@ from core.errors import RunFileError
 from core.run_files.active_recorders import held_elsewhere
 from core.runs import open_run
 from tests.app.shell.conftest import Opener, trained
-from tests.support.foreign_loop import Apart
+from tests.support.foreign_loop import LoopProcess
 
 # Where the system tells who has a file open.
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the list of locks")
@@ -53,7 +53,7 @@ def has(program: Marginscope, frames: int) -> Callable[[], bool]:
 def follow(show_files: Opener, program: Marginscope, qtbot: QtBot) -> Followed:
     """Open a file that is being recorded, with one view unless a test is about what is drawn."""
 
-    def opened(loop: Apart, *views: str) -> Marginscope:
+    def opened(loop: LoopProcess, *views: str) -> Marginscope:
         program.display.update_intent(views=views or ("margins",))
         show_files(loop.path, plays=True)
         qtbot.waitUntil(lambda: only(program).path == loop.path and only(program).grows)
@@ -65,7 +65,7 @@ def follow(show_files: Opener, program: Marginscope, qtbot: QtBot) -> Followed:
 def test_frames_come_while_another_program_records(
     tmp_path: Path, follow: Followed, qtbot: QtBot
 ) -> None:
-    with Apart(tmp_path / "mine.msrun") as loop:
+    with LoopProcess(tmp_path / "mine.msrun") as loop:
         program = follow(loop, *FIGURE_1)
         heading = program.display.panels[0].heading
         for count in (3, 20, 400):  # the last: more than are planned without an end
@@ -74,7 +74,7 @@ def test_frames_come_while_another_program_records(
         qtbot.waitUntil(lambda: "being recorded by another program" in program.window.status.text)
         assert not program.session.live  # nothing here could pause or stop it
         assert program.display.view.span.live
-        loop.end()
+        loop.stop()
         qtbot.waitUntil(lambda: only(program).growth is RecordingState.ENDED)
     assert not Path(f"{loop.path}-wal").exists()
     qtbot.waitUntil(lambda: trained(program))
@@ -86,7 +86,7 @@ def test_frames_come_while_another_program_records(
 def test_the_end_is_stayed_at_and_other_moments_are_stayed_at_too(
     tmp_path: Path, follow: Followed, qtbot: QtBot
 ) -> None:
-    with Apart(tmp_path / "mine.msrun") as loop:
+    with LoopProcess(tmp_path / "mine.msrun") as loop:
         program = follow(loop)
         qtbot.waitUntil(has(program, loop.frames(9)))
         program.actions["end"].trigger()
@@ -107,7 +107,10 @@ def test_the_axis_of_time_ends_where_the_loop_is_or_was_to_end(
         {"dynamics": "gd", "eta": 0.1},
     ]
     for number, settings in enumerate(loops):
-        with subtests.test(**settings), Apart(tmp_path / f"{number}.msrun", **settings) as loop:
+        with (
+            subtests.test(**settings),
+            LoopProcess(tmp_path / f"{number}.msrun", **settings) as loop,
+        ):
             program = follow(loop)
             qtbot.waitUntil(has(program, loop.frames(30)))
             span = span_of(program.session.snapshot())
@@ -144,7 +147,7 @@ def test_a_run_of_the_command_line_is_followed(
 def test_a_loop_that_is_killed_is_told_once_and_its_frames_stay(
     tmp_path: Path, follow: Followed, qtbot: QtBot
 ) -> None:
-    with Apart(tmp_path / "mine.msrun") as loop:
+    with LoopProcess(tmp_path / "mine.msrun") as loop:
         program = follow(loop)
         frames = loop.frames(9)
         qtbot.waitUntil(has(program, frames))
@@ -168,7 +171,7 @@ def frames_in(path: Path) -> int:
 def test_a_file_that_a_crash_left_is_not_taken_for_one_that_grows(
     tmp_path: Path, show_files: Opener, qtbot: QtBot
 ) -> None:
-    with Apart(tmp_path / "mine.msrun") as loop:
+    with LoopProcess(tmp_path / "mine.msrun") as loop:
         frames = loop.frames(9)
         qtbot.waitUntil(lambda: frames_in(loop.path) == frames)  # a thread writes them
         loop.kill()
@@ -188,16 +191,16 @@ def test_a_file_that_is_taken_away_leaves_what_was_seen(
     tmp_path: Path, follow: Followed, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
     """The file of a recording is deleted, or another one has its name."""
-    with Apart(tmp_path / "other.msrun") as another:
+    with LoopProcess(tmp_path / "other.msrun") as another:
         another.frames(3)
-        another.end()
+        another.stop()
     for other in (another.path, None):
         name = tmp_path / f"mine-{other is None}.msrun"
-        with subtests.test(other=other is not None), Apart(name) as loop:
+        with subtests.test(other=other is not None), LoopProcess(name) as loop:
             take_away(loop, other, follow, qtbot)
 
 
-def take_away(loop: Apart, other: Path | None, follow: Followed, qtbot: QtBot) -> None:
+def take_away(loop: LoopProcess, other: Path | None, follow: Followed, qtbot: QtBot) -> None:
     program = follow(loop)
     frames = loop.frames(9)
     qtbot.waitUntil(has(program, frames))
@@ -220,14 +223,14 @@ def test_a_recording_that_replaces_an_old_one_is_followed_to_its_name(
     tmp_path: Path, follow: Followed, qtbot: QtBot
 ) -> None:
     path = tmp_path / "mine.msrun"
-    with Apart(path) as old:
+    with LoopProcess(path) as old:
         old.frames(2)
-        old.end()
-    with Apart(path, overwrite=True) as loop:
+        old.stop()
+    with LoopProcess(path, overwrite=True) as loop:
         assert loop.path != path
         program = follow(loop)
         qtbot.waitUntil(has(program, loop.frames(9)))
-        loop.end()
+        loop.stop()
         qtbot.waitUntil(lambda: only(program).growth is RecordingState.ENDED and trained(program))
     assert only(program).path == path and not program.window.bar.text
     assert only(program).data.run.status == "finished"
@@ -236,7 +239,7 @@ def test_a_recording_that_replaces_an_old_one_is_followed_to_its_name(
 def test_a_file_that_is_dropped_is_followed(
     tmp_path: Path, program: Marginscope, qtbot: QtBot
 ) -> None:
-    with Apart(tmp_path / "mine.msrun") as loop:
+    with LoopProcess(tmp_path / "mine.msrun") as loop:
         mime = QMimeData()
         mime.setUrls([QUrl.fromLocalFile(str(loop.path))])
         how = Qt.DropAction.CopyAction, mime, Qt.MouseButton.LeftButton
@@ -248,14 +251,14 @@ def test_a_file_that_is_dropped_is_followed(
         program.training.close_runs()
         assert program.following.interval == 0
         loop.frames(5)
-        loop.end()  # nothing here holds on to the file
+        loop.stop()  # nothing here holds on to the file
     assert not Path(f"{loop.path}-wal").exists()
 
 
 @linux
 def test_locks_tell_who_has_a_file_open(tmp_path: Path) -> None:
-    with Apart(tmp_path / "mine.msrun") as loop:
+    with LoopProcess(tmp_path / "mine.msrun") as loop:
         assert held_elsewhere(loop.path) is True
-        loop.end()
+        loop.stop()
         assert held_elsewhere(loop.path) is False
     assert held_elsewhere(tmp_path / "none.msrun") is None

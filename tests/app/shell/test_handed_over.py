@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.qt_application import QtApplication
 from app.shell.application import Marginscope
 from tests.app.shell.conftest import Opener, trained
-from tests.support.loops import recorded
+from tests.support.loops import record_loop
 
 
 def hand_over(*names: str) -> None:
@@ -26,7 +26,7 @@ def hand_over(*names: str) -> None:
 def paths(tmp_path: Path) -> list[Path]:
     paths = [tmp_path / f"{name} of mine.msrun" for name in ("first", "second")]
     for path in paths:
-        recorded(path, 4)
+        record_loop(path, 4)
     return paths
 
 

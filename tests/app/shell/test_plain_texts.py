@@ -37,7 +37,7 @@ from core.library.run_notes import change_about
 from core.observables.node_sets import NodeSet
 from tests.app.shell.conftest import Opener
 from tests.app.shell.shared_window import settle, trained
-from tests.support.made_up_library import many
+from tests.support.made_up_library import many_entries
 
 APP = Path(labels.__file__).parents[1]
 # In what follows <img> is how a file would have its pictures opened; this one is nowhere.
@@ -197,7 +197,7 @@ def test_no_text_of_a_file_is_html_in_other_windows(
 
 
 def test_the_library_and_its_trash_say_what_files_say(qapp: QApplication) -> None:
-    entry = many(1)[0]
+    entry = many_entries(1)[0]
     facts, about = replace(entry.facts, title=HOSTILE), RunNotes(HOSTILE, HOSTILE, (HOSTILE,))
     model = LibraryModel()
     model.set_entries(

@@ -17,7 +17,7 @@ from core.figures.margin_curves import margin_traces
 from core.runs import open_run
 from tests.app.shell.conftest import Opener, trained
 from tests.app.shell.shared_window import defer_painting
-from tests.support.loops import loop, recorded
+from tests.support.loops import loop, record_loop
 
 KINDS: dict[str, dict[str, Any]] = {
     "tanh": {"activation": "tanh"},
@@ -59,7 +59,7 @@ def check_each_kind(
         check_comparison(program, tmp_path, qtbot)
     for kind in KINDS:
         path = tmp_path / f"{kind}.msrun"
-        recorded(path, 20, **KINDS[kind])
+        record_loop(path, 20, **KINDS[kind])
         program.files.open_files([str(path)])
         qtbot.waitUntil(lambda path=path: paths_of(program) == [path] and trained(program))
         with subtests.test("it says what it is", kind=kind):
@@ -147,7 +147,7 @@ def check_that_no_margin_is_known(program: Marginscope) -> None:
 
 def check_comparison(program: Marginscope, folder: Path, qtbot: QtBot) -> None:
     """A recording is compared with two runs that were trained here."""
-    recorded(folder / "mine.msrun", 20)
+    record_loop(folder / "mine.msrun", 20)
     program.files.open_files([str(folder / "mine.msrun")], True)
     qtbot.waitUntil(lambda: len(program.session) == 3 and trained(program))
     program.actions["compare"].trigger()

@@ -16,8 +16,8 @@ from app.shell.show_server import MOST_CALLERS, ShowServer, training
 from app.state.session import RecordingState
 from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED
 from tests.app.shell.conftest import Opener, trained
-from tests.support.foreign_loop import Apart
-from tests.support.loops import recorded
+from tests.support.foreign_loop import LoopProcess
+from tests.support.loops import record_loop
 
 pytestmark = pytest.mark.skipif(
     not hasattr(socket, "AF_UNIX"), reason="a window is used again on Unix alone"
@@ -65,14 +65,14 @@ def ask(qtbot: QtBot, place: Path, sent: bytes) -> str:
 
 def test_a_link_is_shown(served: Marginscope, place: Path, tmp_path: Path, qtbot: QtBot) -> None:
     path = tmp_path / "mine.msrun"
-    recorded(path, 9)
+    record_loop(path, 9)
     link = f"marginscope://view?run={path}&t=live&views=margins\n".encode()
     assert ask(qtbot, place, link) == OK
     qtbot.waitUntil(lambda: [run.path for run in served.session] == [path] and trained(served))
     assert served.display.view.wishes.views == ("margins",)
     qtbot.waitUntil(lambda: served.display.view.runs[0].frame == 9)
     path.unlink()
-    recorded(path, 4)  # the same name, and another run
+    record_loop(path, 4)  # the same name, and another run
     assert ask(qtbot, place, link) == OK
     qtbot.waitUntil(lambda: trained(served) and next(iter(served.session)).data.frames == 5)
 
@@ -82,7 +82,7 @@ def test_what_is_asked_before_a_window_is_painted_comes_after_what_it_opens_with
 ) -> None:
     first, second, third = (tmp_path / f"{name}.msrun" for name in ("first", "second", "third"))
     for path in (first, second, third):
-        recorded(path, 4)
+        record_loop(path, 4)
     program = open_program(f"marginscope://view?run={first}&t=live")
     opened: list[str] = []
     program.files.runs_restored.connect(
@@ -97,7 +97,7 @@ def test_what_is_asked_before_a_window_is_painted_comes_after_what_it_opens_with
 def test_a_recording_that_grows_is_shown_at_its_end(
     served: Marginscope, place: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
-    with Apart(tmp_path / "mine.msrun") as loop:
+    with LoopProcess(tmp_path / "mine.msrun") as loop:
         assert ask(qtbot, place, f"marginscope://view?run={loop.path}&t=live\n".encode()) == OK
         frames = loop.frames(7)
         qtbot.waitUntil(

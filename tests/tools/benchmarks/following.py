@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from app.shell.application import Marginscope
-from tests.support.foreign_loop import Apart
+from tests.support.foreign_loop import LoopProcess
 from tests.tools.benchmarks.measure import heading, median_row, row
 from tests.tools.benchmarks.window import event_loop, opened, prepare_offscreen, put_away, until
 
@@ -20,7 +20,7 @@ REST_S = 8.0
 def main() -> None:
     """Measure one window, with one loop in a separate process."""
     prepare_offscreen()
-    with tempfile.TemporaryDirectory() as name, Apart(Path(name) / "mine.msrun") as loop:
+    with tempfile.TemporaryDirectory() as name, LoopProcess(Path(name) / "mine.msrun") as loop:
         loop.frames(5)
         program = opened(Path(name) / "user", str(loop.path))
         until(partial(_reads, program, 6))
@@ -38,7 +38,7 @@ def main() -> None:
     row("while the loop rests", f"{busy:.2%} of a core", asked="under 1 %")
 
 
-def _late(program: Marginscope, loop: Apart) -> float:
+def _late(program: Marginscope, loop: LoopProcess) -> float:
     """Return the seconds from a frame's recording to its display."""
     event_loop(0.2 + 0.5 * random.random())
     begun = time.perf_counter()

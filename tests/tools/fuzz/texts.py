@@ -19,7 +19,7 @@ from core.files import read_text
 from core.observables.planes import NodePlane
 from core.studies.formulas import evaluate
 from core.studies.study import parse_study
-from tests.support.made_up_library import chosen, many
+from tests.support.made_up_library import chosen, many_entries
 from tests.support.mutations import damaged_text
 from tests.tools.fuzz.format import Format, WrongError
 
@@ -162,7 +162,7 @@ class SearchText(OneOfTexts):
     """Searches of the library that match some of its runs."""
 
     name, count = "search", 300
-    entries = many(40)
+    entries = many_entries(40)
     texts = (
         'm >= 256 and hard_margin > .9 * gamma_gl / 2 or tag == "talk"',
         'share > 90 / 100 and date >= "2026-11" and not tag == "talk"',
