@@ -146,11 +146,11 @@ def load_settings(path: Path) -> tuple[Settings, str]:
 
 
 def _set_aside(path: Path) -> str:
-    aside = set_aside(path)
-    if aside is None:
+    backup = set_aside(path)
+    if backup is None:
         return f"The settings in {path} could not be read. Marginscope uses the defaults."
     return (
-        f"The settings could not be read and were moved to {aside}. Marginscope uses the defaults."
+        f"The settings could not be read and were moved to {backup}. Marginscope uses the defaults."
     )
 
 

@@ -136,12 +136,12 @@ def is_there(path: Path) -> bool:
 
 def set_aside(path: Path) -> Path | None:
     """Rename a file that cannot be used; return its new path, or None if renaming fails."""
-    aside = path.with_name(f"{path.name}.broken")
+    backup = path.with_name(f"{path.name}.broken")
     try:
-        path.replace(aside)
+        path.replace(backup)
     except OSError:
         return None
-    return aside
+    return backup
 
 
 def is_plain(path: Path) -> bool:

@@ -210,15 +210,15 @@ def comparison_job(
     """Return the job of the shown comparison."""
     assert shown.compared is not None
     moment = math.inf if shown.moment is None else shown.moment
-    of = shown.compared
+    compared = shown.compared
     return CompareJob(
         runs,
         paths[0],
-        of.questions,
+        compared.questions,
         moment,
         dpi,
         palette,
         width,
-        shown=of.shown_runs,
-        slots=of.slots,
+        shown=compared.shown_runs,
+        slots=compared.slots,
     )

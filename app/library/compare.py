@@ -107,11 +107,11 @@ class CompareController(QObject):
         self.message.emit("")
         self._display.update_intent(compared=compared)
 
-    def set_shown(self, on: bool) -> None:
+    def set_shown(self, shown: bool) -> None:
         """Compare the open runs, or show them again."""
-        if on == (self._display.intent.compared is not None):
+        if shown == (self._display.intent.compared is not None):
             return
-        if not on:
+        if not shown:
             self._display.update_intent(compared=None)
             return
         names = [str(run.source) for run in self._session if run.data is not None]
@@ -293,8 +293,8 @@ class CompareController(QObject):
         self._show_moment()
 
     def _show_answers(self) -> None:
-        of, page, differences = self._of, self.page, self.model.named
-        if page is None or of is None or differences is None or not self.model.answers:
+        compared, page, differences = self._of, self.page, self.model.named
+        if page is None or compared is None or differences is None or not self.model.answers:
             return
         palette, answers = PALETTES[self._palette], self.model.answers
         for name, plot in page.grid.plots.items():
@@ -304,9 +304,9 @@ class CompareController(QObject):
                 plot.show_comparison(answer, levels)
         page.grid.share_axes()
         page.show_notes(dict.fromkeys(x for one in answers.values() for x in one.answer.notes))
-        values = [value_heading(question) for question in of.questions]
+        values = [value_heading(question) for question in compared.questions]
         page.table.show_rows(
-            values, differences.keys, legend_rows(self.model.runs, differences, of.shown_runs)
+            values, differences.keys, legend_rows(self.model.runs, differences, compared.shown_runs)
         )
         page.table.show_colours([run_colour(x, palette) for x in differences.shades], palette)
         page.fit()
@@ -316,16 +316,16 @@ class CompareController(QObject):
         """Draw the lines up to the cursor, and show their values there."""
         if self.page is None or self._of is None:
             return
-        cursor, of, answers = self._display.view.cursor, self._of, self.model.answers
-        if cursor != self.model.requested_at and any(one.is_by_rank for one in of.questions):
-            self.model.request(of.questions, cursor)
+        cursor, compared, answers = self._display.view.cursor, self._of, self.model.answers
+        if cursor != self.model.requested_at and any(one.is_by_rank for one in compared.questions):
+            self.model.request(compared.questions, cursor)
         for name, plot in self.page.grid.plots.items():
             known = answers.get(name)
             if known is not None and not known.answer.question.is_by_rank:
                 plot.show_places(known.places_of_lines(cursor))
-        for column, name in enumerate(of.observables):
+        for column, name in enumerate(compared.observables):
             if (known := answers.get(name)) is not None:
-                values = known.values_at(cursor, len(of.shown_runs))
+                values = known.values_at(cursor, len(compared.shown_runs))
                 self._show_values(column, values)
 
     def _show_values(self, column: int, values: Sequence[float]) -> None:

@@ -98,14 +98,14 @@ class CompareModel(QObject):
         request_values(questions, self.runs, cursor)
         self.calculator.watch([one.background for one in self.runs])
 
-    def answer(self, of: ComparedRuns, cursor: float) -> None:
+    def answer(self, compared: ComparedRuns, cursor: float) -> None:
         """Compare the values known so far."""
         from core.comparison.setting_differences import differing_of
 
-        self.named = differing_of([one.run for one in self.runs], of.colours)
+        self.named = differing_of([one.run for one in self.runs], compared.colours)
         runs, differences = (
-            [self.runs[k] for k in of.shown_runs],
-            self.named.select_runs(of.shown_runs),
+            [self.runs[k] for k in compared.shown_runs],
+            self.named.select_runs(compared.shown_runs),
         )
         for question in self._questions:
             if question.is_by_rank:

@@ -199,9 +199,11 @@ class ComparedValues:
         cursors = self.places_at(cursor)
         if self.answer.question.kind == "differences":
             lines = [(line.places, line.values) for line in self.answer.lines]
-            at = self.places_of_lines(cursor)
-            return [math.nan, *(value_at(*one, k) for one, k in zip(lines, at, strict=True))]
-        return [value_at(*curve, at) for curve, at in zip(self.curves, cursors, strict=True)]
+            places = self.places_of_lines(cursor)
+            return [math.nan, *(value_at(*one, k) for one, k in zip(lines, places, strict=True))]
+        return [
+            value_at(*curve, places) for curve, places in zip(self.curves, cursors, strict=True)
+        ]
 
 
 def value_heading(question: CompareQuestion) -> str:

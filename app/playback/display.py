@@ -136,17 +136,17 @@ class DisplayController(QObject):
             self._mark_current()
             self.current_changed.emit()
 
-    def _apply_intent(self, now: Intent, then: Intent | None) -> None:
-        """Apply changed options to all panels, and all options if `then` is None."""
-        if self._links is not None and (then is None or then.linked != now.linked):
+    def _apply_intent(self, now: Intent, previous: Intent | None) -> None:
+        """Apply changed options to all panels, and all options if `previous` is None."""
+        if self._links is not None and (previous is None or previous.linked != now.linked):
             self._links.set_on(now.linked)
         for panel in self.panels:
-            if then is None or then.palette != now.palette:
+            if previous is None or previous.palette != now.palette:
                 panel.set_colours(PALETTES[now.palette])
-            if then is None or then.plane != now.plane:
+            if previous is None or previous.plane != now.plane:
                 panel.set_plane(now.shown_plane)
             panel.set_options(now)
-            if then is None or then.shown_views != now.shown_views:
+            if previous is None or previous.shown_views != now.shown_views:
                 panel.set_views(now.shown_views)
 
     def _changed_runs(

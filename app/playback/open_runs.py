@@ -287,10 +287,10 @@ class OpenRunController(QObject):
         few = len(session) <= MANY
         intent = advance(display.intent, session.snapshot(), elapsed)
         display.set_intent(intent, at_once=few and not training)
-        behind = [panel for panel in display.panels if panel.pending]
+        pending = [panel for panel in display.panels if panel.pending]
         share = 1 if training else MANY  # number of panels that share a tick's drawing time
-        for panel in behind:
-            panel.draw_pending(DRAW_SECONDS * min(1.0, share / len(behind)))
+        for panel in pending:
+            panel.draw_pending(DRAW_SECONDS * min(1.0, share / len(pending)))
         if not self._is_busy():
             self._timer.stop()
 

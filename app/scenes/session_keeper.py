@@ -214,9 +214,9 @@ class SessionKeeper(QObject):
         try:
             return parse_session(read_text(self._path, MOST_BYTES, "session"))
         except (MarginscopeError, OSError):
-            aside = set_aside(self._path)
-            where = f"could not be read; it was moved to {aside}"
-            if aside is None:
+            backup = set_aside(self._path)
+            where = f"could not be read; it was moved to {backup}"
+            if backup is None:
                 where = f"in {self._path} could not be read; this session will not be saved"
                 self.owns_lock = False  # the session file would be overwritten
             self.warning = f"The last session {where}."

@@ -330,18 +330,18 @@ class TourCard(QFrame):
         """
         window = self._window
         room = room.adjusted(APART, APART, -APART, -APART)
-        around = QRect()
+        area = QRect()
         if target is not None and target.isVisible():
-            around = QRect(target.mapTo(window, QPoint(0, 0)), target.size())
+            area = QRect(target.mapTo(window, QPoint(0, 0)), target.size())
         size = self.sizeHint().expandedTo(QSize(self.minimumWidth(), 0))
         corners = [QRect(QPoint(0, 0), size) for _ in range(4)]
         corners[0].moveBottomRight(room.bottomRight())
         corners[1].moveBottomLeft(room.bottomLeft())
         corners[2].moveTopRight(room.topRight())
         corners[3].moveTopLeft(room.topLeft())
-        hidden = [_area(corner.intersected(around)) for corner in corners]
+        hidden = [_area(corner.intersected(area)) for corner in corners]
         self.setGeometry(corners[hidden.index(min(hidden))])
-        self._ring.show_around(around)
+        self._ring.show_around(area)
         self.show()
         self.raise_()
 
@@ -384,10 +384,10 @@ class _Ring(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
 
-    def show_around(self, around: QRect) -> None:
+    def show_around(self, target: QRect) -> None:
         """Frame a part of the window; hide for an empty one."""
-        self.setVisible(not around.isEmpty())
-        self.setGeometry(around.adjusted(-RING, -RING, RING, RING))
+        self.setVisible(not target.isEmpty())
+        self.setGeometry(target.adjusted(-RING, -RING, RING, RING))
         self.raise_()
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -182,11 +182,11 @@ class WelcomePage(QScrollArea):
             widget = item.widget()
             # The item's own hint is outdated until the event loop has laid out the page.
             needed += (item if widget is None else widget).sizeHint().width()
-        to = (
+        direction = (
             QBoxLayout.Direction.LeftToRight if needed <= room else QBoxLayout.Direction.TopToBottom
         )
-        if row.direction() is not to:
-            row.setDirection(to)
+        if row.direction() is not direction:
+            row.setDirection(direction)
 
     # ------------------------------------------------------------------------------- content
 

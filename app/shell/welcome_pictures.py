@@ -69,9 +69,9 @@ class FigurePicture(QWidget):
         room = QRectF(self.rect()).adjusted(2, 2, -2, -2)
         for points, colour in self.lines.get(name, ()):
             painter.setPen(QPen(QColor(colour), LINE))
-            across = room.left() + room.width() * points[:, 0]
-            down = room.bottom() - room.height() * points[:, 1]
-            painter.drawPolyline([*map(QPointF, across.tolist(), down.tolist())])
+            xs = room.left() + room.width() * points[:, 0]
+            ys = room.bottom() - room.height() * points[:, 1]
+            painter.drawPolyline([*map(QPointF, xs.tolist(), ys.tolist())])
         painter.end()
 
 

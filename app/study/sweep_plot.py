@@ -152,9 +152,9 @@ class SweepPlot(QWidget):
         return placed
 
     def _home(self, x: Floats, y: Floats) -> Home:
-        across = _pad_range(self._to_axis(x, 0), 0.06)
-        up = _pad_range(self._to_axis(y, 1), 0.08)
-        return Home(across[0], across[1], up[0], up[1])
+        x_range = _pad_range(self._to_axis(x, 0), 0.06)
+        y_range = _pad_range(self._to_axis(y, 1), 0.08)
+        return Home(x_range[0], x_range[1], y_range[0], y_range[1])
 
     # ----------------------------------------------------------------------------------- lines
 
@@ -199,9 +199,9 @@ class SweepPlot(QWidget):
         high = self._to_axis(line.high, 1)
         is_finite = np.isfinite(x) & np.isfinite(mean) & (line.high > line.low)
         x, low, high = x[is_finite], low[is_finite], high[is_finite]
-        across = np.repeat(x, 2)
-        up = np.stack([low, high], axis=1).ravel()
-        return path_of(across, up, np.tile([1, 0], x.size))
+        xs = np.repeat(x, 2)
+        ys = np.stack([low, high], axis=1).ravel()
+        return path_of(xs, ys, np.tile([1, 0], x.size))
 
     def _show_key(self) -> None:
         keys = [dict(line.key) for line in self.shown.lines]

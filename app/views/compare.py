@@ -329,11 +329,11 @@ class CompareView(QWidget):
         if number < 0:
             self._set_readout(None)
             return
-        across, value = (float(part[point]) for part in curves[number])
+        x_value, value = (float(part[point]) for part in curves[number])
         value_text = resolved_text(value, self.plot.pixel_height())
         where = self._place_text(float(lines[number].places[point]))
         text = f"{raise_powers(lines[number].label)}\n{value_text}\n{where}"
-        self._set_readout(HoverReadout(across, value, text, self.colours()[number]))
+        self._set_readout(HoverReadout(x_value, value, text, self.colours()[number]))
 
     def _level_facts(self, y: float) -> str:
         """Return the facts of the level at a height in pixels."""

@@ -200,10 +200,12 @@ class CurvesView(TraceView):
             if not math.isfinite(place):
                 continue
             low, high = strip_room(self.strips, one.position)
-            at = min(max(place, low), high)
-            label = (UP if place > at else DOWN if place < at else "") + landmark.label
+            height = min(max(place, low), high)
+            label = (UP if place > height else DOWN if place < height else "") + landmark.label
             colour, tip = self._colour(one.position), rich(landmark.tip)
-            lines.append(LevelLine(at, at, at, label, colour, tip, line=place == at))
+            lines.append(
+                LevelLine(height, height, height, label, colour, tip, line=place == height)
+            )
         for name, tip in self._refused.items():
             foot = self.strips[self.names.index(name)].start
             lines.append(LevelLine(foot, foot, foot, REFUSED, self._palette.muted, tip, line=False))

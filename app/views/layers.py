@@ -200,5 +200,5 @@ class RayLayer:
         distances = np.square(self._plot.pixels(both) - (x, y)).sum(axis=1)
         if np.fmin.reduce(distances[1:], initial=np.inf) < distances[0]:
             return None
-        at = self.rays.tips[place].tolist()
-        return HoverReadout(at[0], at[1], self.rays.words(place))
+        tip = self.rays.tips[place].tolist()
+        return HoverReadout(tip[0], tip[1], self.rays.words(place))

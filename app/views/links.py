@@ -31,9 +31,9 @@ class LinkedRanges(QObject):
         panel.range_changed.connect(self._share)
         panel.zoomed.connect(self._zoom)
 
-    def set_on(self, on: bool) -> None:
+    def set_on(self, linked: bool) -> None:
         """Link the ranges, or let each run have its own."""
-        self._on = on
+        self._on = linked
         for name in {name for panel in self._panels for name in panel.names}:
             self._share(name)
 
@@ -83,8 +83,14 @@ def _shares_side(one: Plot, other: Plot) -> bool:
     return one.side.shows_same(other.side)
 
 
-def _unite(home: Home, across: Sequence[Home], up: Sequence[Home]) -> Home:
+def _unite(home: Home, same_columns: Sequence[Home], same_rows: Sequence[Home]) -> Home:
     """Return a range widened to other ranges, horizontally and vertically."""
-    left, right = [one.left for one in (home, *across)], [one.right for one in (home, *across)]
-    bottom, top = [one.bottom for one in (home, *up)], [one.top for one in (home, *up)]
+    left, right = (
+        [one.left for one in (home, *same_columns)],
+        [one.right for one in (home, *same_columns)],
+    )
+    bottom, top = (
+        [one.bottom for one in (home, *same_rows)],
+        [one.top for one in (home, *same_rows)],
+    )
     return Home(min(left), max(right), min(bottom), max(top))

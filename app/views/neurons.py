@@ -135,13 +135,13 @@ class NeuronsView(NodeView):
         """Place the data on the plane; the range sets their factor."""
         from core.observables.nodes import unit_rows
 
-        of = (data.projection, self._shows_directions, self._palette)
-        if of != self._examples_of:
+        key = (data.projection, self._shows_directions, self._palette)
+        if key != self._examples_of:
             x = data.run.dataset.x
             places = data.projection.inputs(unit_rows(x)[0] if self._shows_directions else x)
             show_points(self.examples, np.round(places, 9), data, self._palette)
             reach = float(np.fmax.reduce(np.abs(places), axis=None, initial=0.0))
-            self._examples, self._examples_of = (self.examples.points, reach), of
+            self._examples, self._examples_of = (self.examples.points, reach), key
 
     def _draw_circle(self) -> None:
         """Draw the circle on which directions within the plane lie."""
@@ -217,9 +217,9 @@ class NeuronsView(NodeView):
         self._kinds = classes + 1
         pens, discs = (
             np.concatenate(
-                [node_colours(kind, classes, of, palette) for kind in range(self._kinds)]
+                [node_colours(kind, classes, shade_set, palette) for kind in range(self._kinds)]
             )
-            for of in (levels, shades**2)
+            for shade_set in (levels, shades**2)
         )
         both = np.concatenate([discs, dim_colours(discs, palette)])
         self._pens = [pen_of(colour) for colour in (*pens, *dim_colours(pens, palette))]

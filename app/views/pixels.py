@@ -70,23 +70,23 @@ def nearest_point(
             ends = np.searchsorted(places[known], [left, right])
             part = known[max(int(ends[0]) - 1, 0) : int(ends[1]) + 1]
         points = plot.pixels(np.stack([places[part], heights[part]], axis=1))
-        distance, at = _to_segments(points, point)
+        distance, nearest = _to_segments(points, point)
         if distance < best:
-            best, found = distance, (number, int(part[at]))
+            best, found = distance, (number, int(part[nearest]))
     return found
 
 
 def _to_segments(points: Floats, point: Floats) -> tuple[float, int]:
     """Return the distance of a broken line (k, 2) from a point, and its nearest point."""
-    away = np.hypot(*(points - point).T)
+    to_points = np.hypot(*(points - point).T)
     if len(points) == 1:
-        return float(away[0]), 0
+        return float(to_points[0]), 0
     way = np.diff(points, axis=0)
     squared = np.maximum(np.square(way).sum(axis=1), 1e-300)
     share = np.clip(((point - points[:-1]) * way).sum(axis=1) / squared, 0.0, 1.0)
     distances = np.hypot(*(points[:-1] + share[:, None] * way - point).T)
     nearest = int(np.argmin(distances))
-    return float(distances[nearest]), nearest + int(away[nearest + 1] < away[nearest])
+    return float(distances[nearest]), nearest + int(to_points[nearest + 1] < to_points[nearest])
 
 
 TOLERANCE = 0.03  # pixels: a fiftieth of a pen, at most 8 of 255 levels at a sharp edge

@@ -56,8 +56,8 @@ def find_refusals(
     for one in absent:
         known.setdefault(one.of, []).append(one.known_refusal(run))
     return {
-        of: rich(f"No prediction applies: {'; '.join(dict.fromkeys(sentences))}.")
-        for of, sentences in known.items()
+        name: rich(f"No prediction applies: {'; '.join(dict.fromkeys(sentences))}.")
+        for name, sentences in known.items()
         if all(sentences)
     }
 

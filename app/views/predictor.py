@@ -270,18 +270,18 @@ class PredictorView(RunView):
         if data.run.dataset.d > 1:
             row, second = _on_grid(point[1], answer.question.second)
         value = float(np.atleast_2d(answer.values)[row, column])
-        at = resolved_text(first, pixel_width(self.plot))
+        first_text = resolved_text(first, pixel_width(self.plot))
         if data.run.dataset.d > 1:
-            at += f", {resolved_text(second, self.plot.pixel_height())}"
+            first_text += f", {resolved_text(second, self.plot.pixel_height())}"
         if data.run.network.k > 1:
-            return HoverReadout(first, second, f"({at})\nclass {value:.0f}")
+            return HoverReadout(first, second, f"({first_text})\nclass {value:.0f}")
         if data.run.dataset.d == 1:
             second = value * 10.0 ** min(answer.log10_scale, 300.0)
             text = resolved_text(second, self.plot.pixel_height())
         else:
             text = _physical(abs(value), answer.log10_scale) if value else "0"
             text = f"{MINUS}{text}" if value < 0.0 else text
-        return HoverReadout(first, second, f"({at})\nf = {text}")
+        return HoverReadout(first, second, f"({first_text})\nf = {text}")
 
     def _pointed_target(
         self, data: DisplayData, answer: PredictorAnswer, x: float, y: float
@@ -299,8 +299,8 @@ class PredictorView(RunView):
         f = float(answer.fitted[place]) * 10.0 ** min(answer.log10_scale, 300.0)
         numbers = (number_text(value, 3) for value in (target, f, target - f))
         text = "y = {}, f = {}\ny \u2212 f = {}".format(*map(raise_powers, numbers))
-        at, height = points[place].tolist()
-        return HoverReadout(at, height, text)
+        place_on_axis, height = points[place].tolist()
+        return HoverReadout(place_on_axis, height, text)
 
     def _mark_nodes(self, data: DisplayData) -> None:
         self.plot.set_overlay(Overlay())

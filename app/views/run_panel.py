@@ -256,11 +256,11 @@ class RunPanel(QWidget):
     def _set_columns_of_views(self) -> None:
         """Connect each view with the same view of other runs in its column."""
         for name in self._names:
-            around = [
+            neighbours = [
                 panel.view(name) if panel is not None and name in panel.names else None
                 for panel in (self._above, self._below)
             ]
-            self._made[name].set_column(*around)
+            self._made[name].set_column(*neighbours)
 
     def _on_lowest_ranged(self, name: str) -> None:
         if name in self._names:

@@ -115,10 +115,10 @@ class SortedView(NodeView):
     def _colours(self, frames: Indices) -> Any:
         """Return the time ramp's colours of these frames, out of all planned ones."""
         assert self.data is not None
-        of = (self.data.planned_frames, self._palette)
-        if of != self._ramp_of:  # computed for all frames at once, since each shows one colour
+        key = (self.data.planned_frames, self._palette)
+        if key != self._ramp_of:  # computed for all frames at once, since each shows one colour
             places = np.arange(self.data.planned_frames) / max(self.data.planned_frames - 1, 1)
-            self._ramp, self._ramp_of = time_colours(places, self._palette), of
+            self._ramp, self._ramp_of = time_colours(places, self._palette), key
         return self._ramp[frames]
 
     def _show_key(self, data: DisplayData) -> None:

@@ -209,17 +209,17 @@ class PlotAxis(pg.AxisItem):
                 self.strips, low, high, size / (STRIP_LINES * metrics.height())
             )
             return tuple((place, raise_powers(text)) for place, text in found)
-        across = self.orientation == "bottom"
+        is_bottom = self.orientation == "bottom"
         # Room for a number of seven digits horizontally, for two lines vertically.
-        room = metrics.horizontalAdvance("0") * 7 if across else metrics.height() * 2.2
+        room = metrics.horizontalAdvance("0") * 7 if is_bottom else metrics.height() * 2.2
         most = int(np.clip(size // room, FEWEST, 8))
         shown = self._visible_ticks(low, high, most)
-        while across and most > FEWEST and not _are_apart(shown, metrics, size / (high - low)):
+        while is_bottom and most > FEWEST and not _are_apart(shown, metrics, size / (high - low)):
             most -= 1
             shown = self._visible_ticks(low, high, most)
-        while across and len(shown) > 1 and not _are_apart(shown, metrics, size / (high - low)):
+        while is_bottom and len(shown) > 1 and not _are_apart(shown, metrics, size / (high - low)):
             shown = shown[::2]
-        if across and len(shown) > 2:  # the last label may extend beyond the end, but not be cut
+        if is_bottom and len(shown) > 2:  # the last label may extend beyond the end, but not be cut
             half = 0.5 * metrics.horizontalAdvance(shown[-1][1])
             over = (shown[-1][0] - low) / (high - low) * size + half - size
             shown = shown[:-1] if over > OVER else shown
@@ -256,17 +256,19 @@ class PlotAxis(pg.AxisItem):
         return bounds.adjusted(0.0, OVERLAP, 0.0, 0.0)
 
     def _flags(self) -> int:
-        across = self.orientation == "bottom"
+        is_bottom = self.orientation == "bottom"
         align = Qt.AlignmentFlag
-        flags = align.AlignHCenter | align.AlignTop if across else align.AlignRight
-        return int(flags if across else flags | align.AlignVCenter) | int(Qt.TextFlag.TextDontClip)
+        flags = align.AlignHCenter | align.AlignTop if is_bottom else align.AlignRight
+        return int(flags if is_bottom else flags | align.AlignVCenter) | int(
+            Qt.TextFlag.TextDontClip
+        )
 
     def _place_ticks(self, painter: QPainter) -> tuple[list[QLineF], list[tuple[QRectF, str]]]:
         """Return the lines, and the labels with their places."""
-        bounds, across = self.rect(), self.orientation == "bottom"
+        bounds, is_bottom = self.rect(), self.orientation == "bottom"
         low, high = (float(end) for end in self.range)
-        length = bounds.width() if across else bounds.height()
-        if across:
+        length = bounds.width() if is_bottom else bounds.height()
+        if is_bottom:
             start, end = bounds.topLeft(), bounds.topRight()
             lines = [QLineF(start + QPointF(-1.0, 1.0), end + QPointF(1.0, 1.0))]
         else:
@@ -279,10 +281,10 @@ class PlotAxis(pg.AxisItem):
         for value, text in self.ticks(low, high, length + ENDS):
             way = (value - low) / (high - low)
             point = start + way * (end - start)
-            tick = QPointF(0.0, TICK_PIXELS) if across else QPointF(-TICK_PIXELS, 0.0)
+            tick = QPointF(0.0, TICK_PIXELS) if is_bottom else QPointF(-TICK_PIXELS, 0.0)
             lines.append(QLineF(point, point + tick))
             size = self._size(text, painter)
-            if across:
+            if is_bottom:
                 corner = QPointF(-0.5 * size.width(), TICK_PIXELS + TEXT_GAP)
             else:
                 corner = QPointF(-TICK_PIXELS - TEXT_GAP - size.width(), -0.5 * size.height())

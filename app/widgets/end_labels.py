@@ -108,9 +108,9 @@ class EndLabels(UnboundedItem):
             self.boxes = []
             return
         scale = (way.m11(), way.m22(), way.dx(), way.dy(), ratio)
-        of = (*scale, inside.left(), inside.top(), inside.width(), inside.height())
-        if self._sheet is None or of != self._of:
-            self._sheet, self._of = self._make_sheet(way, inside, ratio), of
+        key = (*scale, inside.left(), inside.top(), inside.width(), inside.height())
+        if self._sheet is None or key != self._of:
+            self._sheet, self._of = self._make_sheet(way, inside, ratio), key
         painter.save()
         painter.resetTransform()
         painter.drawPixmap(inside.topLeft(), self._sheet)

@@ -140,9 +140,9 @@ class _FocusRing(QWidget):
         painter.end()
 
 
-def order_before(widgets: Sequence[QWidget], behind: QWidget) -> None:
-    """Set the Tab order of some widgets, followed by `behind`."""
-    last: QWidget = behind.previousInFocusChain() or behind
+def order_before(widgets: Sequence[QWidget], final: QWidget) -> None:
+    """Set the Tab order of some widgets, followed by `final`."""
+    last: QWidget = final.previousInFocusChain() or final
     for widget in widgets:
         if widget is not last:
             QWidget.setTabOrder(last, widget)

@@ -137,19 +137,19 @@ class MessageBar(QWidget):
 
     def _settle(self) -> None:
         """Fit the bar to the covered widget's width and the sentence's height."""
-        over, parent = self._over, self.parentWidget()
-        if over is None or parent is None:
+        host, parent = self._over, self.parentWidget()
+        if host is None or parent is None:
             return
         least = self.minimumSizeHint().height()
         if not self._in_corner:
-            size = QSize(over.width(), max(self.heightForWidth(over.width()), least))
-            self.setGeometry(QRect(over.mapTo(parent, QPoint(0, 0)), size))
+            size = QSize(host.width(), max(self.heightForWidth(host.width()), least))
+            self.setGeometry(QRect(host.mapTo(parent, QPoint(0, 0)), size))
             return
-        room = over.width() - 2 * APART
+        room = host.width() - 2 * APART
         width = min(max(self._words_width(), LEAST), WIDEST * self.fontMetrics().height(), room)
         height = max(self.heightForWidth(width), least)
-        corner = QPoint(over.width() - APART - width, over.height() - APART - height)
-        self.setGeometry(QRect(over.mapTo(parent, corner), QSize(width, height)))
+        corner = QPoint(host.width() - APART - width, host.height() - APART - height)
+        self.setGeometry(QRect(host.mapTo(parent, corner), QSize(width, height)))
 
     def _words_width(self) -> int:
         """Return the width at which the sentence is one line."""

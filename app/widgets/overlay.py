@@ -228,14 +228,14 @@ class LabelLayoutCache:
         """Update both. Traces are equal if they are the same object."""
         titles = tuple((one.start, one.end, one.text) for one in overlay.titles)
         ranges = (inside.getRect(), plot.visible_range().getRect(), font)
-        of = (overlay.levels, overlay.curves, titles, *ranges)
-        if of != self._of:
+        key = (overlay.levels, overlay.curves, titles, *ranges)
+        if key != self._of:
             curves = overlay.curves
             self.curves = NO_CURVES if curves is None else curves.find_obstacles(plot, inside)
             taken = title_rooms(overlay.titles, inside, font, plot)
             levels = _heights(overlay.levels, plot)
             self.levels = place_levels(levels, font, inside, self.curves, taken)
-            self._of = of
+            self._of = key
 
 
 def paint_overlay(

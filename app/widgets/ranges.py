@@ -82,8 +82,8 @@ def is_drawable(span: QRectF) -> bool:
     >>> is_drawable(QRectF(0.0, 0.0, 1.0, 1e6)), is_drawable(QRectF(0.0, 0.0, 1.0, 1e300))
     (True, False)
     """
-    across = range_problem(span.left(), span.right())
-    return not (across or range_problem(span.top(), span.bottom()))
+    x_problem = range_problem(span.left(), span.right())
+    return not (x_problem or range_problem(span.top(), span.bottom()))
 
 
 def scaled_about(span: QRectF, point: QPointF, factor: float) -> QRectF:

@@ -133,9 +133,9 @@ class Canvas(QWidget):
 
     def place_of(self, spot: int) -> QPointF:
         """Return the place of a spot."""
-        across, down = self._spots[spot]
+        x_share, y_share = self._spots[spot]
         place = self._place(self._room())
-        return QPointF(place.x() + across * place.width(), place.y() + down * place.height())
+        return QPointF(place.x() + x_share * place.width(), place.y() + y_share * place.height())
 
     def _spot_at(self, where: QPointF) -> int:
         """Return the nearest spot within reach, -1 for none."""
@@ -145,7 +145,8 @@ class Canvas(QWidget):
         width, height = place.width(), place.height()
         x, y = where.x() - place.x(), where.y() - place.y()
         distances = [
-            (across * width - x) ** 2 + (down * height - y) ** 2 for across, down in self._spots
+            (x_share * width - x) ** 2 + (y_share * height - y) ** 2
+            for x_share, y_share in self._spots
         ]
         nearest = min(range(len(distances)), key=distances.__getitem__)
         return nearest if distances[nearest] <= REACH**2 else -1

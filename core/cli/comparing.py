@@ -37,8 +37,8 @@ def compare(arguments: argparse.Namespace) -> int:
     out = Path(arguments.out)
     names = arguments.observable or ["hard_margin"]
     check_count(len(arguments.runs))
-    at = time_of(arguments.at, "--at")
-    moment = math.inf if at is None else at
+    time = time_of(arguments.at, "--at")
+    moment = math.inf if time is None else time
     _width(arguments.size)  # check the size before anything is computed
     if out.suffix.lower() != ".csv":
         try:

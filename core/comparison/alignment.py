@@ -116,8 +116,8 @@ def turns_back(keys: Array) -> bool:
     known = keys[np.isfinite(keys)]
     if known.size < 2:
         return False
-    back = np.maximum.accumulate(known) - known
-    return bool(back.max() > 1e-9 * max(float(np.ptp(known)), 1e-300))
+    setback = np.maximum.accumulate(known) - known
+    return bool(setback.max() > 1e-9 * max(float(np.ptp(known)), 1e-300))
 
 
 def first_passages(keys: Array, values: Array) -> tuple[Array, Array]:
@@ -150,12 +150,12 @@ def first_passages(keys: Array, values: Array) -> tuple[Array, Array]:
     before = np.append(-np.inf, np.maximum.accumulate(keys)[:-1])
     new = keys > before
     last = np.append(-np.inf, keys[:-1])
-    back = np.flatnonzero(new & (last < before))
-    share = (before[back] - keys[back - 1]) / (keys[back] - keys[back - 1])
-    again = values[back - 1] + share * (values[back] - values[back - 1])
-    places = np.insert(keys, back, before[back])
-    found = np.insert(values, back, again)
-    mask = np.insert(new, back, True)
+    is_back = np.flatnonzero(new & (last < before))
+    share = (before[is_back] - keys[is_back - 1]) / (keys[is_back] - keys[is_back - 1])
+    again = values[is_back - 1] + share * (values[is_back] - values[is_back - 1])
+    places = np.insert(keys, is_back, before[is_back])
+    found = np.insert(values, is_back, again)
+    mask = np.insert(new, is_back, True)
     return places[mask], found[mask]
 
 
@@ -182,7 +182,7 @@ def interpolate(places: Array, values: Array, where: Array) -> Array:
     left = np.maximum(right - 1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (where[inside] - places[left]) / (places[right] - places[left])
-        between = values[left] + share * (values[right] - values[left])
+        values_between = values[left] + share * (values[right] - values[left])
     exact = places[right] == where[inside]
-    result[inside] = np.where(exact, values[right], between)
+    result[inside] = np.where(exact, values[right], values_between)
     return result

@@ -279,8 +279,8 @@ def table(found: Sequence[Comparison]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     against = found[0].question.against if found else "log10_time"
-    across = f"log10_{against}" if against in ("step", "norm_squared", "risk") else against
-    writer.writerow(("observable", "line", across, "value", "low", "high"))
+    column = f"log10_{against}" if against in ("step", "norm_squared", "risk") else against
+    writer.writerow(("observable", "line", column, "value", "low", "high"))
     for comparison in found:
         name = comparison.question.observable
         for line in comparison.lines:

@@ -309,15 +309,15 @@ def start(work: Work, s: State) -> bool:
 
 
 @compile_kernel
-def evaluate(work: Work, s: State, at: Array) -> None:
+def evaluate(work: Work, s: State, point: Array) -> None:
     """Set p, and the preactivations Z, at a point (P,): see `core.compiled.phases.Field`."""
-    margins(work, at, work.Z, work.p)
+    margins(work, point, work.Z, work.p)
 
 
 @compile_kernel
-def gradient(work: Work, s: State, at: Array) -> None:
+def gradient(work: Work, s: State, point: Array) -> None:
     """Set G by q, after `evaluate` at the same point (P,)."""
-    field(work, s, at, work.q, work.Z, work.G)
+    field(work, s, point, work.q, work.Z, work.G)
 
 
 @compile_kernel

@@ -94,8 +94,8 @@ def update(work: Work, shrink: float) -> None:
     m, k = alpha.shape
     for first in range(0, m, BLOCK):
         last = min(first + BLOCK, m)
-        c, z, to = C[: last - first], Z[first:last], gained[first:last]
-        backpropagate(work.phi, work.slope, alpha[first:last], z, work.G, c, to, work.h)
+        c, z, target = C[: last - first], Z[first:last], gained[first:last]
+        backpropagate(work.phi, work.slope, alpha[first:last], z, work.G, c, target, work.h)
         move(shrink, work.gram, c, W[: last - first], z, D[first:last])
     if work.trains_outer == 1:
         for j in range(m):

@@ -56,7 +56,7 @@ class Work(NamedTuple):
 
 
 @compile_kernel
-def weights(work: Work, scale: float, at: Array, u: Array) -> float:
+def weights(work: Work, scale: float, point: Array, u: Array) -> float:
     """Write u_j = u_j(0) exp(2 (Z' at)_j - 2 scale); return sqrt(2 sum u), the norm of (a, b).
 
     Parameters
@@ -65,7 +65,7 @@ def weights(work: Work, scale: float, at: Array, u: Array) -> float:
         Z and ln u(0).
     scale : float
         rho that u is divided by.
-    at : array (n,)
+    point : array (n,)
         lambda.
     u : array (m,)
         Written in place.
@@ -73,8 +73,8 @@ def weights(work: Work, scale: float, at: Array, u: Array) -> float:
     Z, start = work.Z, work.start
     for j in range(u.size):
         u[j] = start[j] - 2.0 * scale
-    for i in range(at.size):
-        twice, z = 2.0 * at[i], Z[i]
+    for i in range(point.size):
+        twice, z = 2.0 * point[i], Z[i]
         for j in range(u.size):
             u[j] += twice * z[j]
     total = 0.0
@@ -117,9 +117,9 @@ def power_iteration(work: Work, s: State) -> float:
 
 
 @compile_kernel
-def evaluate(work: Work, s: State, at: Array) -> None:
-    """Set p, and u, at lambda = `at` (n,): see `core.compiled.phases.Field`."""
-    weights(work, s.rho, at, work.u)
+def evaluate(work: Work, s: State, point: Array) -> None:
+    """Set p, and u, at lambda = `point` (n,): see `core.compiled.phases.Field`."""
+    weights(work, s.rho, point, work.u)
     margins(work.Z, work.u, work.p)
 
 
@@ -253,7 +253,7 @@ def interpolate(work: Work, s: State, w: float, out: Array) -> float:
 
 
 @compile_kernel
-def recentre(Z: Array, start: Array, at: Array) -> None:
+def recentre(Z: Array, start: Array, point: Array) -> None:
     """Move a large lambda into ln u(0), as differences of its parts lose digits.
 
     Parameters
@@ -262,19 +262,19 @@ def recentre(Z: Array, start: Array, at: Array) -> None:
         p = Z u.
     start : array (m,)
         ln u(0), updated in place.
-    at : array (n,)
+    point : array (n,)
         lambda, set to 0 if its largest entry is above FAR.
     """
     most = 0.0
-    for i in range(at.size):
-        most = max(most, at[i])
+    for i in range(point.size):
+        most = max(most, point[i])
     if most <= FAR:
         return
-    for i in range(at.size):
-        twice, z = 2.0 * at[i], Z[i]
+    for i in range(point.size):
+        twice, z = 2.0 * point[i], Z[i]
         for j in range(start.size):
             start[j] += twice * z[j]
-        at[i] = 0.0
+        point[i] = 0.0
 
 
 @compile_kernel

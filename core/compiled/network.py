@@ -182,8 +182,8 @@ def weights(net: Net, flat: Array) -> None:
         normalised_weights(a, b, V, alpha, U, scratch)
     elif code == BATCH_NORM:
         a, c, V = node_rows(net, flat)
-        on, eps = net.normalises, net.eps
-        batch_norm_weights(a, c, V, constants, on, eps, alpha, U, scratch)
+        normalises, eps = net.normalises, net.eps
+        batch_norm_weights(a, c, V, constants, normalises, eps, alpha, U, scratch)
 
 
 @compile_kernel

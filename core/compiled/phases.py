@@ -30,7 +30,7 @@ Array = NDArray[Any]
 
 
 @generic
-def no_gradient(work: Any, s: State, at: Array) -> None:
+def no_gradient(work: Any, s: State, point: Array) -> None:
     """Do nothing: G is q itself."""
 
 

@@ -117,11 +117,11 @@ def follow_margin(low: float, epsilon: float, scale: Array, first: Array, second
         root = float(second[j]) if rooted else sqrt(float(second[j]))
         top = max(top, root, abs(float(first[j])))
     new = next_scale(low, k, top, single)
-    up = new - int(k)
+    power = new - int(k)
     for j in range(first.size):
         root = float(second[j]) if rooted else sqrt(float(second[j]))
-        root = ldexp(root, up)
-        first[j] = ldexp(float(first[j]), up)
+        root = ldexp(root, power)
+        first[j] = ldexp(float(first[j]), power)
         second[j] = root if holds_roots(new, epsilon) else root * root
     scale[0] = new
 
@@ -198,7 +198,7 @@ def scaled_slopes(loss: int, F: Array, y: Array, factor: float, k: float, G: Arr
     G : array (k, n)
         Slopes, written in place.
     """
-    up = float(k) * LN_2
+    exponent = float(k) * LN_2
     for i in range(F.shape[1]):
         if loss == CROSS_ENTROPY:
             own, total, slope = int(y[i]), 1.0, 0.0
@@ -207,16 +207,16 @@ def scaled_slopes(loss: int, F: Array, y: Array, factor: float, k: float, G: Arr
                     total += exp(float(F[c, i]) - float(F[own, i]))
             for c in range(F.shape[0]):
                 if c != own:
-                    part = factor * exp(up + float(F[c, i]) - float(F[own, i])) / total
+                    part = factor * exp(exponent + float(F[c, i]) - float(F[own, i])) / total
                     G[c, i] = part
                     slope += part
             G[own, i] = -slope
             continue
         p = float(y[i]) * float(F[0, i])
         if loss == EXPONENTIAL:
-            weight = exp(up - p)
+            weight = exp(exponent - p)
         elif p >= 0:
-            weight = exp(up - p) / (1.0 + exp(-p))
+            weight = exp(exponent - p) / (1.0 + exp(-p))
         else:
-            weight = exp(up) / (1.0 + exp(p))
+            weight = exp(exponent) / (1.0 + exp(p))
         G[0, i] = -factor * weight * y[i]

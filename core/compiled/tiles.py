@@ -77,8 +77,8 @@ def _matrix(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any
 
 def _rows(builder: Any, start: Any, length: Any, first: Any, count: int) -> list[Any]:
     """Return the starts of consecutive rows."""
-    at = [builder.add(first, ir.Constant(INDEX, r)) for r in range(count)]
-    return [builder.gep(start, [builder.mul(row, length)]) for row in at]
+    numbers = [builder.add(first, ir.Constant(INDEX, r)) for r in range(count)]
+    return [builder.gep(start, [builder.mul(row, length)]) for row in numbers]
 
 
 def _product_tile(rows: int, vectors: int) -> Any:

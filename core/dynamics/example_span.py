@@ -157,10 +157,10 @@ class _ExampleSpan:
                 return None
             if not self._are_ritz_values(top):
                 return None
-            over = values + slack * values[0]
-            if all(self._count_above(mu) <= rank for rank, mu in enumerate(over.tolist())):
+            bounds = values + slack * values[0]
+            if all(self._count_above(mu) <= rank for rank, mu in enumerate(bounds.tolist())):
                 return np.asarray(self._scale * values) + self._penalty
-            start = top.vectors.sum(axis=0) + self._find_missed(float(over[0]))
+            start = top.vectors.sum(axis=0) + self._find_missed(float(bounds[0]))
         return None
 
     def _are_ritz_values(self, top: Top) -> bool:
@@ -173,18 +173,18 @@ class _ExampleSpan:
         lowered = np.stack([self._metric(v) for v in top.vectors])
         images = np.stack([self._product(v) for v in lowered])
         lengths, values = top.vectors @ lowered.T, lowered @ images.T / top.largest
-        off = np.abs(lengths - np.eye(len(lengths))).max()
+        largest_error = np.abs(lengths - np.eye(len(lengths))).max()
         largest_change = np.abs(values - np.diag(top.values / top.largest)).max()
-        return bool(max(off, largest_change) <= SAME)
+        return bool(max(largest_error, largest_change) <= SAME)
 
     def _complement(self, mu: float) -> Array:
         """Return the Schur complement whose negative eigenvalues count, its upper triangle."""
-        over = mu * mu - self._squares
+        gaps = mu * mu - self._squares
         F = mu * self._A
         F += self._B
-        F *= np.sqrt(1.0 / np.abs(over))[:, None]
+        F *= np.sqrt(1.0 / np.abs(gaps))[:, None]
         out = self._R * (-1.0 / mu)
-        for sign, nodes in ((-1.0, over > 0.0), (1.0, over <= 0.0)):
+        for sign, nodes in ((-1.0, gaps > 0.0), (1.0, gaps <= 0.0)):
             if nodes.any():
                 part = F if nodes.all() else F[nodes]
                 out = dsyrk(sign / mu, part.T, beta=1.0, c=out, overwrite_c=1)

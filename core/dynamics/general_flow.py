@@ -72,13 +72,13 @@ class GeneralField:
         wave[:] = image / norm if norm > 0.0 else wave.size**-0.5
         return norm
 
-    def evaluate(self, s: State, at: Array) -> None:
+    def evaluate(self, s: State, point: Array) -> None:
         """Set p at a point."""
-        self.p = self._scores(at)
+        self.p = self._scores(point)
 
-    def gradient(self, s: State, at: Array) -> None:
+    def gradient(self, s: State, point: Array) -> None:
         """Set G at a point, from q."""
-        self.G = self._gradient(s, at, self.q)
+        self.G = self._gradient(s, point, self.q)
 
     def normalise(self, s: State, base: Array) -> float:
         """Divide the last stage by |W_h|, and return |W_h|."""

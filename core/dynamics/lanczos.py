@@ -218,8 +218,8 @@ class _LockedVectors:
         if not self.finite:
             return Top.unknown(count, size, self._products)
         values = self.values[:count].copy()
-        over = np.zeros(count) if self.is_complete else np.maximum(self._above - values, 0.0)
-        return Top(values, self.vectors[:count].copy(), over + self._coupling, self._products)
+        slack = np.zeros(count) if self.is_complete else np.maximum(self._above - values, 0.0)
+        return Top(values, self.vectors[:count].copy(), slack + self._coupling, self._products)
 
 
 @final

@@ -188,13 +188,13 @@ class Proximal:
                     return None
                 if result is None:
                     return None
-                move, then, forces = result
+                move, new_sides, forces = result
                 w, size = w.plus(move), move.norm()
-                w = Weights(w.a, self._remove_normals(w.U, then))
-                has_converged = size <= SMALL * scale and np.array_equal(then, sides)
+                w = Weights(w.a, self._remove_normals(w.U, new_sides))
+                has_converged = size <= SMALL * scale and np.array_equal(new_sides, sides)
                 if has_converged and self._objective(w, start, dt) <= most * (1.0 + ROUNDING):
                     return w, sides
-                sides = then
+                sides = new_sides
         return None
 
     def _round(
@@ -210,8 +210,8 @@ class Proximal:
             blocks = Blocks(dt, self._remove_normals(model.r, np.where(kinks, sides, 1)))
             if kinks.sum() > MOST_KINKS or not np.isfinite(model.jump).all():
                 return None
-            back = w.minus(start)
-            pull = model.gradient.plus(back, 1.0 / dt)
+            step_back = w.minus(start)
+            pull = model.gradient.plus(step_back, 1.0 / dt)
             solved = self._solve(ReducedInverse(self, model, blocks), pull, kinks, forces, z)
             if solved is None:
                 return None
@@ -227,14 +227,14 @@ class Proximal:
             forces = np.where(crossed & (sides > 0), model.jump, forces)
         else:  # kinks of several points appear and vanish with their weights
             return None
-        then = np.where(newer > 0.0, 1, -1)
+        new_sides = np.where(newer > 0.0, 1, -1)
         # A force solved to its bound equals the bound up to the rounding of held + change.
         edge = 1e-15 * model.jump[kinks]
         kink_forces = forces[kinks]
-        then[kinks] = np.where(
+        new_sides[kinks] = np.where(
             kink_forces <= edge, -1, np.where(kink_forces >= model.jump[kinks] - edge, 1, 0)
         )
-        return move, then, forces
+        return move, new_sides, forces
 
     def _solve(
         self,
@@ -263,8 +263,8 @@ class Proximal:
             return None
         lasting[js, ks] = clipped + change
         pull.U[:] += self._spread(js, ks, change, pull.U.shape[0])
-        back = reduced.inverse(pull)
-        return Weights(-back.a, -back.U), lasting
+        solution = reduced.inverse(pull)
+        return Weights(-solution.a, -solution.U), lasting
 
     def _spread(self, js: Signs, ks: Signs, change: Array, m: int) -> Array:
         """Return the sum of change_k e_k over the kinks of each node, (m, D)."""
@@ -277,13 +277,15 @@ class Proximal:
 class ReducedInverse:
     """Inverse of the model's matrix, B^-1 - B^-1 J^T c (1 + c J B^-1 J^T c)^-1 c J B^-1."""
 
-    def __init__(self, of: Proximal, model: Model, blocks: Blocks) -> None:
-        self._of, self.model, self.blocks = of, model, blocks
+    def __init__(self, proximal: Proximal, model: Model, blocks: Blocks) -> None:
+        self._of, self.model, self.blocks = proximal, model, blocks
         self._root = np.sqrt(model.curvature)
         dt, g = blocks.dt, blocks.g
-        self._turned = model.alpha + model.beta * (of.x @ blocks.rho.T)  # (n, m)
-        gram = (model.beta @ model.beta.T) * of.gram + (self._turned * g) @ self._turned.T
-        self._matrix = np.eye(of.y.size) + dt * self._root[:, None] * gram * self._root[None, :]
+        self._turned = model.alpha + model.beta * (proximal.x @ blocks.rho.T)  # (n, m)
+        gram = (model.beta @ model.beta.T) * proximal.gram + (self._turned * g) @ self._turned.T
+        self._matrix = (
+            np.eye(proximal.y.size) + dt * self._root[:, None] * gram * self._root[None, :]
+        )
 
     def _apply_jacobian(self, w: Weights) -> Array:
         """Return J w, (n,)."""
@@ -294,8 +296,8 @@ class ReducedInverse:
         model, root = self.model, self._root
         first = self.blocks.solve(w)
         u = root * np.linalg.solve(self._matrix, root * self._apply_jacobian(first))
-        back = Weights(model.alpha.T @ u, (model.beta * u[:, None]).T @ self._of.x)
-        return first.plus(self.blocks.solve(back), -1.0)
+        pulled_back = Weights(model.alpha.T @ u, (model.beta * u[:, None]).T @ self._of.x)
+        return first.plus(self.blocks.solve(pulled_back), -1.0)
 
     def kink_displacements(self, js: Signs, ks: Signs) -> Array:
         """Return how far each force moves each kink.
@@ -310,13 +312,17 @@ class ReducedInverse:
         array (k, k)
             C H^-1 C^T.
         """
-        of, model, blocks = self._of, self.model, self.blocks
-        parallel = np.einsum("kd,kd->k", of.planes.normals[ks], blocks.rho[js])
+        proximal, model, blocks = self._of, self.model, self.blocks
+        parallel = np.einsum("kd,kd->k", proximal.planes.normals[ks], blocks.rho[js])
         same = js[:, None] == js[None, :]
-        own = of.between[np.ix_(ks, ks)] + (blocks.g[js] * parallel)[:, None] * parallel[None, :]
+        own = (
+            proximal.between[np.ix_(ks, ks)]
+            + (blocks.g[js] * parallel)[:, None] * parallel[None, :]
+        )
         seen = (
-            model.beta.T[js] * of.onto[ks] + (blocks.g[js] * parallel)[:, None] * self._turned.T[js]
+            model.beta.T[js] * proximal.onto[ks]
+            + (blocks.g[js] * parallel)[:, None] * self._turned.T[js]
         )
         seen = blocks.dt * seen * self._root[None, :]
-        through = seen @ np.linalg.solve(self._matrix, seen.T)
-        return np.asarray(np.where(same, blocks.dt * own, 0.0) - through)
+        correction = seen @ np.linalg.solve(self._matrix, seen.T)
+        return np.asarray(np.where(same, blocks.dt * own, 0.0) - correction)

@@ -54,8 +54,8 @@ def lambda_0(problem: Problem, flat: Array | None = None) -> float:
     Infinite where l'' overflows (margins below -700): no step is safe there.
     """
     flat = problem.physical_start() if flat is None else flat
-    of = problem.dataset, problem.network, problem.experiment.loss
-    return problem.last_lambda_0.value(of, flat, partial(_solve, problem, flat))
+    key = problem.dataset, problem.network, problem.experiment.loss
+    return problem.last_lambda_0.value(key, flat, partial(_solve, problem, flat))
 
 
 def _solve(problem: Problem, flat: Array) -> float:

@@ -167,8 +167,8 @@ class Hunt:
         try:
             while (generation := self._next(budget)) and not control.stop_requested:
                 for status in self._train_generation(generation, pool, control):
-                    over = budget.clock() - start >= budget.seconds
-                    if over:
+                    is_over = budget.clock() - start >= budget.seconds
+                    if is_over:
                         control.stop_submitting()
                     yield replace(status, seconds=budget.clock() - start)
                 if any(one.index not in self.tried for one in generation):

@@ -106,11 +106,13 @@ def _panel(comparison: Comparison, row: int, letter: str, box: Box, palette: Pal
     colours = [run_colour(shade, palette) for shade in comparison.line_shades]
     x, places = _horizontal_axis(comparison)
     curves, bands, key = [], [], []
-    for line, at, colour in zip(lines, places, colours, strict=True):
+    for line, line_x, colour in zip(lines, places, colours, strict=True):
         ink = rgba(colour)[None, :]
-        curves.append(Curves(line.label, at[None, :], line.values[None, :], ink, np.array([1.2])))
+        curves.append(
+            Curves(line.label, line_x[None, :], line.values[None, :], ink, np.array([1.2]))
+        )
         if line.has_band:
-            bands.append(Band(at, line.low, line.high, rgba(colour, FAINT)))
+            bands.append(Band(line_x, line.low, line.high, rgba(colour, FAINT)))
         key.append(KeyEntry(math_words(plain(line.label)), (colour,)))
     empty = not any(np.isfinite(line.values).any() for line in lines)
     note = "nothing can be compared" if empty else ""

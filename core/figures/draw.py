@@ -293,15 +293,15 @@ def ink_artists(axes: Axes, ink: PanelContent, palette: Palette, points: float) 
 def _image(axes: Axes, raster: Raster) -> Artist:
     rows, columns = raster.colours.shape[:2]
     # Colours are those of points; the image extends half a pixel beyond the first and last ones.
-    across = 0.5 * (raster.right - raster.left) / (columns - 1)
-    up = 0.5 * (raster.top - raster.bottom) / (rows - 1)
+    half_width = 0.5 * (raster.right - raster.left) / (columns - 1)
+    half_height = 0.5 * (raster.top - raster.bottom) / (rows - 1)
     image = AxesImage(
         axes,
         extent=(
-            raster.left - across,
-            raster.right + across,
-            raster.bottom - up,
-            raster.top + up,
+            raster.left - half_width,
+            raster.right + half_width,
+            raster.bottom - half_height,
+            raster.top + half_height,
         ),
         origin="lower",
         interpolation="bilinear" if raster.smooth else "nearest",
@@ -321,11 +321,11 @@ def _area(band: Band) -> Artist:
 
 
 def _words(words: Label, palette: Palette, points: float) -> Artist:
-    away = -0.25 * points if words.below else 0.25 * points
+    shift = -0.25 * points if words.below else 0.25 * points
     return Annotation(
         font_text(words.text),
         (words.x, words.y),
-        xytext=(0.0, away),
+        xytext=(0.0, shift),
         textcoords="offset points",
         ha=words.align,
         va="top" if words.below else "bottom",

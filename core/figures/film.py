@@ -96,10 +96,10 @@ def film_scene(
     data: list[tuple[Dots, ...]] = []
     for position in range(rows * len(kinds)):
         row, kind = divmod(position, len(kinds))
-        across, down = position % columns, position // columns
+        column, line = position % columns, position // columns
         box = Box(
-            across * cell[0] + LEFT_EM * em,
-            top + down * cell[1] + HEAD_EM * em,
+            column * cell[0] + LEFT_EM * em,
+            top + line * cell[1] + HEAD_EM * em,
             cell[0] - (LEFT_EM + RIGHT_EM) * em,
             cell[1] - (HEAD_EM + FOOT_EM) * em,
         )

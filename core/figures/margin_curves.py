@@ -176,8 +176,8 @@ def margin_ink(
             dots.append(Dots(name, x[seen], values[seen], colour, np.array([14.0])))
         place = _entry(x, values, y.low)
         if place is not None:
-            across, foot, area = np.array([[place], [y.low], [12.0]])
-            below = Dots(f"{name} below", across, foot, colour, area, Marker.DOWN, clipped=False)
+            dot, foot, area = np.array([[place], [y.low], [12.0]])
+            below = Dots(f"{name} below", dot, foot, colour, area, Marker.DOWN, clipped=False)
             dots.append(below)
     dots += _ring(traces, count, time, palette)
     if finite and not np.isfinite(x).any():
@@ -367,8 +367,8 @@ def landmarks_of(
     """Return the landmarks of curves (T,) by their names; none of a curve without a value."""
     found = []
     for k, (name, values) in enumerate(zip(names, curves, strict=True)):
-        of = observable_of(name).landmark
-        one = None if of is None else of(run)
+        landmark = observable_of(name).landmark
+        one = None if landmark is None else landmark(run)
         known = values[np.isfinite(values)]
         if one is not None and known.size:
             found.append(PlacedLandmark(k, one, one.value <= REACH * float(known.max())))

@@ -147,8 +147,8 @@ def sorted_ink(
     names: tuple[Label, ...] = ()
     pins = [node for node in pinned if node < m]
     if pins:
-        across, up = places_of(run, kind, indices[-1])
-        rings, names = rings_of(across[pins], up[pins], pins, palette)
+        x_places, y_places = places_of(run, kind, indices[-1])
+        rings, names = rings_of(x_places[pins], y_places[pins], pins, palette)
         dots = (*dots, rings)
     return PanelContent((Curves(kind, x, values, colours, widths),), dots, note, words=names)
 

@@ -251,9 +251,9 @@ class PredictorPanel:
             return ()
         scale = self.run.network.degree * float(self.run.rho[index]) / math.log(10.0)
         f = flat_values(self.run, index, data.x) * 10.0 ** min(scale, 300.0)
-        up, across = np.stack([data.y, f], axis=1), np.repeat(data.x, 2, axis=1)
+        ys, xs = np.stack([data.y, f], axis=1), np.repeat(data.x, 2, axis=1)
         colours = np.tile(rgba(self.palette.muted), (data.n, 1))
-        return (Curves("misfit", across, up, colours, np.full(data.n, 0.5)),)
+        return (Curves("misfit", xs, ys, colours, np.full(data.n, 0.5)),)
 
     def _key(self) -> tuple[KeyEntry, ...]:
         run, palette = self.run, self.palette

@@ -308,10 +308,10 @@ def miniature(
     x_scale, y_scale = scales_of(layout, lines)
     curves = []
     for line, colour in zip(lines, line_colours(lines, palette), strict=True):
-        across = (x_scale.place(line.x) - x.low) / (x.high - x.low)
-        up = (y_scale.place(line.mean) - y.low) / (y.high - y.low)
-        known = np.isfinite(across) & np.isfinite(up)
-        curves.append((np.stack([across[known], up[known]], axis=1), colour))
+        xs = (x_scale.place(line.x) - x.low) / (x.high - x.low)
+        ys = (y_scale.place(line.mean) - y.low) / (y.high - y.low)
+        known = np.isfinite(xs) & np.isfinite(ys)
+        curves.append((np.stack([xs[known], ys[known]], axis=1), colour))
     return curves
 
 

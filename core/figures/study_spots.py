@@ -53,12 +53,12 @@ def spots_of(
     for panel, own, lines in zip(scene.panels, layout.panels, every_line, strict=True):
         for line in lines if own.kind not in PICTURES else ():
             x_scale, y_scale = scales_of(own, lines)
-            across = (x_scale.place(line.x) - panel.x.low) / (panel.x.high - panel.x.low)
-            up = (y_scale.place(line.mean) - panel.y.low) / (panel.y.high - panel.y.low)
+            xs = (x_scale.place(line.x) - panel.x.low) / (panel.x.high - panel.x.low)
+            ys = (y_scale.place(line.mean) - panel.y.low) / (panel.y.high - panel.y.low)
             of_line = len(line.names) != line.x.size
-            for k in np.flatnonzero((abs(across - 0.5) <= 0.5) & (abs(up - 0.5) <= 0.5)):
-                x = panel.box.left + float(across[k]) * panel.box.width
-                top = panel.box.top + (1.0 - float(up[k])) * panel.box.height
+            for k in np.flatnonzero((abs(xs - 0.5) <= 0.5) & (abs(ys - 0.5) <= 0.5)):
+                x = panel.box.left + float(xs[k]) * panel.box.width
+                top = panel.box.top + (1.0 - float(ys[k])) * panel.box.height
                 name, mean = line.names[0 if of_line else k], float(line.mean[k])
                 spots.append(Spot(x, top, name, mean, int(line.count[k]), of_line))
     return tuple(spots)

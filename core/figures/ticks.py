@@ -351,5 +351,5 @@ def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -
         while len(found) < 2 and most < MOST_TRIED:  # one tick gives no scale
             most += 1
             found = _visible_ticks(strip.shows, first, last, most)
-        ticks += [(strip.start + (at - strip.low) * strip.unit, text) for at, text in found]
+        ticks += [(strip.start + (value - strip.low) * strip.unit, text) for value, text in found]
     return tuple(sorted(ticks))  # pages omit texts too close to the one before

@@ -261,12 +261,12 @@ class RunIndex:
     def _set_aside(self, code: int) -> None:
         """Set an unusable index aside, or continue in memory."""
         self.close()
-        if code not in NO_PLACE and (aside := set_aside(self.path)) is not None:
+        if code not in NO_PLACE and (backup := set_aside(self.path)) is not None:
             # A leftover journal would be replayed into the next index of that name.
             for suffix in ("-journal", "-wal", "-shm"):
                 with suppress(OSError):
                     self.path.with_name(self.path.name + suffix).unlink()
-            self._add_message(f"{REBUILT}: the index could not be read and was moved to {aside}.")
+            self._add_message(f"{REBUILT}: the index could not be read and was moved to {backup}.")
             return
         self._database = self._in_memory()
 

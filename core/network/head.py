@@ -111,12 +111,12 @@ class Head(Network):
         a, b, V = self._parts(flat)
         hidden, F, r = self._features(V, inputs)
         du = F.T @ g
-        back = self._normalise_derivative(g[:, None] * (a * b), F, r)
+        pulled_back = self._normalise_derivative(g[:, None] * (a * b), F, r)
         slopes = []
         for level in range(len(V) - 1, -1, -1):
-            slopes.append(back.T @ hidden[level])
+            slopes.append(pulled_back.T @ hidden[level])
             if level:
-                back = (back @ V[level]) * (hidden[level] > 0)
+                pulled_back = (pulled_back @ V[level]) * (hidden[level] > 0)
         return join_flat([b * du, a * du, *reversed(slopes)])
 
     def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:

@@ -74,8 +74,8 @@ class Normalised(TwoLayer):
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
         a, b, V = self.unpack(flat).values()
         unit, norms = self._unit(V)
-        across = (d_U - unit * (unit * d_U).sum(axis=1)[:, None]) / norms
-        return join_flat([b * d_alpha, a * d_alpha, across])
+        tangential = (d_U - unit * (unit * d_U).sum(axis=1)[:, None]) / norms
+        return join_flat([b * d_alpha, a * d_alpha, tangential])
 
     def gram(self, flat: Array, inputs: Array) -> Array:
         """Return the tangent kernel; the inner weights' part is orthogonal to each node's v_j."""

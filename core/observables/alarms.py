@@ -142,7 +142,7 @@ class _Scan:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-def find_alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, ...]:
+def find_alarms(run: Run, poll: Callable[[], None] | None = None) -> tuple[Alarm, ...]:
     """Return all alarms up to the last committed frame; each call examines the new frames only.
 
     margin: l^-1(sum_i l(p_i))/|W_h|^L fell from one frame to the next by more than 1e-9 + .01/E, E
@@ -155,7 +155,7 @@ def find_alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Al
     need gradient flow or full-batch descent without l2; a lasting condition raises one alarm.
     not_finite: states that the recorder of another program's loop left out.
 
-    `between` is called after each frame. It may wait, or cancel by raising an exception.
+    `poll` is called after each frame. It may wait, or cancel by raising an exception.
     """
     lost = _lost_states(run) if run.is_external else ()
     if not is_monitored(run):
@@ -165,8 +165,8 @@ def find_alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Al
         while scan.next < run.frames:
             _scan_frame(run, scan, scan.next)
             scan.next += 1
-            if between is not None:
-                between()
+            if poll is not None:
+                poll()
         _scan_end(run, scan)
         return tuple(sorted((*scan.alarms, *lost), key=lambda alarm: alarm.frame))
 

@@ -94,9 +94,9 @@ def layer_drift(run: Run, index: int) -> float:
     if not isinstance(run.network, Linear):
         return float("nan")
     now = conserved_matrix(run.network, run.physical_parameters(index))
-    then = conserved_matrix(run.network, run.origin)
+    initial = conserved_matrix(run.network, run.origin)
     squared = run.network.norm(run.physical_parameters(index)) ** 2
-    return float(np.linalg.norm(now - then)) / squared if squared > 0.0 else float("nan")
+    return float(np.linalg.norm(now - initial)) / squared if squared > 0.0 else float("nan")
 
 
 # ------------------------------------------------------------------- conditions of exact solutions

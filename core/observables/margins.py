@@ -356,13 +356,13 @@ def grid_values(
     float
         log10 of the factor from these values to f at the physical parameters.
     """
-    across = np.linspace(*first)
+    columns = np.linspace(*first)
     scale = run.network.degree * float(run.rho[index]) / math.log(10.0)
     d = run.dataset.d
     if d == 1:
-        return flat_values(run, index, across[:, None]), scale
-    up = np.linspace(*second)
-    x = np.zeros((up.size, across.size, d))
-    x[:, :, axes[0]] = across[None, :]
-    x[:, :, axes[1]] = up[:, None]
-    return flat_values(run, index, x.reshape(-1, d)).reshape(up.size, across.size), scale
+        return flat_values(run, index, columns[:, None]), scale
+    rows = np.linspace(*second)
+    x = np.zeros((rows.size, columns.size, d))
+    x[:, :, axes[0]] = columns[None, :]
+    x[:, :, axes[1]] = rows[:, None]
+    return flat_values(run, index, x.reshape(-1, d)).reshape(rows.size, columns.size), scale

@@ -35,9 +35,9 @@ def balance_drift(run: Run, index: int) -> float:
     now = run.network.imbalance(flat)
     if squared == 0.0 or size == 0.0 or now.size == 0:
         return float("nan")
-    then = run.network.imbalance(run.origin / size)
+    initial = run.network.imbalance(run.origin / size)
     with np.errstate(over="ignore", invalid="ignore"):  # e^-rho exceeds float64 for rho < -354
-        drift = now - np.where(then == 0.0, 0.0, np.exp(2.0 * (np.log(size) - rho)) * then)
+        drift = now - np.where(initial == 0.0, 0.0, np.exp(2.0 * (np.log(size) - rho)) * initial)
     return float(np.abs(drift).max()) / squared
 
 
@@ -54,8 +54,8 @@ def balance(run: Run, index: int) -> Array:
 @cached_per_run
 def _origin_directions(run: Run) -> tuple[Array, Array]:
     """Return v_j(0) (m, d) and |v_j(0)| (m,), which the rotation needs at every frame."""
-    then = run.network.directions(run.origin)
-    return then, np.asarray(np.linalg.norm(then, axis=1))
+    initial = run.network.directions(run.origin)
+    return initial, np.asarray(np.linalg.norm(initial, axis=1))
 
 
 def rotation(run: Run, index: int) -> Array:
@@ -66,8 +66,8 @@ def rotation(run: Run, index: int) -> Array:
 @cached_per_run
 def _origin_units(run: Run) -> tuple[Array, Array]:
     """Return u_j(0) (m, d + 1) and |u_j(0)| (m,)."""
-    then = run.network.nodes(run.origin)[1]
-    return then, np.asarray(np.linalg.norm(then, axis=1))
+    initial = run.network.nodes(run.origin)[1]
+    return initial, np.asarray(np.linalg.norm(initial, axis=1))
 
 
 @cached_per_run
@@ -82,10 +82,10 @@ def unit_rotation(run: Run, index: int) -> Array:
     return _cosines(run.network.nodes(run.parameters(index))[1], *_origin_units(run))
 
 
-def _cosines(now: Array, then: Array, before: Array) -> Array:
+def _cosines(now: Array, initial: Array, before: Array) -> Array:
     """Return the cosine of each row and its start, of length `before`; NaN for rows of 0."""
     lengths = np.linalg.norm(now, axis=1) * before
-    inner = np.einsum("jk,jk->j", now, then)
+    inner = np.einsum("jk,jk->j", now, initial)
     known = lengths > 0.0
     # A node of length 0 has no direction: NaN instead of a division by 0.
     safe = np.where(known, lengths, 1.0)

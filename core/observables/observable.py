@@ -132,14 +132,14 @@ class Observable:
             return np.where(np.isinf(value), np.nan, value) if np.isinf(value).any() else value
         return float("nan") if math.isinf(value) else value
 
-    def trace(self, run: Run, between: Callable[[], None] | None = None) -> Array:
+    def trace(self, run: Run, poll: Callable[[], None] | None = None) -> Array:
         """Return the values at all committed frames.
 
         Parameters
         ----------
         run : Run
             Open run.
-        between : callable, optional
+        poll : callable, optional
             Called before each frame. It may wait, or cancel by raising an exception.
 
         Returns
@@ -149,8 +149,8 @@ class Observable:
         """
         values = []
         for index in range(run.frames):
-            if between is not None:
-                between()
+            if poll is not None:
+                poll()
             values.append(self.value_at(run, index))
         return np.array(values, dtype=np.float64)
 

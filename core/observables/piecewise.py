@@ -89,14 +89,14 @@ def plane_function(run: Run, index: int, axes: tuple[int, int]) -> PlaneFunction
     return PlaneFunction(slopes, offsets, jumps, linear, float(constant))
 
 
-def level_segments(f: PlaneFunction, across: Ends, up: Ends, level: float = 0.0) -> Array:
+def level_segments(f: PlaneFunction, x_ends: Ends, y_ends: Ends, level: float = 0.0) -> Array:
     """Return segments along which f has a value, in a rectangle.
 
     Parameters
     ----------
     f : PlaneFunction
         Function on the plane.
-    across, up : tuple of float
+    x_ends, y_ends : tuple of float
         Ends of the rectangle's sides.
     level : float
         Value of f.
@@ -108,7 +108,7 @@ def level_segments(f: PlaneFunction, across: Ends, up: Ends, level: float = 0.0)
         are closed within a triangle of the first grid are found too, unless they are so small that
         f differs by less than TOLERANCE of its range from a linear function there.
     """
-    triangles, largest = _grid(across, up), 0.0
+    triangles, largest = _grid(x_ends, y_ends), 0.0
     found: list[Array] = []
     for rounds in range(MOST_ROUNDS + 1):
         if not triangles.size:
@@ -167,29 +167,29 @@ def lines_of(segments: Array) -> Array:
         np.rint(points / grain), axis=0, return_index=True, return_inverse=True
     )
     ends: list[tuple[int, int]] = [(a, b) for a, b in names.reshape(-1, 2).tolist() if a != b]
-    around: dict[int, list[int]] = {}
+    neighbours: dict[int, list[int]] = {}
     for number, pair in enumerate(ends):
         for name in pair:
-            around.setdefault(name, []).append(number)
+            neighbours.setdefault(name, []).append(number)
     lines: list[Array] = []
     # Start at ends and branches; the remaining lines are rings.
-    starts = sorted(around, key=lambda name: len(around[name]) % 2 == 0)
-    for start in [name for name in starts for _ in around[name]]:
+    starts = sorted(neighbours, key=lambda name: len(neighbours[name]) % 2 == 0)
+    for start in [name for name in starts for _ in neighbours[name]]:
         line = [start]
-        while around[line[-1]]:
-            number = around[line[-1]].pop()
+        while neighbours[line[-1]]:
+            number = neighbours[line[-1]].pop()
             a, b = ends[number]
             after = b if a == line[-1] else a
-            around[after].remove(number)
+            neighbours[after].remove(number)
             line.append(after)
         if len(line) > 1:
             lines += [points[firsts[line]], np.full((1, 2), np.nan)]
     return np.concatenate(lines[:-1]) if lines else np.empty((0, 2))
 
 
-def _grid(across: Ends, up: Ends) -> Array:
+def _grid(x_ends: Ends, y_ends: Ends) -> Array:
     """Return the triangles (t, 3, 2) of a grid over a rectangle."""
-    x, y = np.meshgrid(np.linspace(*across, SIDES + 1), np.linspace(*up, SIDES + 1))
+    x, y = np.meshgrid(np.linspace(*x_ends, SIDES + 1), np.linspace(*y_ends, SIDES + 1))
     points = np.stack([x, y], axis=-1)
     corners = points[:-1, :-1], points[:-1, 1:], points[1:, 1:], points[1:, :-1]
     a, b, c, d = (corner.reshape(-1, 2) for corner in corners)

@@ -58,15 +58,15 @@ class Prediction:
         """Names of all observables of the prediction: columns, and the residual."""
         return (*self.columns, f"{self.name}{RESIDUAL}")
 
-    def make_observables(self, of: Observable) -> tuple[Observable, ...]:
+    def make_observables(self, observable: Observable) -> tuple[Observable, ...]:
         """Return what tables have of the prediction of an observable: columns, and the residual."""
         make = partial(
             Observable,
             source=self.source,
-            unit=of.unit,
+            unit=observable.unit,
             applies=self.applies,
             where=self.where,
-            normalisation=of.normalisation,
+            normalisation=observable.normalisation,
         )
         values = [
             make(name, title, self.formula, function=partial(self._value, row), tex=self.tex)
@@ -80,8 +80,8 @@ class Prediction:
                 self.names[-1],
                 f"residual of {self.title}",
                 f"{self.of} - {self.name}",
-                function=partial(self._residual, of),
-                tex=f"{of.tex}-{self.tex}" if of.tex and self.tex else "",
+                function=partial(self._residual, observable),
+                tex=f"{observable.tex}-{self.tex}" if observable.tex and self.tex else "",
             ),
         )
 
@@ -114,8 +114,8 @@ class Prediction:
             return float(self.band(run, t)[row - 1, 0])
         return float(self.function(run, t)[0])
 
-    def _residual(self, of: Observable, run: Run, index: int) -> float:
-        return float(of.value_at(run, index)) - self._value(0, run, index)
+    def _residual(self, observable: Observable, run: Run, index: int) -> float:
+        return float(observable.value_at(run, index)) - self._value(0, run, index)
 
 
 @final

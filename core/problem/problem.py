@@ -183,16 +183,16 @@ class LastValue:
     def __init__(self) -> None:
         self._last: tuple[tuple[object, ...], Array, float] = (), np.zeros(0), np.nan
 
-    def value(self, of: tuple[object, ...], flat: Array, compute: Callable[[], float]) -> float:
+    def value(self, key: tuple[object, ...], flat: Array, compute: Callable[[], float]) -> float:
         """Return the cached value of these very objects at a point, or `compute` it.
 
         Objects are compared by identity, the point `flat` (size,) by its values.
         """
         before, point, value = self._last
-        same = len(of) == len(before) and all(map(operator.is_, of, before))
+        same = len(key) == len(before) and all(map(operator.is_, key, before))
         if not (same and np.array_equal(flat, point)):
             value = compute()
-            self._last = of, flat.copy(), value
+            self._last = key, flat.copy(), value
         return value
 
 

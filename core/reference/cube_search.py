@@ -212,13 +212,13 @@ def make_price_program(x: Array, c: Array) -> Program:
     n, d = x.shape
     positive, negative = np.flatnonzero(c > 0.0), np.flatnonzero(c < 0.0)
     k = positive.size
-    size, on = np.abs(x).sum(axis=1), np.eye(n)
+    size, unit_matrix = np.abs(x).sum(axis=1), np.eye(n)
     big = np.diag(size[positive])
     rows = np.vstack(
         [
-            np.c_[-x[positive], on[positive], big],
-            np.c_[np.zeros((k, d)), on[positive], -big],
-            np.c_[x[negative], -on[negative], np.zeros((n - k, k))],
+            np.c_[-x[positive], unit_matrix[positive], big],
+            np.c_[np.zeros((k, d)), unit_matrix[positive], -big],
+            np.c_[x[negative], -unit_matrix[negative], np.zeros((n - k, k))],
         ]
     )
     most = np.r_[size[positive], np.zeros(n)]

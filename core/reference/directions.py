@@ -102,9 +102,9 @@ def _cut(starts: Array, ends: Array, x: Array, y: Array, q: Array) -> tuple[Arra
     middle = (starts + ends) / 2.0
     z = np.c_[np.cos(middle), np.sin(middle)] @ x.T
     D = np.where(z > 0.0, q * y, 0.0) @ x
-    across = np.arctan2(D[:, 1], D[:, 0])
+    angles = np.arctan2(D[:, 1], D[:, 0])
     cuts = [starts, ends]
-    for turned in (across - HALF_TURN, across + HALF_TURN):
+    for turned in (angles - HALF_TURN, angles + HALF_TURN):
         inside = starts + np.mod(turned - starts, 2.0 * np.pi)
         cuts.append(inside[inside < ends])
     found = np.unique(np.concatenate(cuts))

@@ -180,12 +180,12 @@ def find_violation(
     own = components.argmax(axis=1)
     rows = np.arange(x.shape[0])
     length = components[rows, own]
-    across = np.linalg.norm(x - length[:, None] * axes[own], axis=1)
+    offsets = np.linalg.norm(x - length[:, None] * axes[own], axis=1)
     others = components.copy()
     others[rows, own] = -np.inf
     wrong = (
         (length < gamma_nc - ROUNDING)
-        | (across > gamma_nc * np.sqrt(eps / 2.0) + ROUNDING)
+        | (offsets > gamma_nc * np.sqrt(eps / 2.0) + ROUNDING)
         | (others.max(axis=1) > -eps + ROUNDING)
         | (signs[own] != y)
     )
@@ -194,7 +194,7 @@ def find_violation(
     place = int(wrong.argmax())
     return (
         f"Assumption 3.1 does not hold on these examples: number {place} has <beta, x> = "
-        f"{length[place]:.3g} along its own cone, {across[place]:.3g} across it and at most "
+        f"{length[place]:.3g} along its own cone, {offsets[place]:.3g} across it and at most "
         f"{others[place].max():.3g} along the others."
     )
 

@@ -91,10 +91,10 @@ def _changes_of_shipped(origin: Study, study: Study) -> tuple[Study, dict[str, A
     identifier = next(ids, None) if is_run and is_modified(origin.title) else None
     if identifier is None:
         return None
-    before, since = _values_in_runs(identifier), changes_between(origin, study)
+    before, changes = _values_in_runs(identifier), changes_between(origin, study)
     settings = dict[str, Any]()
     for key, value in _settings(study).items():
-        if key.startswith(OF_RECORDING) and key not in since:
+        if key.startswith(OF_RECORDING) and key not in changes:
             continue
         known = [*before.get(key, ()), _default_of(study, key)]
         if any(one not in known for one in (value if isinstance(value, tuple) else (value,))):

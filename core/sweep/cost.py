@@ -222,8 +222,10 @@ def summary(cost: Cost) -> str:
     """Return the cost in one line."""
     measured = sum(group.probes for group in cost.groups)
     cells = "1 cell" if measured == 1 else f"{measured} cells"
-    on = "1 core" if cost.cores == 1 else f"{cost.cores} cores"
-    return f"About {_time(cost.wall)} on {on}, {cost.bytes / 1e6:.3g} MB (estimated from {cells})."
+    cores = "1 core" if cost.cores == 1 else f"{cost.cores} cores"
+    return (
+        f"About {_time(cost.wall)} on {cores}, {cost.bytes / 1e6:.3g} MB (estimated from {cells})."
+    )
 
 
 def _time(seconds: float) -> str:

@@ -78,10 +78,10 @@ def _make_hypothesis(words: tuple[str, str], needed: Any, present: Any, met: Any
     unknown = np.isnan(needed) | np.isnan(present)
     found = np.where(unknown, State.OPEN, np.where(met, State.HOLDS, State.FAILS)).astype(np.int8)
     numbers = [float(np.atleast_1d(value)[-1]) for value in (needed, present)]
-    (text, sense), at = words, found if found.ndim else None
+    (text, sense), trace = words, found if found.ndim else None
     last = int(np.atleast_1d(found)[-1])
     bound, measured = (format_number(one) for one in numbers)
-    return Hypothesis(text, f"{sense} {bound}", measured, states.met_of(last), at)
+    return Hypothesis(text, f"{sense} {bound}", measured, states.met_of(last), trace)
 
 
 def positive(context: Context, name: str, text: str) -> Hypothesis:

@@ -159,9 +159,9 @@ def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     residual = float(OBSERVABLES[KKT].value_at(run, run.frames - 1))
     point = common.at_most("W is a KKT point: residual at the last frame", CLOSE, residual)
     # A residual requires a least-squares problem, solved for the last frame only.
-    at = np.full(run.frames, State.OPEN, dtype=np.int8)
-    at[-1] = state_of(point.met)
-    return (*network_hypotheses(run), near_orthogonal(run), replace(point, at=at))
+    states_of_frames = np.full(run.frames, State.OPEN, dtype=np.int8)
+    states_of_frames[-1] = state_of(point.met)
+    return (*network_hypotheses(run), near_orthogonal(run), replace(point, at=states_of_frames))
 
 
 def why_not_near(context: Context) -> str:

@@ -70,8 +70,8 @@ def two_cones_data(context: Context) -> tuple[Hypothesis, ...]:
     """Return the hypotheses of the proposition on the data."""
     # The last example is x', which belongs to neither cone.
     x, first = context.run.dataset.x[:-1], context.run.dataset.n // 2
-    across = float((x[:first] @ x[first:].T).max()) if x.shape[0] > first else -1.0
-    opposition = common.at_most("<x_i, x_j> across S_1 and S_2", -math.sqrt(0.5), across)
+    largest_product = float((x[:first] @ x[first:].T).max()) if x.shape[0] > first else -1.0
+    opposition = common.at_most("<x_i, x_j> across S_1 and S_2", -math.sqrt(0.5), largest_product)
     return *positive_unit_data(context.run), opposition
 
 

@@ -93,13 +93,13 @@ def changes_between(parent: Experiment, child: Experiment) -> Changes:
     changes: dict[str, tuple[Any, Any]] = {}
     before, after = (one.model_dump(mode="json") for one in (parent, child))
     for name, now in after.items():
-        then, section = before[name], getattr(child, name)
-        if then.get("kind") != now.get("kind"):
-            changes[f"{name}.kind"] = (then["kind"], now["kind"])
-            then = {key: then.get(key, _default(section, key)) for key in now}
+        previous, section = before[name], getattr(child, name)
+        if previous.get("kind") != now.get("kind"):
+            changes[f"{name}.kind"] = (previous["kind"], now["kind"])
+            previous = {key: previous.get(key, _default(section, key)) for key in now}
         for key, value in now.items():
-            if key != "kind" and value != then.get(key):
-                changes[f"{name}.{key}"] = (then.get(key), value)
+            if key != "kind" and value != previous.get(key):
+                changes[f"{name}.{key}"] = (previous.get(key), value)
     return changes
 
 

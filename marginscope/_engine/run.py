@@ -194,14 +194,14 @@ class Run(RunFile):
             No such frame.
         """
         count, index = len(self), operator.index(index)  # accepts NumPy integers
-        at = index + count if index < 0 else index
-        if not 0 <= at < count:
+        place = index + count if index < 0 else index
+        if not 0 <= place < count:
             raise InputError(
                 f"Frame {index} does not exist; {self.path} has frames 0 to {count - 1}."
             )
-        log10_t, numbers = float(self.log10_time[at]), MappingProxyType(self.diagnostics(at))
-        weights = MappingProxyType(weights_at(self, at))
-        return State(at, float(self.t[at]), log10_t, int(self.steps[at]), weights, numbers)
+        log10_t, numbers = float(self.log10_time[place]), MappingProxyType(self.diagnostics(place))
+        weights = MappingProxyType(weights_at(self, place))
+        return State(place, float(self.t[place]), log10_t, int(self.steps[place]), weights, numbers)
 
     def __iter__(self) -> Iterator[State]:
         return (self.frame(index) for index in range(len(self)))

@@ -255,10 +255,12 @@ def run_sweep(
     if workers is not None and workers < 1:
         raise InputError(f"workers = {workers}; give 1 or more.")
     folder = Folder("sweep") if out is None else None
-    into = Path(out) if folder is None and out is not None else folder.path if folder else Path()
+    folder_path = (
+        Path(out) if folder is None and out is not None else folder.path if folder else Path()
+    )
     address = None if dask is None else _address(dask)
     sweep_plan = plan(
-        core_study(study), into, size_of(study), overwrite, shared=address is not None
+        core_study(study), folder_path, size_of(study), overwrite, shared=address is not None
     )
     if sweep_plan.tasks:
         sweep_plan.tasks[0].problem()  # reports errors in the data before anything is started

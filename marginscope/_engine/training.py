@@ -159,8 +159,10 @@ def _places(
         )
     if path is None:
         folder = None if out is not None else Folder("train")
-        into = Path(out) if out is not None else folder.path if folder is not None else Path()
-        return [*run_paths(core_study(study), into).values()], folder
+        folder_path = (
+            Path(out) if out is not None else folder.path if folder is not None else Path()
+        )
+        return [*run_paths(core_study(study), folder_path).values()], folder
     if len(study) > 1:
         axes = ", ".join(study.axes) or "its variants"
         raise InputError(

@@ -179,14 +179,14 @@ def _fit(
     target = head(passed.f)
     if not np.isfinite(target).all():
         return
-    behind = _identity if head in (_identity, _logits) else _centre
+    tail = _identity if head in (_identity, _logits) else _centre
     parts = {key: part.astype(np.float64) for key, part in network.parts.items()}
     A = parts["A"] if network.form.k > 1 else parts["a"][:, None]
     c = parts.get("c", np.zeros(A.shape[1]))
     z = passed.x @ parts["V"].T + parts.get("b", 0.0)
     slopes = [near.slope]
     if search and name == "relu":
-        bases = [behind(np.maximum(z, 0.0) @ A), behind(np.minimum(z, 0.0) @ A)]
+        bases = [tail(np.maximum(z, 0.0) @ A), tail(np.minimum(z, 0.0) @ A)]
         s, below = _coefficients(bases, target, "c" in parts)
         slopes = _slopes_near(below / s if s else 0.0, near, passed.error)
     for slope in slopes:
@@ -194,13 +194,13 @@ def _fit(
         if search and name == "relu":
             called = {0.0: "relu", 1.0: "linear"}.get(slope, "leaky_relu")
         hidden = activation_value(called, slope, z)
-        (fitted,) = _coefficients([behind(hidden @ A)], target, "c" in parts)
+        (fitted,) = _coefficients([tail(hidden @ A)], target, "c" in parts)
         for scale in _scales_near(fitted or near.scale, near.scale, len(A), passed):
             # Tails of smooth activations are differences of larger numbers.
             sizes = np.maximum(np.abs(hidden), TAILS * np.abs(z)) @ np.abs(A)
             room = np.abs(scale) * sizes.max(axis=1) + np.abs(c).max()
             for scales_c in (True, False):
-                f = behind(scale * (hidden @ A) + (scale if scales_c else 1.0) * c)
+                f = tail(scale * (hidden @ A) + (scale if scales_c else 1.0) * c)
                 options = NetworkOptions(called, slope, scale, scales_c)
                 yield _judge(options, f, target, room, passed.error, head)
 
