@@ -95,12 +95,12 @@ class Curvature:
     def size(self) -> int:
         return self._flat.size
 
-    def dense(self, whole: bool = True) -> Array:
+    def dense(self, full: bool = True) -> Array:
         """Return the Hessian as a matrix.
 
         Parameters
         ----------
-        whole : bool
+        full : bool
             False for the Gauss-Newton part alone.
 
         Returns
@@ -120,7 +120,7 @@ class Curvature:
         curvatures = np.stack(columns, axis=-1).reshape(n, k, k) / n
         curved = np.einsum("ica,ias->ics", curvatures, J)
         out = np.tensordot(J, curved, axes=([0, 1], [0, 1]))
-        if whole:
+        if full:
             out += self._second.dense()
             out[np.diag_indices(size)] += self._penalty
             if self._cubes:
@@ -350,7 +350,7 @@ def gauss_newton_sharpness(problem: Problem, flat: Array, tolerance: float = TOL
     """
     curvature = Curvature(problem, flat)
     if is_dense(problem):
-        return _eigenvalues_of_matrix(curvature.dense(whole=False), 1).largest
+        return _eigenvalues_of_matrix(curvature.dense(full=False), 1).largest
     return top_eigenvalues(curvature.gauss_newton, curvature.size, 1, tolerance).largest
 
 

@@ -68,7 +68,7 @@ class ProvedSharpness:
         self._problem = problem
         self._inner: Array = problem.inputs @ problem.inputs.T
 
-    def prove_at(self, flat: Array, count: int, slack: float, whole: bool = True) -> Array | None:
+    def prove_at(self, flat: Array, count: int, slack: float, full: bool = True) -> Array | None:
         """Return the largest eigenvalues at flat parameters, proved.
 
         Parameters
@@ -80,7 +80,7 @@ class ProvedSharpness:
         slack : float
             Each value is below the true one by at most `slack` of the largest, and above it by
             rounding alone.
-        whole : bool
+        full : bool
             False for the Gauss-Newton part alone.
 
         Returns
@@ -90,7 +90,7 @@ class ProvedSharpness:
             no number is positive or finite.
         """
         with np.errstate(all="ignore"):
-            span = _ExampleSpan(self._problem, self._inner, np.asarray(flat, np.float64), whole)
+            span = _ExampleSpan(self._problem, self._inner, np.asarray(flat, np.float64), full)
             return span.prove_eigenvalues(count, slack) if span.is_finite else None
 
 
@@ -101,7 +101,7 @@ class _ExampleSpan:
     Late in a run these are 1e-50, and their squares underflow.
     """
 
-    def __init__(self, problem: Problem, inner: Array, flat: Array, whole: bool) -> None:
+    def __init__(self, problem: Problem, inner: Array, flat: Array, full: bool) -> None:
         network, X, y = problem.network, problem.inputs, problem.dataset.y
         assert isinstance(network, TwoLayer)
         alpha, U = network.effective(flat)
@@ -112,15 +112,15 @@ class _ExampleSpan:
         curved = np.asarray(problem.loss.output_curvature(f, y, np.ones_like(f))) / n
         self._scale = max(float(np.abs(g).max()), float(curved.max()))
         root = np.sqrt(curved / self._scale)
-        self._penalty = 2.0 * problem.experiment.loss.l2 if whole else 0.0
+        self._penalty = 2.0 * problem.experiment.loss.l2 if full else 0.0
         if not network.push(flat, np.ones_like(flat))[0].any():  # outer weights are untrained
-            self._A, whole = np.zeros_like(self._A), False
-        q = (slopes * (g / self._scale)) @ X if whole else np.zeros_like(U)
+            self._A, full = np.zeros_like(self._A), False
+        q = (slopes * (g / self._scale)) @ X if full else np.zeros_like(U)
         self._squares = (q * q).sum(axis=1)
         slopes *= alpha[:, None]
         slopes *= root
         self._A *= root
-        self._B = (q @ X.T if whole else np.zeros_like(slopes)) * slopes
+        self._B = (q @ X.T if full else np.zeros_like(slopes)) * slopes
         self._R = np.asarray(dsyrk(1.0, slopes.T))  # its upper triangle
         self._R *= inner.T  # the same, and in the same order
 

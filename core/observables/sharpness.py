@@ -106,7 +106,7 @@ def gauss_newton(run: Run, index: int) -> float:
         return float("nan")
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         proof = make_prover(run)
-        proved = proof and proof.prove_at(flat, 1, TOLERANCE, whole=False)
+        proved = proof and proof.prove_at(flat, 1, TOLERANCE, full=False)
         if proved is not None:
             return float(proved[0])
         return gauss_newton_sharpness(run.problem, flat)

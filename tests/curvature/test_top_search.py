@@ -107,7 +107,7 @@ def test_the_whole_matrix_is_that_of_the_products(case: Case) -> None:
     scale = np.abs(rows).max()
     assert np.abs(product.dense() - rows).max() < 1e-12 * scale
     part = np.array([product.gauss_newton(one) for one in np.eye(flat.size)])
-    assert np.abs(product.dense(whole=False) - part).max() < 1e-12 * scale
+    assert np.abs(product.dense(full=False) - part).max() < 1e-12 * scale
 
 
 @pytest.mark.parametrize("case", [*TWO_LAYER, *HEADS], ids=str)
