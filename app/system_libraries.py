@@ -62,10 +62,10 @@ NO_SCREEN = (
 
 def sentences_about(error: ImportError | OSError) -> str:
     """Return what to install for an error of the loader; "" for an error of another kind."""
-    found = NOT_FOUND.search(str(error))
-    if found is None:
+    match = NOT_FOUND.search(str(error))
+    if match is None:
         return ""
-    library_name = found["library"]
+    library_name = match["library"]
     known = [library for library, _, _ in PACKAGES]
     # Check all: the loader names only the first missing library.
     missing = [one for one in known if one == library_name or not can_load(one)]

@@ -148,8 +148,8 @@ def check_shown(code: str, where: str) -> None:
         if " " * (LONGEST_GAP + 1) in columns.strip():
             raise _refusal(where, number, f"has a gap of more than {LONGEST_GAP} spaces")
         for character in line.replace("\t", ""):
-            seen = unicodedata.category(character) not in UNSEEN
-            if not seen or unicodedata.bidirectional(character) in RIGHT_TO_LEFT:
+            is_visible = unicodedata.category(character) not in UNSEEN
+            if not is_visible or unicodedata.bidirectional(character) in RIGHT_TO_LEFT:
                 raise _refusal(where, number, f"holds the character {_name(character)}")
     _check_names(code, where)
 

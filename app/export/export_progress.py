@@ -87,8 +87,8 @@ class ProgressWindow(QDialog):
         self.bar.setRange(0, total)
         self.bar.setValue(done)
         seconds = self._left.estimate(self._now(), done, total)
-        known = math.isfinite(seconds) and done < total
-        self.left.setText(f"about {duration_text(seconds)} left" if known else "")
+        is_known = math.isfinite(seconds) and done < total
+        self.left.setText(f"about {duration_text(seconds)} left" if is_known else "")
 
     def show_cancelling(self) -> None:
         """Show that the work will stop at its next chance."""

@@ -110,8 +110,8 @@ def legend_rows(
 def _setting(key: str, text: str) -> str:
     """Return the value of a setting as shown in the form."""
     section, _, name = key.partition(".")
-    known = name == "kind" and text in KINDS.get(section, ())
-    return kind_words(section, text) if known else raise_powers(value_words(text))
+    is_known = name == "kind" and text in KINDS.get(section, ())
+    return kind_words(section, text) if is_known else raise_powers(value_words(text))
 
 
 def reference_levels(

@@ -206,9 +206,9 @@ class LegendTable(QTableWidget):
 
     def _on_item_changed(self, item: QTableWidgetItem) -> None:
         row = item.row()
-        shown = item.checkState() == Qt.CheckState.Checked
-        if item.column() == NAME and row < len(self._rows) and self._rows[row].shown != shown:
-            self.shown_changed.emit(row, shown)
+        is_shown = item.checkState() == Qt.CheckState.Checked
+        if item.column() == NAME and row < len(self._rows) and self._rows[row].shown != is_shown:
+            self.shown_changed.emit(row, is_shown)
 
     def _on_cell_clicked(self, row: int, column: int) -> None:
         """Request the removal of a run whose cross was clicked."""

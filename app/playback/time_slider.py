@@ -223,9 +223,9 @@ class TimeSlider(QWidget):
             self._from = event.position().x()
         else:
             # Below the triangles a click goes to the groove, however near an alarm is.
-            above = event.position().y() < ALARM
-            alarm = self.alarm_at(event.position().x()) if above else None
-            name = self.bookmark_at(event.position().x()) if above and alarm is None else ""
+            is_above = event.position().y() < ALARM
+            alarm = self.alarm_at(event.position().x()) if is_above else None
+            name = self.bookmark_at(event.position().x()) if is_above and alarm is None else ""
             if name or alarm is not None:
                 self._clicked_mark = event.position()
             if name:

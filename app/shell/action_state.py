@@ -152,7 +152,7 @@ class ActionStateController(QObject):
     def show_runs(self) -> None:
         """Update title, page and actions to the open runs."""
         session = self._display.session
-        shown = len(session) > 0
+        is_shown = len(session) > 0
         self._enable()
         self.enable_views()
         has_pause_request = any(
@@ -162,7 +162,7 @@ class ActionStateController(QObject):
         window = self._window
         self.show_chips()
         if self.views_made:
-            window.show_page(shown)
+            window.show_page(is_shown)
         headings = " | ".join(run.heading for run in session)
         titles = {run.data.run.title for run in session if run.data is not None}
         changed = [title for title in titles if is_modified(title) and title not in headings]

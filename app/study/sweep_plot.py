@@ -177,8 +177,8 @@ class SweepPlot(QWidget):
             x, mean = self._to_axis(line.x, 0), self._to_axis(line.mean, 1)
             # Words have no order along which a line could run.
             if not self.shown.words:
-                known = np.isfinite(mean) & np.isfinite(x)
-                means.append((path_of(x[known], mean[known]), pen_of(colour, PEN)))
+                is_known = np.isfinite(mean) & np.isfinite(x)
+                means.append((path_of(x[is_known], mean[is_known]), pen_of(colour, PEN)))
             bars.append((self._bar_path(line, x, mean), pen_of(rgba(colour, 0.6))))
             # Two styles a line, filled and hollow: index 2 k, or 2 k + 1 if runs did not fit.
             styles += [

@@ -361,8 +361,8 @@ def key_in(sentence: str) -> str:
     >>> key_in("data.n = 70 gives other points than data.path."), key_in("nothing is changed")
     ('data.n', '')
     """
-    found = KEY.search(sentence)
-    return f"{found[1]}.{found[2]}" if found else ""
+    match = KEY.search(sentence)
+    return f"{match[1]}.{match[2]}" if match else ""
 
 
 def _label(found: re.Match[str]) -> str:

@@ -273,16 +273,16 @@ class SectionForm(QWidget):
         column = max([LABEL_WIDTH, *(label.sizeHint().width() for label, _, _ in lines)])
         room = self.width() - column - 2 * BETWEEN - MARK_WIDTH
         for number, (label, control, mark) in enumerate(lines, first):
-            below = text_width(control) > room
-            if self._wrapped.get(control) == below:
+            is_below = text_width(control) > room
+            if self._wrapped.get(control) == is_below:
                 continue
-            self._wrapped[control] = below
+            self._wrapped[control] = is_below
             for widget in (label, control, mark):
                 self._grid.removeWidget(widget)
             place = ROWS * number
             # The heading spans the section below its summary, which lets clicks through.
-            self._grid.addWidget(label, place, 0, 1, 2 if below or label is self.heading else 1)
-            where = (place + 1, 0, 1, 2) if below else (place, 1, 1, 1)
+            self._grid.addWidget(label, place, 0, 1, 2 if is_below or label is self.heading else 1)
+            where = (place + 1, 0, 1, 2) if is_below else (place, 1, 1, 1)
             self._grid.addWidget(control, *where)
             self._grid.addWidget(mark, where[0], 2)
 

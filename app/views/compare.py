@@ -157,10 +157,10 @@ class CompareView(QWidget):
         lines = self._comparison.lines if self._comparison is not None else ()
         for line, colour in zip(lines, self.colours(), strict=True):
             x = self.axis.to_axis(line.places)
-            known = np.isfinite(x) & np.isfinite(line.values)
-            if known.any():
+            is_known = np.isfinite(x) & np.isfinite(line.values)
+            if is_known.any():
                 labels.append(
-                    EndLabel(raise_powers(line.label), colour, x[known], line.values[known])
+                    EndLabel(raise_powers(line.label), colour, x[is_known], line.values[is_known])
                 )
         nowhere = np.empty(0)
         labels += [
@@ -236,15 +236,15 @@ class CompareView(QWidget):
 
     def _path(self, places: Floats, values: Floats) -> QPainterPath:
         x = self.axis.to_axis(places)
-        known = np.isfinite(x) & np.isfinite(values)
-        x, y = x[known], values[known]
+        is_known = np.isfinite(x) & np.isfinite(values)
+        x, y = x[is_known], values[is_known]
         mask = points_to_draw(x, y[None, :], TOLERANCE * self.plot.pixel_height())[0]
         return path_of(x[mask], y[mask])
 
     def _area(self, line: ComparedLine) -> QPainterPath:
         x = self.axis.to_axis(line.places)
-        known = np.isfinite(x) & np.isfinite(line.low) & np.isfinite(line.high)
-        x, low, high = x[known], line.low[known], line.high[known]
+        is_known = np.isfinite(x) & np.isfinite(line.low) & np.isfinite(line.high)
+        x, low, high = x[is_known], line.low[is_known], line.high[is_known]
         path = path_of(np.append(x, x[::-1]), np.append(low, high[::-1]))
         path.closeSubpath()
         return path

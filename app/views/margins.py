@@ -195,9 +195,9 @@ class MarginsView(TraceView):
         alone = next(iter(self._pinned), -1) if len(self._pinned) == 1 else -1
         node = self._hovered if self._hovered >= 0 else alone
         corner = self._weights(data, node) if 0 <= node < data.m else ()
-        shown = np.isfinite(data.margins[: frame + 1]).any()
+        is_shown = np.isfinite(data.margins[: frame + 1]).any()
         reason = why_no_margin(data.run.experiment.network)
-        note = "" if shown else f"no margin: {reason}"
+        note = "" if is_shown else f"no margin: {reason}"
         if not corner:
             corner = self._of_share(data)
         if not corner and data.past.too_long:

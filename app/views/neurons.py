@@ -280,9 +280,9 @@ class NeuronsView(NodeView):
         connect = np.ones(trails.shape[:2], dtype=np.bool_)
         if self._shows_directions:
             # A node of length 0 has no direction, and Qt's paths hold no NaN: its trail has a gap.
-            known = np.isfinite(trails).all(axis=2)
-            connect = known & np.roll(known, -1, axis=1)
-            trails = np.where(known[:, :, None], trails, 0.0)
+            is_known = np.isfinite(trails).all(axis=2)
+            connect = is_known & np.roll(is_known, -1, axis=1)
+            trails = np.where(is_known[:, :, None], trails, 0.0)
         connect[:, -1] = False
         return trails, connect
 
@@ -356,8 +356,8 @@ class NeuronsView(NodeView):
 
     def _select(self, box: QRectF) -> None:
         x, y = self.plot.points[:, 0], self.plot.points[:, 1]
-        inside = (x >= box.left()) & (x <= box.right()) & (y >= box.top()) & (y <= box.bottom())
-        self.nodes_selected.emit(frozenset(np.flatnonzero(inside).tolist()))
+        is_inside = (x >= box.left()) & (x <= box.right()) & (y >= box.top()) & (y <= box.bottom())
+        self.nodes_selected.emit(frozenset(np.flatnonzero(is_inside).tolist()))
 
 
 def shorten_label(label: str) -> str:

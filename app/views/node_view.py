@@ -133,12 +133,12 @@ class NodeView(RunView):
 
     def _step(self, x: int, y: int) -> None:
         """Mark another node after an arrow key, or the first node."""
-        known = np.flatnonzero(self._visible_nodes())
-        if not known.size:
+        indices = np.flatnonzero(self._visible_nodes())
+        if not indices.size:
             return
-        node = self._hovered if self._hovered in known else next(iter(self._pinned), -1)
-        node = node if node in known else -1
-        self.node_hovered.emit(self._neighbour(node, known, x, y))
+        node = self._hovered if self._hovered in indices else next(iter(self._pinned), -1)
+        node = node if node in indices else -1
+        self.node_hovered.emit(self._neighbour(node, indices, x, y))
 
     def _visible_nodes(self) -> NDArray[np.bool_]:
         """Return which nodes are within the shown range, (m,)."""

@@ -59,16 +59,16 @@ def nearest_point(
         return found
     point = np.array([x, y])
     for number, (places, heights) in enumerate(lines):
-        known = np.flatnonzero(np.isfinite(places) & np.isfinite(heights))
-        if known.size == 0:
+        indices = np.flatnonzero(np.isfinite(places) & np.isfinite(heights))
+        if indices.size == 0:
             continue
         left = float(plot.place(x - REACH, y)[0])
         right = float(plot.place(x + REACH, y)[0])
         # Places increase, except for |W|^2, which may turn back: then all points are examined.
-        part = known
-        if (np.diff(places[known]) >= 0.0).all():
-            ends = np.searchsorted(places[known], [left, right])
-            part = known[max(int(ends[0]) - 1, 0) : int(ends[1]) + 1]
+        part = indices
+        if (np.diff(places[indices]) >= 0.0).all():
+            ends = np.searchsorted(places[indices], [left, right])
+            part = indices[max(int(ends[0]) - 1, 0) : int(ends[1]) + 1]
         points = plot.pixels(np.stack([places[part], heights[part]], axis=1))
         distance, nearest = _to_segments(points, point)
         if distance < best:

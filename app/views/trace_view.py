@@ -112,9 +112,9 @@ class TraceView(RunView):
         """Return the names of the bounds at the ends of their curves, the last of the lines."""
         bounds, labels = self._shown_bounds(), []
         for line, bound in zip(self._lines[len(self._lines) - len(bounds) :], bounds, strict=True):
-            known = line.values[np.isfinite(line.values)]
-            if known.size and bound.name:
-                end = float(known[-1])
+            finite = line.values[np.isfinite(line.values)]
+            if finite.size and bound.name:
+                end = float(finite[-1])
                 labels.append(
                     LevelLine(end, end, end, bound.name, line.colour, bound.tip, line=False)
                 )
@@ -212,9 +212,9 @@ class TraceView(RunView):
         curves, width = [], STRONG * self.plot.devicePixelRatioF()
         for row, line, own in zip(heights, lines, self._lines, strict=False):
             row[:] = np.append(line.values, own.values[0])
-            shown = np.isfinite(places) & np.isfinite(row)
+            is_shown = np.isfinite(places) & np.isfinite(row)
             pen = pen_of(rgba(line.colour, PAST), width, line.dashes)
-            curves.append((path_of(places[shown], row[shown]), pen))
+            curves.append((path_of(places[is_shown], row[is_shown]), pen))
         self.past.set_curves(curves)
         own_part = self._obstacles
         if own_part is not None:

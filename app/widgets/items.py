@@ -332,10 +332,10 @@ class Markers(UnboundedItem):
         way = painter.transform()
         x = way.m11() * self.points[:, 0] + way.dx()
         y = way.m22() * self.points[:, 1] + way.dy()
-        near = (np.abs(x) < FAR) & (np.abs(y) < FAR)
-        copies = np.empty((int(np.count_nonzero(near)), 10))
-        copies[:, 0], copies[:, 1] = x[near], y[near]
-        copies[:, 2:6] = self._cells[self.which[near]]
+        is_near = (np.abs(x) < FAR) & (np.abs(y) < FAR)
+        copies = np.empty((int(np.count_nonzero(is_near)), 10))
+        copies[:, 0], copies[:, 1] = x[is_near], y[is_near]
+        copies[:, 2:6] = self._cells[self.which[is_near]]
         copies[:, 6:10] = (1.0 / ratio, 1.0 / ratio, 0.0, 1.0)
         painter.save()
         painter.resetTransform()

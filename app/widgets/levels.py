@@ -42,9 +42,9 @@ class Traces:
         heights = np.full((self.values.shape[0], max(round(inside.width()), 2)), np.nan)
         columns = np.linspace(inside.left(), inside.right(), heights.shape[1])
         for row, values in zip(heights, self.values, strict=True):
-            known = np.isfinite(values) & np.isfinite(self.places)
-            if known.any():
-                pixels = plot.pixels(np.stack([self.places[known], values[known]], axis=1))
+            is_known = np.isfinite(values) & np.isfinite(self.places)
+            if is_known.any():
+                pixels = plot.pixels(np.stack([self.places[is_known], values[is_known]], axis=1))
                 x, y = pixels.T
                 row[:] = np.interp(columns, x, y, left=np.nan, right=np.nan)
         return Obstacles(inside.left(), heights)
@@ -66,8 +66,8 @@ class Obstacles:
             return False
         # Between two columns a steep curve crosses many rows.
         upper, lower = np.fmin(part[:, 1:], part[:, :-1]), np.fmax(part[:, 1:], part[:, :-1])
-        inside = (upper <= box.bottom() + CURVE_AIR) & (lower >= box.top() - CURVE_AIR)
-        return bool(inside.any())
+        is_inside = (upper <= box.bottom() + CURVE_AIR) & (lower >= box.top() - CURVE_AIR)
+        return bool(is_inside.any())
 
 
 NO_CURVES = Obstacles(0.0, np.empty((0, 0)))

@@ -116,8 +116,8 @@ def _tracker(arguments: Sequence[str]) -> list[str | int]:
     flags = next((i for i, one in enumerate(arguments) if one == "-c"), len(arguments))
     if not all(one.startswith("-") for one in arguments[:flags]) or len(arguments) != flags + 2:
         return []
-    found = TRACKER.fullmatch(arguments[flags + 1])
-    if found is None:
+    match = TRACKER.fullmatch(arguments[flags + 1])
+    if match is None:
         return []
-    module, number, verbose = found.groups()
+    module, number, verbose = match.groups()
     return [module, int(number), *([] if verbose is None else [int(verbose == "True")])]

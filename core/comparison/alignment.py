@@ -113,11 +113,11 @@ def to_axis_numbers(keys: Array, against: str) -> Array:
 
 def turns_back(keys: Array) -> bool:
     """Return True if a run moves back on an axis, by more than rounding."""
-    known = keys[np.isfinite(keys)]
-    if known.size < 2:
+    finite = keys[np.isfinite(keys)]
+    if finite.size < 2:
         return False
-    setback = np.maximum.accumulate(known) - known
-    return bool(setback.max() > 1e-9 * max(float(np.ptp(known)), 1e-300))
+    setback = np.maximum.accumulate(finite) - finite
+    return bool(setback.max() > 1e-9 * max(float(np.ptp(finite)), 1e-300))
 
 
 def first_passages(keys: Array, values: Array) -> tuple[Array, Array]:
@@ -143,8 +143,8 @@ def first_passages(keys: Array, values: Array) -> tuple[Array, Array]:
     >>> places.tolist(), then.tolist()
     ([0.0, 2.0, 2.0, 3.0], [0.0, 1.0, 6.0, 7.0])
     """
-    known = np.isfinite(keys)
-    keys, values = keys[known], values[known]
+    is_known = np.isfinite(keys)
+    keys, values = keys[is_known], values[is_known]
     if keys.size == 0:
         return keys, values
     before = np.append(-np.inf, np.maximum.accumulate(keys)[:-1])
@@ -177,12 +177,12 @@ def interpolate(places: Array, values: Array, where: Array) -> Array:
     result = np.full(where.shape, np.nan)
     if places.size == 0:
         return result
-    inside = (where >= places[0]) & (where <= places[-1])
-    right = np.searchsorted(places, where[inside], side="left")
+    is_inside = (where >= places[0]) & (where <= places[-1])
+    right = np.searchsorted(places, where[is_inside], side="left")
     left = np.maximum(right - 1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = (where[inside] - places[left]) / (places[right] - places[left])
+        share = (where[is_inside] - places[left]) / (places[right] - places[left])
         values_between = values[left] + share * (values[right] - values[left])
-    exact = places[right] == where[inside]
-    result[inside] = np.where(exact, values[right], values_between)
+    exact = places[right] == where[is_inside]
+    result[is_inside] = np.where(exact, values[right], values_between)
     return result

@@ -122,13 +122,13 @@ def without_groups(text: str) -> str | None:
     >>> without_groups("1,257.30"), without_groups("1.000,5"), without_groups("12.5")
     ('1257.30', '1000.5', None)
     """
-    found = GROUPED.fullmatch(text.replace(MINUS, "-"))
-    if found is None:
+    match = GROUPED.fullmatch(text.replace(MINUS, "-"))
+    if match is None:
         return None
-    if found[3] == "." and found[4] is None and found[2].count(".") == 1:
+    if match[3] == "." and match[4] is None and match[2].count(".") == 1:
         return None
-    digits = found[1] + re.sub(r"\D", "", found[2])
-    return digits if found[4] is None else f"{digits}.{found[4]}"
+    digits = match[1] + re.sub(r"\D", "", match[2])
+    return digits if match[4] is None else f"{digits}.{match[4]}"
 
 
 @final

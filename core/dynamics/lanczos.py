@@ -171,18 +171,18 @@ class _LockedVectors:
         of the goal. A process that runs out of steps before is the last one: it bounds what was
         outside, and so what is outside the vectors that it adds.
         """
-        known = len(self.values) >= self._count
-        x = float(self.values[self._count - 1]) + 0.25 * self._goal() if known else -math.inf
+        is_known = len(self.values) >= self._count
+        x = float(self.values[self._count - 1]) + 0.25 * self._goal() if is_known else -math.inf
         n_missing = max(1, self._count - len(self.values))
         while not process.is_finished:
             process.step()
-            if not known or process.exceeds(x):
+            if not is_known or process.exceeds(x):
                 near = process.steps >= n_missing and process.finite
                 if near and process.residual(n_missing) <= 0.5 * share * self.goal(process):
                     break
             elif process.probability(x) <= MISS:
                 break
-        if not process.finite or not known or process.exceeds(x):
+        if not process.finite or not is_known or process.exceeds(x):
             coupling = self._coupling
             self.lock_vectors(process, share)
             if not process.is_finished or process.is_invariant:

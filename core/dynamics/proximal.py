@@ -131,8 +131,8 @@ class Proximal:
     def sides(self, w: Weights) -> Signs:
         """Return each node's side of its hyperplanes, -1, 1, or 0 on a kink, (m, h)."""
         z = w.U @ self.planes.normals.T
-        near = np.abs(z) < ON_KINK * np.linalg.norm(w.U, axis=1)[:, None]
-        return np.where(near, 0, np.where(z > 0.0, 1, -1))
+        is_near = np.abs(z) < ON_KINK * np.linalg.norm(w.U, axis=1)[:, None]
+        return np.where(is_near, 0, np.where(z > 0.0, 1, -1))
 
     def _model(self, w: Weights, sides: Signs) -> Model:
         """Return the model at w, with the slope of the left at sides = 0."""

@@ -107,10 +107,10 @@ class ObjectiveReader:
             started = (frame for frame in frames if cell.value(objective.after, frame) > 0.0)
             frames = range(next(started, run.frames), run.frames)
         values = np.array([cell.value(objective.text, frame) for frame in frames])
-        known = values[np.isfinite(values)]
-        if not known.size:
+        finite = values[np.isfinite(values)]
+        if not finite.size:
             return NAN
-        return float(known.min() if objective.take == "least" else known.max())
+        return float(finite.min() if objective.take == "least" else finite.max())
 
 
 def _names_in(formula: str) -> list[str]:

@@ -70,14 +70,14 @@ def bound_at_frames(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
         NaN where it was not judged.
     """
     values = np.full(frames.size, np.nan)
-    known = frames < bound.values.size
-    values[known] = bound.values[frames[known]]
+    is_known = frames < bound.values.size
+    values[is_known] = bound.values[frames[is_known]]
     return values
 
 
 def end_label(name: str, x: Array, y: Array, colour: str) -> list[Label]:
     """Return the name of a bound above its last finite point, of x and y (F,)."""
-    seen = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
-    if not (name and seen.size):
+    indices = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    if not (name and indices.size):
         return []
-    return [Label(float(x[seen[-1]]), float(y[seen[-1]]), plain(name), colour, "right")]
+    return [Label(float(x[indices[-1]]), float(y[indices[-1]]), plain(name), colour, "right")]

@@ -311,9 +311,9 @@ def _image(axes: Axes, raster: Raster) -> Artist:
 
 
 def _area(band: Band) -> Artist:
-    known = np.isfinite(band.x) & np.isfinite(band.low) & np.isfinite(band.high)
+    is_known = np.isfinite(band.x) & np.isfinite(band.low) & np.isfinite(band.high)
     # Skip unknown points: a polygon has no gaps.
-    x, low, high = band.x[known], band.low[known], band.high[known]
+    x, low, high = band.x[is_known], band.low[is_known], band.high[is_known]
     outline = np.stack([np.append(x, x[::-1]), np.append(low, high[::-1])], axis=-1)
     return PolyCollection(
         [outline] if x.size else [], facecolors=band.colour[None, :] / 255.0, linewidths=0.0

@@ -169,11 +169,11 @@ def margin_ink(
         colour = rgba(_colour(position, palette))[None, :]
         width = np.array([1.6 if name == "hard_margin" else 1.2])
         curves.append(Curves(name, x[None, :], values[None, :], colour, width, dash))
-        seen = np.isfinite(x) & np.isfinite(values)
+        is_finite = np.isfinite(x) & np.isfinite(values)
         finite = finite or bool(np.isfinite(values).any())
         # A line through one point is invisible.
-        if np.count_nonzero(seen) == 1:
-            dots.append(Dots(name, x[seen], values[seen], colour, np.array([14.0])))
+        if np.count_nonzero(is_finite) == 1:
+            dots.append(Dots(name, x[is_finite], values[is_finite], colour, np.array([14.0])))
         place = _entry(x, values, y.low)
         if place is not None:
             dot, foot, area = np.array([[place], [y.low], [12.0]])
@@ -204,10 +204,10 @@ def _ring(traces: MarginTraces, count: int, time: Across, palette: Palette) -> l
 def _entry(x: Array, values: Array, low: float) -> float | None:
     """Return where a curve last comes up through the lower edge; its last point if it does not."""
     with np.errstate(invalid="ignore"):
-        below = np.flatnonzero((values < low) & np.isfinite(x))
-    if below.size == 0:
+        indices = np.flatnonzero((values < low) & np.isfinite(x))
+    if indices.size == 0:
         return None
-    last = int(below[-1])
+    last = int(indices[-1])
     if last + 1 == values.size or not np.isfinite(values[last + 1]):
         return float(x[last])
     share = (low - values[last]) / (values[last + 1] - values[last])
@@ -369,9 +369,9 @@ def landmarks_of(
     for k, (name, values) in enumerate(zip(names, curves, strict=True)):
         landmark = observable_of(name).landmark
         one = None if landmark is None else landmark(run)
-        known = values[np.isfinite(values)]
-        if one is not None and known.size:
-            found.append(PlacedLandmark(k, one, one.value <= REACH * float(known.max())))
+        finite = values[np.isfinite(values)]
+        if one is not None and finite.size:
+            found.append(PlacedLandmark(k, one, one.value <= REACH * float(finite.max())))
     return tuple(found)
 
 

@@ -94,11 +94,11 @@ def parse_size(text: str) -> tuple[float, float | None]:
     >>> parse_size("85mm"), parse_size("120x80"), parse_size("120.5x80mm")
     ((85.0, None), (120.0, 80.0), (120.5, 80.0))
     """
-    found = SIZE_TEXT.fullmatch(text.strip())
+    match = SIZE_TEXT.fullmatch(text.strip())
     try:
         width, height = (
-            (None if part is None else float(part) for part in found.groups())
-            if found
+            (None if part is None else float(part) for part in match.groups())
+            if match
             else (None, None)
         )
     except ValueError:

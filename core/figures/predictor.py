@@ -48,9 +48,9 @@ def contour(values: Floats, level: float = 0.0) -> Floats:
     [[[0.5, 0.0], [0.5, 1.0]]]
     """
     v = np.asarray(values, dtype=np.float64) - level
-    above = v > 0.0
-    rows = above[:-1] ^ above[1:]
-    columns = above[:, :-1] ^ above[:, 1:]
+    is_above = v > 0.0
+    rows = is_above[:-1] ^ is_above[1:]
+    columns = is_above[:, :-1] ^ is_above[:, 1:]
     # Only the few cells with a crossed edge are processed further.
     mixed = np.argwhere(rows[:, :-1] | rows[:, 1:] | columns[:-1])
     corners = mixed[:, None, :] + CORNERS  # (cells, 4, 2)

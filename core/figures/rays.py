@@ -167,8 +167,8 @@ def ray_words(rays: Rays, palette: Palette) -> tuple[Label, ...]:
     words: list[Label] = []
     for place in np.argsort(-np.abs(rays.values), kind="stable").tolist():
         (x, y), value = rays.tips[place].tolist(), float(f"{rays.values[place]:.3g}")
-        near = any(np.hypot(one.x - x, one.y - y) < APART for one in words)
-        if near or np.hypot(x, y) < APART:
+        is_near = any(np.hypot(one.x - x, one.y - y) < APART for one in words)
+        if is_near or np.hypot(x, y) < APART:
             continue
         side: Align = "left" if x > MIDDLE else "right" if x < -MIDDLE else "center"
         text = {"left": "  {}", "right": "{}  ", "center": "{}"}[side]

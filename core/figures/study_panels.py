@@ -99,11 +99,11 @@ def _ink_of(
         curves.append(_bars(places, low, high, rows, 0.011 * (axis.high - axis.low)))
     dots: tuple[Dots, ...] = ()
     if not line.joined or (layout.kind not in PICTURES and line.x.size <= FEW_POINTS):
-        known = np.isfinite(mean) & np.isfinite(places)
-        count = np.count_nonzero(known)
+        is_known = np.isfinite(mean) & np.isfinite(places)
+        count = np.count_nonzero(is_known)
         colours, areas = np.repeat(rows, count, axis=0), np.full(count, AREA)
         # Not clipped: half of a point on the frame would be missing.
-        dots = (Dots("points", places[known], mean[known], colours, areas, clipped=False),)
+        dots = (Dots("points", places[is_known], mean[is_known], colours, areas, clipped=False),)
     return PanelContent(tuple(curves), dots, bands=bands)
 
 
@@ -149,10 +149,10 @@ def _is_freer_below(
     gaps, ends = [], [height]
     for line in lines:
         places, heights = x.place(line.x), y.place(line.mean)
-        known = np.isfinite(places) & np.isfinite(heights)
-        if known.any():
-            gaps.append(float(np.interp(inside, places[known], heights[known])) - height)
-            ends += heights[known].tolist()
+        is_known = np.isfinite(places) & np.isfinite(heights)
+        if is_known.any():
+            gaps.append(float(np.interp(inside, places[is_known], heights[is_known])) - height)
+            ends += heights[is_known].tolist()
     near = 0.05 * (max(ends) - min(ends))  # lines parallel to it do not obstruct the label
     above = min((gap for gap in gaps if gap >= near), default=math.inf)
     under = min((-gap for gap in gaps if gap <= -near), default=math.inf)
@@ -161,9 +161,9 @@ def _is_freer_below(
 
 def _anchor(lines: Sequence[Line]) -> tuple[float, float] | None:
     for line in lines:
-        known = np.flatnonzero(np.isfinite(line.mean) & (line.x > 0.0))
-        if known.size:
-            return float(line.x[known[0]]), float(line.mean[known[0]])
+        indices = np.flatnonzero(np.isfinite(line.mean) & (line.x > 0.0))
+        if indices.size:
+            return float(line.x[indices[0]]), float(line.mean[indices[0]])
     return None
 
 
@@ -310,8 +310,8 @@ def miniature(
     for line, colour in zip(lines, line_colours(lines, palette), strict=True):
         xs = (x_scale.place(line.x) - x.low) / (x.high - x.low)
         ys = (y_scale.place(line.mean) - y.low) / (y.high - y.low)
-        known = np.isfinite(xs) & np.isfinite(ys)
-        curves.append((np.stack([xs[known], ys[known]], axis=1), colour))
+        is_known = np.isfinite(xs) & np.isfinite(ys)
+        curves.append((np.stack([xs[is_known], ys[is_known]], axis=1), colour))
     return curves
 
 

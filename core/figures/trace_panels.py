@@ -114,13 +114,15 @@ class TracePanel:
             if self.kind == "curves" and is_loop_number(traces.names[k]):
                 y = bridge_gaps(x, y)
             curves.append(line(traces.names[k], x, y, colour, dash))
-            seen = np.isfinite(x) & np.isfinite(y)
-            if np.count_nonzero(seen) == 1:  # a line through one point is invisible
+            is_finite = np.isfinite(x) & np.isfinite(y)
+            if np.count_nonzero(is_finite) == 1:  # a line through one point is invisible
                 ink = rgba(colour)[None, :]
-                dots.append(Dots(traces.names[k], x[seen], y[seen], ink, np.array([14.0])))
+                dots.append(
+                    Dots(traces.names[k], x[is_finite], y[is_finite], ink, np.array([14.0]))
+                )
         bounds, words = self._bounds(row, count, x)
-        known = bool(np.isfinite(heights[:, :count]).any()) and bool(np.isfinite(x).any())
-        note = "" if known else EMPTY[self.kind]
+        is_known = bool(np.isfinite(heights[:, :count]).any()) and bool(np.isfinite(x).any())
+        note = "" if is_known else EMPTY[self.kind]
         return PanelContent((*curves, *bounds), tuple(dots), note, words=words)
 
     def levels(self, row: int, y: Axis, height: float) -> tuple[Level, ...]:
@@ -227,12 +229,12 @@ def bridge_gaps(x: Array, y: Array) -> Array:
     if not places.size:
         return y
     right = np.searchsorted(places, np.arange(y.size))
-    inside = np.isnan(y) & (right > 0) & (right < places.size)
-    left, right = places[right[inside] - 1], places[right[inside]]
+    is_inside = np.isnan(y) & (right > 0) & (right < places.size)
+    left, right = places[right[is_inside] - 1], places[right[is_inside]]
     with np.errstate(invalid="ignore", divide="ignore"):  # both may be equal, for example |W|^2
-        share = np.clip((x[inside] - x[left]) / (x[right] - x[left]), 0.0, 1.0)
+        share = np.clip((x[is_inside] - x[left]) / (x[right] - x[left]), 0.0, 1.0)
     heights = y.copy()
-    heights[inside] = y[left] + share * (y[right] - y[left])
+    heights[is_inside] = y[left] + share * (y[right] - y[left])
     return heights
 
 
@@ -312,10 +314,14 @@ def _extents(
     found: dict[str, Extent] = {}
     for row, (run, last, one) in enumerate(zip(runs, lasts, traces, strict=True)):
         # Invisible values, such as at t = 0, do not affect the axis.
-        seen = np.isfinite(x.place(one.keys))
-        shown = [(name, values[seen]) for name, values in zip(one.names, one.values, strict=True)]
+        is_finite = np.isfinite(x.place(one.keys))
+        shown = [
+            (name, values[is_finite]) for name, values in zip(one.names, one.values, strict=True)
+        ]
         shown += zip(one.names, _later_values(run, last, view), strict=False)
-        shown += [(bound.view, bound_at_frames(bound, one.frames)[seen]) for bound in bounds[row]]
+        shown += [
+            (bound.view, bound_at_frames(bound, one.frames)[is_finite]) for bound in bounds[row]
+        ]
         near = [mark for mark in landmarks_of(run, one.names, list(one.values)) if mark.near]
         shown += [(one.names[mark.position], np.array([mark.landmark.value])) for mark in near]
         for name, values in shown:

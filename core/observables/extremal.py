@@ -75,9 +75,9 @@ def is_active(run: Run, index: int) -> NDArray[np.bool_]:
 
 def aligned_share(run: Run, index: int) -> float:
     norms = node_norms(run, index)
-    total, near = float(norms.sum()), cosine(run, index) > ALIGNED
+    total, is_near = float(norms.sum()), cosine(run, index) > ALIGNED
     known = total > 0.0 and few_patterns(run) and bool(vectors_of(run))
-    return float(norms[near].sum()) / total if known else math.nan
+    return float(norms[is_near].sum()) / total if known else math.nan
 
 
 def least_cosine(run: Run, index: int) -> float:

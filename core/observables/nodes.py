@@ -86,11 +86,11 @@ def _cosines(now: Array, initial: Array, before: Array) -> Array:
     """Return the cosine of each row and its start, of length `before`; NaN for rows of 0."""
     lengths = np.linalg.norm(now, axis=1) * before
     inner = np.einsum("jk,jk->j", now, initial)
-    known = lengths > 0.0
+    is_known = lengths > 0.0
     # A node of length 0 has no direction: NaN instead of a division by 0.
-    safe = np.where(known, lengths, 1.0)
+    safe = np.where(is_known, lengths, 1.0)
     # Clipped, since rounding may give a node that has not turned a cosine above 1.
-    return np.where(known, np.clip(np.where(known, inner, 0.0) / safe, -1.0, 1.0), np.nan)
+    return np.where(is_known, np.clip(np.where(is_known, inner, 0.0) / safe, -1.0, 1.0), np.nan)
 
 
 def unit_rows(V: Array) -> tuple[Array, Array]:
@@ -338,7 +338,7 @@ def group_facts(run: Run, index: int, nodes: Collection[int]) -> GroupFacts:
     turned, turned_sd = _moments(rotation(run, index)[chosen])
     signs = outer_signs(run, index)[chosen]
     angles = angles_to_mean(run.network.directions(flat)[chosen])
-    known = angles[np.isfinite(angles)]
+    finite = angles[np.isfinite(angles)]
     return GroupFacts(
         chosen.size,
         m,
@@ -348,8 +348,8 @@ def group_facts(run: Run, index: int, nodes: Collection[int]) -> GroupFacts:
         turned_sd,
         int(np.count_nonzero(signs > 0)),
         int(np.count_nonzero(signs < 0)),
-        float(known.mean()) if known.size else float("nan"),
-        float(known.max()) if known.size else float("nan"),
+        float(finite.mean()) if finite.size else float("nan"),
+        float(finite.max()) if finite.size else float("nan"),
     )
 
 
@@ -372,11 +372,11 @@ def angles_to_mean(vectors: Array) -> Array:
     [45.0, 45.0]
     """
     units = unit_rows(vectors)[0]
-    known = np.isfinite(units).all(axis=1)
-    mean = units[known].sum(axis=0)
+    is_known = np.isfinite(units).all(axis=1)
+    mean = units[is_known].sum(axis=0)
     length = float(np.linalg.norm(mean))
     # At the level of rounding of so many unit vectors no mean direction exists.
-    if length <= 1e-12 * max(int(known.sum()), 1):
+    if length <= 1e-12 * max(int(is_known.sum()), 1):
         return np.full(len(vectors), np.nan)
     return np.asarray(np.degrees(np.arccos(np.clip(units @ (mean / length), -1.0, 1.0))))
 

@@ -191,14 +191,14 @@ def has_perceptron_sum(run: Run) -> bool:
     The run must be known from t = 0.
     """
     dynamics = run.experiment.dynamics
-    known = isinstance(dynamics, GradientDescent | GradientFlow) or (
+    is_known = isinstance(dynamics, GradientDescent | GradientFlow) or (
         isinstance(dynamics, StochasticGradientDescent) and not dynamics.fresh
     )
     homogeneous = run.network.homogeneous or not isinstance(dynamics, GradientFlow)
     plain = (
         run.whole_run.complete and not run.has_changed_rule and not run.experiment.loss.is_penalised
     )
-    return has_slopes(run) and known and homogeneous and plain
+    return has_slopes(run) and is_known and homogeneous and plain
 
 
 def loss_ratio(run: Run, index: int) -> float:

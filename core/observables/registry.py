@@ -207,10 +207,10 @@ def find_observable(name: str) -> Observable | None:
 
 def observable_of(name: str) -> Observable:
     """Return the observable of a checked name. Raises KeyError for other names."""
-    found = find_observable(name)
-    if found is None:
+    observable = find_observable(name)
+    if observable is None:
         raise KeyError(name)
-    return found
+    return observable
 
 
 def is_loop_number(name: str) -> bool:
@@ -241,9 +241,9 @@ def title_with_unit(name: str) -> str:
 
 def observable_in(runs: Sequence[Run], name: str) -> Observable | None:
     """Return the observable of a name that is registered, or that one of the runs has."""
-    found = find_observable(name)
-    known = name in OBSERVABLES or (found and any(found.applies(run) for run in runs))
-    return found if known else None
+    observable = find_observable(name)
+    known = name in OBSERVABLES or (observable and any(observable.applies(run) for run in runs))
+    return observable if known else None
 
 
 def scalars_of(run: Run) -> tuple[Observable, ...]:

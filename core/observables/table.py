@@ -59,13 +59,18 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
     """
     known = {item.name: item for item in available_observables(run, nodes)}
     for name in names:  # `loop.NAME` of a number listed as NAME
-        found = find_observable(name)
-        if name not in known and found and found.shape is Shape.SCALAR and found.applies(run):
-            known[name] = found
+        observable = find_observable(name)
+        if (
+            name not in known
+            and observable
+            and observable.shape is Shape.SCALAR
+            and observable.applies(run)
+        ):
+            known[name] = observable
     wrong = [name for name in names if name not in known]
     if wrong:
-        inside = wrong[0] in {item.name for item in available_observables(run)}
-        reason = "has one number per node, which only an NPZ can hold" if inside else ""
+        is_inside = wrong[0] in {item.name for item in available_observables(run)}
+        reason = "has one number per node, which only an NPZ can hold" if is_inside else ""
         refused = [one.refusal(run) for one in PREDICTIONS.values() if wrong[0] in one.names]
         if refused:
             reason = f"is a prediction that does not apply: {refused[0]}"

@@ -32,8 +32,8 @@ MOST_ROWS = 2_048  # n, or n k with k outputs: a kernel of 32 MB
 
 def has_kernel(run: Run) -> bool:
     """Return True if the kernel is known, and small enough."""
-    known = run.network.kind != "kernel_predictor" and not why_no_output(run.experiment.network)
-    return known and run.dataset.n * run.network.k <= MOST_ROWS
+    is_known = run.network.kind != "kernel_predictor" and not why_no_output(run.experiment.network)
+    return is_known and run.dataset.n * run.network.k <= MOST_ROWS
 
 
 def _kernel(run: Run, flat: Array) -> Array:

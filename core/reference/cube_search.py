@@ -120,16 +120,16 @@ class _Search:
         x, y = self._x, self._y
         n, d = x.shape
         c = np.where(q > SUPPORT * q.max(), q, 0.0) * y
-        used = c != 0.0
+        is_used = c != 0.0
         highest = float((self.columns @ q).max(initial=0.0))
         for sign in (1.0, -1.0):
             spanned = self._generator.standard_normal((STARTS // 2, n)) * q @ x
             spanned /= np.abs(spanned).max(axis=1)[:, None]
             free = self._generator.choice([-1.0, 1.0], (STARTS // 2, d))
             starts = np.vstack([free, spanned, self._winners[sign]])
-            V, values = ascend(x[used], sign * c[used], starts, self._watch)
+            V, values = ascend(x[is_used], sign * c[is_used], starts, self._watch)
             first = distinct_directions(_normalise_rows(V), values, 0.0, POLISHED)
-            ends = [polish(x[used], sign * c[used], V[k], self._watch) for k in first]
+            ends = [polish(x[is_used], sign * c[is_used], V[k], self._watch) for k in first]
             V = np.vstack([V, *(v[None] for v, _ in ends)])
             values = np.r_[values, [value for _, value in ends]]
             best = distinct_directions(_normalise_rows(V), values, floor, ADDED)
@@ -254,12 +254,14 @@ def bound_price(x: Array, y: Array, found: CubeSearch, enough: float, watch: Can
         if least - found.lower <= CLOSE * least:
             break
         q = np.where(weights > SUPPORT * weights.max(), weights, 0.0)
-        c, used = q / q.sum() * y, q > 0.0
+        c, is_used = q / q.sum() * y, q > 0.0
         bound = 0.0
         for part, sign in enumerate((1.0, -1.0)):
             n_open = 2 * (len(found.q) - number) - part
             seconds = max(watch.limit - watch.seconds, 0.0) / n_open
-            answer = solve(make_price_program(x[used], sign * c[used]), watch.with_timeout(seconds))
+            answer = solve(
+                make_price_program(x[is_used], sign * c[is_used]), watch.with_timeout(seconds)
+            )
             bound = max(bound, answer.bound * (1.0 + DIGITS) + DIGITS * found.lower)
             if bound >= least:
                 break

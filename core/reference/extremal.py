@@ -153,12 +153,12 @@ def extremal_vectors(
     if not 0.0 <= slope < 1.0:
         raise InputError(f"Extremal vectors need a slope from 0 to below 1, not {slope:g}.")
     # Points without weight in G do not bend it, and a copy of 0 has no sign.
-    used = np.flatnonzero((y != 0.0) & (X != 0.0).any(axis=1))
-    if not used.size:
+    indices = np.flatnonzero((y != 0.0) & (X != 0.0).any(axis=1))
+    if not indices.size:
         return ()
-    basis = _row_space(X[used])
-    rows, targets = X[used] @ basis, y[used] / len(y)
-    patterns = _all_patterns(len(used)) if every_pattern else _patterns_at_rays(rows)
+    basis = _row_space(X[indices])
+    rows, targets = X[indices] @ basis, y[indices] / len(y)
+    patterns = _all_patterns(len(indices)) if every_pattern else _patterns_at_rays(rows)
     found = [
         Extremal(basis @ u, value, _signs(X, basis @ u), kind)
         for u, value, kind in _accept_candidates(rows, targets, slope, patterns, X.shape[1])

@@ -378,12 +378,12 @@ class _Search:
             empty = np.zeros(0)
             none = np.zeros((0, self._x.shape[1])), np.zeros(0, dtype=np.intp)
             return GatedLimit(0.0, 0.5 * self._upper, self._best_q, *none, empty)
-        used = solution.weights > 0.0
+        is_used = solution.weights > 0.0
         return GatedLimit(
             0.5 * max(solution.value, 0.0),
             0.5 * self._upper,
             self._best_q,
-            self._u[used],
-            self._gate[used],
-            0.5 * solution.weights[used],
+            self._u[is_used],
+            self._gate[is_used],
+            0.5 * solution.weights[is_used],
         )

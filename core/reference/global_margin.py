@@ -176,8 +176,8 @@ class Search:
         return last
 
     def _update_best(self, state: GenerationResult) -> None:
-        used = state.weights > 0.0
-        atoms, weights = state.atoms.take(used), state.weights[used]
+        is_used = state.weights > 0.0
+        atoms, weights = state.atoms.take(is_used), state.weights[is_used]
         lower = float((weights @ atoms.columns(self.x, self.y)).min())
         if lower > self.lower:
             self.lower, self.atoms, self.weights = lower, atoms, weights

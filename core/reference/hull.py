@@ -88,8 +88,8 @@ def are_on_one_ray(a: Array, b: Array) -> bool:
         return False
     left, right = a[pivot] * b, a * b[pivot]
     # In floating point first: rational numbers are slow, and most pairs clearly are not on one ray.
-    near = np.abs(left - right) <= 4.0 * EPS * np.maximum(np.abs(left), np.abs(right))
-    if not near.all():
+    is_near = np.abs(left - right) <= 4.0 * EPS * np.maximum(np.abs(left), np.abs(right))
+    if not is_near.all():
         return False
     p, q = Fraction(float(a[pivot])), Fraction(float(b[pivot]))
     return all(p * Fraction(float(t)) == q * Fraction(float(s)) for s, t in zip(a, b, strict=True))
@@ -299,8 +299,8 @@ def _farkas(rows: Array, q: Array) -> bool:
     residual = matrix @ q[support]
     residual[-1] -= 1.0
     error = float(np.linalg.norm(residual)) + rounding(support.size, np.sqrt(matrix.shape[0]))
-    near = least > 0.0 and error < least * float(q[support].min())
-    return near or _is_farkas_exact(rows[support], q[support])
+    is_near = least > 0.0 and error < least * float(q[support].min())
+    return is_near or _is_farkas_exact(rows[support], q[support])
 
 
 def _is_farkas_exact(rows: Array, q: Array) -> bool:

@@ -170,8 +170,8 @@ def _master(
     reached = float((features @ signed).min())
     slack = solution.lower.marginals[:-1]
     # Remove columns far from use; otherwise the program grows by forty in every round.
-    near = np.minimum(slack[:count], slack[count:]) < 0.2 * max(reached, 1e-12)
-    return reached * unit, q / q.sum() * y, near | (signed != 0.0)
+    is_near = np.minimum(slack[:count], slack[count:]) < 0.2 * max(reached, 1e-12)
+    return reached * unit, q / q.sum() * y, is_near | (signed != 0.0)
 
 
 @final

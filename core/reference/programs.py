@@ -95,11 +95,11 @@ def _model(program: Program) -> Any:
     # HiGHS minimises -cost.
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = -program.cost, program.lower, program.upper
     lp.row_lower_, lp.row_upper_ = np.full(count, -np.inf), program.most
-    used = program.rows != 0.0
+    is_used = program.rows != 0.0
     lp.a_matrix_.format_ = MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = np.r_[0, np.cumsum(used.sum(axis=1))].astype(np.int32)
-    lp.a_matrix_.index_ = np.nonzero(used)[1].astype(np.int32)
-    lp.a_matrix_.value_ = program.rows[used]
+    lp.a_matrix_.start_ = np.r_[0, np.cumsum(is_used.sum(axis=1))].astype(np.int32)
+    lp.a_matrix_.index_ = np.nonzero(is_used)[1].astype(np.int32)
+    lp.a_matrix_.value_ = program.rows[is_used]
     if program.integer is not None:
         kinds = [HighsVarType.kContinuous] * size
         for place in program.integer:

@@ -142,10 +142,10 @@ def first_reach(values: Array, log10_time: Array, level: float = REACHED) -> Rea
     >>> first_reach(np.array([0.0, 0.8]), np.array([0.0, 1.0])) is None
     True
     """
-    above = np.flatnonzero(values >= level)
-    if not above.size:
+    indices = np.flatnonzero(values >= level)
+    if not indices.size:
         return None
-    frame = int(above[0])
+    frame = int(indices[0])
     end = float(log10_time[frame])
     if frame == 0 or not math.isfinite(log10_time[frame - 1] + values[frame - 1] + values[frame]):
         return Reach(frame, 1.0, end)

@@ -99,8 +99,8 @@ def cube_vertices(x: Array, watch: CancelToken) -> Vertices:
                 solved = min(solved, float(least[good].min()))
                 inner = -np.linalg.solve(A[good], B[good] @ signs.T)  # (count, r, signs)
                 slack = 1e-12 + 64.0 * d * EPS / least[good]
-                inside = np.abs(inner).max(axis=1, initial=0.0) <= 1.0 + slack[:, None]
-                which, sign = np.nonzero(inside)
+                is_inside = np.abs(inner).max(axis=1, initial=0.0) <= 1.0 + slack[:, None]
+                which, sign = np.nonzero(is_inside)
                 V = np.empty((which.size, d))
                 V[:, free], V[:, fixed] = inner[which, :, sign], signs[sign]
                 found.append(np.clip(V, -1.0, 1.0))

@@ -102,8 +102,8 @@ def is_of_file_system(error: BaseException, also: bool = True) -> bool:
     `also` says that no other process has the file.
     """
     code = getattr(error, "sqlite_errorcode", 0)
-    known = code in NO_LOCKS or code in NO_SHARED_MEMORY
-    return known or (also and code & 0xFF in ALSO)
+    is_known = code in NO_LOCKS or code in NO_SHARED_MEMORY
+    return is_known or (also and code & 0xFF in ALSO)
 
 
 def connect_to_write(path: Path, journal: Journal) -> sqlite3.Connection:

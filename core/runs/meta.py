@@ -54,8 +54,8 @@ class Lineage:
     @property
     def moment(self) -> str:
         """Moment of the frame, in a few letters."""
-        known = not math.isnan(self.log10_time)
-        return time_text(self.log10_time) if known else f"frame {self.frame}"
+        is_known = not math.isnan(self.log10_time)
+        return time_text(self.log10_time) if is_known else f"frame {self.frame}"
 
     @property
     def heading(self) -> str:

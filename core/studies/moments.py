@@ -109,8 +109,8 @@ def split(name: str) -> tuple[str, bool]:
     >>> split("stable_rank_0"), split("risk")
     (('stable_rank', True), ('risk', False))
     """
-    known = name in OBSERVABLES or name in REFERENCES
-    if not known and name.endswith(AT_START):
+    is_known = name in OBSERVABLES or name in REFERENCES
+    if not is_known and name.endswith(AT_START):
         return name.removesuffix(AT_START), True
     return name, False
 

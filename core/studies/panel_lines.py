@@ -108,8 +108,8 @@ def _trace(cell: StudyCell, panel: PanelLayout, formula: str) -> tuple[Array, Ar
         x = np.array([cell.value(panel.x, frame) for frame in frames])
     y = np.array([cell.value(formula, frame) for frame in frames])
     # Frame 0, at t = 0, has no position on a log10 t axis.
-    shown = np.isfinite(x) & ((x > 0.0) | (panel.x_scale == "linear") | (panel.x == "t"))
-    return x[shown], y[shown]
+    is_shown = np.isfinite(x) & ((x > 0.0) | (panel.x_scale == "linear") | (panel.x == "t"))
+    return x[is_shown], y[is_shown]
 
 
 def _mean_trace(

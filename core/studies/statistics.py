@@ -201,11 +201,11 @@ def first_below(x: Array, y: Array, level: float) -> float:
     >>> first_below(np.array([1.0, 2.0, 8.0]), np.array([0.5, 0.2, 0.0]), 0.1)
     4.0
     """
-    below = np.flatnonzero(y <= level)
+    indices = np.flatnonzero(y <= level)
     # If the first point is below, the crossing is somewhere left of the grid.
-    if below.size == 0 or below[0] == 0:
+    if indices.size == 0 or indices[0] == 0:
         return NAN
-    k = int(below[0])
+    k = int(indices[0])
     # Interpolated in ln x, as grids of n are geometric; rounded, so that a crossing at a point is
     # exact.
     share = (y[k - 1] - level) / (y[k - 1] - y[k])
@@ -249,10 +249,10 @@ def fitted_slope(x: Array, y: Array) -> tuple[float, float] | None:
     >>> fitted_slope(np.array([1.0, 2.0, 4.0]), np.array([3.0, 12.0, 48.0]))[0]
     2.0
     """
-    known = np.isfinite(y) & (y > 0.0) & (x > 0.0)
-    if np.count_nonzero(known) < 2:
+    is_known = np.isfinite(y) & (y > 0.0) & (x > 0.0)
+    if np.count_nonzero(is_known) < 2:
         return None
-    u, v = np.log(x[known]), np.log(y[known])
+    u, v = np.log(x[is_known]), np.log(y[is_known])
     u = u - u.mean()
     slope = float(u @ v / (u @ u))
     rest = v - v.mean() - slope * u

@@ -230,6 +230,6 @@ def _relate(claim: Claim, first: Measurement, trials: Sequence[Trial]) -> Measur
         value = first.value - second.value
         half = math.hypot(first.high - first.low, second.high - second.low) / 2.0
         return Measurement(value, value - half, value + half, count, requested=requested)
-    known = second.value != 0.0 and math.isfinite(second.value)
-    ratio = first.value / second.value if known else math.nan
+    is_known = second.value != 0.0 and math.isfinite(second.value)
+    ratio = first.value / second.value if is_known else math.nan
     return Measurement(ratio, count=count, requested=requested)

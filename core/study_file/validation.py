@@ -50,11 +50,11 @@ def _locate_error(reason: str, text: str) -> str:
     >>> tuple(_locate_error(one, "") for one in problems)
     (', line 2: invalid value', ' is not a TOML file: nested too deeply')
     """
-    found = POSITION.search(reason)
-    if found is None:
+    match = POSITION.search(reason)
+    if match is None:
         return f" is not a TOML file: {reason}"
-    line = found[1] or str(1 + text.rstrip().count("\n"))
-    return f", line {line}: {reason[0].lower()}{reason[1 : found.start()]}"
+    line = match[1] or str(1 + text.rstrip().count("\n"))
+    return f", line {line}: {reason[0].lower()}{reason[1 : match.start()]}"
 
 
 def _parts(run: str) -> int:

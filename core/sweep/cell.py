@@ -115,8 +115,8 @@ def row_of(run_: Run, name: str, columns: Sequence[str], seconds: float, worker:
     values = {}
     for column in columns:
         observable = OBSERVABLES.get(column)
-        known = observable is not None and last >= 0
-        values[column] = float(observable.value_at(run_, last)) if known else float("nan")  # type: ignore[union-attr]
+        is_known = observable is not None and last >= 0
+        values[column] = float(observable.value_at(run_, last)) if is_known else float("nan")  # type: ignore[union-attr]
     reason = run_.reason or "cancelled"
     state: State = "done" if reason in ("completed", "diverged") else "failed"
     if reason == "cancelled":

@@ -72,8 +72,8 @@ def margins_positive(context: Context) -> Hypothesis:
     """Return Assumption 1.2 with Delta_V = 0."""
     margin = gamma(context)
     text = "Assumption 1.2: gamma = gamma_a + gamma_c > 0 (V at its start, Delta_V = 0)"
-    known = not math.isnan(margin)
-    return Hypothesis(text, "> 0", common.format_number(margin), margin > 0.0 if known else None)
+    is_known = not math.isnan(margin)
+    return Hypothesis(text, "> 0", common.format_number(margin), margin > 0.0 if is_known else None)
 
 
 def centred_ball(run: Run) -> Hypothesis:

@@ -227,8 +227,8 @@ def reference_nodes(context: Context) -> float:
 
 def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run, gamma, r = context.run, population_gamma(context), reference_nodes(context)
-    known = gamma > 0.0 and not math.isnan(r)
-    needed = covering_width(context, 4.0 / gamma, r) if known else common.NAN
+    is_known = gamma > 0.0 and not math.isnan(r)
+    needed = covering_width(context, 4.0 / gamma, r) if is_known else common.NAN
     return (
         common.unit_ball(run),
         common.paper_start(run, "a, b = +-m^(-1/4), v on the sphere"),

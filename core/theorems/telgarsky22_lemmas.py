@@ -210,8 +210,8 @@ def rate(context: Context) -> float:
     """
     tau = first_finite_frame(context)
     grown, passed = np.diff(potential(context)[tau:]), sum_bounds(context.run)[1][tau + 1 :]
-    known = passed > 0.0
-    return float((grown[known] / passed[known]).min()) if known.any() else common.NAN
+    is_known = passed > 0.0
+    return float((grown[is_known] / passed[is_known]).min()) if is_known.any() else common.NAN
 
 
 def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -89,7 +89,7 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     steps = common.counted_steps(run)
     m, eta = run.network.m, common.step_size(run)
     low, high = gamma / (10.0 * math.sqrt(m)), common.power(gamma, 2) / 6400.0
-    known = gamma > 0.0
+    is_known = gamma > 0.0
     return (
         common.unit_ball(run),
         common.paper_start(run, GAUSSIAN),
@@ -104,7 +104,7 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
             "step eta in [gamma_ntk/(10 sqrt m), gamma_ntk^2/6400]",
             f"{common.format_number(low)} to {common.format_number(high)}",
             common.format_number(eta),
-            low <= eta <= high if known else None,
+            low <= eta <= high if is_known else None,
         ),
     )
 

@@ -195,8 +195,8 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
     -------
     Start
     """
-    known = run.state_version == STATE_VERSION
-    saved = [frame for frame in run.saved_states() if frame <= index] if known else []
+    is_known = run.state_version == STATE_VERSION
+    saved = [frame for frame in run.saved_states() if frame <= index] if is_known else []
     if index in saved:
         return replace(start, state=run.state(index))
     dynamics = run.experiment.dynamics
@@ -205,7 +205,7 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
     counted = dynamics.count_is_all and run.start.log10_time == -np.inf and not saved
     if not note and (counted or dynamics.frame_is_all):
         return start
-    earlier = _find_earlier_state(run, saved) if known else None
+    earlier = _find_earlier_state(run, saved) if is_known else None
     # The run itself started at this frame, without state.
     if earlier is not None and earlier[0] == index:
         before = {"note": run.note} if run.note else {}

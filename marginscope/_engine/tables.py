@@ -38,11 +38,11 @@ def names_of(run: Run) -> tuple[str, ...]:
 
 def values_of(run: Run, name: str) -> Any:
     """Return an observable at all frames. Raises InputError for a name that the run has not."""
-    found = find_observable(str(name))
-    if found is None or not found.applies(run):
+    observable = find_observable(str(name))
+    if observable is None or not observable.applies(run):
         hint = did_you_mean(str(name), names_of(run))
         raise InputError(f"This run has no {str(name)[:60]!r}; {hint}")
-    return found.trace(run)
+    return observable.trace(run)
 
 
 def array_names(run: Run) -> tuple[str, ...]:

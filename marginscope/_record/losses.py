@@ -208,8 +208,8 @@ class NumberCheck:
         is_next = self._options.time == "step" and t - self._last_t <= 1.0
         self._last_t = t
         self._count += 1
-        known = UNKNOWN not in (network.form.activation, self._options.loss)
-        name = next((name for name in RISKS if name in numbers), "") if known else ""
+        is_known = UNKNOWN not in (network.form.activation, self._options.loss)
+        name = next((name for name in RISKS if name in numbers), "") if is_known else ""
         sentence = ""
         if name and (self._count <= FIRST_FRAMES or self._count & (self._count - 1) == 0):
             sentence = self._compare_risk(t, name, numbers[name], before, network, is_next)

@@ -104,8 +104,8 @@ def measure_first_passage(trials: Sequence[Trial], quantity: Quantity) -> Measur
             if has_x
             else _at_frames(trial, quantity, _times(trial))
         )
-        known = np.isfinite(values) & np.isfinite(places)
-        numbers.append(first_passage(places[known], values[known], level))
+        is_known = np.isfinite(values) & np.isfinite(places)
+        numbers.append(first_passage(places[is_known], values[is_known], level))
     return aggregate_values(numbers, quantity.over)
 
 

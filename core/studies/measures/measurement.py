@@ -201,11 +201,11 @@ def compare_pairs(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     if not first.size:
         return Measurement(NAN, requested=seeds, note="no seed has a run that fits at both ends")
     note = "over seeds that fit at both ends" if fit else "compared seed by seed"
-    known = np.isfinite(first) & np.isfinite(second)
-    estimate = _COMPARED[by](first[known], second[known])
+    is_known = np.isfinite(first) & np.isfinite(second)
+    estimate = _COMPARED[by](first[is_known], second[is_known])
     unfit = seeds - first.size
     return Measurement(
-        *estimate, count=int(known.sum()), note=note, requested=first.size, unfit=unfit
+        *estimate, count=int(is_known.sum()), note=note, requested=first.size, unfit=unfit
     )
 
 

@@ -46,11 +46,11 @@ def share(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     values = formula_values(trials, quantity, str(option(quantity, "of")))
     above = float(quantity.options.get("above", -math.inf))
     below = float(quantity.options.get("below", math.inf))
-    known = values[np.isfinite(values)]
-    if not known.size:
+    finite = values[np.isfinite(values)]
+    if not finite.size:
         return Measurement(NAN, requested=values.size)
-    part = float(np.mean((known > above) & (known < below)))
-    return Measurement(part, count=known.size, requested=values.size)
+    part = float(np.mean((finite > above) & (finite < below)))
+    return Measurement(part, count=finite.size, requested=values.size)
 
 
 def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
@@ -88,12 +88,12 @@ def rank_correlation(x: Array, y: Array) -> float:
     """
     from scipy.stats import spearmanr
 
-    known = np.isfinite(x) & np.isfinite(y)
+    is_known = np.isfinite(x) & np.isfinite(y)
     # Two ranks always agree or disagree; for equal values SciPy warns.
-    if known.sum() < 3 or np.ptp(x[known]) == 0.0 or np.ptp(y[known]) == 0.0:
+    if is_known.sum() < 3 or np.ptp(x[is_known]) == 0.0 or np.ptp(y[is_known]) == 0.0:
         return NAN
     # Rounded, so that equal orders give exactly 1.
-    return round(float(spearmanr(x[known], y[known]).statistic), 12)
+    return round(float(spearmanr(x[is_known], y[is_known]).statistic), 12)
 
 
 def spearman(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
