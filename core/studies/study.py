@@ -1,9 +1,8 @@
 """A Study: a base experiment, axes to vary, its title and source. A single run has no axes.
 
-Read from and written to TOML (the tables are those of Experiment, plus title, source, axes, and the
-derived settings and variants of core.studies.formulas). Its figure is `[figure]`
-(core.studies.layout), its first views `[window]` (core.studies.layout), what its runs are to show
-`[[claims]]`, the columns of its table `[sweep]` (core.studies.claims), and its `[hunt]`.
+Read from and written to TOML: the tables of Experiment, plus title, source, axes, and the derived
+settings and variants of core.studies.formulas. `[figure]` and `[window]` are in
+core.studies.layout, `[[claims]]`, `[sweep]` and `[hunt]` in core.studies.claims.
 """
 
 from __future__ import annotations
@@ -358,10 +357,17 @@ def shipped_summaries() -> tuple[Summary, ...]:
     for entry in sorted(plugins.study_files(), key=attrgetter("stem")):
         name = entry.stem
         with suppress(OSError, ValueError, InputError):
-            document = parse_toml(entry.read_text(encoding="utf-8"), name)
+            document = _head(entry.read_text(encoding="utf-8"), name)
             title, *words = (str(document.get(key, "")) for key in ("title", "source", "note"))
             summaries.append(Summary(name, title or name, *words))
     return tuple(summaries)
+
+
+def _head(text: str, name: str) -> dict[str, Any]:
+    """Return the keys above the first table: whole files would delay the window by 0.1 s."""
+    with suppress(InputError):  # a text in quotes may have a line that begins like a table
+        return parse_toml(text.partition("\n[")[0], name)
+    return parse_toml(text, name)
 
 
 def shipped_ids() -> tuple[str, ...]:
