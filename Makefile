@@ -2,6 +2,7 @@
 #
 #   PYTHON=python3.12     the interpreter that .venv is made from (3.11 or later)
 #   TORCH_INDEX=ADDRESS   package index to take torch from, and only torch (CPU or CUDA builds)
+#   URL=ADDRESS           address of the project's repository, for the metadata of a release
 #   ARGS="-k name"        more arguments for pytest or for the benchmarks
 
 SHELL := /bin/sh
@@ -11,12 +12,14 @@ SHELL := /bin/sh
 PYTHON ?= python3
 TORCH_INDEX ?=
 ARGS ?=
+URL ?=
 STUDY ?= telgarsky22-figure-1
 OUT ?= out
 
 VENV := .venv
 PY := $(VENV)/bin/python
 SETUP := $(VENV)/.setup-stamp
+WITH_TORCH := $(VENV)/.torch-stamp
 TOOLS := $(VENV)/.tools-stamp
 SITE := $(VENV)/.site-stamp
 KERNELS := $(VENV)/.kernels-stamp
@@ -32,7 +35,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_N
 # Tests that take long by nature run in test-long alone, which empties this variable.
 TIER := -m "not slow"
 
-.PHONY: setup run test test-long lint quick bench fuzz faults soak hunt recording drawing pictures results docs
+.PHONY: setup run torch test test-long lint quick bench fuzz faults soak hunt recording drawing pictures results docs
 .PHONY: bundle test-bundle release format clean help
 
 help: ## this list
@@ -41,7 +44,7 @@ help: ## this list
 setup: $(TOOLS) $(KERNELS) ## create .venv with the pinned versions and compile the kernels
 	@.ci/qt-libraries --optional
 
-# Neither tools nor kernels: the window plays a recording until it has compiled what it needs.
+# No PyTorch, tools or kernels: the window plays a recording until it has compiled what it needs.
 run: $(SETUP) ## open the window; without a screen, run one study (STUDY=name) and draw its figure
 	@.ci/qt-libraries --optional
 	@if [ -f app/__main__.py ] && [ -n "$$DISPLAY$$WAYLAND_DISPLAY$$QT_QPA_PLATFORM" ]; then \
@@ -53,15 +56,18 @@ run: $(SETUP) ## open the window; without a screen, run one study (STUDY=name) a
 	$(PY) -m core figure "$(OUT)" --out "$(OUT)/figure.png" && \
 	echo "Runs and figures are in $(OUT)/: figure.pdf, figure.png and one .msrun file per run."
 
+torch: $(WITH_TORCH) ## install PyTorch, for networks of your own, GPUs and torch.save checkpoints
+
 test: setup lint ## lint, then the tests not marked slow and the doctests; on every push
 	@.ci/qt-libraries --tests
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m pytest $(TIER) $(ARGS)
 
-lint: $(TOOLS) ## style, formatting, types and import contracts
+lint: $(TOOLS) ## style, formatting, types, import contracts and workflow files
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(PY) -c "from importlinter.cli import lint_imports_command as main; main()" --no-logo
+	$(VENV)/bin/zizmor --offline --quiet --no-progress .github/workflows
 
 quick: $(TOOLS) ## lint, types and nearest tests of what changed, under a minute; ARGS="HEAD~3"
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.tools.nearest_tests $(ARGS)
@@ -108,7 +114,8 @@ test-bundle: setup bundle ## try the bundle: in a bare Debian, from elsewhere, a
 	$(PY) -m tests.tools.bundle $(ARGS)
 
 release: setup ## wheel, source archive, bundle and site in dist/, from a clean clone, each checked
-	$(PY) -m tests.tools.release $(ARGS)
+	@$(PIP) --no-build-isolation -e '.[release]'
+	MARGINSCOPE_URL="$(URL)" $(PY) -m tests.tools.release $(ARGS)
 
 format: $(TOOLS) ## rewrite the code in the project's style
 	$(PY) -m ruff check --fix .
@@ -140,28 +147,33 @@ $(PY):
 	    fi; }
 	"$(PYTHON)" -m venv $(VENV)
 
-# torch comes first and by itself, so that only it is looked for at TORCH_INDEX, and so that the
-# CPU build (version "+cpu") is taken wherever the index has one.
 $(SETUP): pyproject.toml constraints.txt | $(PY)
 	@$(PIP) setuptools
+	@echo "Installing Marginscope with the versions in constraints.txt."
+	@$(PIP) --no-build-isolation -e .
+	@touch $@
+
+# torch comes by itself, so that only it is looked for at TORCH_INDEX, and so that the CPU build
+# (version "+cpu") is taken wherever the index has one.
+$(WITH_TORCH): $(SETUP)
 	@if [ -n "$(TORCH_INDEX)" ]; then \
 	    echo "Installing torch $(TORCH) from TORCH_INDEX."; \
 	    $(PIP) --no-deps --index-url "$(TORCH_INDEX)" torch==$(TORCH); \
 	elif $(PY) -c 'import torch; assert torch.__version__.startswith("$(TORCH)")' 2>/dev/null; then \
 	    echo "torch $(TORCH) is already there."; \
-	elif $(PIP) --no-deps torch==$(TORCH)+cpu 2>/dev/null; then \
+	elif echo "Looking for the CPU build of torch $(TORCH): .2 GB to fetch, .8 GB on the disk." && \
+	    $(PIP) --no-deps torch==$(TORCH)+cpu 2>/dev/null; then \
 	    echo "Installed the CPU build of torch $(TORCH)."; \
 	else \
 	    echo "The package index has no build of torch $(TORCH) marked as CPU: taking its default."; \
-	    echo "On Linux that one may bring gigabytes of CUDA libraries. To avoid them, stop here and"; \
-	    echo "set TORCH_INDEX to the index of CPU builds named on PyTorch's installation page."; \
+	    echo "On Linux that build may fetch 3 GB of CUDA libraries, 7 GB on the disk. To avoid it,"; \
+	    echo "stop here and set TORCH_INDEX to the index of CPU builds (PyTorch's installation page)."; \
 	    $(PIP) torch==$(TORCH); \
 	fi
-	@echo "Installing Marginscope with the versions in constraints.txt."
 	@$(PIP) --no-build-isolation -e '.[torch]'
 	@touch $@
 
-$(TOOLS): $(SETUP)
+$(TOOLS): $(WITH_TORCH)
 	@echo "Installing the tools that check it."
 	@$(PIP) --no-build-isolation -e '.[dev]'
 	@touch $@

@@ -86,7 +86,7 @@ def main() -> int:
 
     run_as_library_process()
     if sys.argv[1:2] == [HEADLESS]:  # a bundled program compiles kernels this way
-        from core.stopping import answer_signals
+        from core.program.stopping import answer_signals
 
         answer_signals()
         from core.cli.main import main as command

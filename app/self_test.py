@@ -167,7 +167,8 @@ class SelfTest:
         program.start()
         self._wait_until(painted.has_answer, "the first paint")
         picture = program.window.grab().toImage()
-        colours = {picture.pixel(x, y) for x in range(0, 1280, 16) for y in range(0, 800, 16)}
+        columns, rows = range(0, picture.width(), 16), range(0, picture.height(), 16)
+        colours = {picture.pixel(x, y) for x in columns for y in rows}
         require(len(colours) > 2, "the window is empty")
         return f"{picture.width()} x {picture.height()} on {QApplication.platformName()}"
 

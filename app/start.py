@@ -19,6 +19,7 @@ from app.shell.application import Marginscope
 from app.shell.show_server import ShowServer, print_status, refusal, training
 from app.termination import Termination
 from core.cli.bundle import QT, is_bundled, restore_environment
+from core.plugins import load_trusted
 from core.program.window_address import OK, REFUSED, address
 
 
@@ -53,7 +54,10 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     if shown and (problem := refusal(arguments[0])):
         print_status(REFUSED + problem)
         return 2
+    problems = load_trusted()  # before the form, which lists all kinds
     program = Marginscope(places, arguments)
+    for problem in problems:
+        program.window.bar.show_message(problem)
     reporter = Reporter(places.logs / LOG_FILE)
     reporter.message.connect(program.window.bar.show_message)
     reporter.install()

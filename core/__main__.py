@@ -5,7 +5,7 @@ import sys
 
 def main() -> int:
     """Answer signals, and then run the command: importing it takes most of a second."""
-    from core.stopping import answer_signals
+    from core.program.stopping import answer_signals
 
     # Only a bundled program may be started as a worker or tracker of a library.
     if getattr(sys, "frozen", False):

@@ -23,8 +23,8 @@ from typing import BinaryIO
 
 from core.errors import DiskError, InputError
 from core.numbers import whole_text
+from core.program.stopping import removed_when_stopped
 from core.run_files.active_recorders import WriterLock, is_locked, machine_name
-from core.stopping import removed_when_stopped
 
 DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 # .NAME.MACHINE-PID-RANDOM.part, plus the suffix of NAME for writers that choose the format by it

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any, TypeVar, final
 
 from core.errors import MarginscopeError
-from core.stopping import exit_now
+from core.program.stopping import exit_now
 
 T = TypeVar("T")
 CHECK_SECONDS = 0.05

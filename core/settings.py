@@ -171,6 +171,10 @@ class Registry(dict[str, T]):
         self._modules[name] = module or calling_module()
         return kind
 
+    def module_of(self, name: str) -> str:
+        """Return the module that registered a kind."""
+        return self._modules.get(name, "")
+
     @classmethod
     def extensions(cls) -> tuple[str, ...]:
         """Return the modules outside this program that registered kinds; workers need them too."""

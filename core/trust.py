@@ -37,12 +37,15 @@ class UntrustedCodeError(InputError):
     """Python code of a network that this user has neither run nor trusted.
 
     `code` is exactly what would run, `file` is the file that holds the code ("" if unknown), and
-    `asker` is the study that names that file ("" for none).
+    `asker` is the study that names that file ("" for none). `package` is the installed package
+    whose code it is ("" for the network of a study).
     """
 
-    def __init__(self, text: str, *, code: str = "", file: object = "", asker: str = "") -> None:
+    def __init__(
+        self, text: str, *, code: str = "", file: object = "", asker: str = "", package: str = ""
+    ) -> None:
         super().__init__(text)
-        self.code, self.file, self.asker = code, str(file), asker
+        self.code, self.file, self.asker, self.package = code, str(file), asker, package
 
 
 class UntrustedRunError(UntrustedCodeError, RunFileError):

@@ -9,6 +9,7 @@ editable install keeps the folders of the repository. Only setuptools imports th
 from __future__ import annotations
 
 import ast
+import os
 import shutil
 from pathlib import Path
 from typing import final
@@ -18,6 +19,7 @@ from setuptools.command.egg_info import egg_info
 
 OUTER = "marginscope"
 INNER = ("app", "core", "resources")
+ADDRESS = "MARGINSCOPE_URL"  # variable of the environment: the address that a release names
 
 
 def with_outer_name(source: str) -> str:
@@ -67,6 +69,18 @@ def _is_inner(module: str) -> bool:
     return module.partition(".")[0] in INNER
 
 
+def project_urls(address: str) -> dict[str, str]:
+    """Return the links of a package's page, for a repository at an address."""
+    if not address.startswith("https:"):
+        raise ValueError(f"{ADDRESS} = {address!r}: an address begins with https.")
+    return {
+        "Homepage": address,
+        "Documentation": f"{address}/blob/main/docs/tour.md",
+        "Changelog": f"{address}/blob/main/CHANGELOG.md",
+        "Issues": f"{address}/issues",
+    }
+
+
 @final
 class BuildOneName(build_py):
     """Move the inner packages into the outer one, after setuptools has collected them."""
@@ -88,9 +102,11 @@ class BuildOneName(build_py):
 
 @final
 class OneTopLevel(egg_info):
-    """Metadata that names the outer package alone."""
+    """Metadata that names the outer package alone, and the address of the project if known."""
 
     def run(self) -> None:
         """Write setuptools' metadata, then the one name (importlib.metadata reads it)."""
+        if address := os.environ.get(ADDRESS, "").rstrip("/"):
+            self.distribution.metadata.project_urls = project_urls(address)
         super().run()
         Path(self.egg_info, "top_level.txt").write_text(f"{OUTER}\n", encoding="utf-8")

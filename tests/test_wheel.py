@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from marginscope._wheel import INNER, with_outer_name
+from marginscope._wheel import INNER, project_urls, with_outer_name
+from tests.tools.release import checks
 
 ROOT = Path(__file__).parents[1]
 MODULE = re.compile(r"(?:core|app|resources)(?:\.[a-z_]+)+")
@@ -39,6 +40,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copytree(one, source / name)
         else:
             shutil.copy(one, source)
+    return build_wheel(source, folder)
+
+
+def build_wheel(source: Path, folder: Path) -> Path:
+    """Build the wheel of a folder with source into another folder, without a network."""
     words = ["-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps"]
     words += ["--no-build-isolation", "--no-index", "-w", str(folder), str(source)]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
@@ -95,7 +101,8 @@ def test_it_carries_every_file_of_the_packages_and_the_documents(wheel: Path) ->
     assert len(files) > 600
     assert files <= carried
     shared = {name.partition("/share/marginscope/")[2] for name in carried if "/share/" in name}
-    documents = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    found = (path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md"))
+    documents = {path.as_posix() for path in found if "examples" not in path.parts}
     assert documents | {"README.md", "CHANGELOG.md"} <= shared
     roots = {name.partition("/")[0] for name in carried}
     assert {name for name in roots if not name.startswith("marginscope-")} == {"marginscope"}
@@ -118,6 +125,53 @@ def test_its_resources_are_found(installed: Path, tmp_path: Path) -> None:
     listed = said(installed, tmp_path, "marginscope-core", "list")
     assert listed.returncode == 0, listed.stderr
     assert "telgarsky22-figure-1" in listed.stdout
+
+
+@pytest.mark.slow
+def test_the_package_of_the_documents_is_built_trusted_and_trained(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, site = tmp_path / "source", tmp_path / "site"
+    shutil.copytree(ROOT / "docs" / "examples" / "my-paper", source)
+    with zipfile.ZipFile(build_wheel(source, tmp_path)) as archive:
+        archive.extractall(site)
+    both = os.pathsep.join([str(installed), str(site)])
+    for name in ("HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        called = command("marginscope-core")
+        return run_python(tmp_path, {"PYTHONPATH": both}, "-P", "-c", called, *words)
+
+    refused = run("run", "my-paper-figure-1")
+    assert refused.returncode == 2
+    assert "`marginscope-core trust my-paper` shows its code" in refused.stderr
+    assert run("trust", "my-paper", "--yes").returncode == 0
+    checked = run("check", "my-paper-figure-1", "--out", "runs", "--jobs", "2", "--quiet")
+    assert checked.returncode == 0, checked.stderr
+    assert checked.stdout.startswith("confirmed: ")
+    described = run("describe", "data").stdout
+    assert 'data.kind = "rings" (from my-paper 0.1.0)' in described
+    tests = run_python(
+        source, {"PYTHONPATH": both}, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider"
+    )
+    assert tests.returncode == 0, tests.stdout
+
+
+@pytest.mark.slow
+def test_two_wheels_of_one_source_are_equal(tmp_path: Path) -> None:
+    wheels = []
+    for name in ("first", "second"):
+        folder = tmp_path / name
+        left = shutil.ignore_patterns("__pycache__")
+        for part in PARTS:
+            shutil.copytree(ROOT / part, folder / part, ignore=left)
+        for part in BESIDE:
+            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+            copy(ROOT / part, folder / part)
+        checks.build_wheel(folder, folder / "out", "1700000000")
+        wheels.append(next((folder / "out").glob("*.whl")).read_bytes())
+    assert wheels[0] == wheels[1]
 
 
 @pytest.mark.slow
@@ -191,3 +245,10 @@ def test_a_clone_names_its_modules() -> None:
     words = [sys.executable, "-m", "core", "--help"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=200)
     assert done.stdout.startswith("usage: python -m core ")
+
+
+def test_a_release_names_the_address_it_is_given() -> None:
+    address = "https:" + "//host/marginscope"
+    assert project_urls(address)["Changelog"] == f"{address}/blob/main/CHANGELOG.md"
+    with pytest.raises(ValueError, match="begins with https"):
+        project_urls("host/marginscope")

@@ -27,12 +27,18 @@ from core.trust import UntrustedCodeError, check_shown, digest_of, trust_digest
 TRUST, TRAIN, TRAIN_FAST, CANCEL = "Trust and run", "Train anyway", "Train quick size", "Cancel"
 STOP, QUEUE = "Stop and train", "Train afterwards"
 TITLE = "Run the Python code of a network?"
+PACKAGE_TITLE = "Load the Python package {package}?"
 WARNING = (
     "This network is written in Python. Its code can do anything that you can do on this "
     "computer, such as read, change and send your files. Run it only if you trust its author."
 )
+PACKAGE_WARNING = (
+    "What you open needs kinds that this installed package adds. Its code can do anything that you "
+    "can do on this computer, such as read, change and send your files. Load it only if you trust "
+    "its author."
+)
 REMEMBERED = "Marginscope remembers exactly this code ({lines}) and asks again after every change."
-ASKER, FILE, HOLDER = "Study", "Python file", "Code file"
+ASKER, FILE, HOLDER, FOLDER = "Study", "Python file", "Code file", "Package"
 UNKNOWN = "the network of this run"
 TAB = 8  # columns, as `core.trust.check_shown` counts them
 SIDE, WIDTH, HEIGHT = 16, 720, 520  # fit into the smallest window
@@ -151,13 +157,15 @@ class CodeDialog(QDialog):
         self.setObjectName("code")
         self.setWindowTitle("Marginscope")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        heading = plain_label(TITLE, self)
+        package = error.package
+        heading = plain_label(PACKAGE_TITLE.format(package=package) if package else TITLE, self)
         heading.setProperty("heading", True)
         self.names = QFormLayout(horizontalSpacing=12, verticalSpacing=4)
         names_asker = bool(error.asker) and error.asker != error.file
         if names_asker:
             self._add_name(ASKER, error.asker)
-        self._add_name(FILE if names_asker else HOLDER, error.file or UNKNOWN)
+        holder = FOLDER if package else FILE if names_asker else HOLDER
+        self._add_name(holder, error.file or UNKNOWN)
         self.code = self._make_code(error.code)
         count = error.code.rstrip("\n").count("\n") + 1
         lines = f"{count} lines" if count > 1 else "1 line"
@@ -171,7 +179,7 @@ class CodeDialog(QDialog):
         add_all(
             space(QVBoxLayout(self), (SIDE, SIDE, SIDE, SIDE), 8),
             heading,
-            plain_label(WARNING, self, wrap=True),
+            plain_label(PACKAGE_WARNING if package else WARNING, self, wrap=True),
             self.names,
             (self.code, 1),
             quiet_label(REMEMBERED.format(lines=lines), self, wrap=True),

@@ -20,6 +20,7 @@ from app.training.study_edits import StudyEdits
 from app.widgets.inputs import ChoiceBox, ValueEdit, line_height, push_button, text_width
 from app.widgets.labels import ElidedLabel, plain_tip, problem_label, quiet_label, show_short
 from app.widgets.layouts import space
+from core.plugins import origin
 from core.study_file.experiment import KINDS
 from core.study_file.words import kind_words
 
@@ -217,7 +218,8 @@ class SectionForm(QWidget):
         if self.section == VARIED:
             return
         cls = section_of(self.section, edits.kind(self.section))
-        title = cls.title + (f"\nSource: {cls.source}." if cls.source else "")
+        title = cls.title + origin(cls.__module__)
+        title += f"\nSource: {cls.source}." if cls.source else ""
         self._tip = title
         if self.kinds is None:
             return

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from core.cli.output import print_notice
 from core.compiled import kernel_groups, store
 from core.errors import DiskError, InputError
-from core.stopping import exit_when_input_closes
+from core.program.stopping import exit_when_input_closes
 
 BEHIND = 5
 

@@ -91,7 +91,7 @@ def figure(arguments: argparse.Namespace) -> int:
     from core.figures.export import check_figure_path, save_figure
     from core.figures.palette import DARK, LIGHT
     from core.figures.scene import build_scene
-    from core.sweep.folder import folder_figure, has_claims, one_per_path
+    from core.sweep.folder import folder_figure, one_per_path, sweeps_in
 
     listed = ",".join(PANELS) if arguments.panels is None else arguments.panels
     panels = [name.strip() for name in listed.split(",") if name.strip()]
@@ -110,9 +110,13 @@ def figure(arguments: argparse.Namespace) -> int:
         if found is not None:
             folder, fresh = found
             open_once = one_per_path(stack.enter_context)
-            draw = partial(folder_figure, folder, open_once, palette, fresh, sheet=sheet)
+            ledgers = [] if fresh else sweeps_in(folder, values=False)
+            draw = partial(
+                folder_figure, folder, open_once, palette, fresh, sheet=sheet, ledgers=ledgers
+            )
             scene = draw(claims=False)
-            if scene is not None and not arguments.no_claims and has_claims(folder):
+            claims = any(ledger.study.claims for ledger in ledgers)
+            if scene is not None and claims and not arguments.no_claims:
                 # Save without verdicts first, which may take minutes.
                 save_figure(scene, out, dpi=arguments.dpi)
                 if not arguments.quiet:

@@ -14,7 +14,7 @@ from core.extremes.hunt import BEST, Budget, FileRetention, Hunt, HuntStatus
 from core.extremes.hunt_building import hunt_for, pool_of, seeds_words, state_of, table
 from core.extremes.objective import VERDICT, verdict_words
 from core.extremes.question import Frames, Question, limit_of, range_of
-from core.stopping import answered_elsewhere, first_signal
+from core.program.stopping import answered_elsewhere, first_signal
 from core.studies.cell_table import check_table, write_rows
 from core.studies.claims import Counts, HuntTable, hunt_of
 from core.studies.code import check_code

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
+from core import plugins
 from core.cli.output import (
     PROGRAM,
     UNWRITABLE,
@@ -53,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return BAD_INPUT
     try:
+        for problem in plugins.load_trusted():
+            print_notice(f"{PROGRAM}: {problem}")
         module, _, function = arguments.handler.partition(".")
         status: int = getattr(import_module(f"{__package__}.{module}"), function)(arguments)
         # Flush here, where a full disk or closed pipe becomes a message; Python's own flush at exit

@@ -25,10 +25,10 @@ from core.errors import InputError
 from core.numbers import time_text
 from core.problem.problem import Problem
 from core.problem.schedule import parse_time
+from core.program.stopping import first_signal
 from core.reference.cancel_token import CancelToken
 from core.reference.margin import Reference, ReferenceMargin
 from core.runs import Run, open_run
-from core.stopping import first_signal
 from core.studies.code import check_code
 from core.studies.papers import PAPERS
 from core.studies.study import load_study, shipped_ids

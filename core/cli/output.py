@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from core.numbers import NARROW_SPACE, replace_nonfinite
-from core.stopping import hold_streams
+from core.program.stopping import hold_streams
 from core.terminal.bar import Bar, progress_bar
 from core.terminal.bar import print_notice as print_notice
 from core.terminal.text import escape_controls

@@ -256,9 +256,9 @@ def _add_preparation_commands(commands: Any) -> None:
         commands,
         "trust",
         "reading.trust_run",
-        "allow the Python network of a run or study to run here",
+        "allow the Python network of a run or study, or an installed package, to run here",
     )
-    command.add_argument("run", metavar="RUN|FILE.toml|FILE.py")
+    command.add_argument("run", metavar="RUN|FILE.toml|FILE.py|PACKAGE")
     command.add_argument("--yes", action="store_true", help="trust the code shown")
 
     command = add_command(

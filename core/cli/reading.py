@@ -11,6 +11,7 @@ from core.cli.output import print_json, print_line, print_notice, print_text, pr
 from core.data.section import scaling_words
 from core.errors import InputError
 from core.network.custom import read_code
+from core.plugins import find_plugin
 from core.runs import Run, code_of, open_run, open_with_history, runs_in
 from core.runs.settings import known_settings, left_words, optimizer_text, was_left
 from core.studies.code import codes_of, files_of
@@ -101,7 +102,7 @@ def _setup(study: dict[str, Any], factors: dict[str, float]) -> str:
 
 
 def trust_run(arguments: argparse.Namespace) -> int:
-    """Show the Python code in a run, or named by a study; with --yes trust it."""
+    """Show the code in a run, named by a study, or of an installed package; --yes trusts it."""
     path = Path(arguments.run)
     codes = _codes(arguments.run)
     if not codes:
@@ -127,6 +128,9 @@ def trust_run(arguments: argparse.Namespace) -> int:
 def _codes(name: str) -> list[tuple[str, Path]]:
     """Return each code of a run, a study or a Python file, and the file that contains it."""
     path = Path(name)
+    plugin = None if path.exists() else find_plugin(name)
+    if plugin is not None:
+        return [(plugin.code(), plugin.root or path)]
     if path.suffix == ".py":
         return [(read_code(path), path)]
     if path.suffix == ".toml" or name in shipped_ids():

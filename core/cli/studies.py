@@ -6,8 +6,10 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from core.cli.output import print_indented, print_json, print_line, print_text
+from core.cli.output import print_indented, print_json, print_line, print_notice, print_text
 from core.errors import InputError, nearest_names
+from core.plugins import origin, untrusted_plugins
+from core.program import headless_program
 from core.settings import Section
 from core.studies.code import check_code
 from core.studies.study import Study, load_study, shipped_ids
@@ -26,6 +28,11 @@ def list_studies(arguments: argparse.Namespace) -> int:
     for study in studies:
         axes = "; ".join(f"{k} = {', '.join(map(str, v))}" for k, v in study.axes.items())
         print_line(f"{study.id:<28} {study.title}{f' ({axes})' if axes else ''}")
+    for plugin in untrusted_plugins():
+        print_notice(
+            f"{plugin.title} adds kinds and studies and is not trusted yet; "
+            f"`{headless_program()} trust {plugin.distribution}` shows its code."
+        )
     return 0
 
 
@@ -45,7 +52,7 @@ def describe(arguments: argparse.Namespace) -> int:
         _describe_theorems()
     elif what in KINDS:
         for kind, section in KINDS[what].items():
-            _describe_section(f'{what}.kind = "{kind}"', section)
+            _describe_section(f'{what}.kind = "{kind}"{origin(section.__module__)}', section)
     elif what in PLAIN_SECTIONS:
         _describe_section(f"[{what}]", PLAIN_SECTIONS[what])
     elif what in shipped_ids() or what.endswith(".toml"):
@@ -87,6 +94,7 @@ def _describe_observables() -> None:
     for item in OBSERVABLES.values():
         source = f" ({item.source})" if item.source else ""
         where = f"; for {item.where}" if item.where else ""
+        where += origin(OBSERVABLES.module_of(item.name))
         text = f"{item.formula}{source}; {item.shape.value}{where}"
         print_indented(text, f"{item.name:<22}", NAME)
 
@@ -96,6 +104,7 @@ def _describe_margins() -> None:
 
     for item in REFERENCES.values():
         where = "not drawn" if item.factor is None else f"drawn as {item.label}"
+        where += origin(type(item).__module__)
         text = f"{item.formula} ({item.source}); for {item.where}; {where}"
         print_indented(text, f"{item.name:<22}", NAME)
 
@@ -103,8 +112,8 @@ def _describe_margins() -> None:
 def _describe_theorems() -> None:
     from core.theorems.registry import STATEMENTS
 
-    for item in STATEMENTS.values():
-        print_line(f"{item.source}, {item.name}")
+    for name, item in STATEMENTS.items():
+        print_line(f"{item.source}, {item.name}{origin(STATEMENTS.module_of(name))}")
         for text in (item.text, f"for {item.where}", f"Note: {item.slip}" if item.slip else ""):
             if text:
                 print_indented(text, " " * 4, " " * 6)

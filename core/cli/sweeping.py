@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from core.cli.output import print_indented, print_json, print_line, print_notice, progress
 from core.compiled.kernel_groups import compiling_words
 from core.files import temporary_folder
-from core.stopping import answered_elsewhere, first_signal
+from core.program.stopping import answered_elsewhere, first_signal
 from core.studies.cell_table import check_table, rows_of, write_table
 from core.studies.code import check_code
 from core.studies.study import Study, load_study, shipped_ids

@@ -10,9 +10,9 @@ from core.cli.output import print_line, print_notice, progress
 from core.errors import InputError
 from core.numbers import time_text
 from core.problem.problem import Problem
+from core.program.stopping import answered_elsewhere, first_signal
 from core.runs import RecordedRun, Recorder, estimated_bytes, open_run
 from core.runs.meta import Changes, changes_text
-from core.stopping import answered_elsewhere, first_signal
 from core.studies.code import check_code, trust_files
 from core.studies.study import Study, load_study
 from core.study_file.weight import check_room

@@ -34,6 +34,7 @@ from core.errors import InputError, RuleError
 from core.files import read_text
 from core.network.parametrisation import Array, Arrays, Block, Network, Shape
 from core.network.section import FILE_MEANING, MAX_CODE, NetworkSection
+from core.program import CLONE
 from core.settings import setting
 
 # --------------------------------------------------------------------------------------- PyTorch
@@ -41,11 +42,11 @@ from core.settings import setting
 # An extra of the distribution: PyTorch is larger than everything else together, and its usual build
 # for Linux includes gigabytes of CUDA.
 
-INSTALL = "install it with: pip install 'marginscope[torch]'"
+SIZE = ".8 GB; 5 to 7 GB with CUDA, as in pip's usual build for Linux"
+INSTALL = f"install it with: pip install 'marginscope[torch]' ({SIZE})"
+IN_CLONE = "install it with: make torch (.8 GB without CUDA)"
 # Packages cannot be installed into a bundle.
-OTHERWISE = (
-    "use a bundle that includes it, or install the package: pip install 'marginscope[torch]'"
-)
+OTHERWISE = f"use a bundle that includes it, or {INSTALL}"
 
 
 @cache
@@ -60,7 +61,9 @@ def has_pytorch() -> bool:
 def require_pytorch(what: str) -> None:
     """Raise InputError if torch is not installed. `what` starts the sentence: "A batch"."""
     if not has_pytorch():
-        remedy = OTHERWISE if getattr(sys, "frozen", False) else INSTALL
+        remedy = IN_CLONE if CLONE else INSTALL
+        if getattr(sys, "frozen", False):
+            remedy = OTHERWISE
         raise InputError(f"{what} needs PyTorch, which is not installed here; {remedy}.")
 
 

@@ -6,8 +6,7 @@
 
 from core.runs.base import Run
 from core.runs.recorder import Recorder, estimated_bytes
-from core.runs.run import RecordedRun, RunFile, open_run, open_with_history, runs_in
-from core.runs.run_file import code_of
+from core.runs.run import RecordedRun, RunFile, code_of, open_run, open_with_history, runs_in
 
 __all__ = [
     "RecordedRun",

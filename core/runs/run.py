@@ -16,6 +16,7 @@ import numpy as np
 from core.data.dataset import Array
 from core.errors import InputError, RunFileError
 from core.numbers import natural_key
+from core.plugins import load_trusted
 from core.problem.problem import History, State
 from core.run_files.active_recorders import sqlite_companion
 from core.run_files.new_file import place_of
@@ -28,6 +29,7 @@ from core.runs.run_file import (
     Event,
     Index,
     checked_frame,
+    meta_values,
     read_events,
     read_frame,
     read_header,
@@ -295,12 +297,26 @@ def open_run(path: Path | str) -> RecordedRun:
 
     Raises RunFileError, a sentence that names the file, for everything that is not exactly a run.
     """
+    load_trusted()
     return RecordedRun(path)
 
 
 def open_with_history(path: Path | str) -> Run:
     """Open a run file; a run that continues another also has the frames before its start."""
-    return with_history(RecordedRun(path))
+    return with_history(open_run(path))
+
+
+def code_of(path: Path) -> str | None:
+    """Return the code in a run file, unchanged; None if it has none. Raises RunFileError."""
+    connection = connect(path)
+    try:
+        check_wal(connection)
+        experiment = meta_values(connection).get("experiment")
+    finally:
+        connection.close()
+    network = experiment.get("network") if isinstance(experiment, dict) else None
+    code = network.get("code") if isinstance(network, dict) else None
+    return code if isinstance(code, str) else None
 
 
 def runs_in(folder: Path) -> list[Path]:

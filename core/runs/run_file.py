@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from core.run_files.schema import (
     is_time,
 )
 from core.runs.arrays import Arrays, read_arrays, read_shaped, read_values
-from core.runs.connection import Connection, check_wal, connect, typed_column
+from core.runs.connection import Connection, typed_column
 from core.runs.meta import Meta, parse_json
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
 from core.study_file.experiment import Experiment
@@ -126,6 +125,13 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
         raise connection.fault(f"its experiment has the section {printable(unknown[0])[:50]}")
     try:
         experiment = build_experiment(meta.experiment, "experiment")
+    except trust.UntrustedCodeError as error:
+        raise trust.UntrustedRunError(
+            f"{connection.shown}: {error.text}",
+            code=error.code,
+            file=error.file,
+            package=error.package,
+        ) from error
     except InputError as error:
         raise connection.fault(short(error)) from error
     data, network, sizes = experiment.data, experiment.network, meta.sizes
@@ -384,16 +390,3 @@ def read_events(connection: Connection) -> tuple[Event, ...]:
             raise connection.fault("an event is not a JSON object")
         events.append((frame, printable(kind)[:MAX_NAME], payload))
     return tuple(events)
-
-
-def code_of(path: Path) -> str | None:
-    """Return the code in a run file, unchanged; None if it has none. Raises RunFileError."""
-    connection = connect(path)
-    try:
-        check_wal(connection)
-        experiment = meta_values(connection).get("experiment")
-    finally:
-        connection.close()
-    network = experiment.get("network") if isinstance(experiment, dict) else None
-    code = network.get("code") if isinstance(network, dict) else None
-    return code if isinstance(code, str) else None

@@ -1,27 +1,27 @@
 """A Study: a base experiment, axes to vary, its title and source. A single run has no axes.
 
-Read from and written to TOML (the tables are those of Experiment, plus title, source, axes, and the
-derived settings and variants of core.studies.formulas). Its figure is `[figure]`
-(core.studies.layout), its first views `[window]` (core.studies.layout), what its runs are to show
-`[[claims]]`, the columns of its table `[sweep]` (core.studies.claims), and its `[hunt]`.
+Read from and written to TOML: the tables of Experiment, plus title, source, axes, and the derived
+settings and variants of core.studies.formulas. `[figure]` and `[window]` are in
+core.studies.layout, `[[claims]]`, `[sweep]` and `[hunt]` in core.studies.claims.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from core import plugins
 from core.errors import InputError, did_you_mean, nearest_names
 from core.files import is_there, read_text
-from core.program import RESOURCES
 from core.studies import tables as study_tables
 from core.studies.claims import Claim, SweepTable, hunt_of, parse_claims, parse_sweep
 from core.studies.formulas import FACTOR, FORMULA, VARIANT, apply_formulas
@@ -354,27 +354,25 @@ class Summary:
 def shipped_summaries() -> tuple[Summary, ...]:
     """Return the shipped studies sorted by id; damaged ones are left out."""
     summaries = []
-    for entry in sorted(_shipped_files(), key=_id):
-        name = _id(entry)
+    for entry in sorted(plugins.study_files(), key=attrgetter("stem")):
+        name = entry.stem
         with suppress(OSError, ValueError, InputError):
-            document = parse_toml(entry.read_text(encoding="utf-8"), name)
+            document = _head(entry.read_text(encoding="utf-8"), name)
             title, *words = (str(document.get(key, "")) for key in ("title", "source", "note"))
             summaries.append(Summary(name, title or name, *words))
     return tuple(summaries)
 
 
-def _id(entry: Any) -> str:
-    return str(entry.name).removesuffix(".toml")
+def _head(text: str, name: str) -> dict[str, Any]:
+    """Return the keys above the first table: whole files would delay the window by 0.1 s."""
+    with suppress(InputError):  # a text in quotes may have a line that begins like a table
+        return parse_toml(text.partition("\n[")[0], name)
+    return parse_toml(text, name)
 
 
 def shipped_ids() -> tuple[str, ...]:
-    """Return the ids of the studies that come with the program, sorted."""
-    return tuple(sorted(map(_id, _shipped_files())))
-
-
-def _shipped_files() -> Iterable[Any]:
-    folder = RESOURCES.joinpath("studies")
-    return [entry for entry in folder.iterdir() if entry.name.endswith(".toml")]
+    """Return the ids of the studies that come with the program and with packages, sorted."""
+    return tuple(sorted(entry.stem for entry in plugins.study_files()))
 
 
 def load_study(name: str) -> Study:
@@ -382,12 +380,14 @@ def load_study(name: str) -> Study:
 
     Raises InputError when neither exists, or when the study is not valid.
     """
-    for entry in _shipped_files():
+    plugins.load_trusted()
+    for entry in plugins.study_files():
         # Shipped studies take precedence: a file of that name in the current folder is ./NAME.
         if entry.name == f"{name}.toml":
             return parse_study(entry.read_text(encoding="utf-8"), name)
     path = Path(name)
     if path.suffix != ".toml" and not (is_there(path) and path.is_file()):
+        plugins.check_untrusted(name, f"The study {name}")
         hint = nearest_names(name, shipped_ids())
         raise InputError(
             f"The study {name} does not exist; {hint} `list` shows all studies; study files end "

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from math import isfinite
 from typing import Annotated, Any, TypeVar, get_args
@@ -16,10 +17,12 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from core import plugins
 from core.errors import Clause, InputError, did_you_mean
 from core.numbers import is_ambiguous
 from core.settings import Section
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
+from core.trust import UntrustedCodeError
 
 MOST_PARTS = 20  # parts of a dotted key
 DEEPEST = 20
@@ -130,18 +133,21 @@ DEFAULT_KINDS = {"data": "parity", "network": "standard", "loss": "exponential",
 def section_class(section: str, table: Mapping[str, Any]) -> type[Section]:
     """Return the class that describes a section of a study, by its kind.
 
-    Raises InputError for a kind that does not exist.
+    Raises InputError for a kind that does not exist, UntrustedCodeError for one of an installed
+    package that is not trusted.
     """
     if section in PLAIN_SECTIONS:
         return PLAIN_SECTIONS[section]
     kinds = KINDS[section]
     kind = table.get("kind", DEFAULT_KINDS[section])
-    try:
-        return kinds[kind if isinstance(kind, str) else ""]
-    except KeyError:
-        raise InputError(
-            f"{section}.kind = {kind!r} does not exist; {did_you_mean(str(kind), kinds)}"
-        ) from None
+    name = kind if isinstance(kind, str) else ""
+    with suppress(KeyError):
+        return kinds[name]
+    plugins.load_trusted()
+    with suppress(KeyError):
+        return kinds[name]
+    plugins.check_untrusted(name, f"{section}.kind = {kind!r}")
+    raise InputError(f"{section}.kind = {kind!r} does not exist; {did_you_mean(str(kind), kinds)}")
 
 
 PREDICATES = {
@@ -241,6 +247,8 @@ def build_experiment(tables: Mapping[str, Any], where: str) -> Experiment:
             raise InputError(f"{section} must be a table [{section}] with keys.", where=where)
         try:
             cls = section_class(section, table)
+        except UntrustedCodeError:
+            raise
         except InputError as error:
             raise InputError(error.text, where=where) from error
         check_keys(table, cls, section, where)

@@ -86,9 +86,12 @@ def ledger_of_runs(study: Study, folder: Path, values: bool = True) -> Ledger | 
     """
     best: Ledger | None = None
     for size in (None, *(size for size in SIZES if size in study.sizes)):
-        ledger = ledger_at(study.at_size(size), folder, size, values)
-        if len(ledger.entries) > (0 if best is None else len(best.entries)):
-            best = ledger
+        sized = study.at_size(size)
+        present = sum(run_file(sized, cell, folder).is_file() for cell in sized.cells())
+        most = 0 if best is None else len(best.entries)
+        if present > most:  # a cell of several sizes is one file, which takes a second to check
+            ledger = ledger_at(sized, folder, size, values)
+            best = ledger if len(ledger.entries) > most else best
     return best
 
 
@@ -240,11 +243,6 @@ def results_in(
     return verdicts, known_values(ledger.rows, run_paths(ledger.study, folder))
 
 
-def has_claims(folder: Path) -> bool:
-    """Return True if a sweep in the folder has claims to judge."""
-    return any(ledger.study.claims for ledger in sweeps_in(folder))
-
-
 def one_per_path(register: Callable[[Run], Run]) -> Callable[[Run], Run]:
     """Return a function that keeps one run of a file open, to reuse its computed results."""
     runs: dict[Path, Run] = {}
@@ -271,6 +269,7 @@ def folder_figure(
     fresh: Sequence[Study] = (),
     claims: bool = True,
     sheet: PageSize = AUTOMATIC,
+    ledgers: Sequence[Ledger] | None = None,
 ) -> FigureScene | None:
     """Return the figure of the study with a layout whose runs a folder holds; None without one.
 
@@ -288,12 +287,15 @@ def folder_figure(
         Judge the study's claims and write the verdicts below the panels.
     sheet : PageSize
         Size of the figure and of its letters.
+    ledgers : sequence of Ledger, optional
+        Sweeps of the folder, if they were read before.
 
     Returns
     -------
     FigureScene or None
     """
-    ledgers = [] if fresh else sweeps_in(folder, values=False)
+    if ledgers is None:
+        ledgers = [] if fresh else sweeps_in(folder, values=False)
     study = layout_of(folder, fresh or [ledger.study for ledger in ledgers])
     if study is None:
         return None

@@ -18,8 +18,8 @@ from typing import Any, ParamSpec, TypeVar, final
 
 from core.errors import DiskError, InputError, MarginscopeError
 from core.files import scratch_prefix
+from core.program.stopping import FirstSignal
 from core.run_files.active_recorders import WriterLock
-from core.stopping import FirstSignal
 from core.terminal.bar import Bar, progress_bar
 
 P = ParamSpec("P")

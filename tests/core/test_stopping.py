@@ -16,7 +16,7 @@ import pytest
 from app.places import Places
 from core import files
 from core.files import open_beside, temporary_folder, write_whole
-from core.stopping import INTERRUPTED, TERMINATED
+from core.program.stopping import INTERRUPTED, TERMINATED
 
 ROOT = Path(__file__).resolve().parents[2]
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -72,7 +72,7 @@ def test_a_signal_in_compiled_code_is_answered_by_the_watch() -> None:
     """A main thread that comes back to no byte code, as while LLVM optimises a kernel."""
     code = (
         "import ctypes, sys\n"
-        "from core.stopping import answer_signals\n"
+        "from core.program.stopping import answer_signals\n"
         "answer_signals()\n"
         "sleep = ctypes.CDLL(None).sleep\n"
         "print('asleep', flush=True)\n"

@@ -75,7 +75,10 @@ def test_cuda_is_refused_by_name() -> None:
 
 @pytest.mark.usefixtures("without")
 def test_into_a_bundle_nothing_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"A batch needs PyTorch.*; install it with"):
+    with pytest.raises(InputError, match=r"A batch needs PyTorch.*; install it with: make torch"):
+        custom.require_pytorch("A batch")
+    monkeypatch.setattr(custom, "CLONE", False)
+    with pytest.raises(InputError, match=r"A batch needs PyTorch.*\[torch\]' \(\.8 GB; 5 to 7 GB"):
         custom.require_pytorch("A batch")
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     with pytest.raises(InputError, match=r"A batch needs PyTorch.*; use a bundle that includes it"):
@@ -92,7 +95,7 @@ def test_a_users_network_is_refused_before_its_code_runs(
     mine.write_text(f"open({str(done)!r}, 'w')\ndef initial(*a): ...\ndef outputs(*a): ...\n")
     network = {"kind": "custom", "m": 4, "path": str(mine)}
     experiment = build_experiment({"network": network}, "a study")
-    with pytest.raises(InputError, match=r'^network\.kind = "custom" needs PyTorch.*\[torch\]'):
+    with pytest.raises(InputError, match=r'^network\.kind = "custom" needs PyTorch.*make torch'):
         resolve_problem(experiment)
     assert not done.exists()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import shutil
 import sys
@@ -14,6 +15,7 @@ from typing import final
 
 from core.program.version import RELEASED, __version__
 from core.studies.study import shipped_ids
+from marginscope._wheel import ADDRESS
 from tests.tools.release import checks
 from tests.tools.release.source import source_archive
 
@@ -50,14 +52,21 @@ class Release:
         return told
 
     def build_wheel(self) -> str:
-        """Build the wheel; install and test it in a bare environment."""
-        words = ["-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", self.dist]
+        """Build the wheel twice; install and test it in a bare environment, and list its parts."""
         moment = checks.git(self.clone, "log", "-1", "--format=%ct")
-        checks.run([sys.executable, *words, "."], self.clone, SOURCE_DATE_EPOCH=moment)
-        checks.require(self.wheel.is_file(), f"{self.wheel.name} was not built.")
         folder = self.work / "wheel"
-        folder.mkdir()
-        return checks.check_wheel(self.wheel, self.root / "constraints.txt", folder, __version__)
+        second = folder / "second"
+        checks.git(self.work, "clone", "--quiet", str(self.root), str(second))
+        if (self.clone / SITE).is_dir():
+            shutil.copytree(self.clone / SITE, second / SITE)
+        checks.build_wheel(self.clone, self.dist, moment)
+        checks.build_wheel(second, folder, moment)
+        checks.require(self.wheel.is_file(), f"{self.wheel.name} was not built.")
+        equal = self.wheel.read_bytes() == (folder / self.wheel.name).read_bytes()
+        checks.require(equal, "Two wheels of the same commit differ.")
+        told = checks.check_wheel(self.wheel, self.root / "constraints.txt", folder, __version__)
+        parts = self.dist / f"marginscope-{__version__}.cdx.json"
+        return f"{told}; {checks.list_parts(folder, self.root / 'pyproject.toml', parts)}"
 
     def source(self) -> str:
         """Make the source archive, and a wheel from it."""
@@ -110,6 +119,8 @@ def main() -> int:
     except checks.NotReadyError as error:
         print(f"There is no release: {error}", file=sys.stderr)
         return 1
+    if not os.environ.get(ADDRESS):
+        print("The package names no address: `make release URL=ADDRESS` gives it one.")
     for path in sorted(release.dist.iterdir()):
         print(f"{path.stat().st_size / 1e6:>8.1f} MB  {path.name}")
     return 0

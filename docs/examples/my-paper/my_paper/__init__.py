@@ -1,0 +1,1 @@
+"""The kinds and studies of my paper, for Marginscope."""
