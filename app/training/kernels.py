@@ -81,7 +81,7 @@ class CompilerProcess(QObject):
     def check_cache(self) -> bool:
         """Check the cache, and return True if kernels are missing. Not for the window's thread."""
         with self._lock:
-            self._missing = kernel_groups.missing()
+            self._missing = kernel_groups.missing_groups()
             return bool(self._missing)
 
     def request(self, groups: Iterable[str]) -> None:

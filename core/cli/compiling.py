@@ -27,7 +27,7 @@ def warm(arguments: argparse.Namespace) -> int:
         if hasattr(os, "nice"):  # lower priority than the window or run that needs the kernels
             os.nice(BEHIND)
     requested = tuple(arguments.only)
-    absent = kernel_groups.missing(requested)
+    absent = kernel_groups.missing_groups(requested)
     if absent and (problem := store.problem()):
         raise InputError(problem)
     if absent and not arguments.progress:
@@ -40,7 +40,7 @@ def warm(arguments: argparse.Namespace) -> int:
     from core.dynamics.compilation import Progress, warm_up
 
     def report(progress: Progress) -> None:
-        if kernel_groups.missing([progress.group]):
+        if kernel_groups.missing_groups([progress.group]):
             sentence = (
                 f"The compiled kernels of {progress.group} could not be saved in "
                 f"{store.folder()}; free some disk space, or set NUMBA_CACHE_DIR to another "

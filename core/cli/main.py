@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     # First of all: a file opened while a stream is closed gets the stream's number, and its output.
     open_streams()
-    kernel_groups.listen(print_compiling)
+    kernel_groups.add_listener(print_compiling)
     parser = build_parser()
     arguments = parser.parse_args(argv)
     if arguments.handler is None:

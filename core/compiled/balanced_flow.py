@@ -114,7 +114,7 @@ def largest_difference(one: Array, other: Array, m: int) -> float:
 
 
 @compile_kernel
-def heun(work: Work, balance: Balance, X: Array, y: Array, h: float) -> float:
+def heun_step(work: Work, balance: Balance, X: Array, y: Array, h: float) -> float:
     """Write one part of a Heun step from balance.base into work.flat; return `largest_difference`.
 
     Parameters
@@ -184,10 +184,10 @@ def balanced_steps(
                 return step
             for i in range(flat.size):
                 base[i], first[i] = flat[i], work.gradient[i]
-            error = heun(work, balance, X, y, h * parts / FINEST)
+            error = heun_step(work, balance, X, y, h * parts / FINEST)
             while parts > 1 and not error <= tolerance:
                 parts //= 2
-                error = heun(work, balance, X, y, h * parts / FINEST)
+                error = heun_step(work, balance, X, y, h * parts / FINEST)
             place += parts
             # Double the part only at a multiple of the doubled length, so that parts never pass the
             # end of the step.

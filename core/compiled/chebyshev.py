@@ -68,7 +68,7 @@ def choose_stages(s: State, stiffness: float) -> None:
 
 
 @compile_kernel
-def plan(s: State, marks: Array) -> None:
+def plan_step(s: State, marks: Array) -> None:
     """Choose h and the number of stages S."""
     stiffness = s.temperature * s.eigenvalue
     s.cut = NOT_CUT

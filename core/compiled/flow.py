@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from core.compiled import phases
 from core.compiled.jit import compile_kernel
-from core.compiled.log_time import Frames, State, blend_states, moves, start_step
+from core.compiled.log_time import Frames, State, blend_states, is_moving, start_step
 from core.compiled.network import Net, evaluate_outputs, jvp, node_rows, vjp
 from core.compiled.phases import Field
 from core.network.activation import BATCH_NORM, NORMALISED, SCALAR, WITH_BIAS
@@ -305,7 +305,7 @@ def start(work: Work, s: State) -> bool:
     margins(work, work.theta, work.Z0, work.p0)
     start_step(s, work.p0, work.q0)
     field(work, s, work.theta, work.q0, work.Z0, work.G0)
-    return moves(s, work.G0)
+    return is_moving(s, work.G0)
 
 
 @compile_kernel

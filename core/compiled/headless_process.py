@@ -74,7 +74,7 @@ class Compiling:
         if now < self._next:
             return False
         self._next = now + POLL_SECONDS
-        if self._process.poll() is not None or not kernel_groups.missing(self._groups):
+        if self._process.poll() is not None or not kernel_groups.missing_groups(self._groups):
             self._process = None
         return self._process is None
 

@@ -1,9 +1,9 @@
 """Compiled groups of kernels; interface for a program that starts the compilation (the window).
 
-    ready_groups()  the groups whose machine code is in the cache. Cheap (0.1 s the first time, then
-                    a poll of one folder) and without numba, so for any thread; it changes as
-                    groups are compiled by any program of this user.
-    missing()       the others, in the order in which they are compiled: GROUPS.
+    ready_groups()    the groups whose machine code is in the cache. Cheap (0.1 s the first time,
+                      then a poll of one folder) and without numba, so for any thread; it changes as
+                      groups are compiled by any program of this user.
+    missing_groups()  the others, in the order in which they are compiled: GROUPS.
 
     python -m core warm --progress [--only GROUP ...]
 
@@ -48,7 +48,7 @@ listeners: list[Callable[[str], None]] = []
 _reported: list[str] = []
 
 
-def listen(listener: Callable[[str], None]) -> None:
+def add_listener(listener: Callable[[str], None]) -> None:
     """Have a function called with the name of each kernel whose compilation starts."""
     if listener not in listeners:
         listeners.append(listener)
@@ -73,13 +73,13 @@ def _is_complete(group: str, names: frozenset[str]) -> bool:
     return content is not None and names.issuperset(json.loads(content))
 
 
-def missing(requested: Iterable[str] = GROUPS) -> tuple[str, ...]:
+def missing_groups(requested: Iterable[str] = GROUPS) -> tuple[str, ...]:
     """Return the requested groups that are not ready, in the same order."""
     ready = ready_groups()
     return tuple(group for group in requested if group not in ready)
 
 
-def mark(group: str, files: Iterable[str]) -> bool:
+def save_group(group: str, files: Iterable[str]) -> bool:
     """Save that a group is compiled, into these files; return False if nothing can be saved."""
     return store.save(group + MARK, json.dumps(sorted(files)).encode())
 

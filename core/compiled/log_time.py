@@ -222,7 +222,7 @@ def is_slow(s: State, gained: float) -> bool:
 
 
 @compile_kernel
-def accept(s: State, p: Array, norm: float, distance: float) -> None:
+def accept_step(s: State, p: Array, norm: float, distance: float) -> None:
     """Advance rho and ln t, and choose the next h, safety factor and least number of stages.
 
     Parameters
@@ -296,7 +296,7 @@ def choose_step(s: State, p: Array, norm: float) -> bool:
     if s.euler == 0 and not (fine and norm > 0.0):
         s.rejected += 1
         s.in_a_row += 1
-        refine(s)
+        refine_step(s)
         s.phase = PLAN
         return False
     if s.smoothed > 0.0:
@@ -326,7 +326,7 @@ def second_half(s: State, norm: float, middle: Array, newer: Array) -> None:
 
 
 @compile_kernel
-def refine(s: State) -> None:
+def refine_step(s: State) -> None:
     """Halve the length after a refused step, or add stages if refusals repeat."""
     # Halving h does not help against chatter: the gain of a step and the loss by chatter are both
     # proportional to h. 1.7 times the stages divide chatter by three.
@@ -375,7 +375,7 @@ def blend_states(
 
 
 @compile_kernel
-def moves(s: State, G: Array) -> bool:
+def is_moving(s: State, G: Array) -> bool:
     """Set the speed |G|; return True if it is above the rounding of a sum that is zero.
 
     |sum_i q_i grad p_i|^2 <= lambda sum_i q_i over the examples with a gradient, so that

@@ -17,8 +17,8 @@ from core.compiled import log_time as scheme
 from core.compiled.chebyshev import (
     after_step,
     first_stage,
-    plan,
     plan_half,
+    plan_step,
     stage,
     store_difference,
 )
@@ -92,14 +92,14 @@ def advance(f: Field, work: Any, s: State, frames: Frames, budget: int) -> int:
         s.evaluations += 1
         code: int = emit(f, work, s, frames) if s.phase == scheme.EMIT else GOING
         if code == GOING:
-            code = turn(f, work, s, frames.marks)
+            code = run_phase(f, work, s, frames.marks)
         if code != GOING:
             return code
     return GOING
 
 
 @generic
-def turn(f: Field, work: Any, s: State, marks: Array) -> int:
+def run_phase(f: Field, work: Any, s: State, marks: Array) -> int:
     """Do what the phase requires; return GOING, or why no step is made.
 
     Parameters
@@ -153,7 +153,7 @@ def start_or_finish(f: Field, work: Any, s: State, base: Array, marks: Array) ->
         return finish_step(f, work, s, base, marks)
     if s.eigenvalue == 0.0:  # no node with nonzero weight is active on any example
         return scheme.STATIONARY
-    plan(s, marks)
+    plan_step(s, marks)
     if s.h < scheme.SMALLEST_STEP:
         return scheme.STALLED
     first_stage(s, base, work.older, work.newer, work.G0)
@@ -194,7 +194,7 @@ def finish_step(f: Field, work: Any, s: State, base: Array, marks: Array) -> int
     if not scheme.choose_step(s, work.p, norm):
         return GOING
     scheme.replace_theta(work.previous, base, work.newer)
-    scheme.accept(s, work.p, norm, distance)
+    scheme.accept_step(s, work.p, norm, distance)
     code: int = f.after(work, s, norm, distance)
     if code == GOING:
         after_step(s, marks)

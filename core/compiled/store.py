@@ -161,7 +161,7 @@ def is_private(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def usable(place: Path) -> bool:
+def is_usable(place: Path) -> bool:
     """Return True for an existing private folder, no link, that no other user can replace."""
     try:
         status = place.lstat()
@@ -259,7 +259,7 @@ def _is_own_group(number: int) -> bool:
 def names() -> frozenset[str]:
     """Return the names of the existing files that may be read."""
     place = folder()
-    if not usable(place):
+    if not is_usable(place):
         return frozenset()
     try:
         return frozenset(entry.name for entry in os.scandir(place))
@@ -275,7 +275,7 @@ def name_for(kernel: str, types: str) -> str:
 def load(name: str) -> bytes | None:
     """Return the content saved under a name; None if missing, damaged, or not private."""
     place = folder()
-    if not usable(place):
+    if not is_usable(place):
         return None
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
@@ -301,7 +301,7 @@ def save(name: str, content: bytes) -> bool:
         return False
     try:
         _make(place)
-        if not usable(place):
+        if not is_usable(place):
             return False
         with open_beside(place / name, mode=0o600) as (temporary, descriptor):
             with os.fdopen(descriptor, "wb") as file:

@@ -185,7 +185,7 @@ def shift(row: Array, k: int, step: float, u: Array, g: Array) -> float:
 
 
 @compile_kernel
-def reach(size: float, rest: float, free: int, g: Array) -> float:
+def bound_below_node(size: float, rest: float, free: int, g: Array) -> float:
     """Return an upper bound of |w|^2 over the cells below a node: see `explore`.
 
     Parameters
@@ -206,10 +206,10 @@ def reach(size: float, rest: float, free: int, g: Array) -> float:
 
 
 @compile_kernel
-def settle(
+def descend_until_bounded(
     K: Array, split: int, free: int, rest: float, limit: float, size: float, u: Array, g: Array
 ) -> float:
-    """Descend on the box until `reach` is below the limit or, at a cell, until convergence.
+    """Descend on the box until `bound_below_node` is below the limit or, at a cell, until convergence.
 
     One sweep at a node (branching is cheaper than a second), LAST_SWEEPS at a cell.
 
@@ -243,7 +243,7 @@ def settle(
                 change = shift(row, j, step, u, g)
                 size += change
                 gained -= change
-                if reach(size, rest, free, g) <= limit:
+                if bound_below_node(size, rest, free, g) <= limit:
                     return size
         if gained <= GAINED * limit:
             break
@@ -280,10 +280,10 @@ def explore(
     while nodes < budget:
         if place[1 + free] == 0:
             nodes += 1
-            bound = reach(size, spread[free], free, g)
+            bound = bound_below_node(size, spread[free], free, g)
             if bound > limit[0]:
-                size = settle(K, split, free, spread[free], limit[0], size, u, g)
-                bound = reach(size, spread[free], free, g)
+                size = descend_until_bounded(K, split, free, spread[free], limit[0], size, u, g)
+                bound = bound_below_node(size, spread[free], free, g)
             if bound > limit[0] and free == 0:
                 limit[0] = bound
                 for i in range(u.size):

@@ -103,6 +103,6 @@ def warm_up(
         if group not in ready:
             with jit.trace_kernels() as files:
                 _compile(group)
-            kernel_groups.mark(group, files)
+            kernel_groups.save_group(group, files)
         seconds = 0.0 if group in ready else round(time.perf_counter() - start, 3)
         report(Progress(i, len(order), group, seconds))

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiled.log_time import State, blend_states, moves, start_step
+from core.compiled.log_time import State, blend_states, is_moving, start_step
 from core.compiled.phases import Field, advance
 from core.dynamics.log_time_flow import LogTimeFlow
 from core.problem.problem import Problem
@@ -59,7 +59,7 @@ class GeneralField:
         self._p0 = self._scores(self.theta)
         start_step(s, self._p0, self._q0)
         self.G0 = self._gradient(s, self.theta, self._q0)
-        return moves(s, self.G0)
+        return is_moving(s, self.G0)
 
     def power_iteration(self, s: State) -> float:
         """Improve `wave`; return the eigenvalue."""

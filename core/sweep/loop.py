@@ -164,7 +164,7 @@ class _Work:
 def missing_kernels(tasks: Iterable[Task]) -> tuple[str, ...]:
     """Return the groups of kernels that cells need and that are not compiled, in global order."""
     needed = {group for task in tasks for group in groups_of(task.experiment)}
-    return kernel_groups.missing(group for group in kernel_groups.GROUPS if group in needed)
+    return kernel_groups.missing_groups(group for group in kernel_groups.GROUPS if group in needed)
 
 
 def _compile_first(work: _Work) -> Iterator[SweepStatus]:

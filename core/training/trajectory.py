@@ -160,7 +160,7 @@ def wait_for_kernels(problem: Problem, control: Control, report: Callable[[str],
     report : callable
         Called with a sentence about the wait.
     """
-    lacking = kernel_groups.missing(groups_of(problem.experiment))
+    lacking = kernel_groups.missing_groups(groups_of(problem.experiment))
     if not lacking:
         return
     check_device(problem)  # first: an absent device is an immediate error

@@ -77,7 +77,7 @@ def test_what_is_there_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
     )
     with compiling(()) as work:
         assert work.is_finished()
-    assert kernel_groups.missing(()) == ()
+    assert kernel_groups.missing_groups(()) == ()
 
 
 @pytest.mark.slow

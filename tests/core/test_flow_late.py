@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.compiled import log_time as kernel
-from core.compiled.chebyshev import plan
+from core.compiled.chebyshev import plan_step
 from core.dynamics.flow import Flow
 from core.losses import EXPONENTIAL
 from core.problem.problem import Problem
@@ -199,5 +199,5 @@ def test_a_frame_that_is_ahead_by_rounding_alone_is_passed() -> None:
         s.eigenvalue, s.safety, s.h = 0.1, 2.0, 0.02
         s.mark = s.landing = 0
         s.form = EXPONENTIAL
-        plan(s, np.array([mark]))
+        plan_step(s, np.array([mark]))
         assert 1e-12 < s.h < 1e-9

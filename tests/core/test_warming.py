@@ -221,7 +221,7 @@ def test_folders_above_the_cache_are_those_of_the_user_or_of_root(
     assert store.load("some.kernel") == b"content"
     link.unlink()
     link.symlink_to("link")
-    assert not store.usable(link / "cache" / "folder")
+    assert not store.is_usable(link / "cache" / "folder")
 
 
 @posix
@@ -257,8 +257,8 @@ def test_a_kernel_says_when_it_is_compiled_and_only_then(
 ) -> None:
     told: list[str] = []
     monkeypatch.setattr(kernel_groups, "listeners", [])
-    kernel_groups.listen(told.append)
-    kernel_groups.listen(told.append)  # once is enough
+    kernel_groups.add_listener(told.append)
+    kernel_groups.add_listener(told.append)  # once is enough
     for _ in range(2):
         again = compile_kernel(kernel.is_large.py_func)
         assert again(100, 100, 100)
@@ -293,7 +293,7 @@ def test_the_smoothed_activation_is_done_by_wide_vectors() -> None:
 
 def test_groups_are_known_without_numba() -> None:
     code = (
-        "import sys\nfrom core.compiled import kernel_groups\nkernel_groups.missing()\n"
+        "import sys\nfrom core.compiled import kernel_groups\nkernel_groups.missing_groups()\n"
         "print([name for name in ('numba', 'numpy', 'torch') if name in sys.modules])"
     )
     out, err = python("-c", code).communicate(timeout=60)
@@ -301,11 +301,11 @@ def test_groups_are_known_without_numba() -> None:
 
 
 def test_a_group_whose_files_are_gone_is_missing(cold: Path) -> None:
-    assert kernel_groups.missing() == kernel_groups.GROUPS
+    assert kernel_groups.missing_groups() == kernel_groups.GROUPS
     assert store.save("a.kernel", b"")
-    assert kernel_groups.mark(kernel_groups.MIRROR, ["a.kernel"])
+    assert kernel_groups.save_group(kernel_groups.MIRROR, ["a.kernel"])
     assert kernel_groups.ready_groups() == {kernel_groups.MIRROR}
-    assert kernel_groups.missing([kernel_groups.MIRROR, kernel_groups.FLOW]) == (
+    assert kernel_groups.missing_groups([kernel_groups.MIRROR, kernel_groups.FLOW]) == (
         kernel_groups.FLOW,
     )
     (store.folder() / "a.kernel").unlink()
@@ -333,7 +333,7 @@ def test_progress_is_told_and_the_code_is_found_from_another_folder(
         assert "compiling" not in again.communicate(timeout=60)[1]
         code = (
             "import numpy as np\nfrom core.compiled import outer, kernel_groups\n"
-            "kernel_groups.listen(lambda kernel: exit(kernel))\n"
+            "kernel_groups.add_listener(lambda kernel: exit(kernel))\n"
             "a, H, F = np.ones(3), np.ones((2, 3)), np.zeros((1, 2))\n"
             "print(outer.outer_steps(a, H, np.ones(2), 1, 0, .1, 1.0, 1e9, F, F.copy()))"
         )
@@ -361,5 +361,5 @@ def test_compiling_ends_at_once(cold: Path, end: str) -> None:
     assert process.returncode == (130 if end == "interrupt" else 143)
     assert out == ""
     assert err in ("", "marginscope: interrupted.\n")
-    assert kernel_groups.missing() == kernel_groups.GROUPS
+    assert kernel_groups.missing_groups() == kernel_groups.GROUPS
     assert not [name for name in store.names() if not name.endswith(".part")]

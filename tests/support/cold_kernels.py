@@ -33,7 +33,7 @@ class Cold:
         folder.mkdir()
         command = [sys.executable, "-S", "-c", COMPILER, str(folder)]
         monkeypatch.setattr(headless_process, "warm_command", lambda: command)
-        monkeypatch.setattr(kernel_groups, "missing", self._missing)
+        monkeypatch.setattr(kernel_groups, "missing_groups", self._missing)
 
     def _missing(self, wanted: Iterable[str] = kernel_groups.GROUPS) -> tuple[str, ...]:
         return tuple(g for g in wanted if not (self.folder / g).exists())
