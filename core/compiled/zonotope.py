@@ -209,7 +209,7 @@ def bound_below_node(size: float, rest: float, free: int, g: Array) -> float:
 def descend_until_bounded(
     K: Array, split: int, free: int, rest: float, limit: float, size: float, u: Array, g: Array
 ) -> float:
-    """Descend on the box until `bound_below_node` is below the limit or, at a cell, until convergence.
+    """Descend on the box until `bound_below_node` is below the limit; at a cell, to the end.
 
     One sweep at a node (branching is cheaper than a second), LAST_SWEEPS at a cell.
 
