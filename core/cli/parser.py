@@ -132,7 +132,10 @@ def _reading(commands: Any) -> None:
     )
     command.add_argument("run", metavar="RUN|DIR")
     command.add_argument(
-        "--out", required=True, metavar="x.npz|csv", help="for a DIR also .parquet"
+        "--out",
+        required=True,
+        metavar="x.npz|csv|parquet|safetensors",
+        help=".safetensors: the states of a run, for ms.load",
     )
     command.add_argument(
         "--means",
@@ -152,8 +155,16 @@ def _reading(commands: Any) -> None:
 
 
 def _citing(commands: Any) -> None:
+    """Add cite and crate."""
     command = command_of(commands, "cite", "reading.cite", "print BibTeX of the program and papers")
     command.add_argument("targets", nargs="*", metavar="RUN|DIR|STUDY")
+
+    command = command_of(
+        commands, "crate", "reading.crate", "copy runs, settings and figure into an RO-Crate"
+    )
+    command.add_argument("targets", nargs="+", metavar="RUN|DIR")
+    command.add_argument("--out", required=True, metavar="DIR", help="folder to make")
+    command.add_argument("--license", default="", metavar="URL", help="licence of the data")
 
 
 def _comparing(commands: Any) -> None:
