@@ -219,28 +219,10 @@ def write_table(
     InputError
         For another ending, a column that the run does not have, or a folder that cannot be written.
     """
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        endings = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
-        raise InputError(f"{path} must end in {endings}; tables are written as one of these.")
-    if suffix in SCALARS and parameters:
-        raise InputError(
-            f"a file {suffix} holds the scalars only",
-            where=path,
-            remedy="choose NPZ for the parameters",
-            typed="write an .npz for --parameters",
-        )
+    suffix = _check_format(path, parameters, names)
     if suffix == TENSORS:
-        if names is not None:
-            raise InputError(
-                "a file of tensors holds data and parameters only; leave the columns out, or write "
-                "an .npz",
-                where=path,
-            )
         write_whole(path, tensor_bytes(_states(run), _notes(run)))
         return
-    if suffix == PARQUET:
-        require_pyarrow()  # before columns are computed, which may take long
     nodes = suffix == ".npz"
     chosen = default_observables(run, nodes) if names is None else check_columns(run, names, nodes)
     columns = columns_of(run, chosen, progress)
@@ -254,6 +236,30 @@ def write_table(
     if parameters:
         columns |= parameter_columns(run)
     write_whole(path, npz_bytes(columns))
+
+
+def _check_format(path: Path, parameters: bool, names: Sequence[str] | None) -> str:
+    """Return the ending of a table that can be written; raise InputError for another one."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        endings = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        raise InputError(f"{path} must end in {endings}; tables are written as one of these.")
+    if suffix in SCALARS and parameters:
+        raise InputError(
+            f"a file {suffix} holds the scalars only",
+            where=path,
+            remedy="choose NPZ for the parameters",
+            typed="write an .npz for --parameters",
+        )
+    if suffix == TENSORS and names is not None:
+        raise InputError(
+            "a file of tensors holds data and parameters only; leave the columns out, or write "
+            "an .npz",
+            where=path,
+        )
+    if suffix == PARQUET:
+        require_pyarrow()  # before columns are computed, which may take long
+    return suffix
 
 
 def _states(run: Run) -> Columns:

@@ -87,7 +87,7 @@ def test_parquet_has_the_columns_of_the_csv(
             return self
 
     arrow = ModuleType("pyarrow")
-    arrow.table = Table  # type: ignore[attr-defined]
+    arrow.table = Table
     parquet = SimpleNamespace(write_table=lambda table, buffer: buffer.write(b"PAR1"))
     monkeypatch.setitem(sys.modules, "pyarrow", arrow)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", parquet)
