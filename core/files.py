@@ -108,6 +108,23 @@ def open_beside(path: Path, mode: int = 0o666) -> Iterator[tuple[Path, int]]:
                 temporary.unlink()
 
 
+@contextmanager
+def folder_beside(path: Path) -> Iterator[Path]:
+    """Yield a new folder beside a path; it is removed at the end unless it was renamed."""
+    remove_left(path.parent)
+    name = os.fsdecode(os.fsencode(path.name)[:NAME_BYTES])
+    random = f"{machine_name()}-{os.getpid()}-{secrets.token_hex(4)}"
+    folder = path.with_name(f".{name}.{random}.part")
+    with removed_when_stopped(folder):
+        folder.mkdir()
+        lock = WriterLock(folder)
+        try:
+            yield folder
+        finally:
+            lock.release()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def scratch_prefix(purpose: str) -> str:
     """Remove the temporary folders of killed programs; return the name prefix of a new one."""
     remove_left(Path(tempfile.gettempdir()), FOLDER)

@@ -38,6 +38,7 @@ HOSTS = {
     "semver.org",
     "www.w3.org",
     "www.freedesktop.org",
+    "w3id.org",
 }
 
 

@@ -42,7 +42,7 @@ def build_parser() -> Parser:
         _add_reading_commands,
         add_drawing_commands,
         _add_comparison_commands,
-        _add_cite_command,
+        _add_citation_commands,
         _add_theory_commands,
         _add_preparation_commands,
     ):  # order of the help text
@@ -134,7 +134,10 @@ def _add_reading_commands(commands: Any) -> None:
     )
     command.add_argument("run", metavar="RUN|DIR")
     command.add_argument(
-        "--out", required=True, metavar="x.npz|csv", help="for a DIR also .parquet"
+        "--out",
+        required=True,
+        metavar="x.npz|csv|parquet|safetensors",
+        help=".safetensors: the states of a run, for ms.load",
     )
     command.add_argument(
         "--means",
@@ -153,11 +156,19 @@ def _add_reading_commands(commands: Any) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
-def _add_cite_command(commands: Any) -> None:
+def _add_citation_commands(commands: Any) -> None:
+    """Add cite and crate."""
     command = add_command(
         commands, "cite", "reading.cite", "print BibTeX of the program and papers"
     )
     command.add_argument("targets", nargs="*", metavar="RUN|DIR|STUDY")
+
+    command = add_command(
+        commands, "crate", "reading.crate", "copy runs, settings and figure into an RO-Crate"
+    )
+    command.add_argument("targets", nargs="+", metavar="RUN|DIR")
+    command.add_argument("--out", required=True, metavar="DIR", help="folder to make")
+    command.add_argument("--license", default="", metavar="URL", help="licence of the data")
 
 
 def _add_comparison_commands(commands: Any) -> None:

@@ -193,6 +193,19 @@ def _sweep_table(folder: Path, out: Path, means: bool) -> int:
     return 0
 
 
+def crate(arguments: argparse.Namespace) -> int:
+    """Write an RO-Crate of runs."""
+    from core.sweep.crate import write_crate
+
+    out = Path(arguments.out)
+    paths = [Path(target) for target in arguments.targets]
+    if len(paths) > 1 and any(path.is_dir() for path in paths):
+        raise InputError("Name one folder, or run files.")
+    write_crate(paths, out, arguments.license)
+    print_line(out)
+    return 0
+
+
 def cite(arguments: argparse.Namespace) -> int:
     """Print the entries of the program and of the papers of runs and studies."""
     sources: list[str] = []

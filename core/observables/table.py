@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,21 @@ from core.errors import InputError, did_you_mean
 from core.files import write_whole
 from core.observables.observable import Observable, Shape
 from core.observables.registry import PREDICTIONS, find_observable, scalars_of, shown_of
+from core.observables.table_formats import (
+    csv_bytes,
+    npz_bytes,
+    parquet_bytes,
+    require_pyarrow,
+    tensor_bytes,
+)
+from core.program.version import __version__
 from core.runs import Run
 
 Columns = dict[str, NDArray[Any]]
 MOST_BYTES = 4e9
+PARQUET, TENSORS = ".parquet", ".safetensors"
+SCALARS = (".csv", PARQUET)
+SUFFIXES = (".npz", *SCALARS, TENSORS)
 
 
 def available_observables(run: Run, nodes: bool = True) -> tuple[Observable, ...]:
@@ -193,14 +202,16 @@ def write_table(
     progress: Callable[[int], None] | None = None,
     names: Sequence[str] | None = None,
 ) -> None:
-    """Write a table as NPZ, or its scalars as CSV.
+    """Write a table as NPZ, its scalars as CSV or Parquet, or the states as tensors.
+
+    A file of tensors has data and parameters alone, as `marginscope.load` reads them back.
 
     Parameters
     ----------
     run : Run
         Open run.
     path : Path
-        File to write, ending in .npz or .csv.
+        File to write, ending in .npz, .csv, .parquet or .safetensors.
     parameters : bool
         Write data and parameters too (NPZ only).
     progress : callable, optional
@@ -213,33 +224,62 @@ def write_table(
     InputError
         For another ending, a column that the run does not have, or a folder that cannot be written.
     """
+    suffix = _check_format(path, parameters, names)
+    if suffix == TENSORS:
+        write_whole(path, tensor_bytes(_states(run), _notes(run)))
+        return
+    nodes = suffix == ".npz"
+    chosen = default_observables(run, nodes) if names is None else check_columns(run, names, nodes)
+    columns = columns_of(run, chosen, progress)
+    if suffix == PARQUET:
+        write_whole(path, parquet_bytes(columns, _notes(run)))
+        return
+    if not nodes:
+        lists = (column.tolist() for column in columns.values())
+        write_whole(path, csv_bytes(columns, zip(*lists, strict=True)))
+        return
+    if parameters:
+        columns |= parameter_columns(run)
+    write_whole(path, npz_bytes(columns))
+
+
+def _check_format(path: Path, parameters: bool, names: Sequence[str] | None) -> str:
+    """Return the ending of a table that can be written; raise InputError for another one."""
     suffix = path.suffix.lower()
-    if suffix not in (".npz", ".csv"):
-        raise InputError(f"{path} must end in .npz or .csv; tables are written as one of these.")
-    if suffix == ".csv" and parameters:
+    if suffix not in SUFFIXES:
+        endings = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        raise InputError(f"{path} must end in {endings}; tables are written as one of these.")
+    if suffix in SCALARS and parameters:
         raise InputError(
-            "a CSV holds the scalars only",
+            f"a file {suffix} holds the scalars only",
             where=path,
             remedy="choose NPZ for the parameters",
             typed="write an .npz for --parameters",
         )
-    nodes = suffix == ".npz"
-    chosen = default_observables(run, nodes) if names is None else check_columns(run, names, nodes)
-    columns = columns_of(run, chosen, progress)
-    if not nodes:
-        write_whole(path, _csv(columns).encode())
-        return
-    if parameters:
-        columns |= parameter_columns(run)
-    buffer = io.BytesIO()
-    np.savez(buffer, **columns)  # type: ignore[arg-type]  # no column is named allow_pickle
-    write_whole(path, buffer.getbuffer())
+    if suffix == TENSORS and names is not None:
+        raise InputError(
+            "a file of tensors holds data and parameters only; leave the columns out, or write "
+            "an .npz",
+            where=path,
+        )
+    if suffix == PARQUET:
+        require_pyarrow()  # before columns are computed, which may take long
+    return suffix
 
 
-def _csv(columns: Columns) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    # repr gives the shortest digits that parse to the same float64.
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-    return text.getvalue()
+def _states(run: Run) -> Columns:
+    """Return data, steps, times and parameters of all frames."""
+    columns = parameter_columns(run)
+    frames = run.frames
+    columns["step"] = np.asarray(run.steps[:frames], dtype=np.int64)
+    columns["log10_time"] = np.asarray(run.log10_time[:frames], dtype=np.float64)
+    return columns
+
+
+def _notes(run: Run) -> dict[str, str]:
+    return {
+        "program": f"marginscope {__version__}",
+        "title": run.title,
+        "source": run.source,
+        "experiment": run.experiment.model_dump_json(),
+    }

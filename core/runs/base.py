@@ -154,6 +154,11 @@ class Run(ABC):
         return printable(self._header.meta.created)
 
     @property
+    def program(self) -> str:
+        """Version of the program that started the recording."""
+        return printable(self._header.meta.program)
+
+    @property
     def precision(self) -> str:
         """Type of the stored parameters: float64 or float32."""
         return self._header.meta.dtype

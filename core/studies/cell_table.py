@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.files import write_whole
+from core.observables.table_formats import csv_bytes, npz_bytes, parquet_bytes, require_pyarrow
 from core.studies.statistics import Key, Spread, apart_from_seeds, fits, group_by, is_seed, spread
 from core.studies.study import Study
 from core.studies.tables import value_text
@@ -204,19 +203,14 @@ def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 def _write(columns: dict[str, list[Any]], path: Path) -> None:
     check_table(path)
+    if path.suffix == ".npz":
+        write_whole(path, npz_bytes({name: _array(values) for name, values in columns.items()}))
+        return
+    cells = {name: [_cell(value) for value in values] for name, values in columns.items()}
     if path.suffix == ".csv":
-        text = io.StringIO()
-        # csv's default line end is that of Windows.
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*([_cell(v) for v in values] for values in columns.values())))  # noqa: B905
-        write_whole(path, text.getvalue().encode())
-    elif path.suffix == ".npz":
-        buffer = io.BytesIO()
-        np.savez(buffer, **{name: _array(values) for name, values in columns.items()})  # type: ignore[arg-type]
-        write_whole(path, buffer.getbuffer())
+        write_whole(path, csv_bytes(cells, zip(*cells.values(), strict=True)))
     else:
-        _write_parquet(columns, path)
+        write_whole(path, parquet_bytes(cells))
 
 
 def check_table(path: Path) -> None:
@@ -226,7 +220,7 @@ def check_table(path: Path) -> None:
             "write a name that ends in .csv, .npz or .parquet.", where=path, option="--table"
         )
     if path.suffix == ".parquet":
-        _pyarrow()
+        require_pyarrow()
 
 
 def _columns(flat: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -244,26 +238,6 @@ def _array(values: Sequence[Any]) -> NDArray[Any]:
     if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
         return np.array(values)
     return np.array(["" if v is None else str(_cell(v)) for v in values])
-
-
-def _pyarrow() -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise InputError(
-            "Parquet needs pyarrow (pip install pyarrow); or write the table as .csv or .npz."
-        ) from error
-
-
-def _write_parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
-    arrow, parquet = _pyarrow()
-    buffer = io.BytesIO()
-    parquet.write_table(
-        arrow.table({name: [_cell(v) for v in values] for name, values in columns.items()}), buffer
-    )
-    write_whole(path, buffer.getbuffer())
 
 
 @final
