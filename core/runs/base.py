@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.data.dataset import Array, Dataset
 from core.losses import LossFunction, loss_named
 from core.network.parametrisation import Network
-from core.problem.problem import Problem, Start
+from core.problem.problem import Problem, Start, State
 from core.problem.reduction import Reduction
 from core.run_files.meta import printable
 from core.run_files.schema import WHOLE
@@ -359,6 +359,14 @@ class Run(ABC):
         array (n,) or None
             None if q is computed from the parameters.
         """
+
+    def saved_states(self) -> tuple[int, ...]:
+        """Return the frames with a stored state of the dynamics, in order."""
+        return ()
+
+    def state(self, index: int) -> State | None:
+        """Return the dynamics' state at a frame (core.dynamics.integrator); None if not stored."""
+        return None
 
     @abstractmethod
     def diagnostics(self, index: int) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from core.data.dataset import Array
-from core.problem.problem import History, Start
+from core.problem.problem import History, Start, State
 from core.runs.base import Run
 from core.runs.meta import Reason
 from core.runs.run_file import Event, Index
@@ -151,6 +151,12 @@ class WholeRun(Run):
 
     def dual(self, index: int) -> Array | None:
         return self._run.dual(index - self.frames_before) if index >= self.frames_before else None
+
+    def saved_states(self) -> tuple[int, ...]:
+        return tuple(self.frames_before + frame for frame in self._run.saved_states())
+
+    def state(self, index: int) -> State | None:
+        return self._run.state(index - self.frames_before) if index >= self.frames_before else None
 
     def diagnostics(self, index: int) -> dict[str, float]:
         own = (
