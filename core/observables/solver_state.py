@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from core.dynamics.integrator import Outcome
-from core.dynamics.saved import STATE_VERSION
 from core.problem.problem import Start, State, with_dynamics
 from core.runs import Run
 
@@ -39,10 +38,11 @@ def state_at(run: Run, index: int) -> State | None:
     last, state = run.memo.get(state_at, (-1, None))
     if last == index:
         return state
-    stored = run.saved_states() if run.state_version == STATE_VERSION else ()
-    before = [frame for frame in stored if frame <= index]
-    if not last <= index or (before and before[-1] > last):
-        last, state = (before[-1], run.state(before[-1])) if before else (-1, None)
+    if last > index:
+        last, state = -1, None
+    stored = run.last_state(index)
+    if stored is not None and stored[0] > last:
+        last, state = stored
     if last < 0 and _is_fresh(run):
         last = 0
         state = {} if index else None

@@ -360,12 +360,8 @@ class Run(ABC):
             None if q is computed from the parameters.
         """
 
-    def saved_states(self) -> tuple[int, ...]:
-        """Return the frames with a stored state of the dynamics, in order."""
-        return ()
-
-    def state(self, index: int) -> State | None:
-        """Return the dynamics' state at a frame (core.dynamics.integrator); None if not stored."""
+    def last_state(self, index: int) -> tuple[int, State] | None:
+        """Return the last stored state at or before a frame, and its frame; None without one."""
         return None
 
     @abstractmethod

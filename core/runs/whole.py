@@ -152,11 +152,9 @@ class WholeRun(Run):
     def dual(self, index: int) -> Array | None:
         return self._run.dual(index - self.frames_before) if index >= self.frames_before else None
 
-    def saved_states(self) -> tuple[int, ...]:
-        return tuple(self.frames_before + frame for frame in self._run.saved_states())
-
-    def state(self, index: int) -> State | None:
-        return self._run.state(index - self.frames_before) if index >= self.frames_before else None
+    def last_state(self, index: int) -> tuple[int, State] | None:
+        found = self._run.last_state(index - self.frames_before)
+        return None if found is None else (self.frames_before + found[0], found[1])
 
     def diagnostics(self, index: int) -> dict[str, float]:
         own = (
