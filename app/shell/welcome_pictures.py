@@ -29,6 +29,8 @@ PICTURED = {
     "boursier22": ("boursier22-orthonormal", 0),
     "morwani24": ("morwani24-grokking", 0),
     "cohen21": ("cohen21-edge-squared", 0),
+    "cohen22": ("cohen22-every-edge", 0),
+    "damian21": ("damian21-label-noise", 0),
     "saxe14": ("saxe14-modes", 0),
     "tsilivis25": ("tsilivis25-order-turns-over", 1),
     "chizat19": ("chizat19-lazy-and-rich", 0),

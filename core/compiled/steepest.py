@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from core.compiled.descent import Work, slopes
 from core.compiled.jit import compile_kernel
 from core.compiled.network import evaluate_outputs, vjp
+from core.compiled.polar import Polar, move_blocks
 from core.compiled.scaled_gradients import LN_2, scaled_slopes, smallest_margin
 from core.losses import CROSS_ENTROPY, EXPONENTIAL
 
 Array = NDArray[Any]
 
-# Directions; GRADIENT is for those that Python takes: no step, but the gradient and its mean.
-SIGN, LENGTH, LARGEST, GRADIENT = range(4)
+SIGN, LENGTH, LARGEST, SPECTRAL = range(4)  # directions
 
 
 class Rule(NamedTuple):
@@ -27,6 +27,7 @@ class Rule(NamedTuple):
     power: float  # step number s has the length eta s^-power
     momentum: float
     mean: Array  # of the size of W; without elements where momentum = 0
+    polar: Polar  # of SPECTRAL
 
 
 @compile_kernel
@@ -141,6 +142,9 @@ def steepest_steps(work: Work, X: Array, y: Array, count: int, before: int, rule
             for j in range(mean.size):
                 mean[j] += part * (gradient[j] - mean[j])
             g = mean
-        if rule.direction != GRADIENT:
-            move(flat, g, rule.direction, rule.eta * float(before + s + 1) ** -rule.power)
+        eta = rule.eta * float(before + s + 1) ** -rule.power
+        if rule.direction != SPECTRAL:
+            move(flat, g, rule.direction, eta)
+        elif not move_blocks(flat, g, eta, rule.polar):
+            return s
     return count

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from core.compiled.descent import Work, slopes
+from core.compiled.group_penalty import add_group_penalty
 from core.compiled.jit import compile_kernel
 from core.compiled.network import evaluate_outputs, vjp
 from core.compiled.scaled_gradients import (
@@ -29,11 +30,12 @@ from core.compiled.scaled_gradients import (
     smallest_margin,
     vanishes,
 )
+from core.compiled.sharpness_aware import climb
 
 Array = NDArray[Any]
 
 # Update rules; SCHEDULED is for core.compiled.descent.
-SCHEDULED, DESCENT, ADAM, HEAVY_BALL, NESTEROV = -1, 0, 1, 2, 3
+SCHEDULED, DESCENT, ADAM, HEAVY_BALL, NESTEROV, SHARPNESS_AWARE = -1, 0, 1, 2, 3, 4
 
 
 class Rule(NamedTuple):
@@ -42,7 +44,7 @@ class Rule(NamedTuple):
     kind: int  # one of those above
     eta: float
     penalty: float  # lambda
-    beta_1: float  # that of the velocity too
+    beta_1: float  # that of the velocity too; rho of SHARPNESS_AWARE
     beta_2: float
     epsilon: float
     decay: float  # decoupled weight decay of AdamW
@@ -50,7 +52,9 @@ class Rule(NamedTuple):
     blocks: Array  # (b, 2), positions of the nodes' numbers, see core.network.quadratic
     factors: Array  # (count,), factors of eta for the steps of a call; empty if all are 1
     powers: Array  # (2,), beta_1^t and beta_2^t
-    first: Array  # the moments, of the size of W; without elements where not used; or the velocity
+    # The moments, of the size of W, without elements where not used; or the velocity; or a copy of
+    # W while the gradient elsewhere is taken.
+    first: Array
     second: Array
     scale: Array  # (1,), k of core.compiled.scaled_gradients
 
@@ -141,37 +145,6 @@ def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
             shrink, weight = V.dtype.type(work.shrink), G[0, 0]
         F[0, 0] = one_pass(a, V, z, weight, shrink, xs[max(s, 0)], xs[min(s + 1, count - 1)])
     return count
-
-
-@compile_kernel
-def add_group_penalty(flat: Array, gradient: Array, rule: Rule, nodes: int) -> None:
-    """Add 3 lambda |theta_j| theta_j, the gradient of lambda sum_j |theta_j|^3.
-
-    Parameters
-    ----------
-    flat : array (size,)
-        Parameters W.
-    gradient : array (size,)
-        Updated in place.
-    rule : Rule
-        lambda and the blocks of nodes.
-    nodes : int
-        Number of nodes.
-    """
-    blocks = rule.blocks
-    for j in range(nodes):
-        total = flat.dtype.type(0)
-        for b in range(blocks.shape[0]):
-            width = blocks[b, 1]
-            first = blocks[b, 0] + j * width
-            for i in range(first, first + width):
-                total += flat[i] * flat[i]
-        factor = 3 * rule.group * sqrt(total)
-        for b in range(blocks.shape[0]):
-            width = blocks[b, 1]
-            first = blocks[b, 0] + j * width
-            for i in range(first, first + width):
-                gradient[i] += factor * flat[i]
 
 
 @compile_kernel
@@ -305,7 +278,7 @@ def take_step(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     eta : float
         Step size.
     """
-    if rule.kind == DESCENT:
+    if rule.kind in (DESCENT, SHARPNESS_AWARE):
         descend(flat, gradient, rule, eta)
     elif rule.kind != ADAM:
         accelerate(flat, gradient, rule, eta)
@@ -361,6 +334,8 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
         vjp(work.net, flat, XT, X, G, Z, work.C, gradient)
         if rule.group > 0:
             add_group_penalty(flat, gradient, rule, work.net.m)
+        if rule.kind == SHARPNESS_AWARE:
+            climb(work, X, y, rule)
         eta = rule.eta
         if rule.factors.size > 0:
             eta = rule.eta * rule.factors[s]

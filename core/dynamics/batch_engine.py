@@ -142,7 +142,7 @@ class CompiledEngine(BatchEngine):
     def parts(self) -> dict[str, Array]:
         rule = self._rule
         if rule.kind != kernel.ADAM:
-            return {"velocity": rule.first} if rule.first.size else {}
+            return {"velocity": rule.first} if self._plan.momentum else {}
         moments = {"first": rule.first, "second": rule.second, "powers": rule.powers}
         return {**moments, "scale": rule.scale}
 
@@ -179,17 +179,18 @@ class ArrayEngine(BatchEngine):
 
     def _step(self, inputs: Array, y: Array, factor: float) -> bool:
         """Take one step on a batch; return False if outputs or weights exceed the limit."""
-        network = self._problem.network
-        f = np.asarray(network.outputs(self.current, inputs))
+        f = np.asarray(self._problem.network.outputs(self.current, inputs))
         # Before the step, so that the parameters remain those of the last valid step.
         if not (np.isfinite(f).all() and float(np.abs(f).mean()) <= self._limit):
             return False
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient may exceed float32
-            g = (self._output_gradient(f, y) / y.size).astype(self._dtype)
-            gradient = np.asarray(network.gradient(self.current, inputs, g), dtype=self._dtype)
-            gradient += 2.0 * self._l2 * self.current
-            if self._l23 > 0.0:
-                gradient += self._l23 * cubed_norm_gradient(network, self.current)
+            gradient = self._gradient_at(self.current, inputs, f, y)
+            length = float(np.linalg.norm(gradient.astype(np.float64)))
+            if self._rule.rho > 0.0 and length > 0.0:
+                rise = np.asarray(self._rule.rho / length, dtype=self._dtype)
+                there = self.current + rise * gradient
+                f = np.asarray(self._problem.network.outputs(there, inputs))
+                gradient = self._gradient_at(there, inputs, f, y)
             eta = factor * self._rule.step_size
             step = self._step_along(gradient, eta)
             shrunk = np.asarray(1.0 - eta * self._rule.decay, dtype=self._dtype) * self.current
@@ -198,6 +199,16 @@ class ArrayEngine(BatchEngine):
             return False
         self.current = weights
         return True
+
+    def _gradient_at(self, flat: Array, inputs: Array, f: Array, y: Array) -> Array:
+        """Return the gradient at weights with the outputs f, penalties included."""
+        network = self._problem.network
+        g = (self._output_gradient(f, y) / y.size).astype(self._dtype)
+        gradient = np.asarray(network.gradient(flat, inputs, g), dtype=self._dtype)
+        gradient += 2.0 * self._l2 * flat
+        if self._l23 > 0.0:
+            gradient += self._l23 * cubed_norm_gradient(network, flat)
+        return gradient
 
     def _step_along(self, gradient: Array, eta: float) -> Array:
         """Return what is subtracted from the weights."""

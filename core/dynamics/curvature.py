@@ -18,13 +18,13 @@ more than 2/eta of it diverges (Cohen et al., ICLR 2021).
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dynamics.lanczos import Top, top_eigenvalues
+from core.dynamics.lanczos import Product, Top, top_eigenvalues
 from core.dynamics.step_size import jacobian
 from core.errors import InputError
 from core.network import custom
@@ -302,8 +302,9 @@ def sharpness(
     flat: Array,
     count: int = 3,
     tolerance: float = TOLERANCE,
+    scale: Array | None = None,
 ) -> Top:
-    """Return the largest eigenvalues of the Hessian of the risk at flat parameters.
+    """Return the largest eigenvalues of the Hessian H of the risk at flat parameters.
 
     For few parameters those of the whole matrix, to rounding. Lanczos starts at random: from the
     vectors of a nearby frame it needed no fewer products (46 and 51 a frame, m = 64).
@@ -319,6 +320,8 @@ def sharpness(
     tolerance : float
         Error bound relative to the largest, which fails with probability
         `core.dynamics.lanczos.MISS`.
+    scale : array (size,), optional
+        Diagonal of N, for the eigenvalues of N H N; by default the identity.
 
     Returns
     -------
@@ -327,8 +330,18 @@ def sharpness(
     """
     curvature = Curvature(problem, flat)
     if is_dense(problem):
-        return _eigenvalues_of_matrix(curvature.dense(), count)
-    return top_eigenvalues(curvature, curvature.size, count, tolerance)
+        matrix = curvature.dense()
+        return _eigenvalues_of_matrix(
+            matrix if scale is None else scale[:, None] * matrix * scale, count
+        )
+    product: Product = curvature
+    if scale is not None:
+        product = partial(_scaled_product, curvature, scale)
+    return top_eigenvalues(product, curvature.size, count, tolerance)
+
+
+def _scaled_product(product: Product, scale: Array, direction: Array) -> Array:
+    return scale * product(scale * direction)
 
 
 def gauss_newton_sharpness(problem: Problem, flat: Array, tolerance: float = TOLERANCE) -> float:

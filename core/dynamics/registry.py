@@ -17,7 +17,13 @@ from core.dynamics.plain_flow import BalancedFlow, plain_flow_step
 from core.dynamics.replay import Replay
 from core.dynamics.rows import choose_coordinates
 from core.dynamics.steepest import Steepest
-from core.dynamics.step_size import ShortenedStep, default_step, momentum_step, stochastic_step
+from core.dynamics.step_size import (
+    ShortenedStep,
+    default_step,
+    momentum_step,
+    sharpness_aware_step,
+    stochastic_step,
+)
 from core.dynamics.stochastic import Stochastic
 from core.dynamics.two_phase import TwoPhases, two_phase_step
 from core.errors import InputError
@@ -35,7 +41,9 @@ from core.study_file.dynamics import (
     TwoPhase,
 )
 from core.study_file.dynamics_section import DynamicsSection
+from core.study_file.label_noise import LabelNoise
 from core.study_file.momentum import HeavyBall, Nesterov
+from core.study_file.sam import SharpnessAware
 from core.study_file.steepest import SteepestDescent
 
 
@@ -61,9 +69,11 @@ ENGINES: Registry[Engines] = Registry(
     Engines(GradientFlow, Flow, general=GeneralFlow),
     Engines(GradientDescent, make_descent, default_step=default_step),
     Engines(StochasticGradientDescent, Stochastic, default_step=stochastic_step),
+    Engines(LabelNoise, Stochastic, default_step=stochastic_step),
     Engines(Adam, Stochastic),
     Engines(HeavyBall, Stochastic, default_step=momentum_step),
     Engines(Nesterov, Stochastic, default_step=momentum_step),
+    Engines(SharpnessAware, Stochastic, default_step=sharpness_aware_step),
     Engines(SteepestDescent, Steepest),
     Engines(PlainFlow, BalancedFlow, default_step=plain_flow_step),
     Engines(MirrorFlow, make_mirror_flow, default_step=mirror_step),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from core.compiled import steepest as kernel
 from core.compiled.descent import Work
+from core.compiled.polar import Polar
 from core.dynamics import solver_state
 from core.dynamics.dual_weights import output_weights
 from core.dynamics.kernel_arrays import make_work_arrays
@@ -112,13 +113,27 @@ _DIRECTIONS: dict[str, Callable[[Array], Array]] = {
     "coordinate": _select_largest_entry,
 }
 
-# In the compiled steps; the spectral norm's need LAPACK.
 _KERNELS = {
     "sign": kernel.SIGN,
     "l2": kernel.LENGTH,
     "coordinate": kernel.LARGEST,
-    "spectral": kernel.GRADIENT,
+    "spectral": kernel.SPECTRAL,
 }
+
+
+def _make_polar(network: Network | None) -> Polar:
+    """Return the blocks of a network and their work; nothing without a network."""
+    rows, first = list[tuple[int, int, int]](), 0
+    for block in () if network is None else network.layout:
+        size = int(np.prod(block.shape))
+        columns = size // block.shape[0] if len(block.shape) > 1 else 0
+        rows.append((first, block.shape[0], columns))
+        first += size
+    side = max((min(n, columns) for _, n, columns in rows), default=0)
+    most = max((n * columns for _, n, columns in rows), default=0)
+    sizes = (most, most, side**2, side**2, side**2, side)
+    blocks = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    return Polar(blocks, FLOOR, *(np.zeros(size) for size in sizes))
 
 
 @final
@@ -146,7 +161,8 @@ class Steepest(Stepper):
             self._work.columns[:] = problem.inputs.T
             self._labels = problem.dataset.y.astype(self.dtype)
             constants = (dynamics.step, dynamics.power, dynamics.momentum)
-            self._rule = kernel.Rule(_KERNELS[dynamics.norm], *constants, self._mean)
+            polar = _make_polar(problem.network if dynamics.norm == "spectral" else None)
+            self._rule = kernel.Rule(_KERNELS[dynamics.norm], *constants, self._mean, polar)
         self._resume()
 
     def _parts(self) -> solver_state.Parts:
@@ -160,31 +176,22 @@ class Steepest(Stepper):
         return self._weights.copy()
 
     def _advance(self, count: int) -> int:
-        if self._work is not None and self._rule.direction != kernel.GRADIENT:
-            return self._take_compiled_steps(count, self._step)
+        if self._work is not None:
+            return self._take_compiled_steps(self._work, count)
         dynamics, network = self._dynamics, self.problem.network
         for done in range(count):
-            g = self._find_mean() if self._work is None else self._find_compiled_mean()
+            g = self._find_mean()
             if g is None:
                 return done
             eta = self.step_size * float(self._step + done + 1) ** -dynamics.power
             self._weights += eta * find_direction(dynamics.norm, network, g)
         return count
 
-    def _take_compiled_steps(self, count: int, before: int) -> int:
-        work = self._work
-        assert work is not None
+    def _take_compiled_steps(self, work: Work, count: int) -> int:
         taken: int = kernel.steepest_steps(
-            work, self._inputs, self._labels, count, before, self._rule
+            work, self._inputs, self._labels, count, self._step, self._rule
         )
         return taken
-
-    def _find_compiled_mean(self) -> Array | None:
-        """Return G or its mean at the present parameters; None where it is not finite."""
-        assert self._work is not None
-        if not self._take_compiled_steps(1, 0):
-            return None
-        return self._mean if self._mean.size else np.asarray(self._work.gradient)
 
     def _find_mean(self) -> Array | None:
         """Return G or its mean at the present parameters; None where it is not finite."""

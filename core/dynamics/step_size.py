@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from core.network.parametrisation import Network, TwoLayer
 from core.problem.problem import Problem
 from core.study_file.momentum import Momentum
+from core.study_file.sam import SharpnessAware
 
 Array = NDArray[np.float64]
 # Limits: an eigenvalue problem of 1,500 examples, or 160 MB of derivatives; beyond, products only.
@@ -152,6 +153,17 @@ def momentum_step(problem: Problem) -> float:
     dynamics = problem.experiment.dynamics
     assert isinstance(dynamics, Momentum)
     return (1.0 - dynamics.beta) * default_step(problem)
+
+
+def sharpness_aware_step(problem: Problem) -> float:
+    """Return the step of descent over 1 + rho lambda_0/|g|: half of the edge at the start."""
+    dynamics = problem.experiment.dynamics
+    assert isinstance(dynamics, SharpnessAware)
+    step, flat = default_step(problem), problem.physical_start()
+    slope, curvature = float(np.linalg.norm(objective_gradient(problem, flat))), lambda_0(problem)
+    if not (np.isfinite(curvature) and slope > 0.0):
+        return step
+    return float(step) / (1.0 + dynamics.rho * curvature / slope)
 
 
 @final

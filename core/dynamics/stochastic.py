@@ -8,7 +8,9 @@ steps become shorter (`core.dynamics.engines`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -20,6 +22,7 @@ from core.dynamics.step_size import (
     default_step,
     momentum_step,
     round_down,
+    sharpness_aware_step,
     stochastic_step,
 )
 from core.dynamics.stepper import Stepper
@@ -29,22 +32,25 @@ from core.errors import InputError
 from core.problem.problem import Problem
 from core.study_file.descent import Adam, GradientDescent, StochasticGradientDescent
 from core.study_file.dynamics_section import check_batch
+from core.study_file.label_noise import LabelNoise
 from core.study_file.momentum import Momentum
+from core.study_file.sam import SharpnessAware
 
+FullBatchRule = GradientDescent | Momentum | SharpnessAware
 MOST_DOUBLINGS = 2.0**31  # of Adam's moments, whose power of 2 kernels take as an integer
 
 
 @final
 class Stochastic(Stepper):
-    """SGD, momentum, Adam and descent; `batch` = 0 means the training set in every step."""
+    """SGD, momentum, SAM, Adam and descent; `batch` = 0 means the training set in every step."""
 
     def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics
-        assert isinstance(dynamics, StochasticGradientDescent | Adam | GradientDescent | Momentum)
+        assert isinstance(dynamics, StochasticGradientDescent | LabelNoise | Adam | FullBatchRule)
         self._dynamics = dynamics
         fresh = isinstance(dynamics, StochasticGradientDescent) and dynamics.fresh
-        full = isinstance(dynamics, GradientDescent | Momentum)
-        size = 0 if isinstance(dynamics, GradientDescent | Momentum) else dynamics.batch
+        full = isinstance(dynamics, FullBatchRule)
+        size = 0 if isinstance(dynamics, FullBatchRule) else dynamics.batch
         if not fresh:  # files determine the number of examples only now
             try:
                 check_batch(size, problem.dataset.n)
@@ -53,6 +59,8 @@ class Stochastic(Stepper):
         self._safe_step = default_step if full else stochastic_step
         if isinstance(dynamics, Momentum):
             self._safe_step = momentum_step
+        elif isinstance(dynamics, SharpnessAware):
+            self._safe_step = sharpness_aware_step
         super().__init__(problem, dynamics.step or self._safe_step(problem))
         batch, full = size or problem.dataset.n, size == 0
         rule = Rule(self.step_size, total=self._count_scheduled_steps())
@@ -69,11 +77,18 @@ class Stochastic(Stepper):
                 ahead=dynamics.ahead,
                 warm_up=dynamics.warm_up,
             )
-        self._engine = make_batch_engine(problem, rule, self.dtype, self._limit(), batch, full)
+        if isinstance(dynamics, SharpnessAware):
+            rule = replace(rule, rho=dynamics.rho)
+        limit = self._limit()
+        if isinstance(dynamics, LabelNoise):
+            limit *= max(1.0, dynamics.sigma**2)
+        self._engine = make_batch_engine(problem, rule, self.dtype, limit, batch, full)
         self.engine = self._engine.name
         self._stream: Stream | None = None
         if not full:
-            source = FreshStream if fresh else ReshuffledStream
+            source: Callable[..., Stream] = FreshStream if fresh else ReshuffledStream
+            if isinstance(dynamics, LabelNoise):
+                source = partial(ReshuffledStream, sigma=dynamics.sigma)
             self._stream = source(problem, batch, self.dtype)
         # An empty array means the whole training set to kernels; of the type that they are compiled
         # for.

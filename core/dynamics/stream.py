@@ -179,9 +179,10 @@ class Stream(ABC):
 
 @final
 class ReshuffledStream(Stream):
-    """Training examples, each once in every pass."""
+    """Training examples, each once in every pass; with `sigma` their targets are y +- sigma."""
 
-    def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
+    def __init__(self, problem: Problem, batch: int, dtype: Any, sigma: float = 0.0) -> None:
+        self._sigma = sigma
         self._order = np.zeros(0, dtype=np.int64)
         self._inputs = np.ascontiguousarray(problem.inputs, dtype=dtype)
         super().__init__(problem, batch, dtype)
@@ -207,10 +208,18 @@ class ReshuffledStream(Stream):
 
     def _skip_block(self) -> None:
         self._next_indices()
+        self._noise()
 
     def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:
         order = self._next_indices()
-        return self._inputs[order], self._problem.dataset.y[order]
+        return self._inputs[order], self._problem.dataset.y[order] + self._noise()
+
+    def _noise(self) -> Array | float:
+        """Draw the noise of a block's targets; nothing is drawn where there is none."""
+        if not self._sigma:
+            return 0.0
+        signs = 2.0 * self._generator.integers(0, 2, self.block_size) - 1.0
+        return np.asarray(self._sigma * signs)
 
 
 @final

@@ -16,12 +16,12 @@ Array = NDArray[Any]
 @final
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Update rule from gradient to step: plain descent, momentum, or Adam with its constants.
+    """Update rule from gradient to step: plain descent, momentum, SAM, or Adam with its constants.
 
     `decay` is AdamW's. `total` is the number of steps of a run whose second half shortens its steps
     linearly to 0, or 0. Step number s from 1 on also has the factors s^-power and
     min(1, s/warm_up). With `momentum`, beta1 is that of the velocity;
-    `ahead` is Nesterov's.
+    `ahead` is Nesterov's. With `rho` > 0 the gradient is that at W + rho g/|g|.
     """
 
     step_size: float
@@ -35,6 +35,7 @@ class Rule:
     warm_up: int = 0
     momentum: bool = False
     ahead: bool = False
+    rho: float = 0.0
 
     @property
     def kind(self) -> int:
@@ -43,7 +44,7 @@ class Rule:
             return kernel.ADAM
         if self.momentum:
             return kernel.NESTEROV if self.ahead else kernel.HEAVY_BALL
-        return kernel.DESCENT
+        return kernel.SHARPNESS_AWARE if self.rho > 0.0 else kernel.DESCENT
 
     @property
     def has_schedule(self) -> bool:
@@ -108,7 +109,8 @@ class Rule:
             Rule with moments of 0.
         """
         l2, group = penalties
-        values = (self.step_size, l2, self.beta1, self.beta2, self.eps, self.decay, group)
+        first = self.rho if kind == kernel.SHARPNESS_AWARE else self.beta1
+        values = (self.step_size, l2, first, self.beta2, self.eps, self.decay, group)
         numbers = np.array(values, flat.dtype)
         sizes = (
             0 if kind in (kernel.SCHEDULED, kernel.DESCENT) else flat.size,

@@ -36,7 +36,17 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("kernel_alignment", "centred_alignment", "kernel_rank", "kernel_distance"),
             *("kernel_deviation", "nc1", "nc2_angles", "nc2_lengths", "nc3", "nc4"),
         ),
-        "Sharpness": ("sharpness", "stability", "hessian_2", "hessian_3", "gauss_newton"),
+        "Sharpness": (
+            "sharpness",
+            "stability",
+            "preconditioned_sharpness",
+            "hessian_2",
+            "hessian_3",
+            "gauss_newton",
+            "gauss_newton_trace",
+            "least_trace",
+            "noise_time",
+        ),
     }
 )
 

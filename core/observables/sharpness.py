@@ -22,10 +22,20 @@ from core.dynamics.curvature import (
     needs_pytorch,
     sharpness,
 )
+from core.observables import trace
+from core.observables.edges import (
+    adam_edge,
+    has_moments,
+    inverse_edge,
+    preconditioned_error,
+    preconditioned_value,
+    step_size,
+)
 from core.observables.observable import Landmark, Observable, cached_per_frame, cached_per_run
 from core.runs import Run
-from core.study_file.descent import GradientDescent
+from core.study_file.descent import Adam
 from core.study_file.momentum import Momentum
+from core.study_file.sam import SharpnessAware
 
 if TYPE_CHECKING:
     from core.dynamics.example_span import ProvedSharpness
@@ -112,39 +122,28 @@ def gauss_newton(run: Run, index: int) -> float:
         return gauss_newton_sharpness(run.problem, flat)
 
 
-def step_size(run: Run) -> float:
-    """Return eta of full-batch descent; NaN for other dynamics."""
-    dynamics = run.experiment.dynamics
-    if not isinstance(dynamics, GradientDescent | Momentum) or dynamics.step is None:
-        return float("nan")
-    return dynamics.step
-
-
 def has_stability(run: Run) -> bool:
-    """Return True for full-batch descent with a sharpness, also with momentum."""
+    """Return True for full-batch descent with a sharpness, also with momentum, SAM and Adam."""
     return np.isfinite(step_size(run)) and has_sharpness(run)
 
 
-def _by_edge(run: Run, index: int) -> float:
-    """Return 1 over the edge of the last step: eta/2, or less with momentum, or in a warm-up."""
-    dynamics, eta = run.experiment.dynamics, step_size(run)
-    if not isinstance(dynamics, Momentum):
-        return 0.5 * eta
-    warm = min(1.0, float(run.steps[index]) / dynamics.warm_up) if dynamics.warm_up else 1.0
-    return warm * eta / dynamics.edge
+def has_preconditioned(run: Run) -> bool:
+    return has_moments(run) and has_sharpness(run)
 
 
 def stability(run: Run, index: int) -> float:
     """Return eta S/2: along the top vector a step multiplies by 1 - eta S, or -1 if this is 1.
 
-    With momentum S over the edge of its steps on a quadratic.
+    For other optimisers S, or Adam's preconditioned sharpness, over the edge of their steps on a
+    quadratic.
     """
-    return _by_edge(run, index) * largest(run, index)
+    S = preconditioned_value(run, index) if has_moments(run) else largest(run, index)
+    return inverse_edge(run, index) * S
 
 
 def _edge(run: Run) -> Landmark | None:
     eta, dynamics = step_size(run), run.experiment.dynamics
-    if not np.isfinite(eta):
+    if not np.isfinite(eta) or isinstance(dynamics, Adam | SharpnessAware):
         return None
     if isinstance(dynamics, Momentum):
         edge = dynamics.edge / eta
@@ -161,7 +160,7 @@ def _edge(run: Run) -> Landmark | None:
 
 
 def _one(run: Run) -> Landmark | None:
-    words = "eta S/2 = 1: the edge of stability (Cohen et al., ICLR 2021)"
+    words = "1: the edge of stability, eta S/2 = 1 for descent (Cohen et al., ICLR 2021)"
     return Landmark(1.0, "edge", "edge", words)
 
 
@@ -171,7 +170,8 @@ def error_bound(run: Run, index: int) -> float:
 
 
 def stability_off(run: Run, index: int) -> float:
-    return _by_edge(run, index) * error_bound(run, index)
+    error = preconditioned_error if has_moments(run) else error_bound
+    return inverse_edge(run, index) * error(run, index)
 
 
 def gauss_newton_off(run: Run, index: int) -> float:
@@ -199,17 +199,35 @@ OBSERVABLES = (
         "stability",
         "stability, eta S / 2",
         "eta lambda_1 / 2: descent on a quadratic diverges above 1, the edge of stability; with "
-        "momentum beta it is lambda_1 over (2/eta)(1 + beta), divided by 1 + 2 beta for Nesterov's",
+        "momentum beta it is lambda_1 over (2/eta)(1 + beta), divided by 1 + 2 beta for Nesterov's;"
+        " for SAM over |g|/(2 rho) (sqrt(1 + 8 rho/(eta |g|)) - 1), g = grad R; for Adam it is "
+        "preconditioned_sharpness over (2 + 2 beta_1)/((1 - beta_1) eta)",
         "definition (Cohen et al., ICLR 2021, section 3)",
         stability,
         applies=has_stability,
-        where=f"full-batch gradient descent, {WHERE}",
+        where=f"full-batch gradient descent, with momentum, SAM, or Adam; {WHERE}",
         tex=r"\frac{\eta}{2}\lambda_1(\nabla^2R)",
         normalisation="by 2/eta, whatever the factor of the loss is",
         costly=True,
         on_request=True,
         error=stability_off,
         landmark=_one,
+    ),
+    Observable(
+        "preconditioned_sharpness",
+        "preconditioned sharpness",
+        "lambda_1 of P^-1/2 H P^-1/2, H the Hessian of R with its penalties, and after t steps P = "
+        "(1 - beta_1^t)(sqrt(v/(1 - beta_2^t)) + epsilon); undefined at t = 0, where v = 0",
+        "definition (Cohen et al. 2022, section 2)",
+        preconditioned_value,
+        applies=has_preconditioned,
+        where=f"Adam on all examples with equal or power-law steps, {WHERE}",
+        tex=r"\lambda_1(P^{-1/2}\nabla^2R\,P^{-1/2})",
+        normalisation="by Adam's divisor of each weight",
+        costly=True,
+        on_request=True,
+        error=preconditioned_error,
+        landmark=adam_edge,
     ),
     of_hessian(
         "hessian_2",
@@ -244,4 +262,5 @@ OBSERVABLES = (
         costly=True,
         error=gauss_newton_off,
     ),
+    *trace.OBSERVABLES,
 )

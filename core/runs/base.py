@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.data.dataset import Array, Dataset
 from core.losses import LossFunction, loss_named
 from core.network.parametrisation import Network
-from core.problem.problem import Problem, Start
+from core.problem.problem import Problem, Start, State
 from core.problem.reduction import Reduction
 from core.run_files.meta import printable
 from core.run_files.schema import WHOLE
@@ -359,6 +359,10 @@ class Run(ABC):
         array (n,) or None
             None if q is computed from the parameters.
         """
+
+    def last_state(self, index: int) -> tuple[int, State] | None:
+        """Return the last stored state at or before a frame, and its frame; None without one."""
+        return None
 
     @abstractmethod
     def diagnostics(self, index: int) -> dict[str, float]:

@@ -14,6 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from core.data.dataset import Array
+from core.dynamics.saved import STATE_VERSION
 from core.errors import InputError, RunFileError
 from core.numbers import natural_key
 from core.plugins import load_trusted
@@ -178,6 +179,12 @@ class RunFile(Run, ABC):
         """Return the dynamics' state at a frame (core.dynamics.integrator); None if not stored."""
         with self._reading() as connection:
             return read_state(connection, self._header, index)
+
+    def last_state(self, index: int) -> tuple[int, State] | None:
+        known = self.saved_states() if self.state_version == STATE_VERSION else ()
+        frame = max((frame for frame in known if frame <= index), default=None)
+        state = None if frame is None else self.state(frame)
+        return None if frame is None or state is None else (frame, state)
 
     def history(self) -> History | None:
         """Return the frames of the runs before the start; None if the file has none."""

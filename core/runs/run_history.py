@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from core.data.dataset import Array
-from core.problem.problem import History, Start
+from core.problem.problem import History, Start, State
 from core.runs.base import Run
 from core.runs.meta import Reason
 from core.runs.run_file import Event, Index
@@ -151,6 +151,10 @@ class WholeRun(Run):
 
     def dual(self, index: int) -> Array | None:
         return self._run.dual(index - self.frames_before) if index >= self.frames_before else None
+
+    def last_state(self, index: int) -> tuple[int, State] | None:
+        found = self._run.last_state(index - self.frames_before)
+        return None if found is None else (self.frames_before + found[0], found[1])
 
     def diagnostics(self, index: int) -> dict[str, float]:
         own = (

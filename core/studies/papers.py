@@ -120,6 +120,22 @@ PAPERS: Registry[Paper] = Registry(
         "Sharpness rises to 2/\u03b7 and stays there, while the risk falls non-monotonically.",
     ),
     Paper(
+        "cohen22",
+        "Cohen et al. 2022",
+        "Adaptive gradient methods at the edge of stability",
+        "Cohen, Ghorbani, Krishnan, Agarwal, Medapati, Badura, Suo, Cardoze, Nado, Dahl, Gilmer",
+        "2022",
+        "Adam trains at an edge of stability too, that of its preconditioned sharpness.",
+    ),
+    Paper(
+        "damian21",
+        "Damian et al. 2021",
+        "Label noise SGD provably prefers flat global minimizers",
+        "Damian, Ma, Lee",
+        "2021",
+        "Noise in the labels drives SGD to fits with a small trace of the Hessian.",
+    ),
+    Paper(
         "saxe14",
         "Saxe et al. 2014",
         "Exact solutions to the nonlinear dynamics of learning in deep linear neural networks",

@@ -14,7 +14,9 @@ from core.network.section import NetworkSection
 from core.settings import Registry, kind_of, setting
 from core.study_file.descent import Adam, GradientDescent, StochasticGradientDescent
 from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
+from core.study_file.label_noise import LabelNoise
 from core.study_file.momentum import HeavyBall, Nesterov
+from core.study_file.sam import SharpnessAware
 from core.study_file.steepest import SteepestDescent
 
 FLOW_STEP = 1e4  # multiply-adds equivalent to the fixed 59 us of a flow's step (6 ns each)
@@ -358,9 +360,11 @@ DYNAMICS: Registry[type[DynamicsSection]] = Registry(
     GradientFlow,
     GradientDescent,
     StochasticGradientDescent,
+    LabelNoise,
     Adam,
     HeavyBall,
     Nesterov,
+    SharpnessAware,
     SteepestDescent,
     PlainFlow,
     MirrorFlow,

@@ -53,7 +53,7 @@ class Momentum(DynamicsSection):
 class HeavyBall(Momentum):
     title: ClassVar[str] = "full-batch descent with momentum, u <- beta u - eta grad R, W <- W + u"
     words: ClassVar[str] = "heavy-ball descent"
-    source: ClassVar[str] = "Polyak 1964; docs/theory.md, 4.14"
+    source: ClassVar[str] = "Polyak 1964; docs/theory.md, 4.15"
 
     kind: Literal["heavy_ball"] = "heavy_ball"
 
@@ -66,7 +66,7 @@ class HeavyBall(Momentum):
 class Nesterov(Momentum):
     title: ClassVar[str] = "full-batch descent with Nesterov's momentum, W where grad R is taken"
     words: ClassVar[str] = "Nesterov's descent"
-    source: ClassVar[str] = "Nesterov 1983; docs/theory.md, 4.14"
+    source: ClassVar[str] = "Nesterov 1983; docs/theory.md, 4.15"
 
     ahead: ClassVar[bool] = True
 

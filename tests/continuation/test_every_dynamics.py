@@ -33,6 +33,7 @@ STANDARD, SCALAR = Case("standard", "logistic"), Case("scalar", "exponential")
 EXPONENTIAL, FEW = Case("standard", "exponential"), {"n": 5, "m": 6, "seed": 3}  # easily fitted
 UNFITTED = {"n": 20, "d": 4, "m": 2}  # implicit steps from t = 1000 on
 QUADRATIC, L23 = Case("quadratic", "cross_entropy", 3), {"loss": {"l23": 0.01}}
+FITTED = Case("standard", "least_squares")
 NORMALISED, HEAD = Case("normalised", "logistic"), HEADS[1]
 
 
@@ -59,6 +60,8 @@ class Kind:
 
 SGD = {"kind": "sgd", "step": 0.03125}
 ADAM = {"kind": "adam", "step": 0.01}
+SAM = {"kind": "sam", "step": 0.03125, "rho": 0.2}
+NOISE = {"kind": "label_noise", "step": 0.0078125, "sigma": 0.5}
 STEEPEST = {"kind": "steepest", "step": 0.0625}
 SHORT = {"until_log10_time": 0.6}  # a step of a head takes a millisecond
 SINGLE = {"run": {"precision": "float32"}}
@@ -112,6 +115,13 @@ KINDS = (
     Kind("nesterov", QUADRATIC, {"kind": "nesterov", "step": 0.0078125}),
     Kind("heavy ball, float32", STANDARD, {"kind": "heavy_ball", "step": 0.0078125}, SINGLE),
     Kind("nesterov, head", HEAD, {"kind": "nesterov", "step": 0.0078125, **SHORT}),
+    Kind("sam", STANDARD, SAM),
+    Kind("sam, l23", QUADRATIC, SAM, L23),
+    Kind("sam, float32", STANDARD, SAM, SINGLE),
+    Kind("sam, head", HEAD, {**SAM, **SHORT}),
+    Kind("label noise", FITTED, NOISE),
+    Kind("label noise, batches", Case("linear", "least_squares"), {**NOISE, "batch": 5}),
+    Kind("label noise, float32", FITTED, NOISE, SINGLE),
     Kind("steepest, l2", STANDARD, STEEPEST),
     Kind("steepest, sign", QUADRATIC, {**STEEPEST, "norm": "sign", "power": 0.0}),
     Kind("steepest, spectral", STANDARD, {**STEEPEST, "norm": "spectral", "momentum": 0.9}),

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.compiled.polar import Polar, move_blocks
 from core.data.parity import all_corners
 from core.dynamics.dual_weights import output_weights
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import make_integrator, prepare
-from core.dynamics.steepest import Steepest, find_direction, polar_factor
+from core.dynamics.steepest import FLOOR, Steepest, find_direction, polar_factor
 from core.errors import InputError
 from core.losses import LOSSES
 from core.network.parametrisation import Network
@@ -63,6 +64,32 @@ def test_the_polar_factor_of_a_matrix_of_low_rank_is_no_longer_than_1() -> None:
         assert singular[:2] == pytest.approx(1.0, abs=error)
         assert singular[2:].max() < 0.1
     assert not polar_factor(np.zeros((3, 2))).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_compiled_steps_along_polar_factors_are_those_of_singular_vectors(dtype: Any) -> None:
+    """Blocks of all shapes in a row; a block of zeros stays."""
+    shapes = ((7, 3), (4, 0), (3, 7), (5, 5), (6, 1), (2, 3), (3, 0))
+    generator, rows, first = np.random.default_rng(3), [], 0
+    blocks = [generator.standard_normal((n, columns or 1)) for n, columns in shapes]
+    blocks[5][:] = blocks[6][:] = 0.0
+    for n, columns in shapes:
+        rows.append((first, n, columns))
+        first += n * max(columns, 1)
+    work = [np.zeros(size) for size in (25, 25, 25, 25, 25, 5)]
+    polar = Polar(np.array(rows), FLOOR, *work)
+    g = np.concatenate([block.reshape(-1) for block in blocks]).astype(dtype)
+    flat = generator.standard_normal(g.size).astype(dtype)
+    before = flat.copy()
+    assert move_blocks(flat, g, 0.25, polar)
+    for (place, n, columns), block in zip(rows, blocks, strict=True):
+        part = slice(place, place + n * max(columns, 1))
+        left, values, right = np.linalg.svd(block, full_matrices=False)
+        wanted = left @ right if values[0] > 0.0 else np.zeros_like(block)
+        found = (flat[part].astype(np.float64) - before[part]) / 0.25
+        assert found == pytest.approx(
+            wanted.reshape(-1), abs=1e-11 if dtype is np.float64 else 2e-6
+        )
 
 
 def sizes(norm: str, network: Network, u: Array) -> tuple[float, float]:

@@ -78,6 +78,7 @@ SMALL_D = (
     literally("round(10 ^ (3 + 0.5 * c))", "round(10 ^ (1.5 + 0.25 * c))"),
     literally("10000", "100"),
 )
+STEPS = (2.0, 1.0, 0.01, 0.001, 3.8, 1.4)
 EARLIER = r"until_log10_time\" = [\d.]+", 'until_log10_time" = 1.7'
 REVERSED = literally('"10 ^ c"', '"10 ^ (0 - c)"')
 
@@ -156,6 +157,27 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
         changed(
             f"{TINY}; factor.eta=[0.5,2.0,3.0]", literally("log10(6000 eta)", "log10(3000 / eta^4)")
         ),
+    ),
+    "cohen22-every-edge": (
+        changed(TINY, *(literally(f'step" = {eta}', f'step" = {eta / 50}') for eta in STEPS)),
+        changed(TINY, *(literally(f'step" = {eta}', f'step" = {eta * 30}') for eta in STEPS)),
+        changed(
+            'run.seed=[0]; variant=["Adam","short Adam"]',
+            *exchanged("[variants.Adam]", '[variants."short Adam"]'),
+        ),
+        changed(
+            'run.seed=[0]; variant=["SAM"]',
+            literally('"dynamics.rho" = 0.05', '"dynamics.rho" = 0.0'),
+        ),
+    ),
+    "damian21-label-noise": (
+        changed(
+            "run.seed=[0]; recording.frames=20",
+            *exchanged("[variants.noise]", '[variants."no noise"]'),
+            literally("log10(1.5 / eta)", "log10(15 / eta)"),
+        ),
+        # Ends long before the drift.
+        changed("run.seed=[0]; recording.frames=4", literally("log10(15", "log10(0.1")),
     ),
     "frei23-figure-1": (
         changed(

@@ -19,6 +19,8 @@ from tests.sweep.counter_runs import COUNTER_RUNS, WITHOUT
 SLOW = {
     "batchnorm-figure-1",
     "cohen21-edge-squared",
+    "cohen22-every-edge",
+    "damian21-label-noise",
     "frei23-figure-4",
     "frei23-xor",
     "morwani24-grokking",

@@ -48,6 +48,11 @@ def _engines(rounds: int) -> None:
     engines.stochastic_speed(rounds)
 
 
+def _networks(rounds: int) -> None:
+    engines.network_speed(rounds)
+    engines.optimiser_speed(rounds)
+
+
 def _tables(rounds: int) -> None:
     tables.tables(rounds)
     tables.recordings(rounds)
@@ -62,7 +67,7 @@ def _sweeps(rounds: int) -> None:
 ON_ONE_CORE: dict[str, Part] = {
     "engines": _engines,
     "cost": cost.main,
-    "networks": engines.network_speed,
+    "networks": _networks,
     "flow": flows.flow_speed,
     "far": flows.far_flow,
     "table": _tables,

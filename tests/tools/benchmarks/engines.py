@@ -186,6 +186,42 @@ def stochastic_speed(rounds: int) -> None:
         )
 
 
+STEEPEST = {"kind": "steepest", "step": 1e-3, "until_log10_time": 9.0}
+OPTIMISERS = {
+    "gd": FAR,
+    "sam": {"kind": "sam", "step": contenders.STEP, "until_log10_time": 9.0},
+    "sign": {**STEEPEST, "norm": "sign"},
+    "Muon, momentum .9": {**STEEPEST, "norm": "spectral", "momentum": 0.9},
+}
+
+
+def optimiser_speed(rounds: int) -> None:
+    """Measure microseconds per step of each optimiser at (64, 20, 256), all in turn."""
+    heading("microseconds a step of an optimiser", "us", "times gd")
+    for precision in ("float64", "float32"):
+        engines = {
+            name: make_integrator(prepare(_optimiser_problem(dynamics, precision)))
+            for name, dynamics in OPTIMISERS.items()
+        }
+        times = medians(
+            {name: partial(seconds_a_step, engine) for name, engine in engines.items()}, rounds
+        )
+        for name, time_ in times.items():
+            row(
+                f"{name}, {precision}",
+                f"{1e6 * time_.median:.1f}",
+                f"{time_.median / times['gd'].median:.2f}",
+                asked="<= 4 gd" if name.startswith("Muon") else "",
+                spread=time_.spread("{:.1f}", 1e6),
+            )
+
+
+def _optimiser_problem(dynamics: dict[str, object], precision: str) -> Problem:
+    sizes = {"d": 20, "n": 64, "m": 256}
+    tables = {"recording": {"frames": 2}, "run": {"precision": precision}}
+    return small_problem(Case("standard", "exponential"), dynamics, **sizes, **tables)
+
+
 KINDS = (
     Case("standard", "exponential"),
     Case("scalar"),

@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 from core.observables import margins, proofs
 from core.observables.certificates import step_error
 from core.observables.displacements import MOST_STEPS, companion_of
+from core.observables.edges import gradient_length
 from core.observables.extremal import vectors_of
 from core.observables.proof_potentials import batch_norm_reference, empty_cones
 from core.observables.registry import OBSERVABLES
 from core.observables.spectrum import displacement, singular_values
 from core.observables.testing import points_of
 from core.runs import Run
+from core.study_file.descent import Adam
+from core.study_file.sam import SharpnessAware
 from core.theorems.statement import Assessment
 
 Undefined = Callable[[Run, int], bool]
@@ -212,6 +215,14 @@ def equal_means(run: Run, index: int) -> bool:
     return len(means) < run.network.k or min(apart) == 0.0
 
 
+def before_any_slope(run: Run, index: int) -> bool:
+    """Return True where Adam has no moments, or SAM no direction."""
+    dynamics = run.experiment.dynamics
+    if isinstance(dynamics, SharpnessAware):
+        return gradient_length(run, index) == 0.0
+    return isinstance(dynamics, Adam) and run.steps[index] == 0
+
+
 UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "risk": (risk_beyond,),
     "log10_risk": (fits_exactly,),
@@ -222,7 +233,9 @@ UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "dual_margin": (no_norm,),
     "l1_margin": (no_nodes,),
     "sharpness": (curvature_beyond,),
-    "stability": (curvature_beyond,),
+    "stability": (curvature_beyond, before_any_slope),
+    "preconditioned_sharpness": (curvature_beyond, before_any_slope),
+    "gauss_newton_trace": (curvature_beyond,),
     "hessian_2": (curvature_beyond, fewer_parameters(2)),
     "hessian_3": (curvature_beyond, fewer_parameters(3)),
     "gauss_newton": (curvature_beyond,),
