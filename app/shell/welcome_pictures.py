@@ -30,6 +30,8 @@ PICTURED = {
     "morwani24": ("morwani24-grokking", 0),
     "cohen21": ("cohen21-edge-squared", 0),
     "saxe14": ("saxe14-modes", 0),
+    "gunasekar18": ("gunasekar18-depth", 2),
+    "saad95": ("saad95-plateau", 0),
     "tsilivis25": ("tsilivis25-order-turns-over", 1),
     "chizat19": ("chizat19-lazy-and-rich", 0),
 }

@@ -215,6 +215,14 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
             "dynamics.until_log10_time=-1; recording.frames=2; run.seed=[0]"
         ),
     ),
+    "gunasekar18-depth": (
+        changed("dynamics.until_log10_time=0; recording.frames=2"),
+        # Points on one axis, with larger margins of every kind.
+        changed(
+            "dynamics.until_log10_time=2",
+            (r"points = \[[\s\d.,\[\]-]*\]", "points = [[2.0, 0, 0, 0, 1], [-2.0, 0, 0, 0, -1]]"),
+        ),
+    ),
     "homogeneity-example-4-1": (
         changed("data.k=3; data.d=8; dynamics.until_log10_time=0; run.seed=[0]"),
     ),

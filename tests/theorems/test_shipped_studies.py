@@ -67,6 +67,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     ),
     "frei23-theorem-3-2": ("data.n=6", "network.m=10", "dynamics.until_log10_time=300"),
     "frei23-xor": ("data.d=50", "data.n=10", "network.m=10"),
+    "gunasekar18-depth": ("dynamics.until_log10_time=1",),
     "homogeneity-example-4-1": ("data.d=4", "data.n=8", "network.m=100", "factor.c=1"),
     "homogeneity-mirror-flow": ("data.d=4", "data.n=8", "network.m=100"),
     "homogeneity-odd-parity": ("data.d=4", "data.n=8", "network.m=100"),
