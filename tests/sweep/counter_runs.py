@@ -258,6 +258,13 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
         changed("data.p=[5]; run.seed=[0]", literally("width * (p - 1)", "(18 - width) * (p - 1)")),
         untrained("run.seed=[0]"),
     ),
+    "saxe14-depth": (
+        changed(
+            "network.init=random; dynamics.kind=gd; dynamics.step=0.5; recording.spacing=log; "
+            "recording.frames=40; run.seed=[0]"
+        ),
+        changed("recording.frames=40; run.seed=[0]", literally("3.0", "1.0")),
+    ),
     "saxe14-modes": (
         changed(
             "dynamics.kind=gd; dynamics.step=0.5; recording.spacing=log; recording.frames=40; "
