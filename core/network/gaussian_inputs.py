@@ -38,9 +38,14 @@ def pair_means(C: Array, angles: Array) -> Array:
     >>> (G * [[2.0, 2.0 * np.pi], [2.0 * np.pi, 2.0]]).round(12).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    lengths = np.sqrt(np.diagonal(C))
+    lengths = _lengths(C)
     sizes = lengths[:, None] * lengths
     return np.asarray(sizes * (np.sin(angles) + (np.pi - angles) * np.cos(angles)) / (2.0 * np.pi))
+
+
+def _lengths(C: Array) -> Array:
+    """Return |u_l| from inner products; an ODE leaves tiny negative squares of nodes that vanish."""
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(C), 0.0)))
 
 
 def angles_of_rows(U: Array) -> Array:
@@ -58,7 +63,7 @@ def angles_of_rows(U: Array) -> Array:
 
 def angles_of_products(C: Array) -> Array:
     """Return the angles of vectors with inner products C (N, N), (N, N)."""
-    lengths = np.sqrt(np.maximum(np.diagonal(C), 0.0))
+    lengths = _lengths(C)
     sizes = lengths[:, None] * lengths
     cosines = np.divide(C, sizes, out=np.zeros_like(C), where=sizes > 0.0)
     np.fill_diagonal(cosines, 1.0)
@@ -83,7 +88,7 @@ def velocities(a: Array, b: Array, C: Array, angles: Array) -> tuple[Array, Arra
         dR/da (K,), and D (K, N) with dR/dW = D @ rows.
     """
     K = a.size
-    lengths = np.sqrt(np.diagonal(C))
+    lengths = _lengths(C)
     own = np.where(lengths[:K] > 0.0, lengths[:K], np.inf)
     D = a[:, None] * b * (np.pi - angles[:K]) / (2.0 * np.pi)
     along = (a[:, None] * b * lengths * np.sin(angles[:K])).sum(axis=1) / own / (2.0 * np.pi)

@@ -77,6 +77,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "morwani24-margin": ("data.p=5", "network.m=8", "dynamics.until_log10_time=0"),
     "morwani24-penalty": ("data.p=5", "network.m=8", "dynamics.until_log10_time=0"),
     "morwani24-width": ("data.p=5", "network.m=8", "dynamics.until_log10_time=0"),
+    "saad95-plateau": ("network.m=4", "dynamics.until_log10_time=0", "recording.log10_times=[]"),
     "saxe14-depth": ("network.m=4", "dynamics.until_log10_time=0"),
     "saxe14-modes": ("network.m=4", "dynamics.until_log10_time=0"),
     "telgarsky22-figure-1": ("data.d=4", "data.n=8", "network.m=8"),
