@@ -94,11 +94,11 @@ class DeepLinear(LinearPredictor):
         *inner, a = self.unpack(flat).values()
         return [*inner, a[None]]
 
-    def coefficients(self, flat: Array) -> Array:
+    def coefficients(self, flat: Any) -> Any:
         *inner, row = self.matrices(flat)
         for W in reversed(inner):
             row = row @ W
-        return np.asarray(row[0])
+        return row[0]
 
     def push_coefficients(self, flat: Array, direction: Array) -> Array:
         (*inner, row), (*changes, along) = self.matrices(flat), self.matrices(direction)

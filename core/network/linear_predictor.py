@@ -18,8 +18,8 @@ class LinearPredictor(Network):
     """
 
     @abstractmethod
-    def coefficients(self, flat: Array) -> Array:
-        """Return beta (d,) at flat parameters."""
+    def coefficients(self, flat: Any) -> Any:
+        """Return beta (d,) at flat parameters, an array or a tensor."""
 
     @abstractmethod
     def push_coefficients(self, flat: Array, direction: Array) -> Array:

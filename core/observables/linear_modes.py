@@ -44,7 +44,7 @@ def has_angle(run: Run) -> bool:
 def coefficients(network: Network, flat: Array) -> Array:
     """Return beta (D,) of f(x) = <beta, x> at flat parameters of a network without activation."""
     if isinstance(network, LinearPredictor):
-        return network.coefficients(flat)
+        return np.asarray(network.coefficients(flat))
     a, V = network.unpack(flat).values()
     return np.asarray(a @ V)
 

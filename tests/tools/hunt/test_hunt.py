@@ -24,8 +24,8 @@ from tests.tools.hunt.studies import FOCI, drawn
 
 SEED = 20
 # The cheapest studies of this seed in which every kind of every section comes up.
-QUICK = {1, 3, 9, 10, 11, 13, 14, 15, 18, 19, 24}
-QUICK |= {33, 34, 35, 38, 39, 42, 43, 44, 45, 46, 47}
+QUICK = {4, 7, 8, 10, 12, 13, 15, 16, 18, 19, 23, 24}
+QUICK |= {27, 28, 30, 34, 38, 39, 44, 46, 47, 48, 49, 50}
 ALL_KINDS = {(section, kind) for section, kinds in KINDS.items() for kind in kinds}
 
 
