@@ -100,6 +100,13 @@ HEADS = (
     Case("head", "exponential", settings={"depth": 3, "hidden": 6, "normaliser": "layer"}),
 )
 
+LINEAR_PREDICTORS = (
+    Case("diagonal_linear", "exponential", settings={"layers": 3, "init": "random"}),
+    Case("diagonal_linear", settings={"form": "squares", "init": "random"}),
+    Case("deep_linear", "exponential", settings={"init": "random", "scale": 1.0}),
+    Case("deep_linear", settings={"init": "random", "layers": 2, "scale": 1.0}),
+)
+
 OWN_NETWORK = '''
 """A three-layer network with a skip connection, homogeneous in its outer weights only."""
 import torch

@@ -21,7 +21,7 @@ from core.errors import InputError
 
 if TYPE_CHECKING:  # loads the numerical libraries
     from app.shell.documents_window import DocumentsWindow
-    from core.observables.registry import Help
+    from core.observables.view_help import Help
     from core.runs import Run
 
 # Letters that stand for a symbol in a one-line formula.

@@ -32,6 +32,8 @@ PICTURED = {
     "cohen22": ("cohen22-every-edge", 0),
     "damian21": ("damian21-label-noise", 0),
     "saxe14": ("saxe14-modes", 0),
+    "gunasekar18": ("gunasekar18-depth", 2),
+    "saad95": ("saad95-plateau", 0),
     "tsilivis25": ("tsilivis25-order-turns-over", 1),
     "chizat19": ("chizat19-lazy-and-rich", 0),
 }

@@ -118,8 +118,8 @@ class TargetData(DataSection, ABC):
 class RegressionData(TargetData, Law):
     """Gaussian inputs; y ~ N(0, 1) independent of x, or a teacher's output with noise.
 
-    With `units` > 0 y = f(x) + noise z, f(x) = sum_j a_j relu(<w_j, x>), a_j, w_j and z N(0, 1);
-    the directions are the teacher's, as those of the kind "teacher".
+    With `units` > 0 y = f(x) + noise z, f(x) = sum_j a_j relu(<w_j, x>), a_j, w_j and z N(0, 1), or
+    a_j = 1 and w_j = e_j; the directions are the teacher's, as those of the kind "teacher".
 
     >>> data = RegressionData(d=3, n=6).sample(np.random.default_rng(0))
     >>> g = np.random.default_rng(0)
@@ -137,12 +137,30 @@ class RegressionData(TargetData, Law):
         0, meaning="hidden units of the teacher; 0: targets do not depend on x", ge=0, le=10_000
     )
     noise: float = setting(0.0, meaning="standard deviation that is added to targets", ge=0, le=1e6)
+    teacher: Literal["random", "orthonormal"] = setting(
+        "random",
+        meaning="random: a_j and w_j are N(0, 1); orthonormal: a_j = 1 and w_j = e_j",
+        source="Saad and Solla 1995 (orthonormal)",
+        added=True,
+    )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @model_validator(mode="after")
+    def _orthonormal_units(self) -> RegressionData:
+        if self.teacher == "orthonormal" and not 1 <= self.units <= self.d:
+            raise RuleError(
+                f'teacher = "orthonormal" has one unit in each of some coordinates, but units = '
+                f"{self.units} and d = {self.d}; give 1 to {self.d} units",
+                keys=("teacher", "units", "d"),
+            )
+        return self
 
     def directions(self, generator: Generator) -> dict[str, Array]:
         """Return the directions of the teacher's units; nothing for data without a teacher."""
         if not self.units:
             return {}
+        if self.teacher == "orthonormal":
+            return {"positive": np.eye(self.units, self.d), "negative": np.zeros((0, self.d))}
         return TeacherData(d=self.d, units=self.units).directions(generator)
 
     def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:

@@ -14,8 +14,10 @@ from core.dynamics.kernel_fit import KernelFit, kernel_start
 from core.dynamics.mirror import make_mirror_flow, mirror_step
 from core.dynamics.perturbed_flow import PerturbedDescent, perturbed_start, perturbed_step
 from core.dynamics.plain_flow import BalancedFlow, plain_flow_step
+from core.dynamics.population import ExactRiskFlow
 from core.dynamics.replay import Replay
 from core.dynamics.rows import choose_coordinates
+from core.dynamics.runge_kutta import GeneralPlainFlow
 from core.dynamics.steepest import Steepest
 from core.dynamics.step_size import (
     ShortenedStep,
@@ -43,6 +45,7 @@ from core.study_file.dynamics import (
 from core.study_file.dynamics_section import DynamicsSection
 from core.study_file.label_noise import LabelNoise
 from core.study_file.momentum import HeavyBall, Nesterov
+from core.study_file.population import PopulationFlow
 from core.study_file.sam import SharpnessAware
 from core.study_file.steepest import SteepestDescent
 
@@ -75,7 +78,8 @@ ENGINES: Registry[Engines] = Registry(
     Engines(Nesterov, Stochastic, default_step=momentum_step),
     Engines(SharpnessAware, Stochastic, default_step=sharpness_aware_step),
     Engines(SteepestDescent, Steepest),
-    Engines(PlainFlow, BalancedFlow, default_step=plain_flow_step),
+    Engines(PlainFlow, BalancedFlow, general=GeneralPlainFlow, default_step=plain_flow_step),
+    Engines(PopulationFlow, ExactRiskFlow, default_step=plain_flow_step),
     Engines(MirrorFlow, make_mirror_flow, default_step=mirror_step),
     Engines(PerturbedFlow, PerturbedDescent, default_step=perturbed_step, start=perturbed_start),
     Engines(TwoPhase, TwoPhases, default_step=two_phase_step),

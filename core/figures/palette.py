@@ -318,6 +318,8 @@ REFERENCE_PLACES = {
     "leaky_optimum": 4,
     "gamma_l1": 5,
     "gamma_star": 0,
+    "gamma_diagonal": 0,
+    "gamma_deep": 0,
 }
 OTHER_PLACES = (3, 4, 5)  # for registered kinds: none of the three that most runs have
 

@@ -8,6 +8,8 @@ from numpy.random import Generator
 
 from core.network.bias import Bias, Multiclass
 from core.network.custom import Custom
+from core.network.deep_linear import DeepLinear
+from core.network.diagonal import DiagonalLinear
 from core.network.head import Head
 from core.network.linear import Linear
 from core.network.normalised_network import BatchNorm, Normalised
@@ -29,6 +31,8 @@ NETWORKS: Registry[type[Network]] = Registry(
     Multiclass,
     Quadratic,
     Linear,
+    DiagonalLinear,
+    DeepLinear,
     Head,
     Custom,
 )

@@ -1,6 +1,6 @@
-"""Observables of two-layer linear networks on real targets: strength of the mode, conserved matrix.
+"""Observables of linear networks on real targets: strength of the mode, conserved quantities.
 
-The risk of f(x) = <beta, x>, beta = V'a, is a constant plus (1/2)(beta - s)' C (beta - s), with
+The risk of f(x) = <beta, x> is a constant plus (1/2)(beta - s)' C (beta - s), with
 C = X'X/n and C s = X'y/n. Where C = c I the target s is the one mode of a single output.
 """
 
@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.linear import Linear
+from core.network.linear_predictor import LinearPredictor
+from core.network.parametrisation import Network
 from core.observables.observable import Observable, cached_per_run
 from core.runs import Run
 
 Array = NDArray[np.float64]
 PROBES = 16
 ROUNDING = 1e-9  # of what is taken for equal
+BALANCE = "the difference of W'W of each layer and W W' of the one before it"
 
 
 def is_linear(run: Run) -> bool:
@@ -24,12 +27,26 @@ def is_linear(run: Run) -> bool:
 
 
 def is_linear_network(run: Run) -> bool:
-    return isinstance(run.network, Linear)
+    """Return True for a network without activation."""
+    return isinstance(run.network, Linear | LinearPredictor)
+
+
+def has_mode(run: Run) -> bool:
+    """Return True for a network without activation on real targets."""
+    return is_linear_network(run) and run.dataset.real
 
 
 def has_angle(run: Run) -> bool:
     """Return True if V is known in full: row-space runs lack its part outside of the data."""
-    return is_linear(run) and run.reduction is None
+    return has_mode(run) and run.reduction is None
+
+
+def coefficients(network: Network, flat: Array) -> Array:
+    """Return beta (D,) of f(x) = <beta, x> at flat parameters of a network without activation."""
+    if isinstance(network, LinearPredictor):
+        return np.asarray(network.coefficients(flat))
+    a, V = network.unpack(flat).values()
+    return np.asarray(a @ V)
 
 
 @cached_per_run
@@ -60,21 +77,19 @@ def is_whitened(run: Run) -> bool:
 
 def mode_strength(run: Run, index: int) -> float:
     """Return <s/|s|, beta> at a frame; NaN without a mode."""
-    if not is_linear(run):
+    if not has_mode(run):
         return float("nan")
     s = target(run)
     length = float(np.linalg.norm(s))
-    a, V = run.network.unpack(run.physical_parameters(index)).values()
-    return float(a @ V @ s) / length if length > 0.0 else float("nan")
+    beta = coefficients(run.network, run.physical_parameters(index))
+    return float(beta @ s) / length if length > 0.0 else float("nan")
 
 
 def mode_angle(run: Run, index: int) -> float:
     """Return the angle of beta and s in degrees; NaN where one of them is 0."""
     if not has_angle(run):
         return float("nan")
-    s = target(run)
-    a, V = run.network.unpack(run.parameters(index)).values()
-    beta = a @ V
+    s, beta = target(run), coefficients(run.network, run.parameters(index))
     lengths = float(np.linalg.norm(beta)) * float(np.linalg.norm(s))
     if not lengths > 0.0:
         return float("nan")
@@ -89,12 +104,19 @@ def conserved_matrix(network: Linear, flat: Array) -> Array:
     return np.asarray(np.outer(a, a) - V @ V.T)
 
 
+def invariants(network: Network, flat: Array) -> Array:
+    """Return all numbers that gradient flow of any loss conserves in a linear network."""
+    if isinstance(network, Linear):
+        return conserved_matrix(network, flat)
+    return network.invariants(flat) if isinstance(network, LinearPredictor) else np.zeros(0)
+
+
 def layer_drift(run: Run, index: int) -> float:
-    """Return |(a a' - V V')(t) - (a a' - V V')(0)|_F / |W(t)|^2 at a frame."""
-    if not isinstance(run.network, Linear):
+    """Return |C(t) - C(0)| / |W(t)|^2 at a frame, C as `invariants`."""
+    if not is_linear_network(run):
         return float("nan")
-    now = conserved_matrix(run.network, run.physical_parameters(index))
-    initial = conserved_matrix(run.network, run.origin)
+    now = invariants(run.network, run.physical_parameters(index))
+    initial = invariants(run.network, run.origin)
     squared = run.network.norm(run.physical_parameters(index)) ** 2
     return float(np.linalg.norm(now - initial)) / squared if squared > 0.0 else float("nan")
 
@@ -115,52 +137,53 @@ def flow_condition(run: Run) -> str:
         return "the inputs are not white: X'X/n is no multiple of the identity"
     unbalanced = layer_imbalance(run)
     if not unbalanced <= ROUNDING:
-        return f"the start is not balanced: |a a' - V V'| is {unbalanced:.2g} of |W|^2"
+        return f"the start is not balanced: {BALANCE} is {unbalanced:.2g} of |W|^2"
     return ""
 
 
 def layer_imbalance(run: Run) -> float:
-    """Return |a a' - V V'|_F / |W|^2 at t = 0."""
-    assert isinstance(run.network, Linear)
+    """Return |C| / |W|^2 at t = 0, C as `invariants`."""
     squared = run.network.norm(run.origin) ** 2
-    matrix = conserved_matrix(run.network, run.origin)
+    matrix = invariants(run.network, run.origin)
     return float(np.linalg.norm(matrix)) / squared if squared > 0.0 else 0.0
 
 
 SAXE = "saxe14; docs/theory.md, 4.14"
 WHERE = "two-layer linear networks on real targets"
+ANY_DEPTH = "linear networks on real targets"
 MODE = Observable(
     "mode_strength",
     "strength of the mode",
-    "<s/|s|, beta>, beta = V'a, s = X'y/(n c), c = tr(X'X)/(n d)",
+    "<s/|s|, beta>, f(x) = <beta, x>, s = X'y/(n c), c = tr(X'X)/(n d)",
     SAXE,
     mode_strength,
-    applies=is_linear,
-    where=WHERE,
-    tex=r"\langle s/|s|,\,V^Ta\rangle",
+    applies=has_mode,
+    where=ANY_DEPTH,
+    tex=r"\langle s/|s|,\,\beta\rangle",
 )
 OBSERVABLES = (
     MODE,
     Observable(
         "mode_angle",
         "angle to the target",
-        "angle of beta = V'a and s",
+        "angle of beta, f(x) = <beta, x>, and s",
         SAXE,
         mode_angle,
         unit="degrees",
         applies=has_angle,
-        where=f"{WHERE}, with d <= n",
-        tex=r"\mathrm{angle}(V^Ta,\,s)",
+        where=f"{ANY_DEPTH}, with d <= n",
+        tex=r"\mathrm{angle}(\beta,\,s)",
     ),
     Observable(
         "layer_drift",
         "drift of the layers",
-        "|(a a' - V V')(t) - (a a' - V V')(0)|_F / |W(t)|^2; 0 for exact gradient flow",
+        "|C(t) - C(0)| / |W(t)|^2, C = W'W - W W' of neighbouring layers (a a' - V V' of two; "
+        "u_l^2 - u_(l+1)^2 or u * w of diagonal ones); 0 for exact gradient flow",
         SAXE,
         layer_drift,
         applies=is_linear_network,
-        where="two-layer linear networks",
-        tex=r"\frac{|[aa^T-VV^T](t)-[aa^T-VV^T](0)|_F}{|W(t)|^2}",
+        where="linear networks",
+        tex=r"\frac{|C(t)-C(0)|_F}{|W(t)|^2}",
         normalisation="divided by |W(t)|^2",
     ),
 )

@@ -31,6 +31,7 @@ from core.reference.population import (
     ParityPopulation,
     Wei19Population,
 )
+from core.reference.quasi_norm import DeepLinearMargin, DiagonalMargin
 from core.reference.spectral import SpectralMargin
 from core.reference.tangent import TangentMargin
 from core.settings import Registry
@@ -49,6 +50,8 @@ REFERENCES: Registry[Reference] = Registry(
     LinearMargin(),
     MaximumMargin(),
     CoordinateMargin(),
+    DeepLinearMargin(),
+    DiagonalMargin(),
     LeakyOptimum(),
     KernelMargin(),
     OuterMargin(),

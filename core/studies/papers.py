@@ -144,6 +144,22 @@ PAPERS: Registry[Paper] = Registry(
         "Linear networks learn along curves that are known exactly.",
     ),
     Paper(
+        "gunasekar18",
+        "Gunasekar et al. 2018",
+        "Implicit bias of gradient descent on linear convolutional networks",
+        "Gunasekar, Lee, Soudry, Srebro",
+        "2018",
+        "Depth selects the norm: diagonal linear networks of L layers maximise margins over l_2/L.",
+    ),
+    Paper(
+        "saad95",
+        "Saad and Solla 1995",
+        "On-line learning in soft committee machines",
+        "Saad, Solla",
+        "1995",
+        "On Gaussian inputs a few order parameters follow equations without a dimension.",
+    ),
+    Paper(
         "tsilivis25",
         "Tsilivis et al. 2025",
         "Flavors of margin: implicit bias of steepest descent in homogeneous neural networks",

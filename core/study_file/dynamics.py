@@ -16,6 +16,7 @@ from core.study_file.descent import Adam, GradientDescent, StochasticGradientDes
 from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
 from core.study_file.label_noise import LabelNoise
 from core.study_file.momentum import HeavyBall, Nesterov
+from core.study_file.population import PopulationFlow
 from core.study_file.sam import SharpnessAware
 from core.study_file.steepest import SteepestDescent
 
@@ -48,7 +49,7 @@ def log_time_work(n: float, m: float, until: float) -> float:
 
 @final
 class PlainFlow(DynamicsSection):
-    title: ClassVar[str] = "gradient flow in plain time, in small steps that keep a_j^2 - |v_j|^2"
+    title: ClassVar[str] = "gradient flow in plain time, in small steps that keep what it conserves"
     words: ClassVar[str] = "gradient flow in plain time"
     source: ClassVar[str] = "Boursier and Flammarion 2025 (the flow); docs/theory.md (the steps)"
     full_gradient: ClassVar[bool] = True
@@ -65,7 +66,9 @@ class PlainFlow(DynamicsSection):
     until_log10_time: float = setting(2.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
 
     def check(self, experiment: Any) -> None:
-        self._needs_standard(experiment, "keeps a_j^2 - |v_j|^2", linear=True)
+        self._needs_standard(
+            experiment, "is for ReLU networks and for those without activation", linear=True
+        )
         self._needs_float64(experiment)
         if experiment.loss.l2 > 0.0:
             raise RuleError(
@@ -367,6 +370,7 @@ DYNAMICS: Registry[type[DynamicsSection]] = Registry(
     SharpnessAware,
     SteepestDescent,
     PlainFlow,
+    PopulationFlow,
     MirrorFlow,
     PerturbedFlow,
     TwoPhase,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from core.errors import RuleError
+from core.network.deep_linear import DeepLinearNetwork
+from core.network.diagonal import DiagonalLinearNetwork
 from core.network.linear import LinearNetwork
 from core.network.parametrisation import Arrays, Network, Shape
 from core.network.registry import build_network
@@ -13,6 +15,7 @@ from core.network.standard import StandardNetwork
 from core.settings import Section
 
 UNTIL_MEANING = "stop at t = 10^this"
+LINEAR = (LinearNetwork, DiagonalLinearNetwork, DeepLinearNetwork)
 
 
 class DynamicsSection(Section):
@@ -26,6 +29,8 @@ class DynamicsSection(Section):
     fits_targets: ClassVar[bool] = False
     takes_group_penalty: ClassVar[bool] = False  # accepts loss.l23
     full_gradient: ClassVar[bool] = False  # W follows -grad R, by flow or full-batch descent
+    # W follows the gradient of the exact risk over all inputs, by flow
+    follows_population: ClassVar[bool] = False
     log_time: ClassVar[bool] = False  # integrates in ln t, so that steps grow with t
     # Groups of kernels (core.compiled.kernel_groups) of its engines, and those for networks without
     # compiled kernels.
@@ -81,8 +86,9 @@ class DynamicsSection(Section):
         """Raise RuleError if it does not go with the other sections of an experiment."""
 
     def _needs_standard(self, experiment: Any, reason: str, linear: bool = False) -> None:
-        allowed = (StandardNetwork, LinearNetwork) if linear else StandardNetwork
-        known = '"standard" or "linear"' if linear else '"standard"'
+        allowed = (StandardNetwork, *LINEAR) if linear else StandardNetwork
+        known = '"standard", "linear", "diagonal_linear" or "deep_linear"'
+        known = known if linear else '"standard"'
         if not isinstance(experiment.network, allowed):
             raise RuleError(
                 f'dynamics.kind = "{self.kind}" {reason}, so it does not go with network.kind = '

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.observables.observable import Observable
-from core.observables.registry import OBSERVABLES, VIEWS, Help, explain
+from core.observables.registry import OBSERVABLES, explain
+from core.observables.view_help import VIEWS, Help
 from core.reference.registry import REFERENCES
 from core.studies.papers import PAPERS, Paper
 from core.theorems.registry import STATEMENTS

@@ -20,7 +20,7 @@ from core.problem.problem import Problem
 from core.runs import Recorder, open_run
 from core.training.control import Control, FinishReason
 from core.training.trajectory import record
-from tests.networks import HEADS, TWO_LAYER, Case, small_problem
+from tests.networks import HEADS, LINEAR_PREDICTORS, TWO_LAYER, Case, small_problem
 from tests.support.continued_runs import (
     ROUNDING,
     assert_frames_agree,
@@ -34,6 +34,7 @@ EXPONENTIAL, FEW = Case("standard", "exponential"), {"n": 5, "m": 6, "seed": 3} 
 UNFITTED = {"n": 20, "d": 4, "m": 2}  # implicit steps from t = 1000 on
 QUADRATIC, L23 = Case("quadratic", "cross_entropy", 3), {"loss": {"l23": 0.01}}
 FITTED = Case("standard", "least_squares")
+DIAGONAL = LINEAR_PREDICTORS[1]
 NORMALISED, HEAD = Case("normalised", "logistic"), HEADS[1]
 
 
@@ -109,6 +110,7 @@ KINDS = (
         {**ADAM, "step": 0.5, "eps": 0.0, "beta1": 0.5, "beta2": 0.6, "until_log10_time": 2.6},
         sizes=FEW,
     ),
+    Kind("plain_flow, diagonal", DIAGONAL, {"kind": "plain_flow", "step": 0.03125}),
     Kind("adam, head", HEAD, {**ADAM, "until_log10_time": 0.3}),
     Kind("adam, decay, l23", QUADRATIC, {**ADAM, "weight_decay": 0.1}, L23),
     Kind("heavy ball", STANDARD, {"kind": "heavy_ball", "step": 0.0078125, "warm_up": 100}),

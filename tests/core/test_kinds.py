@@ -18,7 +18,7 @@ from core.settings import Registry
 from core.study_file.dynamics import DYNAMICS
 from core.study_file.experiment import KINDS
 from core.study_file.validation import DEFAULT_KINDS
-from tests.networks import TWO_LAYER, Case, small_problem
+from tests.networks import LINEAR_PREDICTORS, TWO_LAYER, Case, small_problem
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_CODE = "custom"  # whose capabilities are those of the user's file
@@ -27,6 +27,7 @@ CASES = (
     Case("bias"),
     Case("head"),
     Case("head", settings={"normaliser": "layer", "depth": 3}),
+    *LINEAR_PREDICTORS,
 )
 EVERY = pytest.mark.parametrize("case", CASES, ids=str)
 

@@ -37,9 +37,9 @@ from functools import partial
 from pathlib import Path
 from core.runs import Recorder
 from core.training.trajectory import run
-from tests.networks import Case, TWO_LAYER, small_problem
+from tests.networks import LINEAR_PREDICTORS, Case, TWO_LAYER, small_problem
 
-for place, case in enumerate((*TWO_LAYER, Case("head"))):
+for place, case in enumerate((*TWO_LAYER, *LINEAR_PREDICTORS, Case("head"))):
     run(small_problem(case), partial(Recorder, Path(f"{place}.msrun")))
     print(case.kind)
 """

@@ -237,6 +237,14 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
             "dynamics.until_log10_time=-1; recording.frames=2; run.seed=[0]"
         ),
     ),
+    "gunasekar18-depth": (
+        changed("dynamics.until_log10_time=0; recording.frames=2"),
+        # Points on one axis, with larger margins of every kind.
+        changed(
+            "dynamics.until_log10_time=2",
+            (r"points = \[[\s\d.,\[\]-]*\]", "points = [[2.0, 0, 0, 0, 1], [-2.0, 0, 0, 0, -1]]"),
+        ),
+    ),
     "homogeneity-example-4-1": (
         changed("data.k=3; data.d=8; dynamics.until_log10_time=0; run.seed=[0]"),
     ),
@@ -271,6 +279,29 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
     "morwani24-width": (
         changed("data.p=[5]; run.seed=[0]", literally("width * (p - 1)", "(18 - width) * (p - 1)")),
         untrained("run.seed=[0]"),
+    ),
+    "saad95-plateau": (
+        # A random teacher, and online steps of a hundred times the length.
+        changed(
+            "data.teacher=random; run.seed=[0]; recording.frames=40",
+            literally("0.0005", "0.05"),
+            literally('"data.n" = 20000', '"data.n" = 2000'),
+        ),
+        changed(
+            "run.seed=[0]; recording.frames=40",
+            literally('"data.n" = 20000', '"data.n" = 200'),
+            literally('"dynamics.kind" = "population"', '"dynamics.kind" = "gd"'),
+        ),
+    ),
+    "saxe14-depth": (
+        changed(
+            "network.init=random; dynamics.kind=gd; dynamics.step=0.5; recording.spacing=log; "
+            "recording.frames=40; run.seed=[0]"
+        ),
+        changed(
+            "recording.frames=40; run.seed=[0]; dynamics.until_log10_time=0.6",
+            literally("3.0", "1.0"),
+        ),
     ),
     "saxe14-modes": (
         changed(

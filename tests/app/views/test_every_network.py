@@ -28,6 +28,10 @@ RUNS: dict[str, tuple[str, ...]] = {
         kind: (*SMALL, f"network.kind={kind}")
         for kind in ("standard", "scalar", "normalised", "fixed_outer", "bias", "linear")
     },
+    **{
+        kind: (*SMALL, f"network.kind={kind}", "network.init=random", "dynamics.kind=gd")
+        for kind in ("diagonal_linear", "deep_linear")
+    },
     "head": (*SMALL, "network.kind=head", "dynamics.kind=gd"),
     "batch_norm": (*SMALL, "network.kind=batch_norm", "dynamics.kind=gd"),
     "multiclass": (

@@ -27,6 +27,8 @@ MORE = {"flow": 8, "gd": 4, "mirror": 3, "exponential": 3, "logistic": 3}
 """Kinds that are drawn so many times as often as others: most statements are about these."""
 SLOW = {"mnist", "cifar10", "digits"}  # only in their turn: 12, 3,072 and 64 coordinates
 MANY = {"multiclass", "cross_entropy"}
+NEEDED = {"population": {"data": "regression", "network": "standard"}}
+"""The only kinds that go with some dynamics: few random studies have them together."""
 
 
 @dataclass
@@ -79,6 +81,8 @@ def _tables(focus: tuple[str, str], chance: random.Random) -> Tables:
         usual = [kind for kind in kinds for _ in range(MORE.get(kind, 1)) if kind not in SLOW]
         kind = focus[1] if section == focus[0] else chance.choice(usual)
         tables[section] = table_of(kinds[kind], kind, chance)
+    for section, kind in NEEDED.get(focus[1], {}).items():
+        tables[section] = table_of(KINDS[section][kind], kind, chance)
     if focus[0] != "data" and many_classes(tables):
         tables["data"] = {"kind": "file"}
     # What such data turn other sections to in the form, where these do not fit them.

@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 BEYOND = 308.25  # log10 of the largest float64
 LARGEST_WEIGHT = 1e150  # whose square is not far from the largest float64
 LARGEST_NORMALISED = 1e100  # input whose third power is not far from the largest float64
+SMALLEST_SLOPE = 1e-75
 SMALLEST_NORMALISED = 1e-100  # length of v whose third power is not far from the least float64
 
 
@@ -189,10 +190,13 @@ def none_active(run: Run, index: int) -> bool:
 
 
 def dead_gradient(run: Run, index: int) -> bool:
-    """Return True if the output has no gradient at any example, now or at the start."""
+    """Return True if the output has no gradient at any example, now or at the start.
+
+    Or one whose fourth power, in |K|_F^2, is below the least float64.
+    """
     ends = (run.parameters(index), run.origin)
     slopes = [[*run.network.output_slopes(flat, run.inputs)] for flat in ends]
-    return not all(np.any(one) for one in slopes)
+    return not all(any(np.abs(one).max() > SMALLEST_SLOPE for one in some) for some in slopes)
 
 
 def zero_targets(run: Run, index: int) -> bool:

@@ -1,0 +1,205 @@
+"""Exact risk of ReLU networks on inputs x ~ N(0, I) with a teacher, its gradient, and their ODE.
+
+For rows u of inner weights and C = (<u, u'>) the risk (1/2) E (sum_l b_l relu(<u_l, x>))^2, b the
+outer weights of the student and minus those of the teacher, is b' G b/2 with
+G_lk = |u_l| |u_k| (sin t + (pi - t) cos t)/(2 pi), t the angle of u_l and u_k (Cho and Saul 2009).
+The gradient stays in the span of all rows, so the flow of (a, C) is closed: no dimension is in it
+(Saad and Solla 1995 for erf; docs/theory.md, 4.18).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def pair_means(C: Array, angles: Array) -> Array:
+    """Return G_lk = E relu(<u_l, x>) relu(<u_k, x>), x ~ N(0, I).
+
+    Parameters
+    ----------
+    C : array (N, N)
+        Inner products <u_l, u_k>.
+    angles : array (N, N)
+        Angles of u_l and u_k.
+
+    Returns
+    -------
+    array (N, N)
+
+    Examples
+    --------
+    >>> G = pair_means(np.eye(2), np.pi / 2.0 * (1.0 - np.eye(2)))
+    >>> (G * [[2.0, 2.0 * np.pi], [2.0 * np.pi, 2.0]]).round(12).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    lengths = _lengths(C)
+    sizes = lengths[:, None] * lengths
+    return np.asarray(sizes * (np.sin(angles) + (np.pi - angles) * np.cos(angles)) / (2.0 * np.pi))
+
+
+def _lengths(C: Array) -> Array:
+    """Return |u_l|; an ODE leaves tiny negative squares of nodes that vanish."""
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(C), 0.0)))
+
+
+def angles_of_rows(U: Array) -> Array:
+    """Return the angles of the rows of U (N, D), (N, N); pi/2 to rows that are 0.
+
+    By differences and sums of unit vectors: the arc cosine of nearly equal rows is good to 1e-8
+    only.
+    """
+    lengths = np.linalg.norm(U, axis=1)
+    unit = U / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    apart = np.linalg.norm(unit[:, None] - unit, axis=2)
+    together = np.linalg.norm(unit[:, None] + unit, axis=2)
+    return np.asarray(2.0 * np.arctan2(apart, together))
+
+
+def angles_of_products(C: Array) -> Array:
+    """Return the angles of vectors with inner products C (N, N), (N, N)."""
+    lengths = _lengths(C)
+    sizes = lengths[:, None] * lengths
+    cosines = np.divide(C, sizes, out=np.zeros_like(C), where=sizes > 0.0)
+    np.fill_diagonal(cosines, 1.0)
+    return np.asarray(np.arccos(np.clip(cosines, -1.0, 1.0)))
+
+
+def velocities(a: Array, b: Array, C: Array, angles: Array) -> tuple[Array, Array]:
+    """Return the gradient of the risk in a, and in W as coefficients on all rows.
+
+    Parameters
+    ----------
+    a : array (K,)
+        Outer weights of the student, whose rows come first.
+    b : array (N,)
+        a, and minus the teacher's.
+    C, angles : array (N, N)
+        Inner products and angles of all rows.
+
+    Returns
+    -------
+    tuple of arrays
+        dR/da (K,), and D (K, N) with dR/dW = D @ rows.
+    """
+    K = a.size
+    lengths = _lengths(C)
+    own = np.where(lengths[:K] > 0.0, lengths[:K], np.inf)
+    D = a[:, None] * b * (np.pi - angles[:K]) / (2.0 * np.pi)
+    along = (a[:, None] * b * lengths * np.sin(angles[:K])).sum(axis=1) / own / (2.0 * np.pi)
+    D[np.arange(K), np.arange(K)] += along
+    return np.asarray((pair_means(C, angles) @ b)[:K]), D
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ReluTeacher:
+    """Teacher f*(x) = sum_n c_n relu(<v_n, x>) on x ~ N(0, I): c (M,), V (M, d)."""
+
+    c: Array
+    V: Array
+
+    def risk(self, a: Array, W: Array) -> float:
+        """Return (1/2) E (f(x) - f*(x))^2.
+
+        Parameters
+        ----------
+        a : array (K,)
+            Outer weights of the student.
+        W : array (K, d)
+            Its inner weights.
+
+        Returns
+        -------
+        float
+        """
+        rows, b = np.concatenate([W, self.V]), np.concatenate([a, -self.c])
+        G = pair_means(rows @ rows.T, angles_of_rows(rows))
+        return max(0.5 * float(b @ G @ b), 0.0)
+
+    def gradient(self, a: Array, W: Array) -> tuple[Array, Array]:
+        """Return the gradient of the risk in a (K,) and W (K, d).
+
+        Parameters
+        ----------
+        a : array (K,)
+            Outer weights of the student.
+        W : array (K, d)
+            Its inner weights.
+
+        Returns
+        -------
+        tuple of arrays
+        """
+        rows, b = np.concatenate([W, self.V]), np.concatenate([a, -self.c])
+        d_a, D = velocities(a, b, rows @ rows.T, angles_of_rows(rows))
+        return d_a, np.asarray(D @ rows)
+
+    def overlaps(self, W: Array) -> tuple[Array, Array]:
+        """Return the order parameters Q = W W' (K, K) and R = W V' (K, M)."""
+        return np.asarray(W @ W.T), np.asarray(W @ self.V.T)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderParameters:
+    """State of the ODE: a (K,), Q (K, K) and R (K, M), beside the teacher's c (M,) and T (M, M)."""
+
+    a: Array
+    Q: Array
+    R: Array
+    c: Array
+    T: Array
+
+    @classmethod
+    def of_weights(cls, a: Array, W: Array, teacher: ReluTeacher) -> OrderParameters:
+        """Return the order parameters of a student.
+
+        Parameters
+        ----------
+        a : array (K,)
+            Outer weights.
+        W : array (K, d)
+            Inner weights.
+        teacher : ReluTeacher
+            Teacher.
+
+        Returns
+        -------
+        OrderParameters
+        """
+        Q, R = teacher.overlaps(W)
+        return cls(a, Q, R, teacher.c, teacher.V @ teacher.V.T)
+
+    def pack(self) -> Array:
+        """Return (a, Q, R) as one vector."""
+        return np.concatenate([self.a, self.Q.ravel(), self.R.ravel()])
+
+    def unpack(self, flat: Array) -> OrderParameters:
+        """Return the state of a vector of `pack`, with this teacher."""
+        K, M = self.R.shape
+        a, Q, R = flat[:K], flat[K : K + K * K], flat[K + K * K :]
+        return OrderParameters(a, Q.reshape(K, K), R.reshape(K, M), self.c, self.T)
+
+    def products(self) -> Array:
+        """Return C = [[Q, R], [R', T]], (K + M, K + M)."""
+        return np.block([[self.Q, self.R], [self.R.T, self.T]])
+
+    def risk(self) -> float:
+        """Return (1/2) E (f(x) - f*(x))^2."""
+        C, b = self.products(), np.concatenate([self.a, -self.c])
+        return max(0.5 * float(b @ pair_means(C, angles_of_products(C)) @ b), 0.0)
+
+    def slope(self) -> Array:
+        """Return d(a, Q, R)/dt of gradient flow as one vector."""
+        K, C = self.a.size, self.products()
+        b = np.concatenate([self.a, -self.c])
+        d_a, D = velocities(self.a, b, C, angles_of_products(C))
+        moved = D @ C  # dR/dW times all rows
+        dQ = moved[:, :K] + moved[:, :K].T
+        return -np.concatenate([d_a, dQ.ravel(), moved[:, K:].ravel()])

@@ -1,0 +1,301 @@
+"""Exact curves of linear networks of any depth, from a balanced start.
+
+Balanced layers along one singular vector move by da/dt = L a^(2-2/L) (s - a): a is the strength of
+the mode of a deep linear network, or a coefficient of a diagonal one. In the variable
+x = ln(a/(s - a)) the time is dt/dx = a^(2/L-1)/(L s), which is smooth and positive, so that
+Gauss-Legendre sums give t(x) to rounding and Newton's method inverts them. For L = 2 it is Saxe's
+sigmoid, and for L = 4 there is a closed form, which the tests use (docs/theory.md, 4.17).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.network.deep_linear import DeepLinear
+from core.network.diagonal import DiagonalLinear
+from core.observables.linear_modes import (
+    ROUNDING,
+    coefficients,
+    curvature,
+    flow_condition,
+    target,
+)
+from core.observables.observable import cached_per_run
+from core.observables.prediction import Prediction
+from core.runs import Run
+
+Array = NDArray[np.float64]
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
+PANEL = 0.5  # length of an interval of x
+LAST = 40.0  # a differs from its limit by e^-40 of it there
+NEWTON = 8  # more steps than any panel needs
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DepthCurve:
+    """Solution a(t) > 0 of da/dt = L a^(2-2/L) (s - a) for a target s of either sign.
+
+    x = ln(a/|a - s|) for s > 0 and ln((a - s)/a) for s < 0 rises along the solution; `edges` are
+    the ends of the panels in x and `times` the times there.
+    """
+
+    s: float
+    start: float
+    depth: int
+    edges: Array
+    times: Array
+
+    @classmethod
+    def from_start(cls, s: float, start: float, depth: int) -> DepthCurve:
+        """Return the solution with a(0) = `start` > 0.
+
+        Parameters
+        ----------
+        s : float
+            Target of the mode.
+        start : float
+            a(0) > 0.
+        depth : int
+            L, number of layers.
+
+        Returns
+        -------
+        DepthCurve
+
+        Examples
+        --------
+        >>> curve = DepthCurve.from_start(2.0, 0.02, 2)
+        >>> t = np.log(99.0) / 4.0
+        >>> bool(abs(curve.values(np.array([t]))[0] - 1.0) < 1e-12)
+        True
+        """
+        curve = cls(s, start, depth, np.zeros(1), np.zeros(1))
+        if s == 0.0 or start == s:
+            return curve
+        x = np.log(start / abs(start - s)) if s > 0.0 else np.log((start - s) / start)
+        edges = [float(x)]
+        # The integrand is singular at x = 0 for starts above the target, and for s < 0.
+        singular = s < 0.0 or start > s
+        while edges[-1] < LAST:
+            edges.append(edges[-1] + (min(PANEL, edges[-1]) if singular else PANEL))
+        made = cls(s, start, depth, np.array(edges), np.zeros(len(edges)))
+        parts = made._time_between(made.edges[:-1], made.edges[1:])
+        return cls(s, start, depth, made.edges, np.concatenate([[0.0], np.cumsum(parts)]))
+
+    def values(self, t: Array) -> Array:
+        """Return a at times t (T,), each >= 0."""
+        t = np.asarray(t, dtype=np.float64)
+        if self.s == 0.0:
+            power = 2.0 - 2.0 / self.depth
+            return np.asarray((self.start**-power + self.depth * power * t) ** (-1.0 / power))
+        if self.start == self.s:
+            return np.full(t.shape, self.s)
+        last = self.edges.size - 1
+        place = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, last - 1)
+        base, rest = self.edges[place], np.minimum(t, self.times[-1]) - self.times[place]
+        x = base + PANEL * rest / (self.times[place + 1] - self.times[place])
+        x = np.minimum(x, self.edges[place + 1])
+        for _ in range(NEWTON):
+            step = (rest - self._time_between(base, x)) / self._pace(x)
+            x = np.clip(x + step, base, self.edges[place + 1])
+        return self._strength(x)
+
+    def time_to(self, a: float) -> float:
+        """Return the time at which the strength is a, between a(0) and the target, s > 0."""
+        x = float(np.log(a / abs(a - self.s)))
+        place = int(np.clip(np.searchsorted(self.edges, x) - 1, 0, self.edges.size - 2))
+        base = self.edges[place : place + 1]
+        return float(self.times[place] + self._time_between(base, np.array([x]))[0])
+
+    def _strength(self, x: Array) -> Array:
+        decay = np.exp(-x)
+        if self.s < 0.0:
+            return np.asarray(-self.s * decay / -np.expm1(-x))
+        return np.asarray(self.s / (1.0 + decay if self.start < self.s else -np.expm1(-x)))
+
+    def _pace(self, x: Array) -> Array:
+        """Return dt/dx."""
+        return np.asarray(
+            self._strength(x) ** (2.0 / self.depth - 1.0) / (self.depth * abs(self.s))
+        )
+
+    def _time_between(self, low: Array, high: Array) -> Array:
+        """Return the times from x = low to x = high, both (N,) and within one panel each."""
+        half = 0.5 * (high - low)
+        at = (low + half)[:, None] + half[:, None] * NODES
+        return np.asarray(half * (self._pace(at) @ WEIGHTS))
+
+
+# -------------------------------------------------------------------------------- deep networks
+
+
+def is_deep(run: Run) -> bool:
+    """Return True for a deep linear network on real targets."""
+    return isinstance(run.network, DeepLinear) and run.dataset.real
+
+
+def _at_start(run: Run) -> tuple[float, float, float]:
+    """Return |s|, <s/|s|, beta(0)> and the part of beta(0) across s."""
+    s, beta = target(run), coefficients(run.network, run.origin)
+    length = float(np.linalg.norm(s))
+    along = float(beta @ s) / length if length > 0.0 else 0.0
+    across = float(np.linalg.norm(beta - along * s / length)) if length > 0.0 else 0.0
+    return length, along, across
+
+
+def deep_condition(run: Run) -> str:
+    """Return why the curve does not apply to a deep linear network; "" if it does."""
+    sentence = flow_condition(run)
+    if sentence:
+        return sentence
+    length, along, across = _at_start(run)
+    if not length > 0.0:
+        return "the targets do not depend linearly on the inputs: X'y = 0"
+    if across > ROUNDING * abs(along) or not along > 0.0:
+        return "the start is not aligned: f(0) is no positive multiple of the target <s, x>"
+    return ""
+
+
+@cached_per_run
+def _deep_curve(run: Run) -> DepthCurve:
+    length, along, _ = _at_start(run)
+    return DepthCurve.from_start(length, along, run.network.degree)
+
+
+def deep_values(run: Run, t: Array) -> Array:
+    return _deep_curve(run).values(curvature(run) * t)
+
+
+@cached_per_run
+def _target_risk(run: Run) -> float:
+    """Return the risk of the target, which no linear predictor goes below."""
+    rest = run.dataset.y - run.inputs @ target(run)
+    return 0.5 * float((rest**2).mean())
+
+
+def log10_risk_at(run: Run, squared: Array) -> Array:
+    """Return log10 R where |beta - s|^2 is `squared` (T,)."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log10(_target_risk(run) + 0.5 * curvature(run) * squared))
+
+
+def deep_risk(run: Run, t: Array) -> Array:
+    return log10_risk_at(run, (deep_values(run, t) - _deep_curve(run).s) ** 2)
+
+
+# ---------------------------------------------------------------------------- diagonal networks
+
+
+def is_diagonal(run: Run) -> bool:
+    """Return True for a diagonal linear network on real targets."""
+    return isinstance(run.network, DiagonalLinear) and run.dataset.real
+
+
+def diagonal_condition(run: Run) -> str:
+    """Return why the curves do not apply to a diagonal network; "" if they do."""
+    network = run.network
+    assert isinstance(network, DiagonalLinear)
+    if network.squares:
+        return 'the exact solution is that of network.form = "product"'
+    if network.m > 1:
+        return f"the exact solution is that of one node, network.m = 1, and not of {network.m}"
+    sentence = flow_condition(run)
+    if sentence:
+        return sentence
+    # Layers of equal sizes and other signs move alike: a sign that no layer changes.
+    if not (coefficients(network, run.origin) > 0.0).all():
+        return "the exact solution is that of starts with positive coefficients"
+    return ""
+
+
+@cached_per_run
+def _coordinate_curves(run: Run) -> tuple[DepthCurve, ...]:
+    start = coefficients(run.network, run.origin)
+    depth = run.network.degree
+    return tuple(
+        DepthCurve.from_start(float(s), float(a), depth)
+        for s, a in zip(target(run), start, strict=True)
+    )
+
+
+def predict_coefficients(run: Run, t: Array) -> Array:
+    """Return beta (T, d) of a diagonal network at times t (T,)."""
+    scaled = curvature(run) * np.asarray(t)
+    return np.stack([curve.values(scaled) for curve in _coordinate_curves(run)], axis=1)
+
+
+def diagonal_values(run: Run, t: Array) -> Array:
+    s = target(run)
+    return np.asarray(predict_coefficients(run, t) @ s / np.linalg.norm(s))
+
+
+def diagonal_risk(run: Run, t: Array) -> Array:
+    apart = predict_coefficients(run, t) - target(run)
+    return log10_risk_at(run, (apart**2).sum(axis=1))
+
+
+SOURCE = "saxe14; docs/theory.md, 4.17"
+DEEP, DIAGONAL = "deep linear networks on real targets", "diagonal linear networks on real targets"
+FORMULA = "a of da/dt = L c a^(2-2/L) (s - a), s the length of X'y/(n c), c = tr(X'X)/(n d)"
+EACH = "beta_i of d beta_i/dt = L c beta_i^(2-2/L) (s_i - beta_i), s = X'y/(n c), c = tr(X'X)/(n d)"
+TEX = r"\dot{a}=Lc\,a^{2-2/L}(s-a)"
+EACH_TEX = r"\dot{\beta}_i=Lc\,\beta_i^{2-2/L}(s_i-\beta_i)"
+PREDICTIONS = (
+    Prediction(
+        "mode_depth",
+        "mode_strength",
+        "mode of depth L",
+        "strength of the mode of a deep network",
+        FORMULA,
+        SOURCE,
+        deep_values,
+        is_deep,
+        deep_condition,
+        DEEP,
+        tex=TEX,
+    ),
+    Prediction(
+        "log10_risk_depth",
+        "log10_risk",
+        "mode of depth L",
+        "log10 of the risk by the mode of a deep network",
+        FORMULA,
+        SOURCE,
+        deep_risk,
+        is_deep,
+        deep_condition,
+        DEEP,
+        tex=TEX,
+    ),
+    Prediction(
+        "mode_coordinates",
+        "mode_strength",
+        "coordinates",
+        "strength of the mode by the curves of the coordinates",
+        EACH,
+        SOURCE,
+        diagonal_values,
+        is_diagonal,
+        diagonal_condition,
+        DIAGONAL,
+        tex=EACH_TEX,
+    ),
+    Prediction(
+        "log10_risk_coordinates",
+        "log10_risk",
+        "coordinates",
+        "log10 of the risk by the curves of the coordinates",
+        EACH,
+        SOURCE,
+        diagonal_risk,
+        is_diagonal,
+        diagonal_condition,
+        DIAGONAL,
+        tex=EACH_TEX,
+    ),
+)

@@ -1,0 +1,210 @@
+"""Exact risk of ReLU networks on Gaussian inputs with a teacher, and its ODE as a prediction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.regression import RegressionData
+from core.network.gaussian_inputs import OrderParameters, ReluTeacher
+from core.network.standard import Standard
+from core.observables.observable import Observable, Shape, cached_per_frame, cached_per_run
+from core.observables.prediction import Prediction
+from core.problem.teacher import teacher_of
+from core.runs import Run
+
+Array = NDArray[np.float64]
+MOST_ROWS = 40  # of student and teacher: the ODE has as many numbers as pairs of them
+TOLERANCE = 1e-10
+
+
+def has_teacher(run: Run) -> bool:
+    """Return True for a plain ReLU network on Gaussian inputs with a known teacher."""
+    data, network = run.experiment.data, run.network
+    known = isinstance(data, RegressionData) and data.units > 0 and not run.is_external
+    return known and isinstance(network, Standard) and network.plain_relu
+
+
+@cached_per_run
+def teacher(run: Run) -> ReluTeacher:
+    """Return the teacher of a run, drawn again: run files do not hold it."""
+    return teacher_of(run.problem)
+
+
+def weights(run: Run, flat: Array) -> tuple[Array, Array]:
+    """Return a (m,) and V (m, d) at flat parameters, in plain coordinates."""
+    a, V = run.network.unpack(flat).values()
+    return a, V if run.reduction is None else run.reduction.full(V)
+
+
+@cached_per_frame
+def population_risk(run: Run, index: int) -> float:
+    """Return (1/2) E (f(x) - f*(x))^2 at a frame, without the noise of targets."""
+    if not has_teacher(run):
+        return float("nan")
+    return teacher(run).risk(*weights(run, run.physical_parameters(index)))
+
+
+def log10_population_risk(run: Run, index: int) -> float:
+    risk = population_risk(run, index)
+    return float(np.log10(risk)) if risk > 0.0 else float("nan")
+
+
+@cached_per_frame
+def cosines(run: Run, index: int) -> Array:
+    """Return the cosines of all nodes and teacher units, (m, M); 0 for nodes with v_j = 0."""
+    _, V = weights(run, run.physical_parameters(index))
+    one = teacher(run)
+    sizes = np.linalg.norm(V, axis=1)[:, None] * np.linalg.norm(one.V, axis=1)
+    products = V @ one.V.T
+    return np.asarray(np.divide(products, sizes, out=np.zeros(sizes.shape), where=sizes > 0.0))
+
+
+def teacher_overlap(run: Run, index: int) -> float:
+    """Return the mean over teacher units of the largest cosine with a node."""
+    if not has_teacher(run):
+        return float("nan")
+    return float(cosines(run, index).max(axis=0).mean())
+
+
+def nearest_unit(run: Run, index: int) -> Array:
+    """Return the largest cosine of each node with a teacher unit, (m,)."""
+    if not has_teacher(run):
+        return np.full(run.network.m, np.nan)
+    return np.asarray(cosines(run, index).max(axis=1))
+
+
+# -------------------------------------------------------------------------------------- the ODE
+
+
+def condition(run: Run) -> str:
+    """Return why the ODE does not apply to a run with a teacher; "" if it does."""
+    dynamics, loss = run.experiment.dynamics, run.experiment.loss
+    if loss.kind != "least_squares" or loss.is_penalised:
+        return 'the ODE is that of loss.kind = "least_squares" without a penalty'
+    follows = dynamics.full_gradient or dynamics.follows_population
+    online = getattr(dynamics, "fresh", False)
+    shaped = getattr(dynamics, "schedule", "constant") != "constant"
+    if not (follows or online) or shaped or run.has_changed_rule:
+        return (
+            "the ODE is that of the population flow, which full-batch descent, the flow, and SGD "
+            "on fresh examples approach"
+        )
+    rows = run.network.m + teacher(run).c.size
+    if rows > MOST_ROWS:
+        return f"the ODE has {rows} student and teacher units; it is solved for at most {MOST_ROWS}"
+    return ""
+
+
+@cached_per_run
+def _solution(run: Run) -> tuple[OrderParameters, Any]:
+    """Return the state at t = 0, and the solution of the ODE as a function of time."""
+    from scipy.integrate import solve_ivp
+
+    start = OrderParameters.of_weights(*weights(run, run.origin), teacher(run))
+    until = 10.0 ** float(run.experiment.dynamics.until_log10_time)
+    step = getattr(run.experiment.dynamics, "step", None) or 0.0
+    found = solve_ivp(
+        lambda _, flat: start.unpack(flat).slope(),
+        (0.0, 1.001 * until + 2.0 * step),
+        start.pack(),
+        method="DOP853",
+        rtol=TOLERANCE,
+        atol=TOLERANCE * 1e-3,
+        dense_output=True,
+    )
+    return start, found.sol
+
+
+def ode_risk(run: Run, t: Array) -> Array:
+    """Return the risk of the ODE at times t (T,)."""
+    start, solution = _solution(run)
+    return np.array([start.unpack(solution(one)).risk() for one in np.asarray(t).tolist()])
+
+
+def ode_log10_risk(run: Run, t: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log10(ode_risk(run, t)))
+
+
+SOURCE = "saad95; docs/theory.md, 4.18"
+WHERE = 'plain ReLU networks on data.kind = "regression" with a teacher'
+ODE = "the risk of d(a, Q, R)/dt, Q = V V', R = V V*', from the run's start"
+TEX = r"\frac{1}{2}\,E(f-f^*)^2"
+OBSERVABLES = (
+    Observable(
+        "population_risk",
+        "exact risk on all inputs",
+        "E (f(x) - f*(x))^2/2, x ~ N(0, I), f* the teacher without noise",
+        SOURCE,
+        population_risk,
+        applies=has_teacher,
+        where=WHERE,
+        tex=TEX,
+        normalisation="an expectation",
+    ),
+    Observable(
+        "log10_population_risk",
+        "log10 of the exact risk on all inputs",
+        "log10 of E (f(x) - f*(x))^2/2, x ~ N(0, I), f* the teacher without noise",
+        SOURCE,
+        log10_population_risk,
+        applies=has_teacher,
+        where=WHERE,
+        tex=rf"\log_{{10}}\,{TEX}",
+        normalisation="an expectation",
+    ),
+    Observable(
+        "teacher_overlap",
+        "overlap with the teacher",
+        "mean over the teacher's units n of max_j cos(v_j, v*_n)",
+        SOURCE,
+        teacher_overlap,
+        applies=has_teacher,
+        where=WHERE,
+        tex=r"\frac{1}{M}\sum_n\max_j\cos(v_j,v^*_n)",
+        normalisation="a cosine",
+    ),
+    Observable(
+        "teacher_cosine",
+        "largest cosine with the teacher's units",
+        "max_n cos(v_j, v*_n)",
+        SOURCE,
+        nearest_unit,
+        shape=Shape.NODE,
+        applies=has_teacher,
+        where=WHERE,
+        tex=r"\max_n\cos(v_j,v^*_n)",
+        normalisation="a cosine",
+    ),
+)
+PREDICTIONS = (
+    Prediction(
+        "population_risk_ode",
+        "population_risk",
+        "ODE",
+        "exact risk by the ODE of the order parameters",
+        ODE,
+        SOURCE,
+        ode_risk,
+        has_teacher,
+        condition,
+        WHERE,
+        tex=TEX,
+    ),
+    Prediction(
+        "log10_population_risk_ode",
+        "log10_population_risk",
+        "ODE",
+        "log10 of the exact risk by the ODE of the order parameters",
+        f"log10 of {ODE}",
+        SOURCE,
+        ode_log10_risk,
+        has_teacher,
+        condition,
+        WHERE,
+        tex=rf"\log_{{10}}\,{TEX}",
+    ),
+)

@@ -1,0 +1,48 @@
+"""Gradient flow of the exact risk on Gaussian inputs with a teacher: no examples are needed."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, final
+
+from core.data.regression import RegressionData
+from core.errors import RuleError
+from core.settings import setting
+from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
+
+
+@final
+class PopulationFlow(DynamicsSection):
+    title: ClassVar[str] = "gradient flow of the exact risk E (f - y)^2/2 on Gaussian inputs"
+    words: ClassVar[str] = "population flow"
+    source: ClassVar[str] = "Saad and Solla 1995; docs/theory.md, 4.18"
+    fits_targets: ClassVar[bool] = True
+    follows_population: ClassVar[bool] = True
+
+    kind: Literal["population"] = "population"
+    step: float | None = setting(
+        None,
+        meaning="step length, shortened where too long; default .01/((1/n) sum_i |y_i| |x_i|)",
+        gt=0,
+    )
+    until_log10_time: float = setting(2.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
+
+    def check(self, experiment: Any) -> None:
+        self._needs_standard(experiment, "has closed formulas for plain ReLU nodes")
+        self._needs_relu(experiment)
+        self._needs_float64(experiment)
+        data, loss = experiment.data, experiment.loss
+        if not isinstance(data, RegressionData) or not data.units:
+            raise RuleError(
+                f'dynamics.kind = "{self.kind}" follows the risk on Gaussian inputs with a '
+                'teacher; use data.kind = "regression" with data.units of at least 1',
+                keys=("dynamics.kind", "data.kind", "data.units"),
+            )
+        if loss.kind != "least_squares" or loss.l2 > 0.0:
+            raise RuleError(
+                f'dynamics.kind = "{self.kind}" follows half the squared error without a penalty; '
+                'use loss.kind = "least_squares" and loss.l2 = 0',
+                keys=("dynamics.kind", "loss.kind", "loss.l2"),
+            )
+
+    def work(self, n: float, m: float, d: float) -> float:
+        return 40.0 * self.steps() * m * m * d

@@ -1,0 +1,187 @@
+"""The population flow, the exact risk as an observable, and its ODE beside other runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from core.dynamics.registry import prepare
+from core.errors import InputError
+from core.network.gaussian_inputs import ReluTeacher
+from core.observables.registry import OBSERVABLES, predict
+from core.problem.problem import Problem, resolve_problem
+from core.problem.teacher import teacher_of
+from core.runs import Recorder, Run, open_run
+from core.study_file.validation import build_experiment
+from core.training.trajectory import run as train
+from tests.observables.columns import scalar_columns
+
+DATA = {"kind": "regression", "d": 6, "n": 40, "units": 2}
+FLOW = {"kind": "population", "step": 0.05, "until_log10_time": 0.7}
+
+
+def problem(**tables: dict[str, Any]) -> Problem:
+    made = {
+        "data": {**DATA, **tables.pop("data", {})},
+        "network": {"kind": "standard", "m": 3, **tables.pop("network", {})},
+        "loss": {"kind": "least_squares"},
+        "dynamics": FLOW,
+        "recording": {"frames": 20},
+        **tables,
+    }
+    return prepare(resolve_problem(build_experiment(made, "test")))
+
+
+def recorded(folder: Path, **tables: Any) -> Run:
+    path = folder / "run.msrun"
+    train(problem(**tables), lambda made, **facts: Recorder(path, made, **facts))
+    return open_run(path)
+
+
+def test_the_flow_is_that_of_another_integrator(tmp_path: Path) -> None:
+    with recorded(tmp_path) as run:
+        teacher, size = teacher_of(run.problem), run.network.m
+
+        def slope(_: float, flat: np.ndarray) -> np.ndarray:
+            d_a, d_W = teacher.gradient(flat[:size], flat[size:].reshape(size, -1))
+            return -np.concatenate([d_a, d_W.ravel()])
+
+        t = np.asarray(run.t)
+        found = solve_ivp(
+            slope,
+            (0.0, t[-1] + 1e-9),
+            run.origin,
+            t_eval=t,
+            method="DOP853",
+            rtol=1e-11,
+            atol=1e-13,
+        )
+        for index in range(run.frames):
+            assert np.abs(run.physical_parameters(index) - found.y[:, index]).max() <= 1e-6
+        risk = OBSERVABLES["population_risk"].trace(run)
+        assert (np.diff(risk) < 0.0).all()
+        curve = predict(run, "population_risk_ode")
+        assert curve.largest <= 1e-6
+        assert predict(run, "log10_population_risk_ode").largest <= 1e-4
+
+
+def test_the_exact_risk_is_the_mean_over_fresh_inputs(tmp_path: Path) -> None:
+    with recorded(tmp_path) as run:
+        x = np.random.default_rng(3).standard_normal((200_000, 6))
+        teacher = teacher_of(run.problem)
+        wanted = np.maximum(x @ teacher.V.T, 0.0) @ teacher.c
+        index = run.frames // 2
+        f = run.network.outputs(run.physical_parameters(index), x)
+        losses = 0.5 * (f - wanted) ** 2
+        risk = float(OBSERVABLES["population_risk"].value_at(run, index))
+        assert abs(losses.mean() - risk) <= 5.0 * losses.std() / np.sqrt(losses.size)
+        assert OBSERVABLES["log10_population_risk"].value_at(run, index) == pytest.approx(
+            np.log10(risk)
+        )
+
+
+def test_the_teacher_of_a_run_file_gives_its_targets(tmp_path: Path) -> None:
+    """It is drawn again from the seed, and the file has the targets."""
+    for place, data in enumerate(({}, {"teacher": "orthonormal"}, {"seed": 7, "units": 5})):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        with recorded(folder, data=data) as run:
+            teacher = teacher_of(run.problem)
+            f = np.maximum(run.dataset.x @ teacher.V.T, 0.0) @ teacher.c
+            assert np.allclose(f, run.dataset.y, rtol=1e-12, atol=1e-12)
+            if "teacher" in data:
+                assert np.array_equal(teacher.V, np.eye(2, 6))
+
+
+def test_overlaps(tmp_path: Path) -> None:
+    one = ReluTeacher(np.ones(2), np.eye(2, 4))
+    W = np.array([(1.0, 1.0, 0.0, 0.0), (0.0, 3.0, 0.0, 4.0)])
+    Q, R = one.overlaps(W)
+    assert Q.tolist() == [[2.0, 3.0], [3.0, 25.0]]
+    assert R.tolist() == [[1.0, 1.0], [0.0, 3.0]]
+    with recorded(tmp_path, data={"teacher": "orthonormal"}) as run:
+        V = run.network.unpack(run.physical_parameters(4))["V"]
+        cosines = V[:, :2] / np.linalg.norm(V, axis=1, keepdims=True)
+        assert OBSERVABLES["teacher_overlap"].value_at(run, 4) == pytest.approx(
+            cosines.max(axis=0).mean(), rel=1e-12
+        )
+        assert np.allclose(
+            OBSERVABLES["teacher_cosine"].value_at(run, 4), cosines.max(axis=1), rtol=1e-12
+        )
+
+
+@pytest.mark.parametrize(("n", "most"), [(300, 0.5), (20_000, 0.02)])
+def test_descent_on_more_examples_is_nearer_to_the_ode(n: int, most: float, tmp_path: Path) -> None:
+    descent = {"kind": "gd", "step": 0.02, "until_log10_time": 0.5}
+    data = {"n": n, "teacher": "orthonormal"}
+    with recorded(tmp_path, data=data, dynamics=descent) as run:
+        apart = predict(run, "population_risk_ode").largest
+        assert apart <= most
+        assert apart >= 1e-4  # no run on examples is the flow itself
+
+
+def test_online_steps_follow_the_ode_where_they_are_short(tmp_path: Path) -> None:
+    largest = []
+    for step in (0.1, 0.005):
+        folder = tmp_path / str(step)
+        folder.mkdir()
+        online = {"kind": "sgd", "step": step, "fresh": True, "until_log10_time": 0.5}
+        with recorded(folder, data={"teacher": "orthonormal"}, dynamics=online) as run:
+            largest.append(predict(run, "population_risk_ode").largest)
+    assert largest[1] <= 0.05
+    assert largest[1] < largest[0]
+
+
+@pytest.mark.parametrize(
+    ("tables", "sentence"),
+    [
+        ({"data": {"kind": "regression", "units": 0}}, "data.units of at least 1"),
+        ({"network": {"kind": "linear", "m": 3}}, "closed formulas for plain ReLU"),
+        ({"network": {"kind": "standard", "m": 3, "slope": 0.2}}, "network.slope = 0"),
+        ({"run": {"precision": "float32"}}, "float64"),
+        ({"loss": {"kind": "least_squares", "l2": 0.1}}, "loss.l2 = 0"),
+        ({"data": {"kind": "regression", "units": 9, "teacher": "orthonormal"}}, "give 1 to 6"),
+        ({"data": {"kind": "regression", "units": 0, "teacher": "orthonormal"}}, "give 1 to 6"),
+    ],
+)
+def test_wrong_settings_get_one_sentence(tables: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        problem(**tables)
+
+
+def test_only_runs_with_a_teacher_have_an_exact_risk(tmp_path: Path) -> None:
+    descent = {"kind": "gd", "step": 0.02, "until_log10_time": 0.3}
+    with recorded(tmp_path, data={"units": 0}, dynamics=descent) as run:
+        assert "population_risk" not in scalar_columns(run)
+        assert np.isnan(OBSERVABLES["population_risk"].value_at(run, 0))
+        with pytest.raises(InputError, match="with a teacher"):
+            predict(run, "population_risk_ode")
+
+
+@pytest.mark.parametrize(
+    ("tables", "sentence"),
+    [
+        ({"dynamics": {"kind": "adam", "until_log10_time": -1.0}}, "approach"),
+        ({"dynamics": {"kind": "sgd", "step": 0.01, "until_log10_time": 0.0}}, "approach"),
+        ({"network": {"m": 39}}, "at most 40"),
+        (
+            {
+                "loss": {"kind": "least_squares", "l2": 0.1},
+                "dynamics": {"kind": "gd", "step": 0.01, "until_log10_time": 0.0},
+            },
+            "without a penalty",
+        ),
+    ],
+)
+def test_where_the_ode_does_not_apply_one_sentence_says_so(
+    tables: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    with recorded(tmp_path, **tables) as run:
+        with pytest.raises(InputError, match=sentence) as caught:
+            predict(run, "population_risk_ode")
+        assert str(caught.value).count(". ") == 0
+        assert np.isfinite(OBSERVABLES["population_risk"].value_at(run, 0))
