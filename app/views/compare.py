@@ -43,6 +43,7 @@ FAINT, SHADE = 0.3, 0.16  # opacity: a line beyond the cursor, a band
 STRONG, STRONGER, DOT = 1.5, 3.0, 7.0  # pixels: line, emphasised line, dot
 BESIDE = 0.35  # opacity of the other lines while some are emphasised
 REACH = 2.5  # a reference line may raise the range to this multiple of the highest line
+ROOM = 0.06  # above and below the lines, as a share of their range
 NOTHING = "no data yet"
 
 
@@ -206,8 +207,9 @@ class CompareView(QWidget):
         parts = [part for line in lines for part in (line.values, line.low, line.high)]
         left, right = padded_range(x, 0.02)
         values = np.concatenate([np.empty(0), *parts])
-        bottom, top = padded_range(np.append(values, self._near_levels(values)), 0.06)
+        bottom, top = padded_range(np.append(values, self._near_levels(values)), ROOM)
         if self.axis.against == "rank":  # one range for all moments, without jumps in playback
+            bottom, top = padded_range(values, ROOM, ROOM)  # at t = 0 all rotations are 1
             self._reach = min(bottom, self._reach[0]), max(top, self._reach[1])
             (left, right), (bottom, top) = RANKS, self._reach
         self._range = Home(left, right, bottom, top)
@@ -310,13 +312,8 @@ class CompareView(QWidget):
         if known and self.axis.shows_moments:
             cursor = float(self.axis.to_axis(np.array([max(known)]))[0])
         pointed = self.plot.overlay.pointed
-        self.plot.set_overlay(
-            Overlay(
-                cursor=cursor,
-                note=NOTHING if empty else "",
-                pointed=pointed,
-            )
-        )
+        note = NOTHING if empty else ""
+        self.plot.set_overlay(Overlay(cursor=cursor, note=note, pointed=pointed))
 
     # ----------------------------------------------------------------------------------- mouse
 
