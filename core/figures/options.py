@@ -126,7 +126,7 @@ def check_view_options(look: ViewOptions, runs: Sequence[Run] = ()) -> None:
         )
     if look.nodes not in POINTS_SHOWN:
         raise InputError(
-            f"Nodes are drawn as {' or '.join(POINTS_SHOWN)}, not {look.nodes[:40]!r}."
+            f"Neurons are drawn as {' or '.join(POINTS_SHOWN)}, not {look.nodes[:40]!r}."
         )
     for one in look.regions:
         if one.panel not in EVERY_PANEL:

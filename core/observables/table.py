@@ -74,7 +74,7 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
     wrong = [name for name in names if name not in known]
     if wrong:
         inside = wrong[0] in {item.name for item in available_observables(run)}
-        why = "has one number per node, which only an NPZ can hold" if inside else ""
+        why = "has one number per neuron, which only an NPZ can hold" if inside else ""
         refused = [one.refusal(run) for one in PREDICTIONS.values() if wrong[0] in one.names]
         if refused:
             why = f"is a prediction that does not apply: {refused[0]}"
