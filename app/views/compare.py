@@ -39,7 +39,7 @@ from core.comparison.question import CompareQuestion
 from core.figures.palette import Palette, rgba, run_colour
 from core.numbers import raise_powers
 
-FAINT, SHADE = 0.3, 0.16  # opacity: a line beyond the cursor, a band
+FAINT, SHADE = 0.4, 0.16  # opacity: a line beyond the cursor, a band
 STRONG, STRONGER, DOT = 1.5, 3.0, 7.0  # pixels: line, emphasised line, dot
 BESIDE = 0.35  # opacity of the other lines while some are emphasised
 REACH = 2.5  # a reference line may raise the range to this multiple of the highest line
@@ -192,17 +192,14 @@ class CompareView(QWidget):
             self._show_strong()
 
     def _fit(self, lines: Sequence[ComparedLine]) -> None:
-        """Set the range of all lines, and the names of the axes."""
-        observable, places = "", np.concatenate([np.empty(0), *(line.places for line in lines)])
+        """Set the range of all lines, and the name of the horizontal axis."""
+        places = np.concatenate([np.empty(0), *(line.places for line in lines)])
         if self._comparison is not None:
-            from core.figures.comparison import words_for
-
             self.axis = ComparedAxis.from_comparison(
                 self._comparison, float(places.max(initial=-math.inf))
             )
-            observable = greek(words_for(self._comparison.question))
         self.plot.bottom.set_ticks(self.axis.ticks)
-        self.plot.set_labels(self.axis.name, observable)
+        self.plot.set_labels(self.axis.name, "")  # the title names the values
         x = self.axis.to_axis(places)
         parts = [part for line in lines for part in (line.values, line.low, line.high)]
         left, right = padded_range(x, 0.02)
