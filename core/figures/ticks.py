@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.figures.numbers import linear_ticks, math_number, named_ticks, nice_step
 from core.figures.primitives import LOG, Axis, Strip
-from core.numbers import number_text, power_text
+from core.numbers import power_text
 from core.problem.schedule import coordinate, inverse_coordinate
 
 Ticks = tuple[tuple[float, str], ...]
